@@ -38,8 +38,8 @@ export const NO_FACTS: AnswerFacts = {
 export interface Output {
   /** Text, thinking, refusals and tool calls. */
   readonly written: readonly string[];
-  /** Bytes of text that cannot be read here, such as encrypted thinking. */
-  readonly unseenBytes: number;
+  /** Tokens at most of what cannot be read here: encrypted thinking, images. */
+  readonly unseenTokens: number;
   /** Bytes of audio, as its format packs it. */
   readonly audioBytes: number;
 }
@@ -51,13 +51,13 @@ export interface ChoiceProgress extends Output {
   readonly finished: boolean;
 }
 
-export const NO_OUTPUT: Output = { written: [], unseenBytes: 0, audioBytes: 0 };
+export const NO_OUTPUT: Output = { written: [], unseenTokens: 0, audioBytes: 0 };
 
 /** Several outputs as one. */
 export function together(outputs: readonly Output[]): Output {
   return {
     written: outputs.flatMap(({ written }) => written),
-    unseenBytes: outputs.reduce((sum, { unseenBytes }) => sum + unseenBytes, 0),
+    unseenTokens: outputs.reduce((sum, { unseenTokens }) => sum + unseenTokens, 0),
     audioBytes: outputs.reduce((sum, { audioBytes }) => sum + audioBytes, 0),
   };
 }
@@ -68,10 +68,10 @@ export function bytesOfBase64(data: unknown): number {
 }
 
 /**
- * The bytes of text that something encrypted stands for, beyond those of it that are shown: what its base64 holds. That
- * is never too little, and too much by a signature.
+ * The most tokens that something encrypted stands for, beyond the bytes of it that are shown: one for each byte that its
+ * base64 holds. Prose has a quarter of that, and whoever asks for thinking in hieroglyphs gets four fifths.
  */
-export function unseenBytesOf(encrypted: unknown, shownBytes = 0): number {
+export function unseenTokensOf(encrypted: unknown, shownBytes = 0): number {
   return Math.max(0, bytesOfBase64(encrypted) - shownBytes);
 }
 

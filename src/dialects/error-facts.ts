@@ -28,7 +28,7 @@ export function errorFacts(value: unknown, read: (answer: Fields) => AnswerFacts
 /** Of the choices, only what was written: none of them is finished by an error. */
 function ofError(facts: AnswerFacts): AnswerFacts {
   const written = facts.progress.filter(
-    ({ written, unseenBytes, audioBytes }) => written.some((text) => text !== '') || unseenBytes + audioBytes > 0,
+    ({ written, unseenTokens, audioBytes }) => written.some((text) => text !== '') || unseenTokens + audioBytes > 0,
   );
   return { ...facts, progress: written.map((choice) => ({ ...choice, finished: false })) };
 }

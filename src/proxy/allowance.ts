@@ -176,11 +176,11 @@ export class StreamAllowance implements Allowance {
   }
 
   async #countNow({ written }: Meter): Promise<boolean> {
-    const { tokens, unparsedTokens } = written;
+    const { tokens, unseenTokens } = written;
     const counted = await countSample(this.#options.counter, written);
     if (counted === undefined) return false;
     this.#estimated = tokens;
-    this.#counted = counted - unparsedTokens;
+    this.#counted = counted - unseenTokens;
     this.excessTokens = Math.max(0, tokens - counted);
     return true;
   }

@@ -72,12 +72,22 @@ async function usageOf(
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
   const input = sampleInput(request, model);
-  const counted = withPrediction(
-    withToolWork(await countUsage(counter, usage, input, written), work, request),
-    request,
-  );
+  const shown = withinMaximum(await countUsage(counter, usage, input, written), request, written.unseenTokens);
+  const counted = withPrediction(withToolWork(shown, work, request), request);
   const { extraTokens } = input;
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices, extraTokens) : counted);
+}
+
+/** Whatever something encrypted could stand for, no host writes more than it is told to; but for a summary of the conversation. */
+function withinMaximum(
+  usage: TokenUsage,
+  { maxOutput, choices, summarizesAbove }: ModelRequest,
+  unseenTokens: number,
+): TokenUsage {
+  if (maxOutput === undefined || summarizesAbove !== undefined) return usage;
+  const { completionTokens } = usage;
+  const least = completionTokens - unseenTokens;
+  return { ...usage, completionTokens: Math.max(least, Math.min(completionTokens, maxOutput * choices)) };
 }
 
 /** As it was held: what was read again comes from the cache, if the host may have one. */

@@ -86,9 +86,9 @@ export class Meter {
     this.#model ??= facts.model;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
-    for (const { index, finished, written, unseenBytes, audioBytes } of facts.progress) {
+    for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
-      this.#written.addUnparsed(unseenBytes);
+      this.#written.addUnseen(unseenTokens);
       this.#audioBytes += audioBytes;
       if (finished) {
         if (this.#finished.size < MAX_CHOICES) this.#finished.add(index);

@@ -53,7 +53,8 @@ export class TextSample {
   #weight = 0;
   /** UTF-8 bytes of the unfinished blocks. */
   #openBytes = 0;
-  #unparsedBytes = 0;
+  /** Of what is no text here. */
+  #unseenTokens = 0;
   #texts = 0;
   /** The number of each text that arrives in pieces, by the one it was added with. */
   readonly #numbers = new Map<number, number>();
@@ -93,24 +94,29 @@ export class TextSample {
 
   /** Adds bytes that were not parsed as text. */
   addUnparsed(bytes: number): void {
-    this.#unparsedBytes += bytes;
+    this.#unseenTokens += bytes / BYTES_PER_TOKEN;
+  }
+
+  /** Adds tokens of what cannot be read. */
+  addUnseen(tokens: number): void {
+    this.#unseenTokens += tokens;
   }
 
   /** The estimated tokens of everything so far, rounded up. */
   get tokens(): number {
     let weight = this.#weight;
     for (const block of this.#open.values()) weight += tokenWeight(contentOf(block));
-    return Math.ceil(weight / WEIGHT_PER_TOKEN + this.#unparsedBytes / BYTES_PER_TOKEN);
+    return Math.ceil(weight / WEIGHT_PER_TOKEN + this.#unseenTokens);
   }
 
-  /** The same at most, and cheaper: no token has less than a byte. */
+  /** The same at most, and cheaper: no token of a text has less than a byte. */
   get tokensAtMost(): number {
-    return this.#weight / WEIGHT_PER_TOKEN + this.#openBytes + this.#unparsedBytes;
+    return this.#weight / WEIGHT_PER_TOKEN + this.#openBytes + this.#unseenTokens;
   }
 
-  /** The estimated tokens of what was not parsed, rounded up. */
-  get unparsedTokens(): number {
-    return tokensOfBytes(this.#unparsedBytes);
+  /** The tokens of what was not parsed or cannot be read, rounded up. */
+  get unseenTokens(): number {
+    return Math.ceil(this.#unseenTokens);
   }
 
   /** What to count: the whole texts while they are short, else blocks from all over them. */
@@ -130,9 +136,9 @@ export class TextSample {
     return { texts, factors: texts.map(() => 1) };
   }
 
-  /** The tokens of everything, from those counted in the sample. Unparsed bytes are estimated. */
+  /** The tokens of everything, from those counted in the sample. */
   tokensOfWhole(counted: number): number {
-    return Math.ceil(counted) + this.unparsedTokens;
+    return Math.ceil(counted) + this.unseenTokens;
   }
 
   #idOf(number: number | undefined): number {
@@ -218,14 +224,4 @@ function cutAt(text: string, limit: number): number {
   if (limit >= text.length) return text.length;
   const isLowSurrogate = (text.charCodeAt(limit) & 0xfc00) === 0xdc00;
   return isLowSurrogate ? limit + 1 : limit;
-}
-
-/** The tokens of bytes that were not parsed, rounded up. */
-function tokensOfBytes(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
-}
-
-/** As many bytes that are not parsed as stand for these tokens, rounded up. */
-export function bytesOfTokens(tokens: number): number {
-  return Math.ceil(tokens * BYTES_PER_TOKEN);
 }

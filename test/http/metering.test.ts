@@ -84,6 +84,24 @@ describe('usage that', () => {
     });
   }
 
+  test('is absent is counted for what is encrypted up to the maximum that the request declares', async () => {
+    const reasoning_details = [{ type: 'reasoning.encrypted', data: 'S'.repeat(400) }];
+    const message = { role: 'assistant', content: 'hi', reasoning_details };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    gateway.upstream.follow(answering({ ...completion('hi', { usage: undefined }), choices }));
+    const shown = outputTokens('hi');
+    for (const [fields, charged] of [
+      [{}, shown + 300],
+      [{ max_tokens: 100 }, 100],
+      [{ max_tokens: 100, n: 2 }, 200],
+      [{ max_tokens: 1 }, 1],
+    ] as const) {
+      const key = gateway.key();
+      await gateway.complete(key, chat(fields));
+      assert.equal((await gateway.row(key)).completion_tokens, charged, JSON.stringify(fields));
+    }
+  });
+
   test('is sent with every chunk of a stream is a running total: the last one counts', async () => {
     const key = gateway.key();
     const growing = [1, 2, 3].map((n) => chunk('x', null, { usage: { prompt_tokens: 10, completion_tokens: n } }));

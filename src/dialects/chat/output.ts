@@ -1,7 +1,6 @@
 /** What a model has written in a message or in a delta of one: in OpenAI's fields, and in those of other hosts. */
 import { isObject } from '../../core/json.ts';
-import { bytesOfTokens } from '../../wire/text-sample.ts';
-import { bytesOfBase64, type Output, unseenBytesOf } from '../answer.ts';
+import { bytesOfBase64, type Output, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
 /** A string, or an array of parts with text. Hosts of open models have the thinking in one of the latter two. */
@@ -13,7 +12,7 @@ const TOKENS_PER_IMAGE = 6_240;
 /** An output while it is being read. */
 interface Draft {
   readonly written: string[];
-  unseenBytes: number;
+  unseenTokens: number;
   audioBytes: number;
 }
 
@@ -22,7 +21,7 @@ interface Draft {
  * `citations`, `search_results`. `logprobs` repeats it.
  */
 export function readOutput(message: unknown, text: unknown): Output {
-  const draft: Draft = { written: [], unseenBytes: 0, audioBytes: 0 };
+  const draft: Draft = { written: [], unseenTokens: 0, audioBytes: 0 };
   if (isObject(message)) addMessage(message, draft);
   addText(text, draft);
   return draft;
@@ -39,7 +38,7 @@ function addMessage(message: Fields, to: Draft): void {
   // Of the tools that Groq's compound models have run: what they have brought in is none.
   for (const { arguments: written } of listOf(message.executed_tools)) addText(written, to);
   addReasoning(message.reasoning_details, typeof message.reasoning === 'string', to);
-  to.unseenBytes += bytesOfTokens(listOf(message.images).length * TOKENS_PER_IMAGE);
+  to.unseenTokens += listOf(message.images).length * TOKENS_PER_IMAGE;
   if (!isObject(message.audio)) return;
   addText(message.audio.transcript, to);
   to.audioBytes += bytesOfBase64(message.audio.data);
@@ -55,7 +54,7 @@ function addCall(call: unknown, to: Draft): void {
 /** OpenRouter's thinking. `isShown`: whether its text is in another field, too. */
 function addReasoning(details: unknown, isShown: boolean, to: Draft): void {
   for (const { text, summary, data } of listOf(details)) {
-    to.unseenBytes += unseenBytesOf(data);
+    to.unseenTokens += unseenTokensOf(data);
     if (isShown) continue;
     addText(text, to);
     addText(summary, to);
@@ -64,7 +63,7 @@ function addReasoning(details: unknown, isShown: boolean, to: Draft): void {
 
 /** Gemini's encrypted thinking, with a call or with text. */
 function addSignature(extra: unknown, to: Draft): void {
-  if (isObject(extra) && isObject(extra.google)) to.unseenBytes += unseenBytesOf(extra.google.thought_signature);
+  if (isObject(extra) && isObject(extra.google)) to.unseenTokens += unseenTokensOf(extra.google.thought_signature);
 }
 
 /** Adds content: a string, or an array of parts with text. Those of Mistral's thinking hold such parts. */

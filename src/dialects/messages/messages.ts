@@ -124,6 +124,6 @@ class MessagesStream implements StreamReader {
 }
 
 function factsOf(output: Output): AnswerFacts {
-  const isEmpty = output.written.length === 0 && output.unseenBytes === 0;
+  const isEmpty = output.written.length === 0 && output.unseenTokens === 0;
   return isEmpty ? NO_FACTS : { ...NO_FACTS, progress: [{ index: 0, finished: false, ...output }] };
 }

@@ -1,7 +1,6 @@
 /** What a model has written in a content block, whole or in deltas. */
 import { isObject } from '../../core/json.ts';
-import { bytesOfTokens } from '../../wire/text-sample.ts';
-import { countOf, NO_OUTPUT, type Output, unseenBytesOf } from '../answer.ts';
+import { countOf, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
 const TEXT_FIELDS = ['text', 'thinking', 'partial_json', 'name'] as const;
@@ -19,8 +18,8 @@ export function outputOfBlock(block: unknown): Output {
   const written = textsOf(block);
   if (typeof content === 'string' && content !== '') written.push(content);
   const citations = Array.isArray(block.citations) ? block.citations.length : 0;
-  const unseenBytes = unseenBytesIn(block, written) + bytesOfTokens(citations * TOKENS_PER_CITATION);
-  return { written, unseenBytes, audioBytes: 0 };
+  const unseenTokens = unseenTokensIn(block, written) + citations * TOKENS_PER_CITATION;
+  return { written, unseenTokens, audioBytes: 0 };
 }
 
 function textsOf(block: Fields): string[] {
@@ -39,18 +38,18 @@ function adviceIn({ type, content }: Fields): unknown {
 }
 
 /** Encrypted thinking, compaction and advice. What is shown of it is in there once more. */
-function unseenBytesIn(block: Fields, shown: readonly string[]): number {
+function unseenTokensIn(block: Fields, shown: readonly string[]): number {
   const { type, content } = block;
   switch (type) {
     case 'thinking':
-      return unseenBytesOf(block.signature, lengthOf(shown));
+      return unseenTokensOf(block.signature, lengthOf(shown));
     case 'redacted_thinking':
-      return unseenBytesOf(block.data);
+      return unseenTokensOf(block.data);
     case 'compaction':
     case 'compaction_delta':
-      return unseenBytesOf(block.encrypted_content, lengthOf(shown));
+      return unseenTokensOf(block.encrypted_content, lengthOf(shown));
     case 'advisor_tool_result':
-      return isObject(content) ? unseenBytesOf(content.encrypted_content) : 0;
+      return isObject(content) ? unseenTokensOf(content.encrypted_content) : 0;
     default:
       return 0;
   }
@@ -62,12 +61,12 @@ function lengthOf(texts: readonly string[]): number {
 
 /** Reads the blocks of a stream: each begins, and grows by deltas. */
 export class BlockReader {
-  /** What the current block has shown of its thinking, in bytes, or has said that it is. */
+  /** What the current block has shown of its thinking, in bytes; infinite once it says itself how much it is. */
   #thoughtBytes = 0;
 
   begin(block: unknown): Output {
     const output = outputOfBlock(block);
-    this.#thoughtBytes = lengthOf(output.written) + output.unseenBytes;
+    this.#thoughtBytes = lengthOf(output.written) + output.unseenTokens;
     return output;
   }
 
@@ -77,14 +76,14 @@ export class BlockReader {
     switch (delta.type) {
       case 'thinking_delta': {
         // The host's own estimate of thinking that it does not show, which comes where it is asked for.
-        const unseenBytes = bytesOfTokens(countOf(delta.estimated_tokens) ?? 0);
-        this.#thoughtBytes += lengthOf(output.written) + unseenBytes;
-        return { ...output, unseenBytes };
+        const unseenTokens = countOf(delta.estimated_tokens) ?? 0;
+        this.#thoughtBytes += unseenTokens > 0 ? Number.POSITIVE_INFINITY : lengthOf(output.written);
+        return { ...output, unseenTokens };
       }
       case 'signature_delta':
-        return { ...output, unseenBytes: unseenBytesOf(delta.signature, this.#thoughtBytes) };
+        return { ...output, unseenTokens: unseenTokensOf(delta.signature, this.#thoughtBytes) };
       case 'citations_delta':
-        return { ...output, unseenBytes: bytesOfTokens(TOKENS_PER_CITATION) };
+        return { ...output, unseenTokens: TOKENS_PER_CITATION };
       default:
         return output;
     }

@@ -1,6 +1,6 @@
 /** What a model has written in the items of a response, whole or in the events of a stream. */
 import { isObject } from '../../core/json.ts';
-import { bytesOfBase64, NO_OUTPUT, type Output, unseenBytesOf } from '../answer.ts';
+import { bytesOfBase64, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
 /** What a model writes as text, in items and in the parts of their content and summary. */
@@ -19,7 +19,7 @@ export function outputOfItem(item: Fields): Output {
   const written = [...textsOf(item), ...shown, ...objects.map((value) => JSON.stringify(value, withoutSources))];
   // Encrypted thinking, or compaction.
   const shownBytes = shown.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return { written, unseenBytes: unseenBytesOf(item.encrypted_content, shownBytes), audioBytes: 0 };
+  return { written, unseenTokens: unseenTokensOf(item.encrypted_content, shownBytes), audioBytes: 0 };
 }
 
 /** The pages that a search has found are in its action. */
@@ -59,10 +59,10 @@ export class ItemReader {
     return type.endsWith('.done') ? this.#add(place, this.#restOf(place, partText(event))) : NO_OUTPUT;
   }
 
-  #end(place: unknown, { written, unseenBytes }: Output): Output {
+  #end(place: unknown, { written, unseenTokens }: Output): Output {
     const output = this.#add(place, this.#restOf(place, written.join('')));
     this.#characters.delete(place);
-    return unseenBytes === 0 ? output : { ...output, unseenBytes };
+    return unseenTokens === 0 ? output : { ...output, unseenTokens };
   }
 
   /** What of a text has not come before. */

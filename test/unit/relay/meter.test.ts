@@ -71,7 +71,7 @@ const ROWS: readonly {
   {
     what: 'the bytes of thinking that is encrypted',
     chunks: [piece(FIVE), { choices: [{ index: 0, delta: { reasoning_details: [{ data: 'S'.repeat(25) }] } }] }],
-    tokens: [INPUT, 10],
+    tokens: [INPUT, 23],
     source: 'counted',
   },
   {

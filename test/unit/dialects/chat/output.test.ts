@@ -10,7 +10,7 @@ const SECRET = 'S'.repeat(400);
 interface Row {
   readonly value: unknown;
   readonly written?: string;
-  readonly unseenBytes?: number;
+  readonly unseenTokens?: number;
   readonly audioBytes?: number;
 }
 
@@ -48,34 +48,34 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
   reasoning_details: [
     { value: [{ type: 'reasoning.text', text: 'thought', signature: SECRET }], written: 'thought' },
     { value: [{ type: 'reasoning.summary', summary: 'summed up' }], written: 'summed up' },
-    { value: [{ type: 'reasoning.encrypted', data: SECRET }], unseenBytes: 300 },
+    { value: [{ type: 'reasoning.encrypted', data: SECRET }], unseenTokens: 300 },
   ],
   tool_calls: [
     {
       value: [{ function: call, extra_content: { google: { thought_signature: SECRET } } }],
       written: 'f{}',
-      unseenBytes: 300,
+      unseenTokens: 300,
     },
   ],
-  extra_content: [{ value: { google: { thought_signature: SECRET } }, unseenBytes: 300 }],
+  extra_content: [{ value: { google: { thought_signature: SECRET } }, unseenTokens: 300 }],
   executed_tools: [{ value: [{ type: 'python', arguments: '{}', output: 'found' }], written: '{}' }],
   // As many tokens as a host bills for one at most.
-  images: [{ value: [{ type: 'image_url', image_url: { url: SECRET } }], unseenBytes: 6_240 * 3.8 }],
+  images: [{ value: [{ type: 'image_url', image_url: { url: SECRET } }], unseenTokens: 6_240 }],
   citations: [{ value: ['found'] }],
   search_results: [{ value: [{ title: 'found' }] }],
 };
 
 describe('a model has written in the field', () => {
   for (const [field, rows] of [...Object.entries(LIBRARY), ...Object.entries(OTHERS)]) {
-    for (const { value, written = '', unseenBytes = 0, audioBytes = 0 } of rows) {
+    for (const { value, written = '', unseenTokens = 0, audioBytes = 0 } of rows) {
       test(`${field} ${JSON.stringify(value).slice(0, 80)}`, () => {
         const message = { [field]: value };
         const reads = [readCompletion({ choices: [{ message }] }), readChunk({ choices: [{ delta: message }] })];
         for (const { progress } of reads) {
           const [output] = progress;
           assert.deepEqual(
-            [output?.written.join(''), output?.unseenBytes, output?.audioBytes],
-            [written, unseenBytes, audioBytes],
+            [output?.written.join(''), output?.unseenTokens, output?.audioBytes],
+            [written, unseenTokens, audioBytes],
           );
         }
       });
@@ -85,6 +85,6 @@ describe('a model has written in the field', () => {
   test('thinking in two fields counts once', () => {
     const message = { reasoning: 'thought', reasoning_details: [{ text: 'thought' }, { data: SECRET }] };
     const [output] = readCompletion({ choices: [{ message }] }).progress;
-    assert.deepEqual([output?.written, output?.unseenBytes], [['thought'], 300]);
+    assert.deepEqual([output?.written, output?.unseenTokens], [['thought'], 300]);
   });
 });

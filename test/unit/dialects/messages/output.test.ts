@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Row {
   readonly fields: Fields;
   readonly written?: string;
-  readonly unseenBytes?: number;
+  readonly unseenTokens?: number;
 }
 
 const FOUND = { tool_use_id: 'a', content: [{ type: 'web_search_result', encrypted_content: SECRET, title: 'found' }] };
@@ -22,14 +22,14 @@ const RAN = { tool_use_id: 'a', content: { type: 'code_execution_result', stdout
 const BLOCKS: Readonly<Record<BetaContentBlock['type'], readonly Row[]>> = {
   text: [
     { fields: { text: 'said' }, written: 'said' },
-    { fields: { text: 'said', citations: [{ cited_text: 'quoted' }, {}] }, written: 'said', unseenBytes: 137 },
+    { fields: { text: 'said', citations: [{ cited_text: 'quoted' }, {}] }, written: 'said', unseenTokens: 36 },
   ],
   thinking: [
-    { fields: { thinking: '', signature: SECRET }, unseenBytes: 300 },
-    { fields: { thinking: 'summed up', signature: SECRET }, written: 'summed up', unseenBytes: 291 },
+    { fields: { thinking: '', signature: SECRET }, unseenTokens: 300 },
+    { fields: { thinking: 'summed up', signature: SECRET }, written: 'summed up', unseenTokens: 291 },
     { fields: { thinking: 'x'.repeat(500), signature: SECRET }, written: 'x'.repeat(500) },
   ],
-  redacted_thinking: [{ fields: { data: SECRET }, unseenBytes: 300 }],
+  redacted_thinking: [{ fields: { data: SECRET }, unseenTokens: 300 }],
   tool_use: [{ fields: { id: 'a', name: 'f', input: { a: 1 } }, written: 'f{"a":1}' }],
   server_tool_use: [
     { fields: { id: 'a', name: 'web_search', input: { query: 'q' } }, written: 'web_search{"query":"q"}' },
@@ -37,12 +37,12 @@ const BLOCKS: Readonly<Record<BetaContentBlock['type'], readonly Row[]>> = {
   mcp_tool_use: [{ fields: { id: 'a', name: 'f', server_name: 's', input: {} }, written: 'f' }],
   compaction: [
     { fields: { content: 'summed up', encrypted_content: null }, written: 'summed up' },
-    { fields: { content: 'summed up', encrypted_content: SECRET }, written: 'summed up', unseenBytes: 291 },
+    { fields: { content: 'summed up', encrypted_content: SECRET }, written: 'summed up', unseenTokens: 291 },
     { fields: { content: null, encrypted_content: null } },
   ],
   advisor_tool_result: [
     { fields: { content: { type: 'advisor_result', text: 'advice' } }, written: 'advice' },
-    { fields: { content: { type: 'advisor_redacted_result', encrypted_content: SECRET } }, unseenBytes: 300 },
+    { fields: { content: { type: 'advisor_redacted_result', encrypted_content: SECRET } }, unseenTokens: 300 },
     { fields: { content: { type: 'advisor_tool_result_error', error_code: 'unavailable' } } },
   ],
   // What tools bring in is input, and so is what MCP servers list.
@@ -64,14 +64,14 @@ const DELTAS: Readonly<Record<BetaRawContentBlockDelta['type'], readonly Row[]>>
   input_json_delta: [{ fields: { partial_json: '{"a"' }, written: '{"a"' }],
   thinking_delta: [
     { fields: { thinking: 'thought', estimated_tokens: null }, written: 'thought' },
-    { fields: { thinking: '', estimated_tokens: 50 }, unseenBytes: 190 },
+    { fields: { thinking: '', estimated_tokens: 50 }, unseenTokens: 50 },
     { fields: { thinking: '', estimated_tokens: -1 } },
   ],
-  signature_delta: [{ fields: { signature: SECRET }, unseenBytes: 300 }],
-  citations_delta: [{ fields: { citation: { cited_text: 'quoted' } }, unseenBytes: 69 }],
+  signature_delta: [{ fields: { signature: SECRET }, unseenTokens: 300 }],
+  citations_delta: [{ fields: { citation: { cited_text: 'quoted' } }, unseenTokens: 18 }],
   compaction_delta: [
     { fields: { content: 'summed up', encrypted_content: null }, written: 'summed up' },
-    { fields: { content: null, encrypted_content: SECRET }, unseenBytes: 300 },
+    { fields: { content: null, encrypted_content: SECRET }, unseenTokens: 300 },
   ],
 };
 
@@ -79,10 +79,10 @@ const rowsOf = (table: Readonly<Record<string, readonly Row[]>>) =>
   Object.entries(table).flatMap(([type, rows]) => rows.map((row) => [{ type, ...row.fields }, row] as const));
 
 describe('a model has written in a block', () => {
-  for (const [block, { written = '', unseenBytes = 0 }] of rowsOf(BLOCKS)) {
-    test(`${JSON.stringify(block).slice(0, 100)} ${written.slice(0, 20)} and ${unseenBytes} unseen bytes`, () => {
+  for (const [block, { written = '', unseenTokens = 0 }] of rowsOf(BLOCKS)) {
+    test(`${JSON.stringify(block).slice(0, 100)} ${written.slice(0, 20)} and ${unseenTokens} unseen tokens`, () => {
       const output = outputOfBlock(block);
-      assert.deepEqual([output.written.join(''), output.unseenBytes], [written, unseenBytes]);
+      assert.deepEqual([output.written.join(''), output.unseenTokens], [written, unseenTokens]);
     });
   }
 });
@@ -96,14 +96,14 @@ function lastOf(...deltas: readonly Fields[]) {
   });
   const read = reads.at(-1);
   assert.ok(read?.kind === 'part');
-  const [progress = { written: [], unseenBytes: 0 }] = read.facts.progress;
-  return [progress.written.join(''), progress.unseenBytes];
+  const [progress = { written: [], unseenTokens: 0 }] = read.facts.progress;
+  return [progress.written.join(''), progress.unseenTokens];
 }
 
 describe('a model has written in a delta', () => {
-  for (const [delta, { written = '', unseenBytes = 0 }] of rowsOf(DELTAS)) {
-    test(`${JSON.stringify(delta).slice(0, 100)} ${written} and ${unseenBytes} unseen bytes`, () => {
-      assert.deepEqual(lastOf(delta), [written, unseenBytes]);
+  for (const [delta, { written = '', unseenTokens = 0 }] of rowsOf(DELTAS)) {
+    test(`${JSON.stringify(delta).slice(0, 100)} ${written} and ${unseenTokens} unseen tokens`, () => {
+      assert.deepEqual(lastOf(delta), [written, unseenTokens]);
     });
   }
 
@@ -112,7 +112,7 @@ describe('a model has written in a delta', () => {
     const estimated = { type: 'thinking_delta', thinking: '', estimated_tokens: 50 };
     const signature = { type: 'signature_delta', signature: SECRET };
     assert.deepEqual(lastOf(shown, signature), ['', 200]);
-    assert.deepEqual(lastOf(estimated, signature), ['', 110]);
-    assert.deepEqual(lastOf(shown, shown, shown, estimated, signature), ['', 0]);
+    assert.deepEqual(lastOf(shown, shown, shown, signature), ['', 0]);
+    assert.deepEqual(lastOf(estimated, signature), ['', 0]);
   });
 });

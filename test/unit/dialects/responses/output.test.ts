@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Row {
   readonly fields: Fields;
   readonly written?: string;
-  readonly unseenBytes?: number;
+  readonly unseenTokens?: number;
   readonly audioBytes?: number;
 }
 
@@ -25,11 +25,15 @@ const ITEMS: Readonly<Record<ResponseOutputItem['type'], readonly Row[]>> = {
     { fields: { content: [{ type: 'refusal', refusal: 'no' }] }, written: 'no' },
   ],
   reasoning: [
-    { fields: { summary: [{ text: 'summed up' }], encrypted_content: SECRET }, written: 'summed up', unseenBytes: 291 },
+    {
+      fields: { summary: [{ text: 'summed up' }], encrypted_content: SECRET },
+      written: 'summed up',
+      unseenTokens: 291,
+    },
     { fields: { summary: [], content: [{ text: 'thought' }] }, written: 'thought' },
-    { fields: { summary: [], encrypted_content: SECRET }, unseenBytes: 300 },
+    { fields: { summary: [], encrypted_content: SECRET }, unseenTokens: 300 },
   ],
-  compaction: [{ fields: { encrypted_content: SECRET }, unseenBytes: 300 }],
+  compaction: [{ fields: { encrypted_content: SECRET }, unseenTokens: 300 }],
   function_call: [{ fields: { name: 'f', arguments: '{}' }, written: 'f{}' }],
   custom_tool_call: [{ fields: { name: 'f', input: 'x' }, written: 'fx' }],
   mcp_call: [{ fields: { name: 'f', arguments: '{}', output: 'found' }, written: 'f{}' }],
@@ -101,7 +105,7 @@ const EVENTS: Readonly<Record<Exclude<ResponseStreamEvent['type'], Whole>, reado
   'response.output_item.added': [{ fields: { item: { type: 'function_call', name: 'f' } }, written: 'f' }],
   'response.output_item.done': [
     { fields: { item: { type: 'apply_patch_call', operation: { diff: '+a' } } }, written: '{"diff":"+a"}' },
-    { fields: { item: { type: 'reasoning', summary: [], encrypted_content: SECRET } }, unseenBytes: 300 },
+    { fields: { item: { type: 'reasoning', summary: [], encrypted_content: SECRET } }, unseenTokens: 300 },
   ],
   // What tools bring in, and where they are.
   'response.shell_call_output_content.delta': [{ fields: { delta: { stdout: 'found' } } }],
@@ -145,18 +149,18 @@ function written(...events: readonly Fields[]) {
     const read = stream.judge({ bytes: Buffer.from(''), data, name: undefined, complete: true });
     return ('facts' in read ? read.facts?.progress : undefined) ?? [];
   });
-  const sum = (field: 'unseenBytes' | 'audioBytes') => progress.reduce((total, each) => total + each[field], 0);
-  return [progress.flatMap((each) => each.written).join(''), sum('unseenBytes'), sum('audioBytes')];
+  const sum = (field: 'unseenTokens' | 'audioBytes') => progress.reduce((total, each) => total + each[field], 0);
+  return [progress.flatMap((each) => each.written).join(''), sum('unseenTokens'), sum('audioBytes')];
 }
 
-const figuresOf = ({ written: text = '', unseenBytes = 0, audioBytes = 0 }: Row) => [text, unseenBytes, audioBytes];
+const figuresOf = ({ written: text = '', unseenTokens = 0, audioBytes = 0 }: Row) => [text, unseenTokens, audioBytes];
 
 describe('a model has written in an item', () => {
   for (const [item, row] of rowsOf(ITEMS)) {
     test(JSON.stringify(item).slice(0, 100), () => {
       const { progress } = RESPONSES.readAnswer({ status: 'completed', output: [item] });
-      const [{ written: texts, unseenBytes, audioBytes } = { written: [], unseenBytes: 0, audioBytes: 0 }] = progress;
-      assert.deepEqual([texts.join(''), unseenBytes, audioBytes], figuresOf(row));
+      const [{ written: texts, unseenTokens, audioBytes } = { written: [], unseenTokens: 0, audioBytes: 0 }] = progress;
+      assert.deepEqual([texts.join(''), unseenTokens, audioBytes], figuresOf(row));
     });
   }
 });
