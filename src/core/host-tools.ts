@@ -45,7 +45,7 @@ export interface ToolCall {
   readonly isBilled: boolean;
 }
 
-/** Calls to be charged, which cost the same. */
+/** Calls that cost the same. */
 export interface ToolCalls extends Pick<ToolCall, 'reported'> {
   readonly count: number;
   /** What they may be calls of: the dearest counts. */
@@ -63,10 +63,10 @@ export function mostCalls(maximum: unknown): number {
   return isMaximum ? Math.min(Math.ceil(maximum), MAX_CALLS) : DEFAULT_CALLS;
 }
 
-/** What is billed of the calls of an answer: one of those that share a container. */
-export function billedCalls(calls: Iterable<ToolCall>): readonly ToolCall[] {
+/** What is billed of the calls of an answer: one of those that share a container. All of them bring something in. */
+export function billedCalls(calls: readonly ToolCall[]): readonly ToolCall[] {
   const containers = new Set<string>();
-  return [...calls].filter(({ name, container, isBilled }) => {
+  return calls.filter(({ name, container, isBilled }) => {
     if (container === undefined || !isBilled) return isBilled;
     const key = `${name} ${container}`;
     const isFirst = !containers.has(key);

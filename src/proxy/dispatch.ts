@@ -135,6 +135,11 @@ export class Dispatch {
     return firstByteMs + Math.round(this.#attemptStartedAtMs - this.#startedAtMs);
   }
 
+  /** How long ago the current attempt began, or the last one, in milliseconds. */
+  get attemptMs(): number {
+    return performance.now() - this.#attemptStartedAtMs;
+  }
+
   /** True once an upstream may have begun to work. */
   get sent(): boolean {
     return this.#attempt?.sent === true;

@@ -1,4 +1,4 @@
-/** How fast a stream writes, and how long the ledger takes to hold more for one. Pure: time is an argument. */
+/** How fast streams and models write, and how long the ledger takes to hold more for a stream. Pure: time is an argument. */
 
 /** Less does not say how fast a stream is: hosts send pieces of any size. */
 const WINDOW_MS = 100;
@@ -52,5 +52,35 @@ export class GrowthTimes {
 
   get ms(): number {
     return this.#ms ?? ASSUMED_MS;
+  }
+}
+
+/** Taken for a model of which little is known. Hosts that are faster (Cerebras, Groq) show all thinking. */
+const ASSUMED_TOKENS_PER_MS = 1;
+/** Shorter outputs say more of the way to a host than of its pace. */
+const LEAST_TOKENS = 200;
+/** The fastest of fewer outputs may not be what a model can do. */
+const LEAST_OUTPUTS = 20;
+/** The next output may be faster than any before it. */
+const MARGIN = 1.25;
+
+/** How fast models write at most. */
+export class ModelPaces {
+  /** By the id of the model, of which there are as many as in the config. */
+  readonly #known = new Map<string, { outputs: number; tokensPerMs: number }>();
+
+  /** Learns from an output that its host has reported, of one choice. */
+  add(model: string, tokens: number, ms: number): void {
+    if (tokens < LEAST_TOKENS) return;
+    const { outputs, tokensPerMs } = this.#known.get(model) ?? { outputs: 0, tokensPerMs: 0 };
+    const pace = tokens / Math.max(1, ms);
+    this.#known.set(model, { outputs: outputs + 1, tokensPerMs: Math.max(tokensPerMs, pace) });
+  }
+
+  /** The most tokens that a model has written in so many milliseconds. */
+  mostTokensIn(model: string, ms: number): number {
+    const { outputs, tokensPerMs } = this.#known.get(model) ?? { outputs: 0, tokensPerMs: 0 };
+    const known = MARGIN * tokensPerMs;
+    return Math.ceil(ms * (outputs < LEAST_OUTPUTS ? Math.max(known, ASSUMED_TOKENS_PER_MS) : known));
   }
 }

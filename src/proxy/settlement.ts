@@ -2,6 +2,8 @@
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { foundByCalls, toolsFor } from '../catalog/tool-cost.ts';
+import type { FailureReason } from '../core/failure.ts';
+import { billedCalls, type ToolCall } from '../core/host-tools.ts';
 import type { InputTerms, Prices } from '../core/model-terms.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -13,25 +15,44 @@ import type { RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { Admitted } from './admitted.ts';
+import type { ModelPaces } from './pace.ts';
 import { errorOf, outcomeOf } from './respond.ts';
-import { chargedCalls } from './tool-calls.ts';
+import { thoughtAtMost } from './thinking.ts';
+import { callsMade } from './tool-calls.ts';
 import { asHeld, withLifetimes } from './unreported.ts';
 
-/** Counts the tokens if the upstream did not report them. */
+/** What helps to find out what was not reported. */
+interface Means {
+  readonly counter: TokenCounter;
+  readonly paces: ModelPaces;
+}
+
+/** Counts the tokens if the upstream did not report them, and learns how fast it is if it did. */
 export async function endOf(
   { request, routes, dispatch, model: asked }: Admitted,
   { metered, termination }: RelayResult,
-  counter: TokenCounter,
+  { counter, paces }: Means,
 ): Promise<RequestEnd & { readonly price: string }> {
   const model = dispatch?.model ?? asked;
   const sent = (routes.find((route) => route.model === model) ?? routes[0]).hosted.request;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
-  const calls = isAnswered(metered) ? chargedCalls(toolsFor(model, sent.hostTools), metered.calls, metered.usage) : [];
-  const work = { calls: calls.reduce((sum, { count }) => sum + count, 0), foundTokens: foundByCalls(prices, calls) };
-  const { usage, source } = await usageOf(metered, sent, { model, prices, work }, counter);
-  const { served, firstByteMs } = dispatch ?? {};
+  const { calls: seen } = metered;
+  const callsOf = (own: readonly ToolCall[]) =>
+    isAnswered(metered) ? callsMade(toolsFor(model, sent.hostTools), own, metered.usage) : [];
+  const made = callsOf(seen);
+  const calls = callsOf(billedCalls(seen));
+  const work = { calls: made.reduce((sum, { count }) => sum + count, 0), foundTokens: foundByCalls(prices, made) };
   const { failure } = errorOf(termination) ?? {};
+  const { silentMs } = metered;
+  const thoughtTokens = STOPPED.has(failure?.reason)
+    ? thoughtAtMost(sent, model, paces.mostTokensIn(model.id, silentMs))
+    : 0;
+  const { usage, source } = await usageOf(metered, sent, { model, prices, work, thoughtTokens }, counter);
+  if (source === 'reported' && dispatch !== undefined) {
+    paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
+  }
+  const { served, firstByteMs } = dispatch ?? {};
   return {
     outcome: outcomeOf(termination),
     usage,
@@ -43,6 +64,16 @@ export async function endOf(
     failure,
   };
 }
+
+/** Why an answer ends that its host may have gone on with: it was stopped here. Undefined if the client has left. */
+const STOPPED: ReadonlySet<FailureReason | undefined> = new Set([
+  undefined,
+  'first_byte_timeout',
+  'idle_timeout',
+  'out_of_money',
+  'stopped',
+  'shutdown',
+] as const);
 
 /** False if the host did no work, or has only read the input. */
 function isAnswered({ source, usage }: Metered): boolean {
@@ -61,33 +92,45 @@ interface Terms {
   readonly model: InputTerms;
   readonly prices: Prices;
   readonly work: ToolWork;
+  /** What it may have thought while it showed nothing. */
+  readonly thoughtTokens: number;
 }
 
 async function usageOf(
   metered: Metered,
   request: ModelRequest,
-  { model, prices, work }: Terms,
+  { model, prices, work, thoughtTokens }: Terms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
   const input = sampleInput(request, model);
-  const shown = withinMaximum(await countUsage(counter, usage, input, written), request, written.unseenTokens);
+  const shown = withUnseen(
+    await countUsage(counter, usage, input, written),
+    request,
+    written.unseenTokens,
+    thoughtTokens,
+  );
   const counted = withPrediction(withToolWork(shown, work, request), request);
   const { extraTokens } = input;
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices, extraTokens) : counted);
 }
 
-/** Whatever something encrypted could stand for, no host writes more than it is told to; but for a summary of the conversation. */
-function withinMaximum(
+/**
+ * With what it may have thought. Whatever that is, and whatever something encrypted could stand for, no host writes more
+ * than it is told to, but for a summary of the conversation.
+ */
+function withUnseen(
   usage: TokenUsage,
   { maxOutput, choices, summarizesAbove }: ModelRequest,
-  unseenTokens: number,
+  encryptedTokens: number,
+  thoughtTokens: number,
 ): TokenUsage {
-  if (maxOutput === undefined || summarizesAbove !== undefined) return usage;
-  const { completionTokens } = usage;
-  const least = completionTokens - unseenTokens;
-  return { ...usage, completionTokens: Math.max(least, Math.min(completionTokens, maxOutput * choices)) };
+  const shown = usage.completionTokens - encryptedTokens;
+  const most = usage.completionTokens + thoughtTokens;
+  const maximum =
+    maxOutput === undefined || summarizesAbove !== undefined ? Number.POSITIVE_INFINITY : maxOutput * choices;
+  return { ...usage, completionTokens: Math.max(shown, Math.min(most, maximum)) };
 }
 
 /** As it was held: what was read again comes from the cache, if the host may have one. */

@@ -3,6 +3,11 @@ import type { Model } from '../catalog/catalog.ts';
 import { thinksUnlessTold } from '../catalog/thinkers.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 
+/** Of so many tokens that a model could have written in a choice while it showed nothing, those that it may have, in all choices. */
+export function thoughtAtMost(request: ModelRequest, model: Model, tokens: number): number {
+  return Math.min(tokens, hiddenThinking(request, model)) * request.choices;
+}
+
 /**
  * The most tokens per choice; infinite if nothing but the maximum of the request bounds them. A model that thinks by
  * itself may not know the bound of a request.

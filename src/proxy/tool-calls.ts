@@ -1,4 +1,4 @@
-/** The calls of the host's own tools that a request is charged for. Pure. */
+/** The calls of the host's own tools that a request has made. Pure. */
 import type { HostTool, ToolCall, ToolCalls, ToolUse } from '../core/host-tools.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 
@@ -6,7 +6,7 @@ import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
  * For each tool the calls that were seen, and as many more as the host reports. Where it reports none and its answers
  * do not show them, all that the request allows.
  */
-export function chargedCalls(
+export function callsMade(
   tools: readonly HostTool[],
   seen: readonly ToolCall[],
   { parts = NO_PARTS }: TokenUsage,
@@ -19,8 +19,8 @@ export function chargedCalls(
     const own = seen.filter((call) => call.name === name);
     const allowed = unseen.reduce((sum, tool) => sum + (tool.calledAs === name ? tool.calls : 0), 0);
     const others = Math.max(reported.get(name) ?? 0, allowed) - own.length;
-    const charged = own.map((call) => ({ count: 1, of, reported: call.reported }));
-    return others > 0 ? [...charged, { count: others, of, reported: {} }] : charged;
+    const calls = own.map((call) => ({ count: 1, of, reported: call.reported }));
+    return others > 0 ? [...calls, { count: others, of, reported: {} }] : calls;
   });
 }
 

@@ -3,11 +3,12 @@
  * relayed.
  */
 
-import { billedCalls, type ToolCall } from '../core/host-tools.ts';
+import type { ToolCall } from '../core/host-tools.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
 import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
 import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
+import { Silence } from './silence.ts';
 
 export interface Metered {
   readonly usage: TokenUsage;
@@ -18,6 +19,8 @@ export interface Metered {
   readonly written: TextSample | undefined;
   /** A report that may have come too early: the larger of it and the count is charged. */
   readonly earlyReport: TokenUsage | undefined;
+  /** How long the model has shown nothing, in milliseconds; 0 if its response is at its end. */
+  readonly silentMs: number;
   /** The upstream reported impossible figures, and no others. */
   readonly isReportUnusable: boolean;
   /** The service tier that the upstream says it used. */
@@ -51,6 +54,7 @@ export class Meter {
   #isReportFinal = false;
   /** Of output, where none is reported. */
   #leastOutput = 1;
+  readonly #silence = new Silence(performance.now());
   #firstId: unknown;
   #serviceTier: string | undefined;
   #model: unknown;
@@ -87,6 +91,8 @@ export class Meter {
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
     for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
+      if (unseenTokens > 0) this.#silence.explain(performance.now());
+      else if (written.length > 0) this.#silence.end(performance.now());
       for (const text of written) this.#written.add(text, index);
       this.#written.addUnseen(unseenTokens);
       this.#audioBytes += audioBytes;
@@ -151,9 +157,9 @@ export class Meter {
     return this.#written;
   }
 
-  /** The calls so far of the host's own tools that are billed. */
+  /** The calls so far of the host's own tools. */
   get calls(): readonly ToolCall[] {
-    return this.#calls.size === 0 ? NO_CALLS : billedCalls(this.#calls.values());
+    return this.#calls.size === 0 ? NO_CALLS : [...this.#calls.values()];
   }
 
   /** How many choices have their finish reason. */
@@ -180,6 +186,7 @@ export class Meter {
           source: 'reported',
           written: undefined,
           earlyReport: undefined,
+          silentMs: 0,
         };
   }
 
@@ -191,14 +198,16 @@ export class Meter {
     if (this.#isReportFinal) return this.figures();
     const counted = this.#counted();
     const { source, usage } = larger(this.#reported, counted.usage);
-    return { ...counted, usage, source, earlyReport: this.#reported };
+    const silentMs = this.complete ? this.#silence.beforeLastMs : this.#silence.until(performance.now());
+    return { ...counted, usage, source, earlyReport: this.#reported, silentMs };
   }
 
   #counted(): Metered {
     const completionTokens = Math.max(this.#leastOutput, this.#written.tokens + this.#audioTokens);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
     const usage = withAudio(counted, this.#audioTokens);
-    return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
+    const rest = { written: this.#written, earlyReport: undefined, silentMs: 0 };
+    return { ...this.#known, usage, source: 'counted', ...rest };
   }
 
   get #known(): Pick<Metered, 'calls' | 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model'> {

@@ -66,6 +66,7 @@ export const NO_WORK: Metered = {
   calls: [],
   written: undefined,
   earlyReport: undefined,
+  silentMs: 0,
   isReportUnusable: false,
   serviceTier: undefined,
   completionId: undefined,

@@ -76,12 +76,14 @@ function fieldsOf(draft: Draft, random: Random): readonly Field[] {
   return UNUSUAL_FIELDS[direction.client].filter((field) => field !== 'speech');
 }
 
-/** Whether a gateway can know of thinking that is never sent: because it was asked for, or is reported. */
+/**
+ * Whether a gateway can know of thinking that is never sent: because it is reported. Without a report it counts by its
+ * time, and this host takes none for it.
+ */
 function isHidingKnown({ direction, model, isStream, leaves, thinks }: Draft, report: Report): boolean {
-  if ((isStream && leaves === 'arrival') || !isReport(report)) return false;
-  if (thinks) return true;
+  if (!isReport(report)) return false;
   // A stream whose hold may grow can be cut before its report.
-  if (model === 'growing') return false;
+  if (model === 'growing' && !thinks) return false;
   return !isStream || leaves === 'never' || (leaves === 'finish reason' && direction.host === 'messages');
 }
 

@@ -65,22 +65,22 @@ function pricesOf(name: string, tool: Fields): readonly [first: number, next: nu
 
 const usd = (nanos: number) => nanos / 1e9;
 /** Tokens that a call may bring in, as the config says. */
-const SEARCH_TOKENS = 30_000;
+const FOUND_TOKENS = 30_000;
 const memories = Object.entries(CONTAINERS).filter(([memory]) => memory !== '64g');
 const priced = (nanos: number, tokens: number) => ({ call: usd(nanos), tokens });
 
 /** The prices of the tools, as the config has them. It has none for the largest container. */
 export const TOOL_TERMS: Fields = {
-  web_search: priced(SEARCH, SEARCH_TOKENS),
-  web_search_preview: priced(PREVIEW_SEARCH, SEARCH_TOKENS),
-  web_fetch: priced(0, SEARCH_TOKENS),
-  file_search: priced(0.25 * CENT, SEARCH_TOKENS),
+  web_search: priced(SEARCH, FOUND_TOKENS),
+  web_search_preview: priced(PREVIEW_SEARCH, FOUND_TOKENS),
+  web_fetch: priced(0, FOUND_TOKENS),
+  file_search: priced(0.25 * CENT, FOUND_TOKENS),
   code_interpreter: {
-    call: usd(CONTAINERS['1g'] as number),
+    ...priced(CONTAINERS['1g'] as number, FOUND_TOKENS),
     variants: memories.map(([memory_limit, nanos]) => ({ memory_limit, call: usd(nanos) })),
   },
   image_generation: {
-    call: usd(25 * CENT),
+    ...priced(25 * CENT, FOUND_TOKENS),
     variants: Object.entries(PICTURES).map(([quality, [square]]) => ({ quality, size: SQUARE, call: usd(square) })),
   },
 };
@@ -163,8 +163,9 @@ function inChat(fields: Fields, tools: readonly Fields[]): readonly Declared[] {
   const switched = Object.keys(fields).filter((name) => SWITCHES.has(name));
   const typed = tools.map(({ type }) => String(type ?? 'function')).filter((type) => !FREE.has(type));
   const own = fields.model === COMPOUND_MODEL ? ['compound'] : [];
-  // Models that search by this field do so once.
-  return [...switched, ...typed, ...own].map((name) =>
-    name === 'web_search_options' ? { name: 'web_search', tool: {}, most: 1 } : { name, tool: {}, most: MOST_CALLS },
-  );
+  // Nothing in this format bounds calls or shows them: a price is for all that a request makes.
+  return [...switched, ...typed, ...own].map((name) => {
+    const tool = name === 'web_search_options' ? 'web_search' : name;
+    return { name: tool, tool: {}, most: 1 };
+  });
 }

@@ -1,6 +1,7 @@
 /** Clients that leave before the end pay what they would have paid for staying. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { answering, chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
@@ -70,6 +71,27 @@ describe('a stream whose client leaves at the finish reason', () => {
       ['counted', costOfCounted(inputTokens(), outputTokens('some words'))],
     );
   });
+});
+
+describe('a stream that shows nothing, and whose client leaves,', () => {
+  const ROWS = [
+    ['that has asked for thinking is charged for it by the time, up to the maximum', { reasoning_effort: 'high' }, 50],
+    ['that has forbidden thinking is charged for one token', { reasoning_effort: 'none' }, 1],
+    ['of a model that does not think is charged for one token', {}, 1],
+  ] as const;
+  for (const [what, fields, tokens] of ROWS) {
+    test(what, async () => {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.stream());
+      const [connection, call] = await sent(gateway, key, chat({ stream: true, max_tokens: 50, ...fields }));
+      // At a token a millisecond this is more than the maximum.
+      await pause(60);
+      connection.leave();
+      await call.closed;
+      const row = await gateway.row(key);
+      assert.deepEqual([row.source, row.completion_tokens], ['counted', tokens]);
+    });
+  }
 });
 
 test('a stream that has finished ends for its client, too, although its host sends nothing more', async () => {

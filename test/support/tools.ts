@@ -2,7 +2,7 @@
 
 import type { HostTool, ToolCall, ToolSetting } from '../../src/core/host-tools.ts';
 import type { ToolPrice } from '../../src/core/model-terms.ts';
-import { chargedCalls } from '../../src/proxy/tool-calls.ts';
+import { callsMade } from '../../src/proxy/tool-calls.ts';
 import type { Metered } from '../../src/relay/meter.ts';
 
 /** A tool that a request may call once. */
@@ -26,7 +26,7 @@ export function toolCall(name: string, id: string, more: Partial<ToolCall> = {})
 /** How many calls of each tool are charged where none was asked for. */
 export function countsOf({ calls, usage }: Pick<Metered, 'calls' | 'usage'>): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { count, of } of chargedCalls([], calls, usage)) {
+  for (const { count, of } of callsMade([], calls, usage)) {
     const name = of[0]?.name ?? '';
     counts[name] = (counts[name] ?? 0) + count;
   }

@@ -132,16 +132,27 @@ const UNBILLED: readonly (readonly [what: string, fields: Fields, conduct: Parti
   ['further calls in one container', container, { calls: 5 }],
 ];
 
-const unbilled = UNBILLED.map(
-  ([what, fields, conduct]): Attack => ({
+const unbilled = UNBILLED.flatMap(([what, fields, conduct]): Attack[] => [
+  {
     claim: `${what} are not charged as calls`,
     passes: 'balance',
     tries: `(a host that bills nothing for ${what})`,
     unit: 'times what was billed',
     most: COUNT_ERROR,
     run: async (workshop) => chargedOverBilled(await workshop.dialects(), calling(RESPONSES, fields, conduct)),
-  }),
-);
+  },
+  {
+    claim: `what ${what} bring in is charged without a report`,
+    passes: 'balance',
+    tries: `has ${what} bring in ${FOUND_TOKENS} each, at a host that reports no usage`,
+    ...OVER_CHARGED,
+    run: async (workshop) =>
+      billedOverCharged(
+        await workshop.dialects(),
+        calling(RESPONSES, fields, { ...conduct, found: FOUND, report: 'never' }),
+      ),
+  },
+]);
 
 const switched = (model: ModelName, fields: Fields) =>
   bounded(CHAT, 50, fields, model, { conduct: { tokens: 50, calls: CALLS, found: FOUND } });

@@ -1,7 +1,7 @@
-/** The pace of a stream, and how long growths take. */
+/** The paces of streams and models, and how long growths take. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GrowthTimes, Pace } from '../../../src/proxy/pace.ts';
+import { GrowthTimes, ModelPaces, Pace } from '../../../src/proxy/pace.ts';
 
 /** The pace after these samples, in tokens a second. */
 function paceOf(...samples: readonly (readonly [ms: number, tokens: number])[]): number {
@@ -43,4 +43,18 @@ describe('growths take', () => {
   test('as long as a slow one', () => assert.equal(after(5, 200, 180), 180));
   test('less after many quick ones', () => assert.ok(after(200, ...Array.from({ length: 50 }, () => 2)) <= 2));
   test('no longer than a second', () => assert.equal(after(60_000), 1_000));
+});
+
+describe('the most that a model writes in a second is', () => {
+  /** Of a model that has written so many outputs of these tokens, each in a second. */
+  const most = (count: number, ...tokens: readonly number[]) => {
+    const paces = new ModelPaces();
+    for (let index = 0; index < count; index++) paces.add('a', tokens[index % tokens.length] ?? 0, 1_000);
+    paces.add('b', 1_000_000, 1_000);
+    return paces.mostTokensIn('a', 1_000);
+  };
+  test('assumed while little is known', () => assert.equal(most(19, 400), 1_000));
+  test('more than the fastest of its outputs', () => assert.equal(most(20, 300, 400), 500));
+  test('that as soon as one is faster than assumed', () => assert.equal(most(1, 4_000), 5_000));
+  test('not known by outputs that are short', () => assert.equal(most(100, 199), 1_000));
 });

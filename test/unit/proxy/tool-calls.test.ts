@@ -1,9 +1,9 @@
-/** Which calls of the host's tools a request is charged for, and which its hold covers. */
+/** Which calls of the host's tools a request has made, which of them are billed, and which its hold covers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { billedCalls, type HostTool, type ToolCall } from '../../../src/core/host-tools.ts';
 import { NO_PARTS, NO_USAGE } from '../../../src/core/usage.ts';
-import { chargedCalls, withCalls } from '../../../src/proxy/tool-calls.ts';
+import { callsMade, withCalls } from '../../../src/proxy/tool-calls.ts';
 import { hostTool, toolCall } from '../../support/tools.ts';
 
 const search = hostTool('web_search', { calls: 10 });
@@ -32,12 +32,12 @@ const ROWS: readonly (readonly [
   ['of that, what was seen after all', [unseen], calls('oracle', 2), {}, { oracle: 2 }],
 ];
 
-describe('charged is', () => {
+describe('made is', () => {
   for (const [what, tools, seen, reported, expected] of ROWS) {
     test(what, () => {
       const counts: Record<string, number> = {};
       const usage = { ...NO_USAGE, parts: { ...NO_PARTS, toolCalls: reported } };
-      for (const { of, count } of chargedCalls(tools, seen, usage)) {
+      for (const { of, count } of callsMade(tools, seen, usage)) {
         const name = of.map((tool) => tool.name).join(' or ');
         counts[name] = (counts[name] ?? 0) + count;
       }
