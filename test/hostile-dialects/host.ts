@@ -233,7 +233,7 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
     // A model writes slower than a gateway decides. What it speaks takes its reader a while, too.
     const before = conduct.field === 'speech' ? start + sent - events.length / 2 : dialogue.bytesRead;
     // Provisional: the gateway may stop the stream before the host notices.
-    bill.to = nextMoment();
+    bill.to = dialogue.leftAt ?? nextMoment();
     call.send(events);
     await dialogue.readBeyond(before, closed);
     // An abort ends the work at once; only a gateway that reads on gets more.

@@ -202,7 +202,7 @@ async function writeStream(order: Order): Promise<void> {
     const bytesBefore = conversation.bytesRead + Buffer.byteLength(round) - 1;
     // Provisional: the gateway may stop the stream before the host notices, and this is the last
     // moment it was surely at work.
-    order.bill.to = nextMoment();
+    order.bill.to = conversation.leftAt ?? nextMoment();
     call.send(round);
     await conversation.readBeyond(bytesBefore, closed);
     // An abort ends the work at once; only a gateway that reads on gets more.
