@@ -207,7 +207,7 @@ export class StreamAllowance implements Allowance {
 /** Whether work is done, and that within so many milliseconds. */
 async function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(late.resolve, milliseconds, false);
+  const timer = setTimeout(late.resolve, Math.max(0, milliseconds), false);
   try {
     return await Promise.race([work, late.promise]);
   } finally {

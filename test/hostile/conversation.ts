@@ -68,8 +68,11 @@ export interface Bill {
   isFinal: boolean;
 }
 
-/** How long a host waits for a client that reads nothing before it writes on. */
+/** How long a host waits for a client that reads nothing before it writes on, the first times and after them. */
 const READER_PATIENCE_MS = 2_000;
+const LAST_PATIENCE_MS = 5;
+/** Some of what a host writes no client ever reads, such as calls that are translated once they are whole. */
+const MOST_IN_VAIN = 3;
 /**
  * How long a connection may take to be closed once the client has left, however busy the machine
  * is.
@@ -92,6 +95,7 @@ export class Conversation {
   readonly #arrival = Promise.withResolvers<void>();
   readonly #ends: (() => void)[] = [];
   #bytesRead = 0;
+  #inVain = 0;
   #leftAt: number | undefined;
 
   constructor(id: string, wish: Partial<Wish> = {}, leaves: LeavingPoint = 'never') {
@@ -141,7 +145,10 @@ export class Conversation {
   async readBeyond(bytes: number, closed: Promise<void>): Promise<void> {
     while (this.#bytesRead <= bytes && !this.hasLeft) {
       const change = new Promise<boolean>((resolve) => this.#ends.push(() => resolve(true)));
-      if (!(await within(Promise.race([change, closed.then(() => false)]), READER_PATIENCE_MS))) return;
+      const patienceMs = this.#inVain < MOST_IN_VAIN ? READER_PATIENCE_MS : LAST_PATIENCE_MS;
+      if (await within(Promise.race([change, closed.then(() => false)]), patienceMs)) continue;
+      this.#inVain++;
+      return;
     }
   }
 
