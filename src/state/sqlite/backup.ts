@@ -1,10 +1,10 @@
 /** A copy of a state file as of one moment, made while a gateway may be writing to it. */
-import { closeSync, existsSync, linkSync, openSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { openAsItIs, refuseNewer, versionOf, withRetry } from './database.ts';
-import { type CopyOptions, createDraft, explainedCopy, settleDraft } from './draft.ts';
-import { PRIVATE_MODE } from './private-files.ts';
+import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
+import { createExclusively } from './private-files.ts';
 import { isDamage } from './storage-errors.ts';
 import { removeFiles, sync } from './whole-files.ts';
 
@@ -18,10 +18,8 @@ const STEP_PAGES = 1_024;
 export async function backUp(path: string, file: string, options: CopyOptions): Promise<number> {
   if (!existsSync(path)) throw new UserError(`no state file at ${path}: there is nothing to back up`);
   refuseExisting(file);
-  const draft = `${file}.partial-${process.pid}`;
+  const draft = makeDraft(file);
   try {
-    removeAbandoned(file);
-    createDraft(draft);
     await copyPages(path, draft, options);
     settleDraft(draft, path);
     await options.verify(draft);
@@ -34,6 +32,17 @@ export async function backUp(path: string, file: string, options: CopyOptions): 
     throw explainedCopy(error, isDamage(error) ? path : file);
   } finally {
     removeFiles(draft);
+  }
+}
+
+function makeDraft(file: string): string {
+  const draft = `${file}.partial-${process.pid}`;
+  try {
+    removeAbandoned(file);
+    createExclusively(draft);
+    return draft;
+  } catch (error) {
+    throw explainedCopy(error, file);
   }
 }
 
@@ -71,7 +80,7 @@ function giveName(draft: string, file: string): void {
   } catch {
     refuseExisting(file);
     // Not every file system has hard links.
-    closeSync(openSync(file, 'wx', PRIVATE_MODE));
+    createExclusively(file);
     renameSync(draft, file);
   }
 }

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
-import { createPrivately, makePrivate } from './private-files.ts';
+import { createPrivately, makePartPrivate, ownerBeside } from './private-files.ts';
 import { explained, isBusy } from './storage-errors.ts';
 
 /** How long to wait for a gateway that hands over, and how often it is tried, in milliseconds. */
@@ -59,7 +59,8 @@ export async function lockHandedOver(path: string): Promise<Lock> {
 
 function tryLockHandedOver(path: string): Lock | undefined {
   // A symbolic link leads to the same file, so it needs the same lock.
-  return tryLockFile(lockPathOf(resolveLinks(path)));
+  const state = resolveLinks(path);
+  return tryLockFile(lockPathOf(state), state);
 }
 
 /** The file that is locked for a state file, without symbolic links. */
@@ -72,7 +73,7 @@ export function lockPathOf(path: string): string {
  * another gateway has it. Throws a UserError.
  */
 export function tryLockTakeover(path: string): Lock | undefined {
-  return tryLockFile(takeoverLockPath(path));
+  return tryLockFile(takeoverLockPath(path), resolveLinks(path));
 }
 
 function takeoverLockPath(path: string): string {
@@ -81,11 +82,11 @@ function takeoverLockPath(path: string): string {
 
 /**
  * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and
- * writes nothing. Returns undefined if another process holds the lock.
+ * writes nothing. Returns undefined if another process holds the lock. The file belongs to whom the state belongs to.
  */
-function tryLockFile(path: string): Lock | undefined {
+function tryLockFile(path: string, state: string): Lock | undefined {
   // Whoever can read a file can lock it.
-  if (!createPrivately(path)) makePrivate(path);
+  if (!createPrivately(path, ownerBeside(state))) makePartPrivate(path);
   const database = new Database(path, { timeout: 0 });
   try {
     database.pragma('journal_mode = MEMORY');
