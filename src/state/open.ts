@@ -45,6 +45,11 @@ export async function isUnwritableFile(location: StateLocation): Promise<boolean
   return (await import('./sqlite/open-to-read.ts')).isUnwritable(location.path);
 }
 
+/** Throws a UserError if files are missing that a running gateway needs beside the state file, so that no command may open it. */
+export async function assertWhole(path: string): Promise<void> {
+  (await import('./sqlite/lock.ts')).refuseWithoutIndex(path);
+}
+
 /** Whether a gateway has locked the state. Gateways on a database share it. */
 export async function isLocked(location: StateLocation): Promise<boolean> {
   if (location.kind === 'postgres') return false;

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { openAsItIs, refuseNewer, versionOf, withRetry } from './database.ts';
 import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
+import { refuseWithoutIndex } from './lock.ts';
 import { createExclusively } from './private-files.ts';
 import { isDamage } from './storage-errors.ts';
 import { removeFiles, sync } from './whole-files.ts';
@@ -51,6 +52,7 @@ function makeDraft(file: string): string {
  * another process, and under a gateway with traffic never comes to an end.
  */
 async function copyPages(path: string, draft: string, { onProgress, signal }: CopyOptions): Promise<void> {
+  refuseWithoutIndex(path);
   const source = openAsItIs(path);
   try {
     refuseNewer(versionOf(source), path);

@@ -9,10 +9,14 @@ import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
 import { createPrivately, makePartPrivate, ownerBeside } from './private-files.ts';
 import { explained, isBusy } from './storage-errors.ts';
+import { lockPathOf } from './whole-files.ts';
 
 /** How long to wait for a gateway that hands over, and how often it is tried, in milliseconds. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 5;
+/** Far longer than a gateway takes to make or remove the log and its index, in milliseconds. */
+const CHANGE_MS = 500;
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
 export interface Lock {
   release(): void;
@@ -44,6 +48,26 @@ export function tryLockState(path: string): Lock | undefined {
 }
 
 /**
+ * For a command. Without the index of its log (`-shm`) a running gateway would not see what the command writes, and would
+ * overwrite it. Throws a UserError.
+ */
+export function refuseWithoutIndex(path: string): void {
+  const file = resolveLinks(path);
+  const deadline = performance.now() + CHANGE_MS;
+  while (existsSync(`${file}-wal`) && !existsSync(`${file}-shm`)) {
+    const lock = tryLockState(file);
+    lock?.release();
+    // What a gateway that was killed has left.
+    if (lock !== undefined) return;
+    // SQLite makes and removes the two one after the other.
+    if (performance.now() > deadline) {
+      throw new UserError(`${file}-shm is gone under the gateway that runs on ${path}: restart the gateway`);
+    }
+    Atomics.wait(sleepCell, 0, 0, RETRY_MS);
+  }
+}
+
+/**
  * Locks a state file for one of the two gateways of a takeover, once the other has released it. Throws
  * a UserError.
  */
@@ -61,11 +85,6 @@ function tryLockHandedOver(path: string): Lock | undefined {
   // A symbolic link leads to the same file, so it needs the same lock.
   const state = resolveLinks(path);
   return tryLockFile(lockPathOf(state), state);
-}
-
-/** The file that is locked for a state file, without symbolic links. */
-export function lockPathOf(path: string): string {
-  return `${path}-lock`;
 }
 
 /**

@@ -12,11 +12,11 @@ import { ownUid, resolveLinks } from '../../core/files.ts';
 import { becomeOwner } from '../../core/folder-owner.ts';
 import { openOwn, type Sqlite, withRetry } from './database.ts';
 import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
-import { type Lock, lockPathOf, tryLockState } from './lock.ts';
+import { type Lock, tryLockState } from './lock.ts';
 import { createExclusively, makePrivate, type Owner, ownerBeside } from './private-files.ts';
 import { identityOf } from './state-file.ts';
 import { isBusy, isStorageError } from './storage-errors.ts';
-import { removeCompanions, removeFiles, sync } from './whole-files.ts';
+import { lockPathOf, removeCompanions, removeFiles, sync } from './whole-files.ts';
 
 /** The parts of a database that hold data. The third companion, `-shm`, is made anew. */
 const LOGS = ['-wal', '-journal'];
