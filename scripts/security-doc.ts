@@ -31,6 +31,12 @@ const HOW_TO_READ = [
   '**times the balance, the spend limit, the budget, the token window**: what the host billed over that limit. Where a request may pass it by one step or by one request, that is in the figure at most.',
 ];
 
+const MACHINE: readonly string[] = [
+  '**Links in the folder of the state.** The user of the service owns that folder, and root’s commands work in it. By links there, `restore` gave that user a file of root’s, and `keys create` and `serve` made files wherever a link led. Now root works there as that user, for good, or is refused with the line to type; nothing beside the state is opened or changed by a link, whoever runs the command. [How](operations.md#systemd).',
+  '**Files deleted under a running gateway.** Without `-shm`, `keys disable` succeeded, the key went on, and the end of the gateway removed what the command had written; without `-lock`, a second gateway admitted a limit of 20 once more. Now the gateway admits nothing more and says what to do, and commands refuse to work beside it.',
+  '**No descriptors left.** With a limit of 400 files, 340 idle connections left too few for the providers: requests that had been admitted got 502, and circuits of healthy providers opened for it. Now connections leave room for those to the providers (72 with that limit, and the log says so), and what the gateway itself has run out of is held against no provider.',
+];
+
 const REMAINS = [
   '**What a host writes ahead.** A stream is cut when its hold is used up. What has arrived by then is charged, and can pass a limit: a model that writes slower than a decision takes is one event ahead, a host that sends a prepared text at once by all of it. What is still on the way then is billed by the host and charged to nobody. [Figures](accounting.md#streams-that-outgrow-their-hold).',
   '**The host’s own tokenizer.** The gateway estimates and counts with o200k_base. A host with another tokenizer bills more or fewer tokens for the same text. What it reports is charged as reported, so a difference matters only to estimates before the answer and to requests without a report: leave room for it in the balance.',
@@ -66,6 +72,12 @@ How to read the tables:
 ${HOW_TO_READ.map((note) => `- ${note}`).join('\n')}
 
 ${tables.join('\n')}
+## The machine around it
+
+What other users of the machine can try, and what happens when it runs short. These attacks are in \`test/hardening/\` and \`test/disks/\`, and each succeeded once.
+
+${MACHINE.map((note) => `- ${note}`).join('\n')}
+
 ## What remains possible
 
 The gateway sees what passes through it, and nothing else. So some things it cannot prevent:

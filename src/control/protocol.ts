@@ -227,6 +227,8 @@ export interface Snapshot {
   /** The size of SQLite's write-ahead log beside the state file. */
   readonly log_bytes: number;
   readonly memory_bytes: number;
+  /** How many files the process may have open, null if there is no limit, and how many connections of clients it takes. */
+  readonly open_files: { readonly limit: number | null; readonly room: number };
   readonly draining: boolean;
   readonly storage_fault: string | null;
   readonly credit_enforced: boolean;

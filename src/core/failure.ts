@@ -4,6 +4,8 @@
 export type FailureReason =
   /** There was no connection to the upstream. */
   | 'not_connected'
+  /** There was none because the gateway's own machine had run out of descriptors, ports or memory. */
+  | 'no_socket'
   | 'first_byte_timeout'
   | 'idle_timeout'
   /** The connection was lost, or the response ended too early. */

@@ -1,8 +1,9 @@
 /** All checks: which there are, in which order their findings are shown, and how long each may take. */
 import type { Config } from '../config/config.ts';
+import { becomeOwner } from '../core/folder-owner.ts';
 import { checkConfigFile, checkSpace, checkStateFile } from './files.ts';
 import { type Finding, warning, within } from './finding.ts';
-import { checkGateway } from './gateway.ts';
+import { checkGateway, openFilesOfGateway } from './gateway.ts';
 import { checkClock, checkNode, checkOpenFiles, invalidConfig } from './machine.ts';
 import { checkProviders } from './providers.ts';
 import { checkState } from './state.ts';
@@ -12,9 +13,10 @@ export type { Finding } from './finding.ts';
 /** Longer than what each check bounds by itself, so that it can name what took long. */
 const CHECK_MS = 30_000;
 
-/** Runs all checks at once. The order of the findings is fixed. */
+/** Runs all checks at once. The order of the findings is fixed. Throws a UserError if root cannot work in the folder of the state. */
 export async function examine(config: Config, environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
-  const { state, maxConnections } = config;
+  const { state } = config;
+  if (state.kind === 'file') becomeOwner(state.path);
   const asked = checkProviders(config.providers, environment);
   const one = async (finding: () => Finding) => [finding()];
   const checks: readonly (readonly [name: string, check: () => Promise<readonly Finding[]>])[] = [
@@ -29,7 +31,7 @@ export async function examine(config: Config, environment: NodeJS.ProcessEnv): P
       : []),
     ['state', () => checkState(config)],
     ['node', () => one(checkNode)],
-    ['open files', () => one(() => checkOpenFiles(maxConnections))],
+    ['open files', async () => [checkOpenFiles(config, await openFilesOfGateway(config))]],
     ['clock', async () => [checkClock((await asked).aheadMs)]],
     ['providers', async () => (await asked).findings],
   ];

@@ -22,6 +22,12 @@ export async function checkGateway(config: Config): Promise<readonly Finding[]> 
   }
 }
 
+/** Undefined if no gateway answers: the check above says why. */
+export async function openFilesOfGateway(config: Config): Promise<Snapshot['open_files'] | undefined> {
+  const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 }).catch(() => undefined);
+  return snapshot?.open_files;
+}
+
 async function checkAddress({ listen, metrics }: Config): Promise<Finding[]> {
   const findings = await checkServing(listen);
   return metrics === undefined ? findings : [...findings, await checkMetrics(metrics)];

@@ -1,9 +1,10 @@
 /** What the machine gives: the version of Node, open files, the time. */
+import type { Config } from '../config/config.ts';
+import type { Snapshot } from '../control/protocol.ts';
+import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
 import { count } from '../operator/format.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
-/** What a gateway has open besides connections: files, threads, sockets. */
-const OTHER_FILES = 256;
 /** The clock of a host that answers may be off as well, but not by this much. */
 const MAX_OFF_MS = 60_000;
 
@@ -11,27 +12,23 @@ export function checkNode(): Finding {
   return ok('node', `Node ${process.version}, ${process.platform} ${process.arch}`);
 }
 
-/** Each connection of a client can need one to a provider. */
-export function checkOpenFiles(maxConnections: number): Finding {
+/** `running`: the gateway that runs; undefined if none does, or it is of a version that does not tell. */
+export function checkOpenFiles(
+  { maxConnections, threads }: Pick<Config, 'maxConnections' | 'threads'>,
+  running: Snapshot['open_files'] | undefined,
+): Finding {
   const name = 'open files';
-  const limit = openFilesLimit();
-  const needed = 2 * maxConnections + OTHER_FILES;
-  if (limit === undefined || limit >= needed)
-    return ok(name, `${limit === undefined ? 'no limit' : count(limit)} at a time`);
+  const limit = running === undefined ? openFilesLimit() : (running.limit ?? undefined);
+  const room = running?.room ?? roomForConnections(maxConnections, threads, limit);
+  const who = running === undefined ? 'a gateway that is started like this' : 'the gateway';
+  if (limit === undefined) return ok(name, 'no limit');
+  if (room >= maxConnections)
+    return ok(name, `${count(limit)} at a time${running === undefined ? '' : ', of the gateway'}`);
   return warning(
     name,
-    `${count(limit)} at a time, but max_connections: ${maxConnections} can need ${count(needed)}`,
+    `${who} ${tooFew(limit, room, maxConnections)} (${count(filesNeeded(maxConnections, threads))} would do)`,
     'raise the limit (ulimit -n, or LimitNOFILE of the service), or lower max_connections in the config',
   );
-}
-
-/** Undefined if there is none, or the system does not tell. Node has raised the soft limit as far as it can. */
-function openFilesLimit(): number | undefined {
-  // Otherwise the report looks up the names of all hosts that are connected.
-  Object.assign(process.report, { excludeNetwork: true });
-  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
-  const soft = Number(userLimits?.open_files?.soft);
-  return Number.isNaN(soft) ? undefined : soft;
 }
 
 /** `aheadMs`: how far the clocks of several hosts are ahead of ours, in milliseconds. */

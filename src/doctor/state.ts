@@ -6,7 +6,7 @@ import type { PostgresAddress } from '../core/postgres-address.ts';
 import { showAddress } from '../core/postgres-address.ts';
 import { PROGRAM } from '../core/program.ts';
 import { bytes, count } from '../operator/format.ts';
-import { examineDatabase } from '../state/open.ts';
+import { assertWhole, examineDatabase } from '../state/open.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
 /** A larger file takes longer to audit than somebody who is looking for a fault wants to wait. */
@@ -28,6 +28,11 @@ export async function checkState({ state }: Config): Promise<readonly Finding[]>
 }
 
 async function checkContents(path: string): Promise<Finding[]> {
+  try {
+    await assertWhole(path);
+  } catch (error) {
+    return [refused(NAME, error)];
+  }
   const { newestVersion, readVersion } = await import('../audit/version.ts');
   const found = readVersion(path);
   switch (found.kind) {

@@ -2,6 +2,7 @@
 import { type Config, isActive } from '../config/config.ts';
 import { formatAddress, isLoopback } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
+import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
 import { counted } from '../core/plural.ts';
 import { commandLine } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
@@ -43,9 +44,19 @@ export function announceProviders(config: Config, log: Log): void {
     const list = skipped.map(({ name, missing_variable: variable }) => `${name} (${variable} is not set)`).join(', ');
     log.warn(`skipped providers: ${list}`);
   }
+  warnOfFewFiles(config, log);
   const names = config.providers.filter(isActive).map(({ name }) => name);
   if (names.length === 0) log.warn('no active providers: every request will fail');
   else log.info({ providers: names }, `active providers: ${names.join(', ')}`);
+}
+
+function warnOfFewFiles({ maxConnections, threads }: Config, log: Log): void {
+  const [limit, room] = [openFilesLimit(), roomForConnections(maxConnections, threads)];
+  if (limit === undefined || room >= maxConnections) return;
+  log.warn(
+    `this process ${tooFew(limit, room, maxConnections)}: raise the limit to ${filesNeeded(maxConnections, threads)} ` +
+      '(ulimit -n, or LimitNOFILE of the service), or lower max_connections',
+  );
 }
 
 function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Config, log: Log): void {

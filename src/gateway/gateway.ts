@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
+import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
@@ -266,6 +267,7 @@ async function start(
   metrics: GatewayMetrics | undefined,
 ): Promise<Gateway> {
   const { log } = openLog;
+  if (config.state.kind === 'file') becomeOwner(config.state.path);
   keepRequestsYoung();
   let gateway: Gateway | undefined;
   const prepare = (isAhead: boolean) =>

@@ -5,6 +5,7 @@ import { trafficRow } from '../control/traffic-row.ts';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { fileSize } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
+import { openFilesLimit, roomForConnections } from '../core/open-files.ts';
 import { VERSION } from '../core/program.ts';
 import type { LedgerSnapshot } from '../ledger/ledger.ts';
 import { mergedCauses } from '../observe/failure-causes.ts';
@@ -48,6 +49,10 @@ export function buildSnapshot(parts: SnapshotParts, { keyIds, maxLive, maxEnded 
     state_bytes: fileSize(config.statePath),
     log_bytes: fileSize(`${config.statePath}-wal`),
     memory_bytes: process.memoryUsage.rss(),
+    open_files: {
+      limit: openFilesLimit() ?? null,
+      room: roomForConnections(config.maxConnections, config.threads),
+    },
     draining: parts.draining,
     storage_fault: parts.storageFault ?? null,
     credit_enforced: config.creditEnforced,

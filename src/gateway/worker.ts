@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
+import { roomForConnections } from '../core/open-files.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
 import { corsPolicy } from '../http/cors.ts';
@@ -293,7 +294,7 @@ function listenerSettings(config: Config): ListenerSettings {
     maxBodyBytes: config.maxBodyBytes,
     idleMs: config.timeouts.idleMs,
     // The kernel spreads connections over the threads that share the port.
-    maxConnections: Math.ceil(config.maxConnections / config.threads),
+    maxConnections: Math.ceil(roomForConnections(config.maxConnections, config.threads) / config.threads),
     overload: { ...config.overload, threads: config.threads },
     cors: config.corsOrigins && corsPolicy(config.corsOrigins),
     figures: {

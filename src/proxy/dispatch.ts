@@ -245,7 +245,7 @@ export class Dispatch {
         secrets: this.#dispatcher.secretsOf(route.model.provider),
         keepAliveMs: parts.keepAliveMs,
       });
-      failure = attempt.wasAborted ? undefined : attemptFailureOf(relayed);
+      failure = attempt.isInconclusive ? undefined : attemptFailureOf(relayed);
       return { kind: 'answered', relayed };
     } finally {
       member.release();

@@ -11,7 +11,8 @@ import { isRejection } from '../upstream/retry.ts';
 
 /** Why an upstream cannot have begun to work. */
 interface Rejection {
-  readonly failure: AttemptFailure;
+  /** Undefined where the gateway itself is to blame. */
+  readonly failure: AttemptFailure | undefined;
   /** True where the upstream would not serve another model either. */
   readonly isOfUpstream: boolean;
 }
@@ -26,7 +27,8 @@ export async function rejectionOf(attempt: Attempt): Promise<Rejection | undefin
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     if (attempt.sent || attempt.wasAborted) return undefined;
-    return { failure: { cause: error.kind, message: error.message }, isOfUpstream: true };
+    const failure = attempt.isInconclusive ? undefined : { cause: error.kind, message: error.message };
+    return { failure, isOfUpstream: true };
   }
 }
 

@@ -1,6 +1,10 @@
-/** Opens the state wherever it is kept. The parts of a store are loaded only if it is used. */
+/**
+ * Opens the state wherever it is kept. The parts of a store are loaded only if it is used. In the folder of another user, root
+ * has become that user before anything there is opened.
+ */
 import { existsSync } from 'node:fs';
 import { UserError } from '../core/errors.ts';
+import { becomeOwner } from '../core/folder-owner.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
@@ -15,6 +19,7 @@ import type { OpenState } from './state.ts';
 export async function openState(location: StateLocation, durability: Durability): Promise<OpenState> {
   switch (location.kind) {
     case 'file':
+      becomeOwner(location.path);
       return (await import('./sqlite/open-state.ts')).openState(location.path, durability);
     case 'postgres':
       // Here operators always wait for the disk: they seldom write.
@@ -29,17 +34,26 @@ export async function openState(location: StateLocation, durability: Durability)
 export async function openStateToRead(location: StateLocation, durability: Durability): Promise<OpenState> {
   if (location.kind === 'postgres') return openState(location, durability);
   if (isMissingFile(location)) throw new UserError(missingFile(location.path));
+  becomeOwner(location.path);
   return (await import('./sqlite/open-state.ts')).openStateToRead(location.path);
 }
 
 /** Whether the state is a file that this process cannot write. */
 export async function isUnwritableFile(location: StateLocation): Promise<boolean> {
-  return location.kind === 'file' && (await import('./sqlite/open-to-read.ts')).isUnwritable(location.path);
+  if (location.kind === 'postgres') return false;
+  becomeOwner(location.path);
+  return (await import('./sqlite/open-to-read.ts')).isUnwritable(location.path);
+}
+
+/** Throws a UserError if files are missing that a running gateway needs beside the state file, so that no command may open it. */
+export async function assertWhole(path: string): Promise<void> {
+  (await import('./sqlite/lock.ts')).refuseWithoutIndex(path);
 }
 
 /** Whether a gateway has locked the state. Gateways on a database share it. */
 export async function isLocked(location: StateLocation): Promise<boolean> {
   if (location.kind === 'postgres') return false;
+  becomeOwner(location.path);
   const lock = (await import('./sqlite/lock.ts')).tryLockState(location.path);
   lock?.release();
   return lock === undefined;
@@ -63,6 +77,7 @@ export function isMissingFile(location: StateLocation): boolean {
 export async function openSource(location: StateLocation): Promise<MoveSource> {
   switch (location.kind) {
     case 'file':
+      becomeOwner(location.path);
       return (await import('./sqlite/move.ts')).FileSource.open(location.path);
     case 'postgres':
       return (await import('./postgres/move-source.ts')).DatabaseSource.open(location.address);
@@ -73,6 +88,7 @@ export async function openSource(location: StateLocation): Promise<MoveSource> {
 export async function openTarget(location: StateLocation): Promise<MoveTarget> {
   switch (location.kind) {
     case 'file':
+      becomeOwner(location.path);
       return (await import('./sqlite/move.ts')).FileTarget.open(location.path);
     case 'postgres':
       return (await import('./postgres/move-target.ts')).DatabaseTarget.open(location.address);
@@ -84,6 +100,7 @@ export async function openContents(location: StateLocation): Promise<{ contents:
   switch (location.kind) {
     case 'file': {
       if (isMissingFile(location)) throw new UserError(missingFile(location.path));
+      becomeOwner(location.path);
       (await import('./sqlite/open-state.ts')).closeToOthers(location.path);
       return { contents: location, close: async () => {} };
     }
@@ -106,7 +123,9 @@ export async function grantToRole(address: PostgresAddress, role: string): Promi
 export async function keyNames(location: StateLocation, most: number): Promise<string[]> {
   switch (location.kind) {
     case 'file':
-      return isMissingFile(location) ? [] : (await import('./sqlite/key-names.ts')).keyNames(location.path, most);
+      if (isMissingFile(location)) return [];
+      becomeOwner(location.path);
+      return (await import('./sqlite/key-names.ts')).keyNames(location.path, most);
     case 'postgres':
       return (await import('./postgres/key-names.ts')).keyNames(location.address, most);
   }
@@ -115,6 +134,7 @@ export async function keyNames(location: StateLocation, most: number): Promise<s
 /** Copies a state file, and returns the size of the copy. Rejects with a UserError, also for a database: that has tools of its own. */
 export async function backUpState(location: StateLocation, file: string, options: CopyOptions): Promise<number> {
   if (location.kind === 'postgres') throw new UserError(databaseBackup(location.address, file));
+  becomeOwner(location.path);
   return (await import('./sqlite/backup.ts')).backUp(location.path, file, options);
 }
 

@@ -3,6 +3,8 @@
 export type FailureKind =
   /** There was no connection, so the upstream cannot have begun to work. */
   | 'not_connected'
+  /** There was none because the gateway's own machine had no descriptor, port or memory left for it. */
+  | 'no_socket'
   | 'first_byte_timeout'
   | 'idle_timeout'
   /** The connection was lost, or the response was not HTTP. */
@@ -88,9 +90,14 @@ export class Attempt {
     this.#head.promise.catch(() => {});
   }
 
-  /** True if the gateway ended the attempt, which says nothing about the upstream. */
+  /** True if the gateway ended the attempt. */
   get wasAborted(): boolean {
     return this.#failure?.kind === 'aborted' || this.#failure?.kind === 'stopped';
+  }
+
+  /** True if how the attempt ended says nothing about the upstream. */
+  get isInconclusive(): boolean {
+    return this.wasAborted || this.#failure?.kind === 'no_socket';
   }
 
   /** The status and headers of the response. Rejects with an UpstreamFailure. */

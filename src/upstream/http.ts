@@ -5,7 +5,7 @@ import type { Dispatcher, Pool } from 'undici';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, type Endpoint, endpointOf, type Host, headersFor } from '../providers/host.ts';
 import type { Secrets } from '../wire/secrets.ts';
-import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
+import { Attempt, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
@@ -14,6 +14,15 @@ const require = createRequire(import.meta.url);
 
 /** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
 const KEEP_ALIVE_MS = 30_000;
+
+/** What this machine has run out of, by the code of the error: descriptors, of the process or of all, memory, and ports. */
+const OWN_FAULTS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
+
+const SUMMARIES = {
+  broken: 'the connection was lost',
+  not_connected: 'no connection to the upstream',
+  no_socket: 'the gateway has no connection left',
+} as const;
 
 export class HttpUpstream implements Upstream {
   readonly #endpoint: Endpoint;
@@ -130,10 +139,9 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   onResponseError(_: unknown, error: Error): void {
     this.#deadline.clear();
     const code = (error as NodeJS.ErrnoException).code;
-    const kind: FailureKind = this.#attempt.sent ? 'broken' : 'not_connected';
+    const kind = this.#attempt.sent ? 'broken' : OWN_FAULTS.has(code ?? '') ? 'no_socket' : 'not_connected';
     const withCode = (text: string) => (code === undefined ? text : `${text} (${code})`);
-    const summary = kind === 'broken' ? 'the connection was lost' : 'no connection to the upstream';
-    this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(summary)));
+    this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(SUMMARIES[kind])));
   }
 
   #expectMore(): void {

@@ -128,7 +128,7 @@ export class Member {
         else this.#backOff(backoffMs);
       },
       () => {
-        if (!attempt.wasAborted) this.#signal(attempt.sent ? 'failure' : 'unreachable');
+        if (!attempt.isInconclusive) this.#signal(attempt.sent ? 'failure' : 'unreachable');
         else if (isProbe) this.#signal('inconclusive');
       },
     );

@@ -120,6 +120,7 @@ export function snapshotOf(isWell: boolean): Snapshot {
     state_bytes: 123_456_789,
     log_bytes: 4_096,
     memory_bytes: 123_456_789,
+    open_files: { limit: 65_536, room: 8192 },
     draining: false,
     earlier: null,
     storage_fault: isWell ? null : 'the disk is full',

@@ -17,9 +17,16 @@ import { Trial } from './trial.ts';
 /** The tests mostly wait: for timeouts of the gateway, and for its processes. */
 const AT_ONCE = 2 * CONCURRENCY;
 const SOON_MS = 100;
-/** The fault of each kind: a lock, a write that fails, another file in its place, and damage. */
+/** The fault of each kind: a lock, a write that fails, a file that is gone, another in its place, and damage. */
 const SHORT = FAULTS.filter(({ what }) =>
-  ['locked by another program', 'disk full', 'replaced by a copy', 'a page overwritten'].includes(what),
+  [
+    'locked by another program',
+    'disk full',
+    'index of the log moved away',
+    'lock moved away',
+    'replaced by a copy',
+    'a page overwritten',
+  ].includes(what),
 );
 /** The faults during which the gateway is stopped, which takes a while. */
 const ENDS = ['disk full', 'moved away'];

@@ -113,6 +113,8 @@ export const FAULTS: readonly Fault[] = [
   { what: 'read-only', message: /it cannot be written; check the permissions/, harm: ordered('read-only') },
   { what: 'moved away', message: /state\.db is gone: .*move it back.*restart/, harm: move('') },
   { what: 'log moved away', message: /state\.db-wal is gone: .*move it back.*restart/, harm: move('-wal') },
+  { what: 'index of the log moved away', message: /state\.db-shm is gone: .*otherwise restart/, harm: move('-shm') },
+  { what: 'lock moved away', message: /state\.db-lock is gone: .*otherwise restart/, harm: move('-lock') },
   { what: 'folder moved away', message: /state\.db is gone: .*move it back.*restart/, harm: moveFolder },
   { what: 'replaced by a copy', message: /another file has replaced .*put the original back/, harm: replace },
   { what: 'upgraded by a newer program', message: /a newer inf-gw .*restart/, harm: upgrade },

@@ -174,7 +174,16 @@ describe('`doctor`', () => {
   });
 
   test('warns of fewer open files than connections may need', () => {
-    assert.equal(checkOpenFiles(1).status, 'ok');
-    assert.match(checkOpenFiles(1e12).message, /^[\d,]+ at a time, but max_connections: 1000000000000 can need/);
+    const config = { maxConnections: 8192, threads: 1 };
+    assert.equal(checkOpenFiles({ ...config, maxConnections: 1 }, undefined).status, 'ok');
+    assert.equal(checkOpenFiles(config, { limit: 65_536, room: 8192 }).message, '65,536 at a time, of the gateway');
+    assert.equal(
+      checkOpenFiles(config, { limit: 1024, room: 384 }).message,
+      'the gateway may open 1024 files, so it takes 384 connections and not max_connections: 8192 (16,640 would do)',
+    );
+    assert.match(
+      checkOpenFiles({ ...config, maxConnections: 1e12 }, undefined).message,
+      /^a gateway that is started like this may open \d+ files, so it takes \d+ connections/,
+    );
   });
 });

@@ -145,6 +145,7 @@ export const SNAPSHOT: Snapshot = {
   state_bytes: 5_000_000,
   log_bytes: 40_000,
   memory_bytes: 90_000_000,
+  open_files: { limit: 65_536, room: 8192 },
   draining: false,
   storage_fault: null,
   credit_enforced: true,

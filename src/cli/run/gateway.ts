@@ -9,6 +9,7 @@ import { readSnapshot } from '../../control/client.ts';
 import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
 import { formatAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
+import { refuseForeign } from '../../core/folder-owner.ts';
 import { PROGRAM } from '../../core/program.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { isLocked } from '../../state/open.ts';
@@ -41,8 +42,10 @@ export interface Activity {
 /** Throws a UserError if there is no gateway and none can be started. */
 export async function gatewayFor(options: LoadOptions): Promise<LeashGateway> {
   const outer = outerRun(options);
+  const config = outer?.config ?? loadConfig(options);
+  // The command would run as that user, too.
+  if (config.state.kind === 'file') refuseForeign(config.state.path);
   if (outer !== undefined) return gatewayOf(outer);
-  const config = loadConfig(options);
   const snapshot = await snapshotOf(config);
   if (snapshot !== undefined) return runningGateway(config, snapshot);
   return config.path === undefined ? startWithoutConfig(options.environment) : startOn(config);

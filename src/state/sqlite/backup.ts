@@ -1,10 +1,11 @@
 /** A copy of a state file as of one moment, made while a gateway may be writing to it. */
-import { closeSync, existsSync, linkSync, openSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { openAsItIs, refuseNewer, versionOf, withRetry } from './database.ts';
-import { type CopyOptions, createDraft, explainedCopy, settleDraft } from './draft.ts';
-import { PRIVATE_MODE } from './private-files.ts';
+import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
+import { refuseWithoutIndex } from './lock.ts';
+import { createExclusively } from './private-files.ts';
 import { isDamage } from './storage-errors.ts';
 import { removeFiles, sync } from './whole-files.ts';
 
@@ -18,10 +19,8 @@ const STEP_PAGES = 1_024;
 export async function backUp(path: string, file: string, options: CopyOptions): Promise<number> {
   if (!existsSync(path)) throw new UserError(`no state file at ${path}: there is nothing to back up`);
   refuseExisting(file);
-  const draft = `${file}.partial-${process.pid}`;
+  const draft = makeDraft(file);
   try {
-    removeAbandoned(file);
-    createDraft(draft);
     await copyPages(path, draft, options);
     settleDraft(draft, path);
     await options.verify(draft);
@@ -37,11 +36,23 @@ export async function backUp(path: string, file: string, options: CopyOptions): 
   }
 }
 
+function makeDraft(file: string): string {
+  const draft = `${file}.partial-${process.pid}`;
+  try {
+    removeAbandoned(file);
+    createExclusively(draft);
+    return draft;
+  } catch (error) {
+    throw explainedCopy(error, file);
+  }
+}
+
 /**
  * Within a read transaction, which sees one moment: otherwise SQLite begins anew after every commit of
  * another process, and under a gateway with traffic never comes to an end.
  */
 async function copyPages(path: string, draft: string, { onProgress, signal }: CopyOptions): Promise<void> {
+  refuseWithoutIndex(path);
   const source = openAsItIs(path);
   try {
     refuseNewer(versionOf(source), path);
@@ -71,7 +82,7 @@ function giveName(draft: string, file: string): void {
   } catch {
     refuseExisting(file);
     // Not every file system has hard links.
-    closeSync(openSync(file, 'wx', PRIVATE_MODE));
+    createExclusively(file);
     renameSync(draft, file);
   }
 }

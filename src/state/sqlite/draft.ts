@@ -2,11 +2,11 @@
  * Drafts: copies of a state that are made beside their final place, private from the first byte, and
  * given their name only when they are whole.
  */
-import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
+import { ownUid } from '../../core/files.ts';
 import { openDatabase, refuseNewer, type Sqlite, versionOf } from './database.ts';
-import { APPLICATION_ID, PRIVATE_MODE } from './private-files.ts';
+import { APPLICATION_ID } from './private-files.ts';
 import { explained, isDamage } from './storage-errors.ts';
 
 /** How a copy is made, for both directions. */
@@ -24,18 +24,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space and try again',
   EDQUOT: 'the quota of this user is used up; free some space and try again',
   EROFS: 'the disk is read-only; choose another folder',
-  EACCES: 'check the permissions of the file and its folder',
   EPERM: 'check the owner of the file and its folder',
   ENOENT: 'check the path: a folder in it does not exist',
   ENOTDIR: 'check the path: a folder in it is a file',
   EISDIR: 'it is a folder; name a file',
   ENAMETOOLONG: 'choose a shorter name',
 };
-
-/** Creates an empty file that only its owner can read. Throws if it exists. */
-export function createDraft(path: string): void {
-  closeSync(openSync(path, 'wx', PRIVATE_MODE));
-}
 
 /**
  * Brings the tables of a complete draft up to date, and makes it one file without a log. `from`: what
@@ -63,5 +57,6 @@ export function settleDraft(draft: string, from: string): void {
 export function explainedCopy(error: unknown, path: string): unknown {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return explained(error, path);
-  return new UserError(`cannot write ${path} (${code}): ${ADVICE[code] ?? 'check the disk'}`);
+  const advice = code === 'EACCES' ? `let user ${ownUid()}, as whom this works, write there` : ADVICE[code];
+  return new UserError(`cannot write ${path} (${code}): ${advice ?? 'check the disk'}`);
 }

@@ -1,11 +1,13 @@
 /** The names of the keys in a state file, for who only suggests them: nothing is made, migrated or waited for. */
 import Database from 'better-sqlite3';
+import { refuseWithoutIndex } from './lock.ts';
 
 /** A checkpoint locks the file for longer, but who presses Tab does not wait for one. */
 const LOCK_WAIT_MS = 200;
 
-/** Throws whatever SQLite throws. */
+/** Throws a UserError, or whatever SQLite throws. */
 export function keyNames(path: string, most: number): string[] {
+  refuseWithoutIndex(path);
   // Not read-only: such a connection leaves the log behind that it has to make.
   const database = new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS });
   try {

@@ -7,12 +7,16 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
-import { createPrivately, makePrivate } from './private-files.ts';
+import { createPrivately, makePartPrivate, ownerBeside } from './private-files.ts';
 import { explained, isBusy } from './storage-errors.ts';
+import { lockPathOf } from './whole-files.ts';
 
 /** How long to wait for a gateway that hands over, and how often it is tried, in milliseconds. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 5;
+/** Far longer than a gateway takes to make or remove the log and its index, in milliseconds. */
+const CHANGE_MS = 500;
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
 export interface Lock {
   release(): void;
@@ -44,6 +48,26 @@ export function tryLockState(path: string): Lock | undefined {
 }
 
 /**
+ * For a command. Without the index of its log (`-shm`) a running gateway would not see what the command writes, and would
+ * overwrite it. Throws a UserError.
+ */
+export function refuseWithoutIndex(path: string): void {
+  const file = resolveLinks(path);
+  const deadline = performance.now() + CHANGE_MS;
+  while (existsSync(`${file}-wal`) && !existsSync(`${file}-shm`)) {
+    const lock = tryLockState(file);
+    lock?.release();
+    // What a gateway that was killed has left.
+    if (lock !== undefined) return;
+    // SQLite makes and removes the two one after the other.
+    if (performance.now() > deadline) {
+      throw new UserError(`${file}-shm is gone under the gateway that runs on ${path}: restart the gateway`);
+    }
+    Atomics.wait(sleepCell, 0, 0, RETRY_MS);
+  }
+}
+
+/**
  * Locks a state file for one of the two gateways of a takeover, once the other has released it. Throws
  * a UserError.
  */
@@ -59,12 +83,8 @@ export async function lockHandedOver(path: string): Promise<Lock> {
 
 function tryLockHandedOver(path: string): Lock | undefined {
   // A symbolic link leads to the same file, so it needs the same lock.
-  return tryLockFile(lockPathOf(resolveLinks(path)));
-}
-
-/** The file that is locked for a state file, without symbolic links. */
-export function lockPathOf(path: string): string {
-  return `${path}-lock`;
+  const state = resolveLinks(path);
+  return tryLockFile(lockPathOf(state), state);
 }
 
 /**
@@ -72,7 +92,7 @@ export function lockPathOf(path: string): string {
  * another gateway has it. Throws a UserError.
  */
 export function tryLockTakeover(path: string): Lock | undefined {
-  return tryLockFile(takeoverLockPath(path));
+  return tryLockFile(takeoverLockPath(path), resolveLinks(path));
 }
 
 function takeoverLockPath(path: string): string {
@@ -81,11 +101,11 @@ function takeoverLockPath(path: string): string {
 
 /**
  * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and
- * writes nothing. Returns undefined if another process holds the lock.
+ * writes nothing. Returns undefined if another process holds the lock. The file belongs to whom the state belongs to.
  */
-function tryLockFile(path: string): Lock | undefined {
+function tryLockFile(path: string, state: string): Lock | undefined {
   // Whoever can read a file can lock it.
-  if (!createPrivately(path)) makePrivate(path);
+  if (!createPrivately(path, ownerBeside(state))) makePartPrivate(path);
   const database = new Database(path, { timeout: 0 });
   try {
     database.pragma('journal_mode = MEMORY');

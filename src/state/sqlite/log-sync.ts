@@ -2,7 +2,7 @@
  * Makes commits safe from a power cut, on the side: syncs SQLite's write-ahead log through a
  * descriptor of its own. SQLite holds no lock on the log, so closing that releases none.
  */
-import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
+import { closeSync, constants, fdatasync, fdatasyncSync, openSync } from 'node:fs';
 import type { Sqlite } from './database.ts';
 import { StateFileError } from './state-file.ts';
 
@@ -20,7 +20,7 @@ export class LogSync {
   /** A commit must have synced the log before, and so its entry in the directory. */
   constructor(database: Sqlite) {
     this.#database = database;
-    this.#log = openSync(`${database.name}-wal`, 'r+');
+    this.#log = openSync(`${database.name}-wal`, constants.O_RDWR | constants.O_NOFOLLOW);
     database.pragma('synchronous = NORMAL');
   }
 

@@ -8,7 +8,7 @@ import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { HistoryReader } from './history.ts';
 import { KeyStore } from './keys.ts';
-import { tryLockState } from './lock.ts';
+import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
 import { promised } from './promised.ts';
@@ -19,6 +19,7 @@ import { UsageReader } from './usage.ts';
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */
 export function openState(path: string, durability: Durability): OpenState {
+  refuseWithoutIndex(path);
   const { database, created } = openDatabase(path, durability, () => refuseBesideGateway(path));
   return new OpenFile(database, created);
 }
@@ -46,6 +47,7 @@ export function emptyState(): OpenState {
 
 /** Closes a state file to other users, for a program that opens it by itself. Throws a UserError. */
 export function closeToOthers(path: string): void {
+  refuseWithoutIndex(path);
   if (isOwnFile(path)) makePrivate(path);
 }
 

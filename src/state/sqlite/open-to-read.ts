@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { openOwn, refuseForeign, refuseNewer, type Sqlite, versionOf } from './database.ts';
+import { refuseWithoutIndex } from './lock.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { COMPANIONS, isOwnFile, makePrivate } from './private-files.ts';
 import { StateFileError } from './state-file.ts';
@@ -40,6 +41,7 @@ export function openToRead(path: string): Sqlite {
 
 /** Not read-only: such a connection leaves the log behind that it has to make. */
 function openWritable(path: string): Sqlite {
+  refuseWithoutIndex(path);
   if (isOwnFile(path)) makePrivate(path);
   return openOwn(path);
 }

@@ -3,19 +3,20 @@
  * state or to the new one, and never to a file beside which the log of another lies: SQLite would
  * write that log into it.
  */
-import { chownSync, existsSync, linkSync, lstatSync, renameSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { constants, existsSync, linkSync, lstatSync, renameSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
 import { ownUid, resolveLinks } from '../../core/files.ts';
+import { becomeOwner } from '../../core/folder-owner.ts';
 import { openOwn, type Sqlite, withRetry } from './database.ts';
-import { type CopyOptions, createDraft, explainedCopy, settleDraft } from './draft.ts';
-import { type Lock, lockPathOf, tryLockState } from './lock.ts';
-import { makePrivate } from './private-files.ts';
+import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
+import { type Lock, tryLockState } from './lock.ts';
+import { createExclusively, makePrivate, type Owner, ownerBeside } from './private-files.ts';
 import { identityOf } from './state-file.ts';
 import { isBusy, isStorageError } from './storage-errors.ts';
-import { removeCompanions, removeFiles, sync } from './whole-files.ts';
+import { lockPathOf, removeCompanions, removeFiles, sync } from './whole-files.ts';
 
 /** The parts of a database that hold data. The third companion, `-shm`, is made anew. */
 const LOGS = ['-wal', '-journal'];
@@ -33,22 +34,35 @@ export interface RestoreOptions extends CopyOptions {
  * is kept, undefined if there was none. Rejects with a UserError; then nothing has changed.
  */
 export async function restore(path: string, backup: string, options: RestoreOptions): Promise<string | undefined> {
-  const state = targetOf(path);
-  assertBackup(backup, state);
-  // Beside that file is its log.
-  const source = resolveLinks(backup);
+  const target = targetOf(path);
+  assertBackup(backup, target);
+  const parts = await openParts(backup);
+  try {
+    // Only now: a backup may be one that only root can read.
+    becomeOwner(path);
+    return await restoreParts(parts, target, backup, options);
+  } finally {
+    for (const part of parts.values()) await part.close();
+  }
+}
+
+async function restoreParts(
+  parts: ReadonlyMap<string, FileHandle>,
+  state: string,
+  backup: string,
+  options: RestoreOptions,
+): Promise<string | undefined> {
   const lock = lockTarget(state);
   const draft = `${state}.restoring`;
   try {
-    giveToOwner(state, lockPathOf(state));
     // Of a restore that was killed.
     removeFiles(draft);
-    for (const suffix of ['', ...LOGS]) await copyPart(source + suffix, draft + suffix, options.signal);
+    const owner = ownerBeside(state);
+    for (const [suffix, part] of parts) await copyPart(part, draft + suffix, owner, options.signal);
     settleDraft(draft, backup);
     await options.verify(draft);
     options.signal.throwIfAborted();
     await options.confirm();
-    giveToOwner(state, draft);
     sync(draft);
     return replace(state, draft);
   } catch (error) {
@@ -105,26 +119,27 @@ function lockTarget(state: string): Lock {
   return lock;
 }
 
-/** Copies bytes, so that neither a read-only backup nor its log are touched. A part that does not exist is left out. */
-async function copyPart(from: string, to: string, signal: AbortSignal): Promise<void> {
-  if (!existsSync(from)) return;
-  createDraft(to);
-  await using source = await open(from, 'r');
-  await using target = await open(to, 'w');
+/** A backup and the log beside it, by the ends of their names. */
+async function openParts(backup: string): Promise<ReadonlyMap<string, FileHandle>> {
+  const source = resolveLinks(backup);
+  const parts = new Map<string, FileHandle>();
+  for (const suffix of ['', ...LOGS]) {
+    if (existsSync(source + suffix)) parts.set(suffix, await open(source + suffix, 'r'));
+  }
+  return parts;
+}
+
+/** Copies bytes, so that neither a read-only backup nor its log are touched. */
+async function copyPart(part: FileHandle, to: string, owner: Owner | undefined, signal: AbortSignal): Promise<void> {
+  createExclusively(to, owner);
+  await using target = await open(to, constants.O_WRONLY | constants.O_NOFOLLOW);
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   while (true) {
     signal.throwIfAborted();
-    const { bytesRead } = await source.read(chunk);
+    const { bytesRead } = await part.read(chunk);
     if (bytesRead === 0) return;
     await target.writeFile(chunk.subarray(0, bytesRead));
   }
-}
-
-/** A gateway that runs as another user could not open what root has made. */
-function giveToOwner(state: string, file: string): void {
-  if (ownUid() !== 0) return;
-  const { uid, gid } = statSync(existsSync(state) ? state : dirname(state));
-  chownSync(file, uid, gid);
 }
 
 /** The old state gets a second name before its first one leads to the new. */

@@ -1,5 +1,7 @@
-/** Checks that the path of the state file still leads to the file that was opened. */
+/** Checks that the paths of the state file and of what is beside it still lead to the files that were opened. */
 import { statSync } from 'node:fs';
+import { resolveLinks } from '../../core/files.ts';
+import { lockPathOf } from './whole-files.ts';
 
 /**
  * The state file is not the one that was opened, or cannot be synced. The message says what to do;
@@ -9,26 +11,55 @@ export class StateFileError extends Error {
   override name = 'StateFileError';
 }
 
+/** What to do about a file that is gone, unless it was moved. */
+const RESTORE = 'otherwise restore it from a backup and restart inf-gw';
+const RESTART = 'otherwise restart inf-gw';
+
+interface Part {
+  readonly path: string;
+  readonly identity: string;
+  readonly advice: string;
+}
+
 /**
  * SQLite keeps writing to a file that was deleted or moved, and everything it wrote would be lost
- * at the end. The same is true of the write-ahead log. Checking both takes 5 µs.
+ * at the end. The same is true of the write-ahead log. Without the index of the log (`-shm`) others make another, and
+ * each overwrites what the other commits; without the lock, a second gateway starts. Checking all takes 8 µs.
  */
 export class StateFile {
-  readonly #parts: readonly { readonly path: string; readonly identity: string | undefined }[];
+  readonly #parts: readonly Part[];
 
-  /** The file must be open, so that its log exists. */
+  /** The file must be open, so that its log exists. Of the rest, what does not exist is not missed. */
   constructor(path: string) {
-    this.#parts = [path, `${path}-wal`].map((part) => ({ path: part, identity: identityOf(part) }));
+    const parts = [
+      { path, advice: RESTORE },
+      { path: `${path}-wal`, advice: RESTORE },
+      { path: `${path}-shm`, advice: RESTART },
+      { path: lockPathOf(resolveLinks(path)), advice: RESTART },
+    ];
+    this.#parts = parts.flatMap((part) => {
+      const identity = identityOf(part.path);
+      return identity === undefined ? [] : [{ ...part, identity }];
+    });
   }
 
-  /** Throws a StateFileError if the file is missing or was replaced. */
+  get isInPlace(): boolean {
+    try {
+      this.assertInPlace();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Throws a StateFileError if a file is missing or was replaced. */
   assertInPlace(): void {
-    for (const { path, identity } of this.#parts) {
+    for (const { path, identity, advice } of this.#parts) {
       const found = identityOf(path);
       if (found === identity) continue;
       throw new StateFileError(
         found === undefined
-          ? `${path} is gone: if it was moved, move it back; otherwise restore it from a backup and restart inf-gw`
+          ? `${path} is gone: if it was moved, move it back; ${advice}`
           : `another file has replaced ${path}: put the original back, or restart inf-gw to use the new one`,
       );
     }

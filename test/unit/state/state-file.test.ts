@@ -14,6 +14,12 @@ import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 const CHANGES: readonly (readonly [what: string, change: (folder: string) => void, expected: RegExp])[] = [
   ['the file is gone', (folder) => unlinkSync(join(folder, 's.db')), /s\.db is gone: if it was moved, move it back/],
   ['its log is gone', (folder) => unlinkSync(join(folder, 's.db-wal')), /s\.db-wal is gone/],
+  [
+    'the index of its log is gone',
+    (folder) => unlinkSync(join(folder, 's.db-shm')),
+    /s\.db-shm is gone: .*otherwise restart/,
+  ],
+  ['its lock is gone', (folder) => unlinkSync(join(folder, 's.db-lock')), /s\.db-lock is gone: .*otherwise restart/],
   ['the folder is gone', (folder) => renameSync(folder, `${folder}-away`), /s\.db is gone/],
   [
     'another file is there',
@@ -39,10 +45,12 @@ for (const [what, change, expected] of CHANGES) {
     t.after(() => rmSync(home, { recursive: true }));
     const folder = join(home, 'state');
     mkdirSync(folder);
-    for (const name of ['s.db', 's.db-wal']) writeFileSync(join(folder, name), '');
+    for (const name of ['s.db', 's.db-wal', 's.db-shm', 's.db-lock']) writeFileSync(join(folder, name), '');
     const file = new StateFile(join(folder, 's.db'));
     assert.doesNotThrow(() => file.assertInPlace());
+    assert.ok(file.isInPlace);
     change(folder);
+    assert.ok(!file.isInPlace);
     assert.throws(
       () => file.assertInPlace(),
       (error) => error instanceof StateFileError && isStorageError(error) && expected.test(error.message),

@@ -12,10 +12,17 @@ export const NOBODY: ReadonlySet<Member> = new Set();
 export const SOURCE = { pause() {}, resume() {}, abort() {} };
 
 /** How an attempt ends: a status, perhaps with `Retry-After` in seconds, or a failure. */
-export type Fate = number | readonly [status: number, retryAfterS: number] | 'unreachable' | 'broken' | 'aborted';
+export type Fate =
+  | number
+  | readonly [status: number, retryAfterS: number]
+  | 'unreachable'
+  | 'no_socket'
+  | 'broken'
+  | 'aborted';
 
 export function meet(attempt: Attempt, fate: Fate): void {
   if (fate === 'unreachable') return attempt.fail(new UpstreamFailure('not_connected', 'connection refused'));
+  if (fate === 'no_socket') return attempt.fail(new UpstreamFailure('no_socket', 'connect EMFILE'));
   attempt.begin(SOURCE);
   if (fate === 'broken') return attempt.fail(new UpstreamFailure('broken', 'reset'));
   if (fate === 'aborted') return attempt.abort();

@@ -53,6 +53,16 @@ describe('the last resort', () => {
   });
 });
 
+test('an upstream is not blamed for what the gateway has run out of, and a probe that met that is made again', async () => {
+  const bench = new Bench([1]);
+  await bench.visits(100, 'no_socket');
+  assert.deepEqual([bench.picked(), bench.member().state, bench.member().breaker.failures], ['p#1', 'closed', 0]);
+  await bench.visits(OPENS_AFTER_FAILURES, 'broken');
+  bench.nowMs += OPEN_MS;
+  await bench.visit('no_socket');
+  assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'half_open']);
+});
+
 describe('a probe', () => {
   /** An upstream whose breaker is half open. */
   async function halfOpen(): Promise<Bench> {
