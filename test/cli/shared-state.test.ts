@@ -64,6 +64,13 @@ describe('on a database that gateways share', () => {
     assert.match((await empty.run(['keys', 'list'])).stderr, /^created the tables in /);
   });
 
+  test('a start says that no certificate tells who the database is', () => {
+    assert.match(
+      a.text,
+      /"level":"info".*no certificate tells who answers at 127\.0\.0\.1:\d+: it has to prove by SCRAM/,
+    );
+  });
+
   const nodes = async (): Promise<Record<string, NodeJson>> => {
     const { stdout } = await places.c.run(['status', '--json']);
     const list = (JSON.parse(stdout) as StatusJson).nodes ?? [];
