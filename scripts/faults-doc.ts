@@ -55,7 +55,7 @@ const NOTES = [
   '**asked**: how often a provider with a single address gets the request.',
   '**after `connect`, `first_byte`, `idle`**: the timeout of that name in the config ends the request. Without such a remark it ends as soon as the failure occurs.',
   '**the provider’s message** is passed on, up to 1,000 characters, only if it contains nothing of the operator’s: no key, header or address, its path included.',
-  '**The journal** keeps the reason, which `inf-gw requests show` prints: `not_connected` (it cannot be reached), `first_byte_timeout` (it did not respond in time), `idle_timeout` (it stopped sending), `broken` (the connection was lost), `not_the_protocol` (not in the chat-completions format), `error_event` or `error_answer` (it reported an error in a stream, or with status 200), `rejected` (429, 503, 529), `http_status` (every other error status).',
+  '**The journal** keeps the reason, which `inf-gw requests show` prints: `not_connected` (it cannot be reached), `first_byte_timeout` (it did not respond in time), `idle_timeout` (it stopped sending), `broken` (the connection was lost), `not_the_protocol` (not in the chat-completions format), `no_progress` (it kept sending, but nothing of its response), `error_event` or `error_answer` (it reported an error in a stream, or with status 200), `rejected` (429, 503, 529), `http_status` (every other error status).',
   'The **error line** is `data: {"error":{"code":"upstream_error","message":"…"}}`. Official clients raise it as an error in the middle of the stream.',
 ];
 

@@ -45,6 +45,7 @@ const REMAINS = [
   '**JSON requests without a maximum.** A JSON answer comes in one piece, so it cannot be cut. Where neither the client nor `cap_output` sets a maximum that the host reads, it may pass a limit by what the model writes.',
   '**A host that ignores a maximum.** A hold covers what the request declares. A host that writes more is cut off in a stream, and bills what it likes in JSON.',
   '**A dishonest host.** What a host reports is charged. A report that is too high empties the balance, and one that is too low leaves the operator to pay; the gateway rejects only figures that cannot be right. Compare the invoice with `inf-gw usage --by model`.',
+  '**A gateway with a role of its own in PostgreSQL.** Its functions check what they are told ([scale-out.md](scale-out.md#with-fewer-rights)), but what a request costs only the gateway knows. Whoever has its password can charge too little or too much, and pose as another gateway; keys, credit and the journal of the past are out of reach.',
   '**What a host keeps to itself.** Prices with conditions that the config does not know (a batch, a region, a fine-tuned model) are charged at the configured price.',
 ];
 

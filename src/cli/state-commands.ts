@@ -46,7 +46,8 @@ Examples:
       `
 Whoever made the tables owns them, and may do everything. A gateway needs less: with a role of its
 own it can decide about requests, and read, but cannot edit keys, credit or the journal. Its config
-then has that role in \`state:\`, while commands that change something use the owner's.
+then has that role in \`state:\`, while commands that change something use the owner's. It drops no
+request that \`journal_retention\` of the config here keeps: grant again after a change of that.
 
 Examples:
   psql -c "CREATE ROLE gateway_eu LOGIN PASSWORD '…'"
@@ -134,13 +135,13 @@ function printMoved(
 }
 
 async function grant(role: string, command: Command): Promise<void> {
-  const { state } = configOf(command);
+  const { state, journalRetentionMs } = configOf(command);
   if (state.kind === 'file') {
     throw new UserError(
       `${state.path} is a file, which has no roles: who may use it is a matter of its permissions; grant is for \`state: postgres://…\``,
     );
   }
-  const created = await grantToRole(state.address, role);
+  const created = await grantToRole(state.address, role, journalRetentionMs);
   if (created !== undefined) notice(`created ${created}`);
   if (globalOptions(command).json) return printJson({ role, state: showState(state) });
   printLine(`${role} can run gateways on ${showState(state)}.`);

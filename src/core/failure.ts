@@ -19,6 +19,8 @@ export type FailureReason =
   /** The upstream sent an error with status 200. */
   | 'error_answer'
   | 'not_the_protocol'
+  /** The stream went on without anything of the answer. */
+  | 'no_progress'
   /** Every upstream of the model was backing off, or had an open circuit. */
   | 'no_upstream'
   /** Balance or spend limit left nothing for more of a stream. */

@@ -46,6 +46,19 @@ export function showAddress({ host, port, user, password, database }: PostgresAd
   return `postgres://${encodeURIComponent(user)}${secret}@${place}/${encodeURIComponent(database)}`;
 }
 
+/**
+ * Whether a server must prove that it knows the password, as libpq's `require_auth=scram-sha-256` asks for: not where its
+ * certificate tells who it is, and not where there is no password.
+ */
+export function mustProveItself({ password, tls }: PostgresAddress): boolean {
+  return password !== undefined && tls.kind !== 'verified';
+}
+
+/** Whether no other machine can come in between, or take its place. */
+export function isOnOwnMachine(host: string): boolean {
+  return isSocket(host) || host === 'localhost' || isLoopback(host);
+}
+
 /** Parses an address. The path of its `sslrootcert` is relative to `baseDirectory`. */
 export function parsePostgresAddress(text: string, baseDirectory: string): ParsedAddress {
   try {
@@ -102,8 +115,7 @@ function tlsOf(parameters: URLSearchParams, host: string, baseDirectory: string)
   const authority = parameters.get('sslrootcert') ?? undefined;
   if (given !== null && !isSslMode(given)) throw new Problem(`expected one of sslmode=${SSL_MODES.join(', ')}`);
   if (authority === '') throw new Problem('expected sslrootcert=/path/to/certificates.pem');
-  const isOwnMachine = isSocket(host) || host === 'localhost' || isLoopback(host);
-  const mode = given ?? (isOwnMachine && authority === undefined ? 'disable' : 'verify-full');
+  const mode = given ?? (isOnOwnMachine(host) && authority === undefined ? 'disable' : 'verify-full');
   if (isSocket(host) && mode !== 'disable')
     throw new Problem('a Unix socket has no TLS; leave sslmode and sslrootcert out');
   if (authority !== undefined && mode !== 'verify-full') throw new Problem('sslrootcert needs sslmode=verify-full');

@@ -2,6 +2,7 @@
  * The access log: one line for each request, and a warning while requests are refused for lack of
  * resources. Metrics count the same.
  */
+import { counted } from '../core/plural.ts';
 import { printableName } from '../core/printable.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Pressure } from '../http/pressure.ts';
@@ -47,6 +48,11 @@ function statusShown({ gone, status }: Exchange): number {
 /** Warns that requests or connections were refused, and names the setting that limits them. */
 export function logPressure(log: Log, refused: number, cause: Pressure): void {
   log.warn({ refused, cause }, `${refused} requests or connections refused in the last seconds: ${REASONS[cause]}`);
+}
+
+/** Says how many requests a state has cost that cannot be used. */
+export function logFailed(log: Log, failed: number): void {
+  log.error({ failed }, `${counted(failed, 'request')} failed in the last seconds, since the state cannot be used`);
 }
 
 const REASONS: Readonly<Record<Pressure, string>> = {

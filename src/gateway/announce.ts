@@ -4,6 +4,7 @@ import { formatAddress, isLoopback } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
 import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
 import { counted } from '../core/plural.ts';
+import { isOnOwnMachine, mustProveItself } from '../core/postgres-address.ts';
 import { commandLine } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
 import type { Gateway } from './gateway.ts';
@@ -15,6 +16,7 @@ export function announceStart(gateway: Gateway, config: Config, log: Log): void 
   if (summary.recoveredHolds > 0) {
     log.warn(`charged the holds of ${counted(summary.recoveredHolds, 'request')} left open by the last run`);
   }
+  announceDatabase(config, log);
   announceProviders(config, log);
   announceAccount(summary, config, log);
   log.info(
@@ -34,6 +36,19 @@ function announceMetrics({ metricsAddress }: Gateway, log: Log): void {
   const { address: host, port } = metricsAddress;
   log.info({ address: host, port }, `metrics on http://${formatAddress({ host, port })}/metrics`);
   if (!isLoopback(host)) log.warn('other machines can read the metrics: they tell what is spent on which model');
+}
+
+/** Says what a database is believed without a certificate. Whoever may use a folder of sockets is known to the system. */
+function announceDatabase({ state }: Config, log: Log): void {
+  if (state.kind === 'file' || state.address.tls.kind === 'verified' || state.address.host.startsWith('/')) return;
+  const { address } = state;
+  const place = formatAddress(address);
+  const line = mustProveItself(address)
+    ? `it has to prove by SCRAM that it knows the password, which is not sent; what follows is ${address.tls.kind === 'off' ? 'in clear' : 'encrypted'}`
+    : 'whoever takes its port is believed to be the database';
+  const message = `no certificate tells who answers at ${place}: ${line}; ?sslmode=verify-full checks one`;
+  if (isOnOwnMachine(address.host) && mustProveItself(address)) log.info(message);
+  else log.warn(message);
 }
 
 /** Logs which providers are active, why the others are not, and what is odd in the config. */

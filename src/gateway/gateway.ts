@@ -8,6 +8,7 @@ import { counted } from '../core/plural.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
+import { OutageLog } from '../observe/outage-log.ts';
 import { METRICS_ONLY, type SnapshotQuery, type WorkerQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { type Lock, lockHandedOver } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
@@ -270,6 +271,7 @@ async function start(
   if (config.state.kind === 'file') becomeOwner(config.state.path);
   keepRequestsYoung();
   let gateway: Gateway | undefined;
+  const outage = new OutageLog(log, config.statePath);
   const prepare = (isAhead: boolean) =>
     prepareLedger(
       {
@@ -279,8 +281,8 @@ async function start(
         ...ledgerSettings(config),
       },
       {
-        onStorageFault: (message) => log.error(message),
-        onStorageRecovered: () => log.info(`${config.statePath} can be written again`),
+        onStorageFault: (message) => outage.fault(message),
+        onStorageRecovered: () => outage.end(),
         onStops: (requestIds) => {
           for (const id of requestIds) void gateway?.stopRequest(id);
         },

@@ -7,6 +7,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { roomForConnections } from '../core/open-files.ts';
+import { Repeats } from '../core/repeats.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
 import { corsPolicy } from '../http/cors.ts';
@@ -25,7 +26,7 @@ import { type ExplainParts, explain } from '../proxy/explain.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
-import { countExchange, logExchange, logPressure } from './access-log.ts';
+import { countExchange, logExchange, logFailed, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 import type { Traces } from './tracing.ts';
 
@@ -91,6 +92,9 @@ export async function startWorker(parts: WorkerParts): Promise<Worker> {
   return worker;
 }
 
+/** How often it is reported how many requests the state has failed, in milliseconds. */
+const FAILED_REPORT_MS = 5_000;
+
 /** What is built from one config. A request uses the same setup from its beginning to its end. */
 interface Setup {
   readonly pipeline: Pipeline;
@@ -112,6 +116,8 @@ class LocalWorker implements Worker {
   readonly #traces: Traces | undefined;
   readonly #bodies = new BodyLimiter();
   readonly #listener: Listener;
+  /** Requests that the state has failed. */
+  readonly #failed = new Repeats<'state'>(FAILED_REPORT_MS, (count) => logFailed(this.#log, count));
   #current: Setup;
   /** The setups of earlier configs that still have requests in flight. */
   readonly #previous = new Set<Setup>();
@@ -244,6 +250,7 @@ class LocalWorker implements Worker {
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
+      onUnavailable: () => this.#failed.count('state'),
     });
     const { capOutput, maxBodyBytes } = config;
     return { pipeline, providers, explained: { catalog, ledger: this.#ledger, providers, capOutput, maxBodyBytes } };

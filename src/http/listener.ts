@@ -10,6 +10,7 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { createServer } from '../core/node-http.ts';
+import { Repeats } from '../core/repeats.ts';
 import { Roster } from '../core/roster.ts';
 import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
 import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
@@ -89,7 +90,9 @@ export class Listener {
   readonly #overload: OverloadMonitor;
   /** How many of the open requests were rejected and have not got all of their response yet. */
   #rejecting = 0;
-  readonly #rejected = new Map<Pressure, number>();
+  readonly #rejected = new Repeats<Pressure>(PRESSURE_REPORT_MS, (count, pressure) =>
+    this.#events.onPressure(count, pressure),
+  );
   #draining = false;
   #onIdle: () => void = () => {};
   readonly #sockets: ListeningSockets;
@@ -121,7 +124,7 @@ export class Listener {
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
-    this.#server.on('drop', () => this.#countRejected('connections'));
+    this.#server.on('drop', () => this.#rejected.count('connections'));
     this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
     this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
     this.#server.on('checkExpectation', (request, response) => this.#onRequest(request, response, 'unknown'));
@@ -230,21 +233,10 @@ export class Listener {
 
   /** Rejects a request before any work is done for it. */
   #reject(exchange: Exchange, response: ServerResponse, pressure: Pressure): void {
-    this.#countRejected(pressure);
+    this.#rejected.count(pressure);
     this.#rejecting++;
     response.once('close', () => this.#rejecting--);
     exchange.sendError(rateLimited(PRESSURE_MESSAGES[pressure], RETRY_AFTER_S));
-  }
-
-  #countRejected(pressure: Pressure): void {
-    const rejected = this.#rejected.get(pressure);
-    this.#rejected.set(pressure, (rejected ?? 0) + 1);
-    if (rejected === undefined) setTimeout(() => this.#reportRejected(pressure), PRESSURE_REPORT_MS).unref();
-  }
-
-  #reportRejected(pressure: Pressure): void {
-    this.#events.onPressure(this.#rejected.get(pressure) ?? 0, pressure);
-    this.#rejected.delete(pressure);
   }
 
   #exchange(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Exchange {

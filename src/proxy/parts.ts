@@ -19,4 +19,6 @@ export interface PipelineParts {
   /** What the model listing shows as `created`, in seconds since 1970. */
   readonly modelsCreatedS: number;
   readonly log: Log;
+  /** A request failed, since the ledger cannot write. What keeps it from that is logged where it is noticed. */
+  onUnavailable(): void;
 }

@@ -313,8 +313,8 @@ export class Pipeline {
   }
 
   #fail(exchange: Exchange, error: unknown, response: ClientError): void {
-    const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'internal error';
-    this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
+    if (error instanceof LedgerUnavailable) this.#parts.onUnavailable();
+    else this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'internal error');
     if (exchange.streamStarted) exchange.failStream(response);
     else exchange.sendError(response);
   }

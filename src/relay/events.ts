@@ -93,14 +93,6 @@ export class EventReader {
     return judged;
   }
 
-  /** Meters events that are not sent any more. `isWithin`, and the result: whether the first, or the next, is within one. */
-  meterAll(events: readonly SseEvent[], isWithin: boolean): boolean {
-    return events.reduce((within, event) => {
-      this.meter(event, within);
-      return !event.complete;
-    }, isWithin);
-  }
-
   /** A final event without content. */
   #done(): EventAction {
     const { translator } = this.#options;

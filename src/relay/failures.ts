@@ -171,6 +171,15 @@ export function errorForInvalidResponse({ title }: Dialect, why: string): Client
   };
 }
 
+/** The client error for a stream that goes on without anything of the answer. */
+export function errorForNoProgress(why: string): ClientError {
+  return {
+    code: 'upstream_error',
+    message: 'The provider kept sending without any more of its response. Try again later, or use another model.',
+    failure: { reason: 'no_progress', status: undefined, message: why },
+  };
+}
+
 /** The client error if no upstream of the model is available; it is sent with `Retry-After`. */
 export const NO_UPSTREAM_AVAILABLE: ClientError = {
   code: 'upstream_error',

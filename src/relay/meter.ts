@@ -63,6 +63,8 @@ export class Meter {
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
+  /** How often there was more of the answer: output, the end of a choice, a call of a tool, or a report of more output. */
+  advances = 0;
   readonly #unfinished = new Set<number>();
   /** Indexes of choices. A host may send any: more than a request can ask for are not kept. */
   readonly #finished = new Set<number>();
@@ -83,6 +85,7 @@ export class Meter {
     // Events such as pings say nothing of the work.
     this.hasRead ||=
       facts.hasUsage || facts.choices !== undefined || facts.progress.length > 0 || facts.id !== undefined;
+    if (this.#isAdvancedBy(facts)) this.advances++;
     this.#reported = facts.usage ?? this.#reported;
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.
@@ -106,6 +109,18 @@ export class Meter {
     if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
   }
 
+  #isAdvancedBy({ progress, toolCalls = [], usage }: AnswerFacts): boolean {
+    const isFinishing = (index: number) => !this.#finished.has(index) && this.#finished.size < MAX_CHOICES;
+    return (
+      progress.some(
+        ({ index, finished, written, unseenTokens, audioBytes }) =>
+          unseenTokens > 0 || audioBytes > 0 || written.some((text) => text !== '') || (finished && isFinishing(index)),
+      ) ||
+      toolCalls.some(({ id }) => !this.#calls.has(id)) ||
+      (usage !== undefined && usage.completionTokens > (this.#reported?.completionTokens ?? 0))
+    );
+  }
+
   /**
    * Reads what an error of the host says of its work. Its report is final if nothing was written;
    * else it may cover less.
@@ -123,6 +138,7 @@ export class Meter {
   /** Counts bytes that were relayed without being parsed. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
+    this.advances++;
     this.#written.addUnparsed(bytes);
   }
 

@@ -5,9 +5,10 @@ import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isCutInCrlf, joined } from './bytes.ts';
 import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
-import { errorForFailure } from './failures.ts';
+import { errorForFailure, errorForNoProgress } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
+import { Turns } from './turns.ts';
 
 export interface StreamOptions extends EventReaderOptions {
   /** How many choices the client requested. */
@@ -36,6 +37,19 @@ const UNFINISHED_BYTES = 1_024;
 /** How long a stream is read on after its finish reason, for its report and its final event. */
 export const REPORT_MS = 2_000;
 
+/**
+ * What a host may send in a row without anything of the answer: pings and comments of many hours, and the items of a
+ * response that are repeated at its end.
+ */
+export const MAX_IDLE_EVENTS = 10_000;
+export const MAX_IDLE_BYTES = 64 * 1024 * 1024;
+
+/** What is split into events at once: about one read. */
+const SLICE_BYTES = 64 * 1024;
+
+/** Of all streams of this thread. */
+const TURNS = new Turns();
+
 /** No more money can be held for the stream. */
 interface Cut {
   readonly kind: 'cut';
@@ -48,15 +62,16 @@ interface Batch {
   readonly forwarded: Buffer[];
   /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
   readonly end: Buffer | StreamError | Cut | undefined;
-  /**
-   * Events that must wait until more is held, and what to do with the first, which is metered. `answer`: the error that
-   * the stream is to end with if nothing is left.
-   */
-  readonly waiting?: {
-    readonly events: readonly SseEvent[];
-    readonly action: EventAction;
-    readonly answer: Promise<ClientError | undefined>;
-  };
+  readonly waiting?: Waiting;
+}
+
+/** Events that must wait. */
+interface Waiting {
+  readonly events: readonly SseEvent[];
+  /** What to do with the first, if it is metered: then more must be held for it. Else other work comes first. */
+  readonly action: EventAction | undefined;
+  /** The error that the stream is to end with if nothing is left. */
+  readonly answer: Promise<ClientError | undefined>;
 }
 
 /**
@@ -88,6 +103,10 @@ class StreamRelay {
    * between.
    */
   #insideLineEnd = false;
+  /** Since there was last more of the answer: events, their bytes, and how often there had been more. */
+  #idleEvents = 0;
+  #idleBytes = 0;
+  #advances = 0;
   /** A write is waiting for the client, so the client is behind rather than the upstream silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
@@ -142,7 +161,12 @@ class StreamRelay {
     const forwarded: Buffer[] = [];
     for (const [index, event] of events.entries()) {
       const known = index === 0 ? actionOfFirst : undefined;
-      const action = known ?? this.#reader.read(event, this.#insideEvent);
+      const turn = known === undefined ? TURNS.wait() : undefined;
+      if (turn !== undefined) {
+        const answer = turn.then(() => undefined);
+        return { forwarded, end: undefined, waiting: { events: events.slice(index), action: undefined, answer } };
+      }
+      const action = known ?? this.#readNext(event);
       const answer = known === undefined ? this.#ask() : undefined;
       if (answer !== undefined) {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action, answer } };
@@ -157,6 +181,19 @@ class StreamRelay {
       if (action.kind === 'done') return { forwarded, end: action.instead ?? event.bytes };
     }
     return { forwarded, end: undefined };
+  }
+
+  /** Reads an event. One too many that brings nothing is an error. */
+  #readNext(event: SseEvent): EventAction {
+    const action = this.#reader.read(event, this.#insideEvent);
+    const isIdle = this.#meter.advances === this.#advances;
+    this.#advances = this.#meter.advances;
+    this.#idleEvents = isIdle ? this.#idleEvents + 1 : 0;
+    this.#idleBytes = isIdle ? this.#idleBytes + event.bytes.length : 0;
+    if (this.#idleEvents <= MAX_IDLE_EVENTS && this.#idleBytes <= MAX_IDLE_BYTES) return action;
+    if (action.kind === 'done' || action.kind === 'error') return action;
+    const note = `nothing of the answer in ${this.#idleEvents} events, ${this.#idleBytes} bytes`;
+    return { kind: 'error', error: errorForNoProgress(note), note, isReported: false };
   }
 
   /**
@@ -202,15 +239,29 @@ class StreamRelay {
   /** Stops the host, and meters all that has arrived, since it bills that. The first of the events has been metered. */
   async #stop([first, ...others]: readonly SseEvent[]): Promise<void> {
     void this.#attempt.stop();
-    let isWithin = this.#reader.meterAll(others, first?.complete === false);
+    let isWithin = await this.#meterAll(others, first?.complete === false);
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
-        isWithin = this.#reader.meterAll(this.#splitter.push(chunk), isWithin);
+        for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+          isWithin = await this.#meterAll(this.#splitter.push(chunk.subarray(at, at + SLICE_BYTES)), isWithin);
+        }
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
     }
     this.#meterUnfinished();
+  }
+
+  /** Meters events that are not sent any more. `isWithin`, and the result: whether the first, or the next, is within one. */
+  async #meterAll(events: readonly SseEvent[], isWithin: boolean): Promise<boolean> {
+    let within = isWithin;
+    for (const event of events) {
+      const turn = TURNS.wait();
+      if (turn !== undefined) await turn;
+      this.#reader.meter(event, within);
+      within = !event.complete;
+    }
+    return within;
   }
 
   /** Meters what has arrived of an event: of a short one there is not enough to tell what is in it. */
@@ -285,7 +336,8 @@ class StreamRelay {
   }
 
   async #failed({ error, note, isReported }: StreamError): Promise<RelayResult> {
-    this.#attempt.abort();
+    // The host is to blame, and not the gateway that leaves.
+    this.#attempt.fail(new UpstreamFailure('broken', note));
     if (isReported && !this.#sink.started && !this.#meter.hasRead)
       return { metered: NO_WORK, termination: { kind: 'error', error }, note };
     return this.#incomplete(error, note);

@@ -112,8 +112,12 @@ export async function openContents(location: StateLocation): Promise<{ contents:
 }
 
 /** Gives a role of a database what a gateway needs. Returns what that has created. Rejects with a UserError. */
-export async function grantToRole(address: PostgresAddress, role: string): Promise<string | undefined> {
-  return (await import('./postgres/grant.ts')).grantToRole(address, role);
+export async function grantToRole(
+  address: PostgresAddress,
+  role: string,
+  retentionMs: number | undefined,
+): Promise<string | undefined> {
+  return (await import('./postgres/grant.ts')).grantToRole(address, role, retentionMs);
 }
 
 /**

@@ -1,6 +1,9 @@
 /** Server-sent events: splits a byte stream into events, and parses their fields. */
 
-/** An event, or a piece of an oversized one. The bytes of all of them, in order, are the stream. */
+/**
+ * An event with the blank lines behind it, or a piece of an oversized one. The bytes of all of them, in order, are the
+ * stream.
+ */
 export interface SseEvent {
   readonly bytes: Buffer;
   /** The event's data lines, joined; undefined for comments, blank lines and oversized events. */
@@ -75,9 +78,12 @@ export class SseSplitter {
         this.#lineIsEmpty = false;
         break;
       }
-      if (lineEnd === at && this.#lineIsEmpty) ends.push(at + 1);
+      const isBlank = lineEnd === at && this.#lineIsEmpty;
       this.#lineIsEmpty = true;
       at = lineEnd + 1;
+      if (!isBlank) continue;
+      at = endOfBlanks(bytes, at);
+      ends.push(at);
     }
     return ends;
   }
@@ -85,14 +91,11 @@ export class SseSplitter {
   /** Where events end, with line ends of any kind: byte by byte. */
   #endsOfAnyLines(bytes: Buffer, from: number): number[] {
     const ends: number[] = [];
-    for (let at = from; at < bytes.length; at++) {
-      if (!this.#endsEvent(bytes[at] as number)) continue;
-      // The LF of a CRLF belongs to the same line end, if it has arrived.
-      if (this.#lastWasCr && bytes[at + 1] === LF) {
-        at++;
-        this.#lastWasCr = false;
-      }
-      ends.push(at + 1);
+    for (let at = from; at < bytes.length; ) {
+      if (!this.#endsEvent(bytes[at++] as number)) continue;
+      at = endOfBlanks(bytes, at);
+      this.#lastWasCr = bytes[at - 1] === CR;
+      ends.push(at);
     }
     return ends;
   }
@@ -122,11 +125,25 @@ export class SseSplitter {
       this.#oversized = false;
       return { bytes, data: undefined, name: undefined, complete };
     }
-    let text = bytes.toString('utf8');
+    let text = bytes.toString('utf8', 0, startOfBlanks(bytes));
     if (this.#atStart && text.startsWith('\ufeff')) text = text.slice(1);
     this.#atStart = false;
     return { bytes, ...readFields(text), complete };
   }
+}
+
+/** Where blank lines end that begin here: they are part of the event before them, since each would cost as much as one. */
+function endOfBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === LF || bytes[at] === CR) at++;
+  return at;
+}
+
+/** Where the line ends begin that end these bytes. */
+function startOfBlanks(bytes: Buffer): number {
+  let end = bytes.length;
+  while (bytes[end - 1] === LF || bytes[end - 1] === CR) end--;
+  return end;
 }
 
 /**

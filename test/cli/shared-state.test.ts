@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { mintKey } from '../../src/core/api-key.ts';
 import { VERSION } from '../../src/core/program.ts';
 import { CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -62,6 +63,13 @@ describe('on a database that gateways share', () => {
     const empty = new Workplace(t, CONFIG.replace('./state.db', await server.createDatabase()));
     assert.deepEqual(await empty.run(['__candidates', 'key']), { status: 0, stdout: '', stderr: '' });
     assert.match((await empty.run(['keys', 'list'])).stderr, /^created the tables in /);
+  });
+
+  test('a start says that no certificate tells who the database is', () => {
+    assert.match(
+      a.text,
+      /"level":"info".*no certificate tells who answers at 127\.0\.0\.1:\d+: it has to prove by SCRAM/,
+    );
   });
 
   const nodes = async (): Promise<Record<string, NodeJson>> => {
@@ -178,5 +186,18 @@ describe('on a database that gateways share', () => {
     const other = await places.c.run(['status', '--json']);
     assert.deepEqual([other.status, other.stdout], [1, '']);
     assert.match(other.stderr, /127\.0\.0\.1/);
+  });
+
+  test('the log says when the database is away, now and then how many requests that costs, and when it is back', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => a.chatOutcome(mintKey())));
+    assert.deepEqual(new Set(outcomes), new Set(['500 internal_error']));
+    await a.logged(/\d+ requests? failed in the last seconds, since the state cannot be used/);
+    await server.restart();
+    await a.logged(/can be written again/);
+    const errors = a.log.filter(({ level }) => level === 'error');
+    const failed = errors.filter(({ msg }) => /failed in the last seconds/.test(msg));
+    assert.ok(errors.length - failed.length <= 3, a.text);
+    assert.ok(failed.length <= 3, a.text);
+    assert.doesNotMatch(a.text, /"stack"/);
   });
 });

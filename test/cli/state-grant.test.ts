@@ -126,6 +126,125 @@ describe('`state grant`', () => {
     await client.end();
   });
 
+  describe('lets the role not use what a gateway calls', () => {
+    const sums = () =>
+      inDatabase(`SELECT (SELECT count(*) FROM inf_gw.journal)::int AS journal, balance_nanos, held_nanos,
+        (SELECT sum(requests) FROM inf_gw.refusals)::int AS refused,
+        (SELECT count(*) FROM inf_gw.nodes)::int AS nodes FROM inf_gw.account`);
+    /** Calls a function as the role, with what it would take from the state as it is. */
+    const call = async (statement: string, setUp = 'SELECT'): Promise<unknown> => {
+      await inDatabase(setUp);
+      const client = new pg.Client({ connectionString: asRole(ROLE).href });
+      await client.connect();
+      try {
+        return (await client.query(statement)).rows[0];
+      } catch (error) {
+        return (error as { code?: string }).code;
+      } finally {
+        await client.end();
+      }
+    };
+    const late = (fields: Readonly<Record<string, string>>) => {
+      const all = {
+        p_node: '1',
+        p_writes: 'true',
+        p_request_id: `'req_forged'`,
+        p_key_id: '(SELECT min(id) FROM inf_gw.keys)',
+        p_requested_model: `'mock/paid'`,
+        p_admitted_us: 'extract(epoch FROM now())::bigint * 1000000',
+        p_hold_nanos: '0',
+        p_outcome: `'ok'`,
+        p_source: `'reported'`,
+        p_model: `'mock/paid'`,
+        p_prompt: '0',
+        p_cached: '0',
+        p_written: '0',
+        p_completion: '0',
+        p_cost: '0',
+        ...Object.fromEntries(
+          ['completion_id', 'upstream', 'failure_reason', 'failure_message', 'price'].map((name) => [
+            `p_${name}`,
+            'NULL',
+          ]),
+        ),
+        ...Object.fromEntries(['first_byte_ms', 'attempts', 'failure_status'].map((name) => [`p_${name}`, 'NULL'])),
+        ...fields,
+      };
+      return `SELECT inf_gw.settle_late(${Object.entries(all).map(([name, value]) => `${name} => ${value}`)})`;
+    };
+    const JOURNAL_OF_NOW = 'SELECT inf_gw.drop_old_rows(9000000000000000, 1000000)';
+    const ATTACKS: readonly (readonly [what: string, statement: string])[] = [
+      ['to drop the journal', JOURNAL_OF_NOW],
+      ['to make money of a charge', late({ p_cost: '-1000000000' })],
+      ['to charge a key that is not there', late({ p_key_id: `'nobody'` })],
+      ['to write a request of the future', late({ p_admitted_us: '9000000000000000' })],
+      ['to write a request of no gateway', late({ p_node: '999' })],
+      [
+        'to take refusals back',
+        `SELECT inf_gw.count_refusals('{2026-01}', ARRAY(SELECT id FROM inf_gw.keys LIMIT 1), '{rate_limited}', '{rpm}', '{-5}', '{0}')`,
+      ],
+      [
+        'to count refusals of nobody',
+        `SELECT inf_gw.count_refusals('{2026-01}', '{nobody}', '{rate_limited}', '{rpm}', '{5}', '{0}')`,
+      ],
+      [
+        'to take the name of a gateway that lives',
+        `SELECT inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', (SELECT alive_us FROM inf_gw.nodes WHERE name = 'alive'))`,
+      ],
+    ];
+    for (const [what, statement] of ATTACKS) {
+      test(what, async () => {
+        await inDatabase(`INSERT INTO inf_gw.nodes (name, instance, version, address, epoch, started_at_ms, alive_us)
+          VALUES ('alive', 'a', '1', '127.0.0.1:1', 1, 0, inf_gw.now_us())
+          ON CONFLICT (name) DO UPDATE SET alive_us = inf_gw.now_us(), epoch = 1, instance = 'a'`);
+        const before = await sums();
+        const found = await call(statement);
+        assert.deepEqual(await sums(), before, JSON.stringify(found));
+        const [alive] = await inDatabase(`SELECT instance FROM inf_gw.nodes WHERE name = 'alive'`);
+        assert.deepEqual(alive, { instance: 'a' });
+      });
+    }
+
+    test('to admit or settle for less than nothing', async () => {
+      const count = 41;
+      const names = (await inDatabase(`SELECT unnest(proargnames) AS name, unnest(proargmodes) AS mode FROM pg_proc
+        WHERE pronamespace = 'inf_gw'::regnamespace AND proname = 'decide_batch'`)) as { name: string; mode: string }[];
+      const inputs = names.filter(({ mode }) => mode === 'i').map(({ name }) => name);
+      assert.equal(inputs.length, count);
+      const amounts = ['s_prompt', 's_cached', 's_written', 's_completion', 's_cost', 'g_output', 'g_hold'];
+      const asked = ['a_reserved', 'a_input', 'a_output', 'a_hold'];
+      for (const name of [...amounts, ...asked, 'a_k', 'g_k']) {
+        assert.ok(inputs.includes(name), name);
+        const value = (each: string) =>
+          each === name
+            ? `'{-1}'`
+            : each === 'p_node' || each === 'p_epoch'
+              ? `(SELECT ${each === 'p_node' ? 'id' : 'epoch'} FROM inf_gw.nodes WHERE name = 'alive')`
+              : each.startsWith('p_')
+                ? 'NULL'
+                : `'{}'`;
+        const statement = `SELECT FROM inf_gw.decide_batch(${inputs.map((each) => `${each} => ${value(each)}`)})`;
+        assert.equal(await call(statement), 'IG901', name);
+      }
+    });
+
+    test('to drop what the owner keeps, and lets it drop what the owner does not', async () => {
+      place.write('retaining.yaml', `${CONFIG.replace('./state.db', url)}\njournal_retention: 30d\n`);
+      await place.json('state', 'grant', ROLE, '-c', 'retaining.yaml');
+      const [before] = await sums();
+      const day = 86_400_000;
+      const age = (days: number) =>
+        `UPDATE inf_gw.journal SET admitted_at_ms = admitted_at_ms - ${days * day}, settled_at_ms = settled_at_ms - ${days * day} WHERE id = (SELECT min(id) FROM inf_gw.journal)`;
+      await call(JOURNAL_OF_NOW, age(29));
+      assert.deepEqual(await sums(), [before]);
+      await call(JOURNAL_OF_NOW, age(2));
+      assert.deepEqual(await sums(), [{ ...before, journal: (before as { journal: number }).journal - 1 }]);
+      await place.json('state', 'grant', ROLE);
+      await call(JOURNAL_OF_NOW, age(40));
+      assert.deepEqual(await sums(), [{ ...before, journal: (before as { journal: number }).journal - 1 }]);
+    });
+  });
+
   test('leaves edits to the commands of the owner', async () => {
     const commands = [
       ['keys', 'create', 'other'],

@@ -6,8 +6,10 @@ import { describe, test } from 'node:test';
 import { CHAT } from '../../src/dialects/chat/chat.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { Dispatcher } from '../../src/proxy/dispatch.ts';
+import { errorOf } from '../../src/proxy/respond.ts';
 import { Meter } from '../../src/relay/meter.ts';
 import { NO_BOUND, type StreamSink } from '../../src/relay/relay.ts';
+import { MAX_IDLE_EVENTS } from '../../src/relay/stream.ts';
 import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
@@ -113,6 +115,18 @@ describe('a dispatch', () => {
       members.map(({ inFlight }) => inFlight),
       [0, 0, 0],
     );
+  });
+
+  test('blames a host that it leaves, since its stream brings nothing of the answer', async () => {
+    const { dispatch, visits } = dispatchedAs({ stream: true, onDisconnect: 'abort' }, (attempt) => {
+      attempt.begin({ pause() {}, resume() {}, abort() {} });
+      attempt.receiveHead({ ...HEAD, contentType: 'text/event-stream', status: 200 });
+      attempt.push(Buffer.from(':\n\n'.repeat(MAX_IDLE_EVENTS + 1)));
+    });
+    const { termination } = await dispatch.run();
+    assert.equal(errorOf(termination)?.failure?.reason, 'no_progress');
+    const what = `nothing of the answer in ${MAX_IDLE_EVENTS + 1} events, ${3 * (MAX_IDLE_EVENTS + 1)} bytes`;
+    assert.deepEqual(visits, [['p#1', what]]);
   });
 
   test('whose client leaves while it is behind meters what its host has sent by then', async () => {

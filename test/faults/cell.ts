@@ -100,6 +100,7 @@ export const NOT_IN_TIME = 'did not respond in time';
 export const STOPPED_SENDING = 'stopped sending before its response was complete';
 export const CONNECTION_LOST = 'was lost';
 export const REPORTED = 'reported an error';
+export const NO_PROGRESS = 'without any more of its response';
 export const NOT_THE_FORMAT = 'not in the chat-completions format';
 
 /** The reasons that the journal may give for a failure of which the client reads these words. */
@@ -109,6 +110,7 @@ const REASONS: Readonly<Record<string, readonly FailureReason[]>> = {
   [STOPPED_SENDING]: ['idle_timeout'],
   [CONNECTION_LOST]: ['broken'],
   [REPORTED]: ['error_event', 'error_answer'],
+  [NO_PROGRESS]: ['no_progress'],
   [NOT_THE_FORMAT]: ['not_the_protocol'],
 };
 

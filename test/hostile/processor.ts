@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { MAX_TPM } from '../../src/core/limits.ts';
 import { Site, type SiteKey } from '../control/site.ts';
-import { completion } from '../support/answers.ts';
+import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
+import type { Script } from '../support/fake-upstream.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
 import { textOf } from './texts.ts';
@@ -110,32 +111,44 @@ export async function cpuOfCount(scope: Scope, bytes: number): Promise<number> {
 /**
  * Processor time for an answer with these choices, over that of one as long that holds one text.
  */
-export async function cpuOfAnswer(scope: Scope, stream: boolean, choices: string): Promise<number> {
+export function cpuOfAnswer(scope: Scope, stream: boolean, choices: string): Promise<number> {
+  const text = JSON.stringify('a'.repeat(choices.length));
+  const plain = `[{"index":0,"${stream ? 'delta' : 'message'}":{"content":${text}},"finish_reason":"stop"}]`;
+  const script = (list: string): Script => {
+    const json = `{"choices":${list},${USAGE}}`;
+    return stream ? streaming(`data: ${json}\n\n`, DONE) : answering(json);
+  };
+  return cpuOfScript(scope, stream, script(choices), script(plain));
+}
+
+/** Processor time for a stream that begins with this text, over that of one as long that holds one text. */
+export function cpuOfPreface(scope: Scope, preface: string): Promise<number> {
+  const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],${USAGE}}\n\n${DONE}`;
+  const text = chunk('a'.repeat(preface.length));
+  return cpuOfScript(scope, true, streaming(chunk('a'), preface, end), streaming(chunk('a'), text, end));
+}
+
+const USAGE = '"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}';
+
+/** Processor time for the answer of a script, over that of another. */
+async function cpuOfScript(scope: Scope, stream: boolean, attack: Script, control: Script): Promise<number> {
   // An answer without a report costs a fortune, and a key's tokens of a minute.
   const site = await Site.open(scope, { credit: 'off' }, SERVE);
-  const answer = (json: string) => async () => {
-    site.upstream.follow((call) => {
-      if (!stream) return call.answer(200, json);
-      call.stream();
-      call.send(`data: ${json}\n\ndata: [DONE]\n\n`);
-      call.end();
-    });
+  const answer = (script: Script) => async () => {
+    site.upstream.follow(script);
     await (await site.chat(site.key(), { stream })).text();
     assert.equal(site.upstream.calls.length, 1, 'the answer was asked for');
     site.upstream.calls.length = 0;
   };
-  const usage = '"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}';
-  const text = JSON.stringify('a'.repeat(choices.length));
-  const plain = `{"choices":[{"index":0,"${stream ? 'delta' : 'message'}":{"content":${text}},"finish_reason":"stop"}],${usage}}`;
   // The first request starts what all others need.
-  site.upstream.follow((call) => call.answer(200, completion('hi')));
+  site.upstream.follow(answering(completion('hi')));
   await (await site.chat(site.key())).text();
   site.upstream.calls.length = 0;
   let [controlMs, attackMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   // In turns: several bad answers in a row would open the circuit.
   for (let time = 0; time < TIMES; time++) {
-    controlMs = Math.min(controlMs, await cpuMsDuring(site, answer(plain)));
-    attackMs = Math.min(attackMs, await cpuMsDuring(site, answer(`{"choices":${choices},${usage}}`)));
+    controlMs = Math.min(controlMs, await cpuMsDuring(site, answer(control)));
+    attackMs = Math.min(attackMs, await cpuMsDuring(site, answer(attack)));
   }
   await site.stop();
   return attackMs / Math.max(MS_PER_TICK, controlMs);

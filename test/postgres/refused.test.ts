@@ -230,3 +230,46 @@ describe('no server', { concurrency: true }, () => {
     await Promise.all([url, withTls].map((each) => assertRefused(each, /accepts connections and does not answer/)));
   });
 });
+
+describe('whoever takes the port of a database', () => {
+  /** A message of the server that asks for a proof, or for none. */
+  const asking = (code: number, rest = Buffer.alloc(0)) => {
+    const head = Buffer.alloc(9);
+    head.write('R');
+    head.writeInt32BE(8 + rest.length, 1);
+    head.writeInt32BE(code, 5);
+    return Buffer.concat([head, rest]);
+  };
+  const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+  const REQUESTS: readonly (readonly [what: string, says: RegExp, ...messages: readonly Buffer[]])[] = [
+    ['gets no password in clear', /asks for the password in clear/, asking(3)],
+    ['gets no MD5 of it', /asks for an MD5 of the password/, asking(5, Buffer.from('salt'))],
+    ['gets no queries without proving that it knows the password', /proves nothing/, asking(0), READY],
+  ];
+  for (const [what, says, ...messages] of REQUESTS) {
+    test(what, async (t) => {
+      const heard: Buffer[] = [];
+      const url = await pretend(t, (socket) => {
+        socket.once('data', () => {
+          socket.on('data', (bytes: Buffer) => heard.push(bytes));
+          socket.write(Buffer.concat(messages));
+        });
+      });
+      await assertRefused(url, says, /scram-sha-256/);
+      assert.deepEqual(Buffer.concat(heard).toString('latin1'), '');
+    });
+  }
+
+  test('is believed where the address has no password: then there is nothing to prove', async (t) => {
+    const heard: Buffer[] = [];
+    const url = await pretend(t, (socket) => {
+      socket.once('data', () => {
+        socket.on('data', (bytes: Buffer) => heard.push(bytes));
+        socket.write(Buffer.concat([asking(0), READY]));
+        socket.once('data', () => socket.destroy());
+      });
+    });
+    await assertRefused(changed(url, { password: '' }), /not PostgreSQL/);
+    assert.ok(heard.length > 0);
+  });
+});

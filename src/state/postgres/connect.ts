@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import pg from 'pg';
-import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { mustProveItself, type PostgresAddress } from '../../core/postgres-address.ts';
 
 /** How long signing in may take. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -35,11 +35,20 @@ export class AuthorityError extends Error {
 }
 
 /**
+ * The server does not prove that it knows the password, and no certificate tells who it is. The message says what it did
+ * instead.
+ */
+export class UnprovenServerError extends Error {
+  override name = 'UnprovenServerError';
+}
+
+/**
  * Opens a connection. Rejects within seconds, with an error that `faults.ts` explains. A connection
  * that is lost stays lost: its queries reject, and it emits `end`.
  */
 export async function connect(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
   const { host, port, user, password, database } = address;
+  let unproven: UnprovenServerError | undefined;
   const client = new pg.Client({
     host,
     port,
@@ -47,6 +56,7 @@ export async function connect(address: PostgresAddress, applicationName: string)
     database,
     // A function, because pg looks for what is missing in other places, and warns of that.
     password: () => {
+      if (unproven !== undefined) throw unproven;
       if (password === undefined) throw new NoPasswordError('the server asks for a password');
       return password;
     },
@@ -58,13 +68,38 @@ export async function connect(address: PostgresAddress, applicationName: string)
   });
   // Whatever happens to an idle connection, the next query on it will tell.
   client.on('error', () => {});
+  if (mustProveItself(address)) {
+    requireProof(client, (error) => {
+      unproven = error;
+    });
+  }
   try {
     await client.connect();
+    if (unproven !== undefined) throw unproven;
     return client;
   } catch (error) {
     sever(client);
     throw error;
   }
+}
+
+/**
+ * Lets a server prove itself by SCRAM only, in which neither side says the password. Anybody can ask for it in clear, or
+ * for its MD5, or let everybody in. A Unix socket may let its user in without any: the system tells who that is.
+ */
+function requireProof(client: pg.Client, refuse: (error: UnprovenServerError) => void): void {
+  let isProven = client.host.startsWith('/');
+  const refusing = (what: string) => () => refuse(new UnprovenServerError(`the server asks for ${what}`));
+  // Before pg's own listeners, which ask for the password.
+  client.connection.on('authenticationCleartextPassword', refusing('the password in clear'));
+  client.connection.on('authenticationMD5Password', refusing('an MD5 of the password'));
+  // pg checks the proof, and ends the connection if it is wrong.
+  client.connection.on('authenticationSASLFinal', () => {
+    isProven = true;
+  });
+  client.connection.on('authenticationOk', () => {
+    if (!isProven) refuse(new UnprovenServerError('the server lets us in, and proves nothing'));
+  });
 }
 
 /**

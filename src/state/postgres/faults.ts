@@ -5,7 +5,7 @@ import { UserError } from '../../core/errors.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import { replaceUnprintable } from '../../core/printable.ts';
 import type { StorageFault } from '../storage-fault.ts';
-import { AuthorityError, NoPasswordError, SilentDatabaseError } from './connect.ts';
+import { AuthorityError, NoPasswordError, SilentDatabaseError, UnprovenServerError } from './connect.ts';
 
 /** A server that the program can reach, but not use. Found when a connection is opened. */
 export class UnusableServerError extends Error {
@@ -38,6 +38,9 @@ const LOCKED = 'end the transaction that holds the lock: pg_stat_activity lists 
 const STANDBY = 'set `state:` to the address of the primary server';
 const CERTIFICATE =
   'name the authority of its certificate with ?sslrootcert=/path/to/ca.pem; sslmode=require encrypts without checking';
+const PROOF =
+  'without a certificate that is checked, anybody can pose as the server: set scram-sha-256 in its pg_hba.conf, and the ' +
+  'password once more if it was kept as MD5, or use ?sslmode=verify-full';
 
 /** By the beginning of the SQLSTATE; the first entry that matches counts. */
 const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
@@ -139,6 +142,7 @@ function troubleOf(error: unknown): Trouble | undefined {
   if (error instanceof UnusableServerError) return { what: error.message, advice: error.advice, kind: 'other' };
   if (error instanceof SilentDatabaseError) return { what: error.message, advice: WAIT, kind: 'other' };
   if (error instanceof NoPasswordError) return { what: error.message, advice: CREDENTIALS, kind: 'other' };
+  if (error instanceof UnprovenServerError) return { what: error.message, advice: PROOF, kind: 'other' };
   if (error instanceof AuthorityError) {
     return { what: error.message, advice: 'correct sslrootcert in `state:`', kind: 'other' };
   }

@@ -11,8 +11,18 @@ const FACTS = `SELECT current_user::text AS caller, r.rolname::text AS role, o.r
     pg_has_role(r.oid, o.oid, 'MEMBER')::text AS has_all
   FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner LEFT JOIN pg_roles r ON r.rolname = $1
   WHERE n.nspname = 'inf_gw'`;
-/** What opening the state has created; undefined if nothing. Rejects with a UserError. */
-export async function grantToRole(address: PostgresAddress, role: string): Promise<string | undefined> {
+const KEEP = `INSERT INTO inf_gw.retention (journal_ms) VALUES ($1)
+  ON CONFLICT (only_row) DO UPDATE SET journal_ms = excluded.journal_ms`;
+
+/**
+ * What opening the state has created; undefined if nothing. `retentionMs`: what gateways that do not sign in as the owner
+ * keep of the journal at least; undefined for all of it. Rejects with a UserError.
+ */
+export async function grantToRole(
+  address: PostgresAddress,
+  role: string,
+  retentionMs: number | undefined,
+): Promise<string | undefined> {
   const { database, created } = await Database.open(address);
   try {
     const name = await assertGrantable(database.run, address, role);
@@ -20,6 +30,8 @@ export async function grantToRole(address: PostgresAddress, role: string): Promi
     await database.transaction(async (run) => {
       await run(`GRANT CONNECT ON DATABASE ${pg.escapeIdentifier(name)} TO ${quoted}`);
       for (const statement of grantsFor(quoted)) await run(statement);
+      if (retentionMs === undefined) await run('DELETE FROM inf_gw.retention');
+      else await run(KEEP, [retentionMs]);
     });
     return created ? `the tables in ${showAddress(address)}` : undefined;
   } catch (error) {

@@ -11,7 +11,7 @@ import { NODES } from './schema/nodes.ts';
 import { PRICE_COLUMNS } from './schema/prices.ts';
 import { SETTLE } from './schema/settle.ts';
 import { TABLES } from './schema/tables.ts';
-import { UPKEEP } from './schema/upkeep.ts';
+import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
 
 /**
  * Step n brings the tables from version n - 1 to n; `inf_gw.migrations` holds the numbers. A step that was released is never
@@ -26,6 +26,7 @@ export const MIGRATIONS: readonly string[] = [
   LEASH_TABLES,
   SETTLED_STEPS,
   NAME_KEY_TABLES,
+  RETENTION_TABLE,
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;

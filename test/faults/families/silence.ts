@@ -2,7 +2,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, DONE, usageChunk } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { cut, type Family, failed, fault, NOT_IN_TIME, on, STOPPED_SENDING, whole } from '../cell.ts';
+import {
+  cut,
+  type Family,
+  failed,
+  fault,
+  NO_PROGRESS,
+  NOT_IN_TIME,
+  on,
+  STOPPED_SENDING,
+  streamFault,
+  whole,
+} from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -44,6 +55,16 @@ function drip(text: string): Script {
   };
 }
 
+/** Sends the same again and again for as long as the connection is open. */
+function endless(text: string): Script {
+  const bytes = Buffer.from(text.repeat(1_000));
+  return async (call) => {
+    while (await call.pour(bytes)) {}
+  };
+}
+
+const EMPTY = 'data: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}]}\n\n';
+
 const jsonHead = (text: string) => answered({ ...JSON_TYPE, ...lengthOf(text) }, '');
 const streamHead = (text: string) => answered({ ...STREAM_TYPE, ...lengthOf(text) }, '');
 const BLANKS = `${'\n'.repeat(PIECES * 4)}${ANSWER}`;
@@ -52,7 +73,7 @@ const COMMENTS = `${': keep-alive\n\n'.repeat(PIECES)}${EVENTS}`;
 export const SILENCE: Family = {
   title: 'It stalls, or is slow',
   about:
-    'Each timeout covers one kind of silence: `first_byte` the one before the headers, `idle` the one between any two bytes. The gateway waits for a provider that keeps sending something, however long its response takes.',
+    'Each timeout covers one kind of silence: `first_byte` the one before the headers, `idle` the one between any two bytes. The gateway waits for a provider that keeps sending something, however long its response takes, until 10,000 events or 64 MB in a row bring nothing of it.',
   faults: [
     fault('falls silent before its headers', on(silence, late)),
     fault('falls silent within its headers', on(behind(raw('HTTP/1.1 200 OK\r\n'), silence), late)),
@@ -108,6 +129,14 @@ export const SILENCE: Family = {
       'sends blank lines or comments for a long time before its response',
       on(behind(jsonHead(BLANKS), drip(BLANKS)), whole('reported', 'after its answer')),
       on(behind(streamHead(COMMENTS), drip(COMMENTS)), whole('reported', 'after its answer')),
+    ),
+    streamFault(
+      'sends comments without end instead of its response',
+      on(behind(answered(STREAM_TYPE, ''), endless(': processing\n\n')), failed(NO_PROGRESS)),
+    ),
+    streamFault(
+      'sends empty events without end in the middle',
+      on({ opening: answered(STREAM_TYPE, HELLO_EVENT), isRead: true, fault: endless(EMPTY) }, cut(NO_PROGRESS)),
     ),
   ],
 };

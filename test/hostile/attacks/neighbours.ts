@@ -7,7 +7,7 @@ import { chat, startTestGateway, type TestGateway } from '../../support/gateway.
 import { until } from '../../support/wait.ts';
 import type { Attack, Family } from '../attack.ts';
 import { memoryOfBodies } from '../bodies.ts';
-import { cpuOfAnswer, cpuOfCount, cpuOfRefusedBodies } from '../processor.ts';
+import { cpuOfAnswer, cpuOfCount, cpuOfPreface, cpuOfRefusedBodies } from '../processor.ts';
 
 const PAUSE_S = 600;
 const REJECTIONS = 10;
@@ -181,10 +181,19 @@ const answers: Attack[] = ANSWERS.map(([what, stream, choices]) => ({
   run: ({ scope }) => cpuOfAnswer(scope, stream, choices(16 * 1024 ** 2)),
 }));
 
+const blanks: Attack[] = ['\n', '\r\n'].map((end) => ({
+  claim: `a stream of blank lines that end with ${end === '\n' ? 'LF' : 'CRLF'} costs little more than one of text`,
+  passes: 'event loop',
+  tries: `has the host send 16 MB of blank lines that end with ${end === '\n' ? 'LF' : 'CRLF'} in a stream`,
+  unit: 'times the processor time of a stream of one text',
+  most: 2,
+  run: ({ scope }) => cpuOfPreface(scope, end.repeat((16 * 1024 ** 2) / end.length)),
+}));
+
 export const NEIGHBOURS: Family = {
   title: 'One key against all others',
   about: 'All keys share the models, the memory and the event loop of a gateway. What one of them can take is bounded.',
-  attacks: [rejections, counting, names, ...bodies, refused, counts, ...answers],
+  attacks: [rejections, counting, names, ...bodies, refused, counts, ...answers, ...blanks],
 };
 
 /** Those that are short, and whose figures do not depend on how busy the machine is. */

@@ -121,3 +121,26 @@ describe('whether a response is complete if', () => {
     test(`${what}: ${complete}`, () => assert.equal(metered(chunks).complete, complete));
   }
 });
+
+describe('there is more of an answer with', () => {
+  const ADVANCING: readonly (readonly [what: string, advances: boolean, ...chunks: readonly object[]])[] = [
+    ['text', true, piece('a')],
+    ['the end of a choice', true, piece('', 'stop')],
+    ['a report of output', true, { choices: [], usage: USAGE }],
+    ['an empty text', false, piece('')],
+    ['no choices', false, { choices: [] }],
+    ['the end of a choice that has ended', false, piece('', 'stop'), piece('', 'stop')],
+    ['the same report', false, { choices: [], usage: USAGE }, { choices: [], usage: USAGE }],
+  ];
+  for (const [what, advances, ...chunks] of ADVANCING) {
+    test(`${what}: ${advances}`, () => {
+      const meter = new Meter(INPUT);
+      const advanced = chunks.map((chunk) => {
+        const before = meter.advances;
+        meter.read(readCompletion(chunk as Record<string, unknown>));
+        return meter.advances > before;
+      });
+      assert.equal(advanced.at(-1), advances);
+    });
+  }
+});

@@ -103,6 +103,18 @@ describe('a stream of events', () => {
     assert.equal(splitter.end(), undefined);
   });
 
+  test('has one event for an event and all the blank lines behind it, of whatever kind', () => {
+    for (const blanks of ['\n', '\r\n', '\r', '\n\r']) {
+      const chunks = [blanks.repeat(1_000), `${blanks}data: a\n\n${blanks.repeat(1_000)}`, blanks.repeat(1_000)];
+      const events = split(chunks.map((chunk) => Buffer.from(chunk)));
+      assert.deepEqual(
+        events.map(({ data }) => data).filter((data) => data !== undefined),
+        ['a'],
+      );
+      assert.ok(events.length <= 4, `${events.length} events of ${JSON.stringify(blanks)}`);
+    }
+  });
+
   test('joins data lines, and ignores comments and other fields', () => {
     const [event] = splitText(': ping\nevent: delta\ndata: one\nid: 7\ndata\ndata: three\n\n');
     assert.deepEqual([event?.data, event?.name], ['one\n\nthree', 'delta']);

@@ -31,6 +31,8 @@ CREATE INDEX alert_outbox_by_target ON inf_gw.alert_outbox (target, due_at_ms) W
 `;
 
 const NOW_MS = 'inf_gw.now_us() / 1000';
+/** Nobody puts a delivery off for longer than it would wait. */
+const bounded = (milliseconds: string) => `least(greatest(${milliseconds}, 0), ${MAX_PENDING_MS})`;
 
 export const ALERTS = `
 -- Changes a mark if nobody has changed it since revision p_revision, and adds an event to the outbox; p_event_id is NULL for
@@ -66,7 +68,7 @@ END $$;
 -- Takes on the oldest delivery to p_target that is due and that nobody else takes on at this moment.
 CREATE OR REPLACE FUNCTION inf_gw.claim_alert(p_target text, p_owner text, p_lease_ms bigint)
 RETURNS TABLE (delivery bigint, body text, at_ms bigint, attempts bigint) LANGUAGE sql AS $$
-  UPDATE inf_gw.alert_outbox o SET due_at_ms = ${NOW_MS} + p_lease_ms, claimed_by = p_owner
+  UPDATE inf_gw.alert_outbox o SET due_at_ms = ${NOW_MS} + ${bounded('p_lease_ms')}, claimed_by = p_owner
     WHERE o.id = (SELECT d.id FROM inf_gw.alert_outbox d
       WHERE d.target = p_target AND d.state = 'pending' AND d.due_at_ms <= ${NOW_MS}
       ORDER BY d.due_at_ms, d.id LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -75,7 +77,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION inf_gw.settle_alert(p_delivery bigint, p_owner text, p_state text, p_after_ms bigint, p_answer text)
 RETURNS void LANGUAGE sql AS $$
-  UPDATE inf_gw.alert_outbox SET state = p_state, due_at_ms = ${NOW_MS} + p_after_ms, answer = p_answer,
+  UPDATE inf_gw.alert_outbox SET state = p_state, due_at_ms = ${NOW_MS} + ${bounded('p_after_ms')}, answer = p_answer,
     attempts = attempts + 1, claimed_by = NULL WHERE id = p_delivery AND claimed_by = p_owner
 $$;
 

@@ -90,6 +90,12 @@ DECLARE
   -- The last waits that were looked up, so that a key that is refused often costs one search a batch.
   memo_requests bigint[]; memo_requests_wait bigint[]; memo_tokens bigint[]; memo_tokens_wait bigint[];
 BEGIN
+  -- Whoever calls, nothing costs less than nothing, and every key is one of the batch.
+  IF EXISTS (SELECT FROM unnest(s_prompt || s_cached || s_written || s_completion || s_cost || g_output || g_hold || a_reserved
+      || a_input || a_output || a_hold) x WHERE x < 0)
+    OR EXISTS (SELECT FROM unnest(g_k || a_k) x WHERE x NOT BETWEEN 1 AND n_keys) THEN
+    RAISE EXCEPTION 'no gateway decides this' USING ERRCODE = 'IG901';
+  END IF;
   -- One lock for everybody: the clock is read and everything else is decided under it.
   SELECT balance_nanos, held_nanos, last_us INTO o_balance, v_held, v_us FROM inf_gw.account FOR UPDATE;
   PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;

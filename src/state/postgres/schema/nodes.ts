@@ -2,6 +2,9 @@
 /** Silence after which a node is dead: its holds are settled and its name is free. */
 export const SILENCE_US = 8_000_000;
 
+/** Three signs of life that did not come: less than a start waits for one. */
+const MISSED_US = 3_000_000;
+
 /** The nodes with requests in flight: one pass over these. Nodes of the past are many, and stay. */
 const OPEN_NODES = '(SELECT DISTINCT node_id FROM inf_gw.holds) h JOIN inf_gw.nodes n ON n.id = h.node_id';
 
@@ -18,8 +21,10 @@ BEGIN
   settled := 0;
   SELECT * INTO v_node FROM inf_gw.nodes WHERE name = p_name;
   v_has_earlier := FOUND AND v_node.instance <> p_instance;
-  -- p_alive_us: the caller has seen this sign of life, and none since.
-  IF v_has_earlier AND v_node.alive_us > inf_gw.now_us() - ${SILENCE_US} AND v_node.alive_us <> p_alive_us THEN
+  -- p_alive_us: the caller has seen this sign of life, and none since. Anybody can say so of one that lives: several signs
+  -- must be missing. One of the future is older than a step of the clock.
+  IF v_has_earlier AND v_node.alive_us > inf_gw.now_us() - ${SILENCE_US}
+    AND (v_node.alive_us <> p_alive_us OR v_node.alive_us BETWEEN inf_gw.now_us() - ${MISSED_US} AND inf_gw.now_us()) THEN
     RAISE EXCEPTION 'the node % is running', p_name USING ERRCODE = 'IG002', DETAIL = v_node.alive_us::text,
       HINT = v_node.address;
   END IF;
@@ -41,10 +46,11 @@ CREATE OR REPLACE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, p_requests bi
   OUT stops text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-  UPDATE inf_gw.nodes n SET alive_us = inf_gw.now_us(), requests = p_requests, tokens = p_tokens
+  UPDATE inf_gw.nodes n SET alive_us = inf_gw.now_us(), requests = greatest(0, p_requests), tokens = greatest(0, p_tokens)
     WHERE n.id = p_node AND n.epoch = p_epoch;
   SELECT n.epoch INTO epoch FROM inf_gw.nodes n WHERE n.id = p_node;
-  WITH gone AS (DELETE FROM inf_gw.stops WHERE node_id = p_node RETURNING request_id)
+  -- Only its own process hears of them.
+  WITH gone AS (DELETE FROM inf_gw.stops WHERE node_id = p_node AND epoch = p_epoch RETURNING request_id)
     SELECT array_agg(request_id) INTO stops FROM gone;
 END $$;
 

@@ -93,6 +93,10 @@ DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt + p_completion;
   v_model text := coalesce(p_model, p_requested_model);
 BEGIN
+  IF least(p_prompt, p_cached, p_written, p_completion, p_cost, p_hold_nanos) < 0
+    OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
+    RAISE EXCEPTION 'no gateway settles this' USING ERRCODE = 'IG901';
+  END IF;
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
   SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
   IF FOUND THEN
@@ -112,6 +116,8 @@ BEGIN
     v_model := coalesce(p_model, p_requested_model);
   ELSIF NOT p_writes THEN
     RETURN false;
+  ELSIF p_admitted_us > v_us OR NOT EXISTS (SELECT FROM inf_gw.keys WHERE id = p_key_id) THEN
+    RAISE EXCEPTION 'no gateway has admitted this' USING ERRCODE = 'IG901';
   END IF;
   INSERT INTO inf_gw.journal (${JOURNAL_COLUMNS})
   VALUES (nextval('inf_gw.journal_ids'), p_request_id, p_key_id, v_model,

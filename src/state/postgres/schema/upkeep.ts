@@ -1,14 +1,27 @@
 /** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
 import { ADD_FIGURES, SUM_COLUMNS } from './settle.ts';
 
+/** A step of the tables: it is never changed once it was released. */
+export const RETENTION_TABLE = `
+-- How long the owner keeps requests in the journal, as \`state grant\` has it from the config: what gateways with a role of
+-- their own may drop at most. Without a row nothing.
+CREATE TABLE inf_gw.retention (
+  journal_ms bigint NOT NULL CHECK (journal_ms > 0),
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row)
+);
+`;
+
 export const UPKEEP = `
--- Adds counted refusals to those stored.
+-- Adds counted refusals to those stored. Those of no key, and what nobody can have counted, are passed over.
 CREATE OR REPLACE FUNCTION inf_gw.count_refusals(p_month text[], p_key_id text[], p_code text[], p_reason text[], p_requests bigint[],
   p_last_at_ms bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.refusals AS u (month, key_id, code, reason, requests, last_at_ms)
     SELECT * FROM unnest(p_month, p_key_id, p_code, p_reason, p_requests, p_last_at_ms)
-      AS x (month, key_id, code, reason, requests, last_at_ms) ORDER BY key_id, month, code, reason
+      AS x (month, key_id, code, reason, requests, last_at_ms)
+      WHERE requests > 0 AND month ~ '^\\d{4}-\\d{2}$' AND length(code) <= 100 AND length(reason) <= 100
+        AND last_at_ms <= inf_gw.now_us() / 1000 + 86400000 AND EXISTS (SELECT FROM inf_gw.keys k WHERE k.id = x.key_id)
+      ORDER BY key_id, month, code, reason
     ON CONFLICT (key_id, month, code, reason) DO UPDATE
       SET requests = u.requests + excluded.requests, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
 END $$;
@@ -36,15 +49,21 @@ BEGIN
   END LOOP;
 END $$;
 
--- Drops the oldest rows that were admitted and settled before p_before_ms, at most p_most, and seals their sums. Returns
--- whether there may be more.
+-- Drops the oldest rows that were admitted and settled before p_before_ms, at most p_most, and seals their sums. Who does
+-- not act for the owner drops none that the owner keeps. Returns whether there may be more.
 CREATE OR REPLACE FUNCTION inf_gw.drop_old_rows(p_before_ms bigint, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  v_rows bigint;
+  v_rows bigint; v_before_ms bigint := p_before_ms; v_kept_ms bigint;
 BEGIN
+  -- The function runs as the owner, and is called by whoever has signed in.
+  IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+    SELECT journal_ms INTO v_kept_ms FROM inf_gw.retention;
+    IF NOT FOUND THEN RETURN false; END IF;
+    v_before_ms := least(p_before_ms, inf_gw.now_us() / 1000 - v_kept_ms);
+  END IF;
   WITH old AS (
     SELECT request_id, admitted_at_ms FROM inf_gw.journal
-    WHERE admitted_at_ms < p_before_ms AND settled_at_ms < p_before_ms
+    WHERE admitted_at_ms < v_before_ms AND settled_at_ms < v_before_ms
     ORDER BY admitted_at_ms, id LIMIT p_most FOR UPDATE
   ), gone AS (
     DELETE FROM inf_gw.journal j USING old
