@@ -2,7 +2,7 @@
  * Root's work in the folder of another user is done as that user: whoever owns a folder can put links into it, and by them
  * root would make, change or give away files elsewhere.
  */
-import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { UserError } from './errors.ts';
@@ -47,7 +47,7 @@ export function becomeOwner(path: string, user: UserOfProcess = process): void {
 /** The user in whose folder root would work; undefined if this is not root. Throws a UserError if there are several. */
 function foreignOwner(path: string, { getuid }: UserOfProcess = process): number | undefined {
   if (getuid?.() !== 0) return undefined;
-  const [owner, other] = usersOnTheWay(path).filter((uid) => uid !== 0);
+  const [owner, other] = usersOnTheWay(path).filter((uid) => uid !== 0 && isInMap(uid, uidMap()));
   if (owner === undefined || other === undefined) return owner;
   throw refused(path, other, `user ${owner} can change what it leads to as well`);
 }
@@ -90,6 +90,26 @@ export function usersOnTheWay(path: string): number[] {
     if (isAbsolute(target)) at = sep;
   }
   return [...users];
+}
+
+/**
+ * Whether a user exists in the namespace whose map this is. In a container, owners from outside appear as `nobody`: root there
+ * cannot become them, and they decide about all of it anyway. `map`: of /proc/self/uid_map; empty where there is none.
+ */
+export function isInMap(uid: number, map: string): boolean {
+  if (map === '') return true;
+  return map.split('\n').some((line) => {
+    const [first = 0, , count = 0] = line.trim().split(/\s+/).map(Number);
+    return uid >= first && uid < first + count;
+  });
+}
+
+function uidMap(): string {
+  try {
+    return readFileSync('/proc/self/uid_map', 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function becomeUser(uid: number, user: UserOfProcess): void {

@@ -1,7 +1,8 @@
 /** Opens the state of a gateway that starts: for itself, or from the one that it takes over from. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import type { Greeting } from '../control/protocol.ts';
+import { readSnapshot } from '../control/client.ts';
+import { type Greeting, socketPathOf } from '../control/protocol.ts';
 import type { ListenAddress } from '../core/address.ts';
 import { UserError } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
@@ -36,6 +37,7 @@ export async function openState(
   }
   const lock = config.state.kind === 'file' ? lockState(config.state.path) : undefined;
   try {
+    if (lock !== undefined) await refuseUnlocked(config);
     return { ledger: await prepare(false).open(), lock, descriptors: sockets, predecessor: undefined };
   } catch (error) {
     lock?.release();
@@ -79,6 +81,15 @@ export async function takeOver(
   } finally {
     takeover?.release();
   }
+}
+
+/** Throws a UserError if a gateway answers though its state could be locked: the file of its lock was deleted. */
+async function refuseUnlocked(config: Config): Promise<void> {
+  const running = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+  if (running === undefined) return;
+  throw new UserError(
+    `process ${running.pid} serves ${config.statePath}, and its lock was deleted: stop that process, and start again`,
+  );
 }
 
 /** A socket without a worker would take connections that nobody answers. */

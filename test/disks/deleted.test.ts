@@ -55,13 +55,27 @@ describe('while a gateway runs', { concurrency: CONCURRENCY }, () => {
     assert.equal((await place.json<{ ok: boolean }>('audit')).ok, true);
   });
 
-  test('whose lock was deleted, a second one admits only what the first has left, and the first nothing more', async (t) => {
+  test('whose lock was deleted, no second one starts while the first answers', async (t) => {
+    const place = new Workplace(t);
+    const first = await place.serve();
+    unlinkSync(`${place.statePath}-lock`);
+    const { status, stderr } = await place.serveInVain();
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      new RegExp(`process ${first.pid} serves .*state\\.db, and its lock was deleted: stop that process`),
+    );
+    await first.stop();
+    assert.equal(await (await place.serve()).stop(), 0);
+  });
+
+  test('whose lock and socket were deleted, a second one admits what is left, and the first nothing more', async (t) => {
     const place = new Workplace(t);
     const { key } = await place.createKey('app', '--rpm', String(LIMIT));
     const first = await place.serve();
     assert.equal(admitted(await race(first, key)), LIMIT);
     const other = await place.createKey('other', '--rpm', String(LIMIT));
-    unlinkSync(`${place.statePath}-lock`);
+    for (const suffix of ['-lock', '-control']) unlinkSync(place.statePath + suffix);
     const second = await place.serve();
     const outcomes = await Promise.all([race(first, other.key), race(second, other.key), race(second, key)]);
     assert.deepEqual(outcomes.map(admitted), [0, LIMIT, 0]);

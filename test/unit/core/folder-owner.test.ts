@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { UserError } from '../../../src/core/errors.ts';
-import { becomeOwner, refuseForeign, type UserOfProcess, usersOnTheWay } from '../../../src/core/folder-owner.ts';
+import {
+  becomeOwner,
+  isInMap,
+  refuseForeign,
+  type UserOfProcess,
+  usersOnTheWay,
+} from '../../../src/core/folder-owner.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Only root can give a folder to others; anybody else has folders that are not root's. */
@@ -55,6 +61,17 @@ test('a link in a circle ends, and what is missing belongs to nobody', (t) => {
   fs.symlinkSync('circle', join(folder, 'circle'));
   assert.deepEqual(usersOnTheWay(join(folder, 'circle/state.db')), usersOnTheWay(folder));
   assert.deepEqual(usersOnTheWay(join(folder, 'none/state.db')), usersOnTheWay(folder));
+});
+
+test('whom a container does not know decides about all of it anyway', () => {
+  const rows: readonly (readonly [uid: number, map: string, isKnown: boolean])[] = [
+    [61_234, '', true],
+    [61_234, '         0          0 4294967295\n', true],
+    [65_534, '         0      61234          1\n', false],
+    [1000, '0 1000 1\n1 100000 65535\n', true],
+    [65_536, '0 1000 1\n1 100000 65535\n', false],
+  ];
+  for (const [uid, map, isKnown] of rows) assert.equal(isInMap(uid, map), isKnown, `${uid} in ${map}`);
 });
 
 test('root becomes the user who owns the folder: groups first, the user last and for good', (t) => {
