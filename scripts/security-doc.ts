@@ -35,6 +35,8 @@ const MACHINE: readonly string[] = [
   '**Links in the folder of the state.** The user of the service owns that folder, and root’s commands work in it. By links there, `restore` gave that user a file of root’s, and `keys create` and `serve` made files wherever a link led. Now root works there as that user, for good, or is refused with the line to type; nothing beside the state is opened or changed by a link, whoever runs the command. [How](operations.md#systemd).',
   '**Files deleted under a running gateway.** Without `-shm`, `keys disable` succeeded, the key went on, and the end of the gateway removed what the command had written; without `-lock`, a second gateway admitted a limit of 20 once more. Now the gateway admits nothing more and says what to do, and commands refuse to work beside it.',
   '**No descriptors left.** With a limit of 400 files, 340 idle connections left too few for the providers: requests that had been admitted got 502, and circuits of healthy providers opened for it. Now connections leave room for those to the providers (72 with that limit, and the log says so), and what the gateway itself has run out of is held against no provider.',
+  'Connections that send nothing, as many as there may be, each opened anew once it is closed: requests with a key and health checks were reset but for 0.05%; all of them are served now, since such connections make room for others.',
+  'Web pages that give their own name the address 127.0.0.1: they read the metrics, and get 403 now.',
 ];
 
 const REMAINS = [

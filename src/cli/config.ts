@@ -43,6 +43,7 @@ function check(command: Command): void {
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
     ['cors', config.corsOrigins?.join(', ') ?? 'off'],
+    ['health checks', healthOf(config)],
     ['metrics', metricsOf(config)],
     ['traces', tracesOf(config)],
     ['request timeout', milliseconds(config.timeouts.requestMs)],
@@ -91,6 +92,10 @@ function stateFields({ state, node }: Config): readonly (readonly [name: string,
   }
 }
 
+function healthOf({ listen, health }: Config): string {
+  return `http://${formatAddress(health ?? listen)}/readyz`;
+}
+
 function metricsOf({ metrics }: Config): string {
   if (metrics === undefined) return 'off';
   const keys = metrics.keyLabels === 0 ? '' : `, up to ${count(metrics.keyLabels)} keys by their ids`;
@@ -127,6 +132,8 @@ function configJson(config: Config) {
     credit: config.creditEnforced ? 'enforced' : 'off',
     max_body_bytes: config.maxBodyBytes,
     max_connections: config.maxConnections,
+    max_connections_per_source: config.maxPerSource ?? null,
+    health: config.health ? formatAddress(config.health) : null,
     overload: { loop_delay_ms: config.overload.loopDelayMs ?? null, memory_bytes: config.overload.memoryBytes ?? null },
     cap_output: config.capOutput,
     durability: config.durability,

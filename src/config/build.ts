@@ -3,7 +3,7 @@
  * several fields.
  */
 
-import { formatAddress } from '../core/address.ts';
+import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
@@ -75,6 +75,8 @@ class ConfigBuilder {
       durability: parsed.durability,
       maxBodyBytes: parsed.max_body,
       maxConnections: parsed.max_connections,
+      maxPerSource: unlessOff(parsed.max_connections_per_source ?? Math.ceil(parsed.max_connections / 2)),
+      health: this.#health(parsed),
       overload: { loopDelayMs: unlessOff(parsed.overload.loop_delay), memoryBytes: unlessOff(parsed.overload.memory) },
       capOutput: parsed.cap_output,
       timeouts: {
@@ -103,12 +105,23 @@ class ConfigBuilder {
     return cors?.origins;
   }
 
-  #metrics({ metrics, listen }: ParsedConfig): MetricsConfig | undefined {
+  #health({ health, listen }: ParsedConfig): ListenAddress | undefined {
+    if (health !== undefined) this.#checkOther('health', health, { listen });
+    return health;
+  }
+
+  #metrics({ metrics, listen, health }: ParsedConfig): MetricsConfig | undefined {
     if (metrics === undefined) return undefined;
-    if (metrics.listen.port !== 0 && formatAddress(metrics.listen) === formatAddress(listen)) {
-      this.#addProblem(['metrics'], 'expected an address of its own, other than `listen`');
+    this.#checkOther('metrics', metrics.listen, { listen, health });
+    return { listen: metrics.listen, keyLabels: metrics.key_labels, hosts: metrics.hosts };
+  }
+
+  /** Reports an address that another field has, too. */
+  #checkOther(field: string, address: ListenAddress, others: Record<string, ListenAddress | undefined>): void {
+    for (const [name, other] of Object.entries(others)) {
+      if (other === undefined || address.port === 0 || formatAddress(address) !== formatAddress(other)) continue;
+      this.#addProblem([field], `expected an address of its own, other than \`${name}\``);
     }
-    return { listen: metrics.listen, keyLabels: metrics.key_labels };
   }
 
   #tier(): Limits {

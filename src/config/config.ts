@@ -83,6 +83,8 @@ export interface MetricsConfig {
   readonly listen: ListenAddress;
   /** How many keys have labels of their own. */
   readonly keyLabels: number;
+  /** Names of this machine that those who ask may use. */
+  readonly hosts: readonly string[];
 }
 
 /** The price file that the config includes. */
@@ -129,6 +131,10 @@ export interface Config {
   readonly maxBodyBytes: number;
   /** The limit for all workers together. */
   readonly maxConnections: number;
+  /** From one other machine, for all workers together; undefined for as many as there are. */
+  readonly maxPerSource: number | undefined;
+  /** Where health checks are answered besides `listen`; undefined for nowhere. */
+  readonly health: ListenAddress | undefined;
   /** The marks above which new requests are refused; undefined means no mark. */
   readonly overload: { readonly loopDelayMs: number | undefined; readonly memoryBytes: number | undefined };
   readonly capOutput: boolean;

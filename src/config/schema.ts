@@ -179,6 +179,9 @@ const metrics = z.preprocess(
     {
       listen: parsed(parseListen, 'expected host:port, such as 127.0.0.1:9464 or [::1]:9464'),
       key_labels: wholeNumber(0, MAX_KEY_LABELS).default(0),
+      hosts: z
+        .array(text.toLowerCase(), { error: () => 'expected a list of host names, such as  [gateway.internal]' })
+        .default([]),
     },
     { error: () => 'expected host:port, or  { listen: 127.0.0.1:9464, key_labels: 100 }' },
   ),
@@ -211,9 +214,15 @@ export const configSchema = z.strictObject({
   journal_retention: retention.default('off'),
   max_body: size.default(32 * 1024 * 1024),
   max_connections: wholeNumber(1, MAX_CONNECTIONS).default(8192),
+  max_connections_per_source: z
+    .union([wholeNumber(1, MAX_CONNECTIONS), z.literal('off'), z.literal(false)], {
+      error: () => `expected a whole number from 1 to ${MAX_CONNECTIONS}, or off`,
+    })
+    .optional(),
   overload: overload.prefault({}),
   cap_output: flag.default(false),
   cors: cors.optional(),
+  health: parsed(parseListen, 'expected host:port, such as 127.0.0.1:9000 or [::1]:9000').optional(),
   metrics: metrics.optional(),
   alerts: alertsSchema.optional(),
   otel: otel.optional(),

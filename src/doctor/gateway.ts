@@ -1,5 +1,5 @@
 /** Whether a gateway runs on this state and is ready, or the address is free for one. */
-import type { Config, MetricsConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { formatAddress, isLoopback, type ListenAddress } from '../core/address.ts';
@@ -28,13 +28,15 @@ export async function openFilesOfGateway(config: Config): Promise<Snapshot['open
   return snapshot?.open_files;
 }
 
-async function checkAddress({ listen, metrics }: Config): Promise<Finding[]> {
+async function checkAddress({ listen, metrics, health }: Config): Promise<Finding[]> {
   const findings = await checkServing(listen);
-  return metrics === undefined ? findings : [...findings, await checkMetrics(metrics)];
+  if (health !== undefined) findings.push(await checkFree('health', health));
+  if (metrics !== undefined) findings.push(await checkFree('metrics', metrics.listen));
+  return findings;
 }
 
-async function checkMetrics({ listen }: MetricsConfig): Promise<Finding> {
-  const name = 'metrics';
+/** `name`: of the field of the config. */
+async function checkFree(name: string, listen: ListenAddress): Promise<Finding> {
   try {
     await assertFree(listen, name);
     return ok(name, `${formatAddress(listen)} is free`);

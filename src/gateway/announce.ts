@@ -23,12 +23,19 @@ export function announceStart(gateway: Gateway, config: Config, log: Log): void 
     { address: address.address, port: address.port },
     `listening on http://${formatAddress({ host: address.address, port: address.port })}`,
   );
+  announceHealth(gateway, log);
   announceMetrics(gateway, log);
   if (!isLoopback(address.address)) {
     log.warn(
       'other machines can reach this address, and it is plain HTTP: keys and prompts can be read on the way; put a proxy with TLS in front of it',
     );
   }
+}
+
+function announceHealth({ healthAddress }: Gateway, log: Log): void {
+  if (healthAddress === undefined) return;
+  const { address: host, port } = healthAddress;
+  log.info({ address: host, port }, `health checks on http://${formatAddress({ host, port })}/readyz as well`);
 }
 
 function announceMetrics({ metricsAddress }: Gateway, log: Log): void {

@@ -5,6 +5,7 @@ import type { Snapshot } from '../control/protocol.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
+import type { SideServer } from '../http/side-server.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
@@ -15,6 +16,7 @@ import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
 import { AlertWatch } from './alerts.ts';
+import { listenForHealth, serveHealth } from './health.ts';
 import { keepRequestsYoung } from './heap.ts';
 import { keysToAskFor } from './key-activity.ts';
 import { ledgerSettings, ledgerState } from './ledger-settings.ts';
@@ -47,6 +49,7 @@ export class Gateway implements HandingOver {
   /** The process that this one has taken over from, until that ends. */
   #predecessor: Predecessor | undefined;
   readonly #metrics: GatewayMetrics | undefined;
+  readonly #health: SideServer | undefined;
   readonly #alerts: AlertWatch;
   readonly #startedAtMs = Date.now();
   #draining = false;
@@ -54,7 +57,7 @@ export class Gateway implements HandingOver {
   /** What would happen to a body now. Circuits are those of one worker. */
   readonly explain = (question: ExplainQuestion) => (this.#workers[0] as Worker).explain(question);
 
-  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics }: Parts) {
+  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics, health }: Parts) {
     this.#config = config;
     this.#log = log;
     this.summary = ledger.summary;
@@ -64,6 +67,9 @@ export class Gateway implements HandingOver {
     this.#predecessor = predecessor;
     this.#metrics = metrics;
     metrics?.serve(() => this.#readFigures());
+    this.#health = health;
+    if (health !== undefined)
+      serveHealth(health, () => ({ draining: this.#draining, storageFault: ledger.client.storageFault }));
     this.#alerts = new AlertWatch({
       log,
       snapshots: (query) => Promise.all(workers.map((worker) => worker.snapshot(query))),
@@ -88,6 +94,11 @@ export class Gateway implements HandingOver {
   /** Where the metrics are; undefined unless they are configured. */
   get metricsAddress(): AddressInfo | undefined {
     return this.#metrics?.address;
+  }
+
+  /** Where health checks are answered alone; undefined unless that is configured. */
+  get healthAddress(): AddressInfo | undefined {
+    return this.#health?.address;
   }
 
   /** The config for new requests. */
@@ -180,6 +191,7 @@ export class Gateway implements HandingOver {
    */
   async leave(quietMs: number): Promise<void> {
     this.#metrics?.close();
+    this.#health?.close();
     const workers = this.#workers.map((worker) => worker.leave(quietMs));
     await Promise.all([...workers, this.#predecessor?.ended, this.#alerts.close()]);
   }
@@ -211,6 +223,7 @@ export class Gateway implements HandingOver {
     ]);
     if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY).catch(() => []);
     this.#metrics?.close();
+    this.#health?.close();
     await this.#alerts.close();
     // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));
@@ -221,12 +234,17 @@ export class Gateway implements HandingOver {
   }
 }
 
-interface Parts {
+/** Addresses beside the one for clients; undefined unless they are configured. */
+interface Sides {
+  readonly metrics: GatewayMetrics | undefined;
+  readonly health: SideServer | undefined;
+}
+
+interface Parts extends Sides {
   readonly workers: readonly Worker[];
   readonly ledger: RunningLedger;
   readonly lock: Lock | undefined;
   readonly predecessor: Predecessor | undefined;
-  readonly metrics: GatewayMetrics | undefined;
 }
 
 /** How long a process that has handed over may take to end after the time for its requests, in milliseconds. */
@@ -248,13 +266,22 @@ export async function startGateway(
   predecessor?: Predecessor,
 ): Promise<Gateway> {
   // Before the state is touched: a start that fails for this address leaves nothing behind.
-  const metrics =
-    config.metrics &&
-    (await (await import('./metrics.ts')).GatewayMetrics.open(config.metrics, predecessor !== undefined));
+  const sides = await openSides(config, predecessor !== undefined);
   try {
-    return await start(config, openLog, events, options, predecessor, metrics);
+    return await start(config, openLog, events, options, predecessor, sides);
   } catch (error) {
-    metrics?.close();
+    sides.metrics?.close();
+    sides.health?.close();
+    throw error;
+  }
+}
+
+async function openSides({ metrics, health }: Config, isTakenOver: boolean): Promise<Sides> {
+  const opened = metrics && (await (await import('./metrics.ts')).GatewayMetrics.open(metrics, isTakenOver));
+  try {
+    return { metrics: opened, health: health && (await listenForHealth(health, isTakenOver)) };
+  } catch (error) {
+    opened?.close();
     throw error;
   }
 }
@@ -265,7 +292,7 @@ async function start(
   events: GatewayEvents,
   options: GatewayOptions,
   predecessor: Predecessor | undefined,
-  metrics: GatewayMetrics | undefined,
+  sides: Sides,
 ): Promise<Gateway> {
   const { log } = openLog;
   if (config.state.kind === 'file') becomeOwner(config.state.path);
@@ -277,7 +304,7 @@ async function start(
       {
         state: ledgerState(config),
         durability: config.durability,
-        times: metrics?.ledgerTimes,
+        times: sides.metrics?.ledgerTimes,
         ...ledgerSettings(config),
       },
       {
@@ -312,7 +339,7 @@ async function start(
       descriptors,
     });
     state.predecessor?.announceServing();
-    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor, metrics });
+    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor, ...sides });
     return gateway;
   } catch (error) {
     lock?.release();

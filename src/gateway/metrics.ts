@@ -5,9 +5,10 @@ import type { Config, MetricsConfig } from '../config/config.ts';
 import { DISK_BOUNDS, type LedgerTimes, sharedDurations } from '../core/durations.ts';
 import { fileSize } from '../core/files.ts';
 import { VERSION } from '../core/program.ts';
+import type { SideServer } from '../http/side-server.ts';
 import type { LedgerSnapshot } from '../ledger/ledger.ts';
 import { KeyLabels, printPage } from '../metrics/page.ts';
-import { MetricsServer } from '../metrics/server.ts';
+import { listenForMetrics, serveMetrics } from '../metrics/server.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { inFlightIn, mergedUpstreams, slowestLoop } from './snapshot.ts';
 
@@ -37,17 +38,17 @@ const ENDED: WorkerSnapshot = {
 export class GatewayMetrics {
   /** In memory that the ledger's thread shares. */
   readonly ledgerTimes: LedgerTimes = { batch: sharedDurations(DISK_BOUNDS), sync: sharedDurations(DISK_BOUNDS) };
-  readonly #server: MetricsServer;
+  readonly #server: SideServer;
   readonly #labels: KeyLabels;
   /** What processes have counted that served before this one, as they last told. */
   #earlier: readonly WorkerSnapshot[] = [];
 
   /** `isTakenOver`: another process listens on the address and will stop. Rejects with a UserError. */
-  static async open({ listen, keyLabels }: MetricsConfig, isTakenOver: boolean): Promise<GatewayMetrics> {
-    return new GatewayMetrics(await MetricsServer.listen(listen, isTakenOver), keyLabels);
+  static async open(config: MetricsConfig, isTakenOver: boolean): Promise<GatewayMetrics> {
+    return new GatewayMetrics(await listenForMetrics(config, isTakenOver), config.keyLabels);
   }
 
-  private constructor(server: MetricsServer, keyLabels: number) {
+  private constructor(server: SideServer, keyLabels: number) {
     this.#server = server;
     this.#labels = new KeyLabels(keyLabels);
   }
@@ -62,7 +63,7 @@ export class GatewayMetrics {
   }
 
   serve(read: () => Promise<Figures>): void {
-    this.#server.serve(async () => this.#print(await read()));
+    serveMetrics(this.#server, async () => this.#print(await read()));
   }
 
   close(): void {

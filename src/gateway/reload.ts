@@ -10,6 +10,7 @@ const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) =
   // A gateway that owns its state goes by no name.
   ['node', ({ state, node }) => (state.kind === 'file' ? undefined : node)],
   ['durability', ({ durability }) => durability],
+  ['health', ({ health }) => JSON.stringify(health)],
   ['metrics', ({ metrics }) => JSON.stringify(metrics)],
   ['otel', ({ otel }) => JSON.stringify(otel)],
 ];

@@ -10,9 +10,11 @@ import { roomForConnections } from '../core/open-files.ts';
 import { Repeats } from '../core/repeats.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
+import type { ConnectionLimits } from '../http/connection-limiter.ts';
 import { corsPolicy } from '../http/cors.ts';
 import type { ErrorFormat, Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
+import { type Health, healthy, readiness } from '../http/readiness.ts';
 import { dialectOfPath, type Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -279,10 +281,9 @@ class LocalWorker implements Worker {
       case 'show_model':
         return pipeline.models(exchange, route.id);
       case 'healthz':
-        return exchange.sendJson(200, '{"status":"ok"}');
+        return sendHealth(exchange, healthy());
       case 'readyz':
-        if (this.#listener.draining) return sendReadiness(exchange, 'draining');
-        return sendReadiness(exchange, this.#ledger.storageFault === undefined ? 'ready' : 'storage_fault');
+        return sendHealth(exchange, readiness(this.#listener.draining, this.#ledger.storageFault));
     }
   }
 }
@@ -300,8 +301,7 @@ function listenerSettings(config: Config): ListenerSettings {
     requestMs: config.timeouts.requestMs,
     maxBodyBytes: config.maxBodyBytes,
     idleMs: config.timeouts.idleMs,
-    // The kernel spreads connections over the threads that share the port.
-    maxConnections: Math.ceil(roomForConnections(config.maxConnections, config.threads) / config.threads),
+    connections: connectionLimits(config),
     overload: { ...config.overload, threads: config.threads },
     cors: config.corsOrigins && corsPolicy(config.corsOrigins),
     figures: {
@@ -311,8 +311,16 @@ function listenerSettings(config: Config): ListenerSettings {
   };
 }
 
-function sendReadiness(exchange: Exchange, status: 'ready' | 'draining' | 'storage_fault'): void {
-  exchange.sendJson(status === 'ready' ? 200 : 503, JSON.stringify({ status }));
+/** Of one thread: the kernel spreads connections over those that share the port. */
+function connectionLimits({ maxConnections, maxPerSource, threads }: Config): ConnectionLimits {
+  return {
+    max: Math.ceil(roomForConnections(maxConnections, threads) / threads),
+    maxPerSource: maxPerSource && Math.ceil(maxPerSource / threads),
+  };
+}
+
+function sendHealth(exchange: Exchange, { status, body }: Health): void {
+  exchange.sendJson(status, body);
 }
 
 async function isDoneWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {

@@ -1,27 +1,48 @@
-/**
- * Limits a listener's connections: decides which are over the limit and which idle ones to close.
- */
+/** Limits a listener's connections: decides which are over the limit, and which are closed to make room. */
 import type { Socket } from 'node:net';
+import { isLoopback } from '../core/address.ts';
 
-/**
- * How many connections over the limit still get an error response. The system closes any beyond
- * these without one.
- */
+/** How many connections over the limit still get an error response, or an answer to a health check. */
 export const SURPLUS_CONNECTIONS = 64;
 /** How long a surplus connection has to send its request, in milliseconds. */
 const SURPLUS_MS = 2_000;
 
+export interface ConnectionLimits {
+  readonly max: number;
+  /** From one address, but for those of this machine; undefined for as many as there are. */
+  readonly maxPerSource: number | undefined;
+}
+
+export interface ConnectionEvents {
+  /** Whether a whole request has arrived that is not answered yet. */
+  isBusy(socket: Socket): boolean;
+  /** A connection was closed that had not sent a whole request. */
+  onClosed(): void;
+}
+
+/**
+ * Where room is short, connections are closed in this order: those without a whole request, the oldest first; idle ones
+ * that have shown no key, and then those that have, the longest idle first.
+ */
 export class ConnectionLimiter {
-  max: number;
+  limits: ConnectionLimits;
+  readonly #events: ConnectionEvents;
   /** Connections within the limit. */
   readonly #accepted = new Set<Socket>();
-  /** Accepted keep-alive connections without a request in flight; the longest idle comes first. */
+  /** Accepted, and without a valid key so far: no whole request has arrived since they were opened or began one. */
+  readonly #silent = new Set<Socket>();
+  /** Accepted keep-alive connections without a request in flight. */
   readonly #idle = new Set<Socket>();
-  /** Connections over the limit when they were opened. */
+  readonly #idleWithKey = new Set<Socket>();
+  readonly #withKey = new WeakSet<Socket>();
+  /** Connections over the limit when they were opened, the oldest first. */
   readonly #surplus = new Map<Socket, NodeJS.Timeout>();
+  /** How many are open from an address. */
+  readonly #sources = new Map<string, number>();
 
-  constructor(max: number) {
-    this.max = max;
+  constructor(limits: ConnectionLimits, events: ConnectionEvents) {
+    this.limits = limits;
+    this.#events = events;
   }
 
   /** How many are open. */
@@ -30,41 +51,102 @@ export class ConnectionLimiter {
   }
 
   add(socket: Socket): void {
-    socket.once('close', () => this.#remove(socket));
-    if (this.#accept(socket)) return;
-    this.#surplus.set(
-      socket,
-      setTimeout(() => socket.destroy(), SURPLUS_MS),
-    );
+    const source = sourceOf(socket);
+    socket.once('close', () => {
+      this.#remove(socket);
+      this.#countSource(source, -1);
+    });
+    this.#countSource(source, 1);
+    if (!this.#accept(socket, source)) this.#addSurplus(socket);
   }
 
   /** Call for each request. Returns whether its connection is over the limit, even now. */
   isSurplus(socket: Socket): boolean {
     this.#idle.delete(socket);
-    return this.#surplus.has(socket) && !this.#accept(socket);
+    this.#idleWithKey.delete(socket);
+    if (this.#accepted.has(socket) && !this.#withKey.has(socket)) {
+      // From here on it has as long as a new connection.
+      this.#silent.delete(socket);
+      this.#silent.add(socket);
+    }
+    return this.#surplus.has(socket) && !this.#accept(socket, sourceOf(socket));
+  }
+
+  /** Call once a request of the connection had a valid key. */
+  showKey(socket: Socket): void {
+    this.#withKey.add(socket);
+    this.#silent.delete(socket);
   }
 
   /** Call when a keep-alive connection has no request in flight: it may be closed to make room. */
   markIdle(socket: Socket): void {
-    if (this.#accepted.has(socket)) this.#idle.add(socket);
+    if (!this.#accepted.has(socket)) return;
+    this.#silent.delete(socket);
+    (this.#withKey.has(socket) ? this.#idleWithKey : this.#idle).add(socket);
   }
 
-  #accept(socket: Socket): boolean {
-    for (const idle of this.#idle) {
-      if (this.#accepted.size < this.max) break;
-      this.#remove(idle);
-      idle.destroy();
-    }
-    if (this.#accepted.size >= this.max) return false;
+  #accept(socket: Socket, source: string | undefined): boolean {
+    const { max, maxPerSource = Number.POSITIVE_INFINITY } = this.limits;
+    const own = source === undefined ? 0 : (this.#sources.get(source) ?? 0);
+    if (own > maxPerSource && !this.#makeRoom((other) => sourceOf(other) === source)) return false;
+    while (this.#accepted.size >= max) if (!this.#makeRoom(() => true)) return false;
     this.#remove(socket);
     this.#accepted.add(socket);
+    this.#silent.add(socket);
     return true;
+  }
+
+  /** Closes one of these connections. False if each of them is in use. */
+  #makeRoom(isOne: (socket: Socket) => boolean): boolean {
+    for (const socket of this.#silent) {
+      // A whole request is no longer silent, and was not noticed before since nobody had to know.
+      if (this.#events.isBusy(socket)) this.#silent.delete(socket);
+      else if (isOne(socket)) {
+        this.#events.onClosed();
+        return this.#close(socket);
+      }
+    }
+    for (const idle of [this.#idle, this.#idleWithKey]) {
+      for (const socket of idle) if (isOne(socket)) return this.#close(socket);
+    }
+    return false;
+  }
+
+  #close(socket: Socket): true {
+    this.#remove(socket);
+    socket.destroy();
+    return true;
+  }
+
+  #addSurplus(socket: Socket): void {
+    this.#surplus.set(
+      socket,
+      setTimeout(() => socket.destroy(), SURPLUS_MS),
+    );
+    const [oldest] = this.#surplus.keys();
+    if (this.#surplus.size <= SURPLUS_CONNECTIONS || oldest === undefined) return;
+    this.#events.onClosed();
+    this.#close(oldest);
   }
 
   #remove(socket: Socket): void {
     this.#accepted.delete(socket);
+    this.#silent.delete(socket);
     this.#idle.delete(socket);
+    this.#idleWithKey.delete(socket);
     clearTimeout(this.#surplus.get(socket));
     this.#surplus.delete(socket);
   }
+
+  #countSource(source: string | undefined, change: number): void {
+    if (source === undefined) return;
+    const count = (this.#sources.get(source) ?? 0) + change;
+    if (count > 0) this.#sources.set(source, count);
+    else this.#sources.delete(source);
+  }
+}
+
+/** Undefined for this machine: the app beside the gateway, or a proxy in front of it. */
+function sourceOf({ remoteAddress }: Socket): string | undefined {
+  return remoteAddress === undefined || isLoopback(remoteAddress) ? undefined : remoteAddress;
 }

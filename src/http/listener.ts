@@ -12,7 +12,7 @@ import type { RateFigures } from '../core/limits.ts';
 import { createServer } from '../core/node-http.ts';
 import { Repeats } from '../core/repeats.ts';
 import { Roster } from '../core/roster.ts';
-import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
+import { ConnectionLimiter, type ConnectionLimits } from './connection-limiter.ts';
 import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
 import { ListeningSockets } from './listening-sockets.ts';
@@ -30,7 +30,7 @@ export interface ListenerSettings {
   readonly maxBodyBytes: number;
   /** How long a client may go without reading its response, in milliseconds. */
   readonly idleMs: number;
-  readonly maxConnections: number;
+  readonly connections: ConnectionLimits;
   readonly overload: OverloadThresholds;
   /** The values of the rate-limit headers for clients without a valid key. */
   readonly figures: { readonly requests: RateFigures; readonly listings: RateFigures };
@@ -102,7 +102,10 @@ export class Listener {
   constructor(options: ListenerOptions, events: ListenerEvents) {
     this.#options = options;
     this.#events = events;
-    this.#connections = new ConnectionLimiter(options.maxConnections);
+    this.#connections = new ConnectionLimiter(options.connections, {
+      isBusy: (socket) => this.#stateOf(socket).open?.req.complete === true,
+      onClosed: () => this.#rejected.count('connections'),
+    });
     this.#overload = new OverloadMonitor(options.overload);
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -118,13 +121,11 @@ export class Listener {
     this.#sockets = new ListeningSockets(this.#server);
     // Node drops headers over its limit, and so could hide a duplicate. maxHeaderSize bounds them.
     this.#server.maxHeadersCount = 0;
-    this.#server.maxConnections = options.maxConnections + SURPLUS_CONNECTIONS;
     this.#server.on('connection', (socket) => {
       this.#states.set(socket, { open: undefined, unread: undefined });
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
-    this.#server.on('drop', () => this.#rejected.count('connections'));
     this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
     this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
     this.#server.on('checkExpectation', (request, response) => this.#onRequest(request, response, 'unknown'));
@@ -153,8 +154,7 @@ export class Listener {
   configure(settings: ListenerSettings): void {
     this.#options = { ...this.#options, ...settings };
     this.#server.headersTimeout = settings.requestMs;
-    this.#server.maxConnections = settings.maxConnections + SURPLUS_CONNECTIONS;
-    this.#connections.max = settings.maxConnections;
+    this.#connections.limits = settings.connections;
     this.#overload.thresholds = settings.overload;
   }
 
@@ -261,6 +261,7 @@ export class Listener {
       this.#open.remove(place);
       if (state.open === response) state.open = undefined;
       if (!request.complete) state.unread = request;
+      if (exchange.keyId !== undefined) this.#connections.showKey(socket);
       if (response.shouldKeepAlive) this.#markIdle(request);
       this.#events.onClose(exchange);
       this.#leaving?.check();

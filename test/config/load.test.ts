@@ -20,13 +20,15 @@ threads: 3
 journal_retention: 90d
 max_body: 512kb
 max_connections: 300
+max_connections_per_source: 200
+health: "127.0.0.1:9000"
 overload: { loop_delay: 250ms, memory: 2gb }
 cap_output: true
 timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
 retry: { attempts: 5, budget: 12.5% }
 stream_keep_alive: 20s
 cors: { origins: [ "https://app.example", "http://localhost:5173" ] }
-metrics: { listen: "127.0.0.1:9464", key_labels: 7 }
+metrics: { listen: "127.0.0.1:9464", key_labels: 7, hosts: [Gateway.Internal] }
 alerts: { command: [notify, ops] }
 otel: { endpoint: https://collector.example/otlp/, headers: { X-Token: "\${TOKEN}" }, attributes: { a.b: c }, sample: 10% }
 log: { level: warn }
@@ -66,13 +68,15 @@ test('every key of the config takes effect', () => {
     journalRetentionMs: 7_776_000_000,
     maxBodyBytes: 524_288,
     maxConnections: 300,
+    maxPerSource: 200,
+    health: { host: '127.0.0.1', port: 9000 },
     overload: { loopDelayMs: 250, memoryBytes: 2_147_483_648 },
     capOutput: true,
     timeouts: { connectMs: 1_000, firstByteMs: 120_000, idleMs: 180_000, requestMs: 4_000, drainMs: 5_000 },
     retry: { attempts: 5, budget: 0.125 },
     streamKeepAliveMs: 20_000,
     corsOrigins: ['https://app.example', 'http://localhost:5173'],
-    metrics: { listen: { host: '127.0.0.1', port: 9464 }, keyLabels: 7 },
+    metrics: { listen: { host: '127.0.0.1', port: 9464 }, keyLabels: 7, hosts: ['gateway.internal'] },
     alerts: [{ kind: 'command', name: 'command', words: ['notify', 'ops'], missingVariable: undefined }],
     otel: {
       url: 'https://collector.example/otlp/v1/traces',
@@ -138,6 +142,8 @@ const DEFAULTS = {
   journalRetentionMs: undefined,
   maxBodyBytes: 33_554_432,
   maxConnections: 8192,
+  maxPerSource: 4096,
+  health: undefined,
   overload: { loopDelayMs: 500, memoryBytes: undefined },
   capOutput: false,
   retry: { attempts: 3, budget: 0.2 },

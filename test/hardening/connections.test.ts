@@ -1,5 +1,5 @@
 /**
- * The connection limit: idle connections make room, surplus ones get an error and are closed, and
+ * The connection limit: silent and idle connections make room, surplus ones get an error and are closed, and
  * those in use are served.
  */
 import assert from 'node:assert/strict';
@@ -9,29 +9,38 @@ import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
-import { until } from '../support/wait.ts';
 
 const MOST = 3;
 const PROBE = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 
-describe('at the connection limit', () => {
-  let gateway: TestGateway;
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway({ config: { max_connections: MOST } });
+});
+afterEach(() => gateway.stop());
+
+describe('where all connections are in use', () => {
   let taken: RawConnection[];
+  let release: () => void;
 
   beforeEach(async () => {
-    gateway = await startTestGateway({ config: { max_connections: MOST } });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    release = resolve;
+    gateway.upstream.follow(async (call) => {
+      await promise;
+      call.answer(200, completion('hi'));
+    });
+    const key = gateway.key();
     taken = await many(gateway, MOST);
+    for (const connection of taken) connection.send(gateway.rawCompletion(key, chat()));
+    await gateway.upstream.call(MOST);
   });
 
-  afterEach(() => gateway.stop());
+  afterEach(() => release());
 
-  test('accepted connections are served', async () => {
-    const key = gateway.key();
-    gateway.upstream.follow(answering(completion('hi')));
-    for (const connection of taken) {
-      connection.send(gateway.rawCompletion(key, chat()));
-      assert.equal((await connection.answer()).status, 200);
-    }
+  test('their requests are served', async () => {
+    release();
+    for (const connection of taken) assert.equal((await connection.answer()).status, 200);
   });
 
   test('a request on a surplus connection gets 429, takes nothing, and the connection is closed', async () => {
@@ -43,19 +52,22 @@ describe('at the connection limit', () => {
     assert.equal(answer.headers.get('retry-after'), '1');
     assert.equal(answer.headers.get('connection'), 'close');
     assert.equal(await connection.rest(), '');
-    assert.equal(gateway.upstream.calls.length, 0);
+    assert.equal(gateway.upstream.calls.length, MOST);
     assert.deepEqual(gateway.rows(key), []);
-    taken[0]?.leave();
-    const [next] = await served(gateway, 1);
-    next?.send(`GET /v1/nothing HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`);
-    assert.equal(ratesOf((await (next as RawConnection).answer()).headers).remainingRequests, 600);
+    release();
+    await taken[0]?.answer();
+    const next = await RawConnection.open(gateway.port);
+    next.send(`GET /v1/nothing HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`);
+    assert.equal(ratesOf((await next.answer()).headers).remainingRequests, 600);
   });
 
-  test('a health check on a surplus connection is answered', async () => {
+  test('a health check on a surplus connection is answered, however many are silent', async () => {
+    const silent = await many(gateway, 2 * SURPLUS_CONNECTIONS);
     const connection = await RawConnection.open(gateway.port);
     connection.send(PROBE);
     assert.equal((await connection.answer()).status, 200);
     assert.equal(await connection.rest(), '');
+    for (const connection of silent) connection.leave();
   });
 
   test('a surplus connection with an unknown expectation is closed too', async () => {
@@ -72,50 +84,83 @@ describe('at the connection limit', () => {
     assert.equal(await connection.rest(), '');
   });
 
-  test('connections beyond the surplus are closed without a response', async () => {
-    const spare = await many(gateway, SURPLUS_CONNECTIONS);
+  test('of surplus connections the oldest is closed first', async () => {
+    const [oldest, ...others] = await many(gateway, SURPLUS_CONNECTIONS);
     const late = await RawConnection.open(gateway.port);
-    late.send(PROBE);
-    assert.equal(await late.rest(), '');
-    for (const connection of spare) connection.leave();
+    assert.equal(await oldest?.rest(), '');
+    others.push(late);
+    for (const connection of others) connection.send(PROBE);
+    for (const connection of others) assert.equal((await connection.answer()).status, 200);
   });
 
-  test('the longest idle connection makes room for a new one, and none that is in use does', async () => {
-    const key = gateway.key();
-    const [busy, first, second] = taken as [RawConnection, RawConnection, RawConnection];
+  test('a surplus connection is served if there is room when its request arrives', async () => {
+    const late = await RawConnection.open(gateway.port);
+    release();
+    for (const connection of taken) await connection.answer();
+    await probe(late);
+    await probe(late);
+  });
+});
+
+describe('where room is short', () => {
+  /** A connection that stays open once a request on it had a valid key. */
+  const known = async () => {
+    const connection = await RawConnection.open(gateway.port);
+    gateway.upstream.follow(answering(completion('hi')));
+    connection.send(gateway.rawCompletion(gateway.key(), chat()));
+    assert.equal((await connection.answer()).status, 200);
+    return connection;
+  };
+  const idle = async () => {
+    const [connection] = await many(gateway, 1);
+    await probe(connection as RawConnection);
+    return connection as RawConnection;
+  };
+
+  test('connections that have sent nothing make it, the oldest first, and none that has shown a key', async () => {
+    const own = await known();
+    const [first, second] = await many(gateway, 2);
+    const third = await idle();
+    assert.equal(await first?.rest(), '');
+    const [fourth] = await many(gateway, 1);
+    assert.equal(await second?.rest(), '');
+    await probe(third);
+    await probe(fourth as RawConnection);
+    await probe(own);
+  });
+
+  test('a request that has not arrived whole is none', async () => {
+    const slow = await RawConnection.open(gateway.port);
+    slow.send(gateway.rawCompletion(gateway.key(), chat()).slice(0, -1));
+    for (let n = 0; n < MOST - 1; n++) await known();
+    await probe(await idle());
+    assert.equal(await slow.rest(), '');
+  });
+
+  test('those without a key make it before those with one, and then the longest idle', async () => {
+    const first = await known();
+    const second = await known();
+    const third = await idle();
+    const fourth = await known();
+    assert.equal(await third.rest(), '');
+    await probe(first);
+    const fifth = await known();
+    assert.equal(await second.rest(), '');
+    for (const connection of [first, fourth, fifth]) await probe(connection);
+  });
+
+  test('none that is in use makes it', async () => {
     const release = Promise.withResolvers<void>();
     gateway.upstream.follow(async (call) => {
       await release.promise;
       call.answer(200, completion('hi'));
     });
-    busy.send(PROBE + gateway.rawCompletion(key, chat()));
-    await busy.answer();
+    const busy = await RawConnection.open(gateway.port);
+    busy.send(gateway.rawCompletion(gateway.key(), chat()));
     await gateway.upstream.call();
-    for (const connection of [second, first, second]) await probe(connection);
-
-    const next = await RawConnection.open(gateway.port);
-    await probe(next);
-    assert.equal(await first.rest(), '');
-    await probe(second);
-    const last = await RawConnection.open(gateway.port);
-    await probe(last);
-    assert.equal(await next.rest(), '');
-    await probe(second);
+    for (let n = 0; n < 2 * MOST; n++) await idle();
     release.resolve();
     assert.equal((await busy.answer()).status, 200);
-  });
-
-  test('a surplus connection is served if there is room when its request arrives', async () => {
-    const late = await RawConnection.open(gateway.port);
-    await probe(taken[0] as RawConnection);
-    await probe(late);
-    await probe(late);
-    assert.equal(await taken[0]?.rest(), '');
-  });
-
-  test('a connection that closes makes room for another', async () => {
-    taken[0]?.leave();
-    await served(gateway, 1);
   });
 });
 
@@ -129,17 +174,4 @@ async function probe(connection: RawConnection): Promise<void> {
 
 async function many(gateway: TestGateway, count: number): Promise<RawConnection[]> {
   return Promise.all(Array.from({ length: count }, () => RawConnection.open(gateway.port)));
-}
-
-/** Opens this many accepted connections, as soon as there is room. */
-async function served(gateway: TestGateway, count: number): Promise<RawConnection[]> {
-  const connections: RawConnection[] = [];
-  await until(async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(PROBE);
-    const answer = await connection.answer();
-    if (answer.headers.get('connection') !== 'close') connections.push(connection);
-    return connections.length === count;
-  });
-  return connections;
 }

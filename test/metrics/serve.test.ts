@@ -10,6 +10,7 @@ import { completion } from '../support/answers.ts';
 import { load } from '../support/configs.ts';
 import { type ReadMetric, readExposition } from '../support/exposition.ts';
 import { chat, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
 
 const REQUESTS = 12;
 
@@ -95,6 +96,34 @@ describe('a gateway with two threads', () => {
     const { headers } = await fetch(gateway.metricsUrl);
     assert.equal(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
   });
+});
+
+test('metrics are read by a name that they have, and by nobody else', async () => {
+  const gateway = await startTestGateway({
+    config: { metrics: { listen: '127.0.0.1:0', hosts: ['Gateway.Internal'] } },
+  });
+  const { port } = new URL(gateway.metricsUrl);
+  const statusFor = async (host: string) => {
+    const connection = await RawConnection.open(Number(port));
+    connection.send(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    return (await connection.answer()).status;
+  };
+  for (const host of ['127.0.0.1', `localhost:${port}`, '[::1]:9464', 'gateway.internal:9464', '']) {
+    assert.equal(await statusFor(host), 200, host);
+  }
+  for (const host of ['attacker.example', `attacker.example:${port}`, '127.0.0.1.attacker.example']) {
+    assert.equal(await statusFor(host), 403, host);
+  }
+  await gateway.stop();
+});
+
+test('connections that send nothing keep nobody from the metrics', async () => {
+  const gateway = await startTestGateway({ config: { metrics: '127.0.0.1:0' } });
+  const { port } = new URL(gateway.metricsUrl);
+  const silent = await Promise.all(Array.from({ length: 100 }, () => RawConnection.open(Number(port))));
+  assert.equal((await fetch(gateway.metricsUrl)).status, 200);
+  for (const connection of silent) connection.leave();
+  await gateway.stop();
 });
 
 test('a gateway whose address for metrics is taken does not start, says so, and leaves nothing behind', async (t) => {

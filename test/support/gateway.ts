@@ -114,6 +114,11 @@ export class TestGateway {
     return `http://127.0.0.1:${this.#gateway.metricsAddress?.port}/metrics`;
   }
 
+  /** The address of its health checks, if they have one of their own. */
+  get healthUrl(): string {
+    return `http://127.0.0.1:${this.#gateway.healthAddress?.port}`;
+  }
+
   /** Requests in flight in each of its threads, if it has several. */
   inFlightByThread(): Promise<readonly number[]> {
     return inFlightByThread(this.#threads, () => this.inFlight());
