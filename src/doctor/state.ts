@@ -18,12 +18,12 @@ const LARGE_LOG_BYTES = 1024 * 1024 * 1024;
 const NAME = 'state';
 const RESTORE = `restore it with \`${PROGRAM} restore <backup>\``;
 
-export async function checkState({ state }: Config): Promise<readonly Finding[]> {
+export async function checkState({ state, journalRetentionMs }: Config): Promise<readonly Finding[]> {
   switch (state.kind) {
     case 'file':
       return existsSync(state.path) ? [...(await checkContents(resolveLinks(state.path)))] : [];
     case 'postgres':
-      return [await checkDatabase(state.address)];
+      return [await checkDatabase(state.address, journalRetentionMs)];
   }
 }
 
@@ -91,11 +91,11 @@ function checkLog(path: string): Finding[] {
   return [warning(NAME, `its log has grown to ${bytes(size)}`, fix)];
 }
 
-async function checkDatabase(address: PostgresAddress): Promise<Finding> {
+async function checkDatabase(address: PostgresAddress, retentionMs: number | undefined): Promise<Finding> {
   const name = 'database';
   const place = showAddress(address);
   try {
-    const { server, version, newest, isAllowed } = await examineDatabase(address);
+    const { server, version, newest, isAllowed, keptMs } = await examineDatabase(address);
     if (version > newest) {
       return failure(
         name,
@@ -115,6 +115,13 @@ async function checkDatabase(address: PostgresAddress): Promise<Finding> {
         name,
         `${address.user} may not make or update the tables in ${place}`,
         'run the first command as the owner of the database',
+      );
+    }
+    if (retentionMs !== undefined && (keptMs === null || keptMs > retentionMs)) {
+      return warning(
+        name,
+        `a gateway of ${address.user} drops fewer requests than \`journal_retention\` says: the owner of the tables keeps them for longer`,
+        `let the owner run \`${PROGRAM} state grant ${address.user}\` with that \`journal_retention\``,
       );
     }
     const tables = version === newest ? `tables of version ${version}` : 'the next start makes or updates the tables';

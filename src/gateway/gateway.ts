@@ -11,7 +11,7 @@ import type { LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import { OutageLog } from '../observe/outage-log.ts';
 import { METRICS_ONLY, type SnapshotQuery, type WorkerQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
-import { type Lock, lockHandedOver } from '../state/sqlite/lock.ts';
+import type { Lock } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
@@ -171,18 +171,9 @@ export class Gateway implements HandingOver {
     return (await Promise.all(this.#workers.map((worker) => worker.sockets()))).flat();
   }
 
-  /** False while and after another process takes it over. */
-  get hasState(): boolean {
-    return this.#config.state.kind === 'postgres' || this.#lock !== undefined;
-  }
-
   unlock(): void {
     this.#lock?.release();
     this.#lock = undefined;
-  }
-
-  async relock(): Promise<void> {
-    this.#lock = await lockHandedOver(this.#config.statePath);
   }
 
   /**

@@ -64,13 +64,16 @@ export async function takeOver(
     const isSame = listensAt(config.listen, from.greeting);
     if (!isSame) await assertFree(config.listen);
     const descriptors = await from.takeSockets(isSame ? Math.max(from.greeting.sockets, config.threads) : 0);
-    // Nobody decides from here until the state is open.
     await Promise.all([waiting.loaded, workers]);
+    // Nobody decides from here until the state is open.
     const handover = await from.takeState();
-    lock = await lockHandedOver(config.statePath);
+    if (handover === undefined) {
+      lock = await lockHandedOver(config.statePath);
+      return { ledger: await waiting.open(), lock, descriptors, predecessor: undefined };
+    }
     const ledger = await waiting.open(handover);
-    if (handover === undefined) return { ledger, lock, descriptors, predecessor: undefined };
     await from.confirm();
+    lock = await lockHandedOver(config.statePath);
     from.connect(ledger, handover);
     return { ledger, lock, descriptors, predecessor: from };
   } catch (error) {

@@ -146,10 +146,6 @@ export class Service implements ControlHandlers {
       });
     } catch (error) {
       const lines = error instanceof UserError ? error.lines : [String(error)];
-      if (!this.#gateway.hasState) {
-        for (const line of lines) this.#log.fatal(`the state is lost to another process: ${line}`);
-        return this.#exit(1);
-      }
       this.#handover = undefined;
       for (const line of lines) this.#log.error(`not handed over, and serving on: ${line}`);
     }

@@ -57,7 +57,7 @@ export interface RunningLedger {
 
 /** A ledger thread that has not opened the state. */
 export interface WaitingLedger {
-  /** Resolves when all is loaded that it takes to open it. */
+  /** Resolves when all is loaded that it takes to open it. Rejects with a UserError if that would take long. */
   readonly loaded: Promise<void>;
   /** Opens it, and goes on with what was handed over. Throws a UserError if it cannot be used. */
   open(handover?: Handover): Promise<RunningLedger>;
@@ -80,8 +80,9 @@ export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAh
   // It may fail before anybody waits for it.
   started.promise.catch(() => {});
   const loaded = Promise.withResolvers<void>();
+  loaded.promise.catch(() => {});
   const fail = (error: Error) => {
-    loaded.resolve();
+    loaded.reject(error);
     started.reject(error);
   };
   worker.once('error', fail);

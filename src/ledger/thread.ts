@@ -13,7 +13,7 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   const { state } = options;
   if (state.kind === 'file') {
     const { loadLocalEngine, openLocalEngine } = await import('./local/local-engine.ts');
-    if (isAhead) loadLocalEngine();
+    if (isAhead) loadLocalEngine(state.path);
     return () => openLocalEngine(state.path, options);
   }
   const { openSharedEngine } = await import('./shared/shared-engine.ts');

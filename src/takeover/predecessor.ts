@@ -90,8 +90,8 @@ export class Predecessor {
   }
 
   /**
-   * The state is open, and locked. Resolves once the earlier process decides nothing more. Rejects with
-   * a UserError if it goes on.
+   * The state is open. Resolves once the earlier process decides nothing more and gives up the lock, or has died. Rejects
+   * with a UserError if it goes on.
    */
   async confirm(): Promise<void> {
     this.#talk.send({ kind: 'ready' });

@@ -14,7 +14,7 @@ import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts'
  * of snapshots. A process takes over only from one with the same version, so it goes up with every
  * change of those.
  */
-const TAKEOVER_VERSION = 7;
+const TAKEOVER_VERSION = 8;
 
 /** What this process speaks. V8 says the version of its format in the second byte of what it serializes. */
 export const OFFER: TakeoverOffer = {
@@ -35,9 +35,9 @@ export function assertSame({ takeover, serialization }: TakeoverOffer): void {
 export type FromSuccessor =
   /** Asks for this many listening sockets, through the second connection. */
   | { readonly kind: 'sockets'; readonly count: number }
-  /** It is ready to open the state: decide nothing more. */
+  /** All is done that takes long, and it can open the state: decide nothing more. */
   | { readonly kind: 'pause' }
-  /** It has the state, and waits for `go`. */
+  /** It has opened the state, decides nothing yet, and waits for `go`. */
   | { readonly kind: 'ready' }
   /** It accepts connections. */
   | { readonly kind: 'serving' }

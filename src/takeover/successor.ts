@@ -10,6 +10,11 @@ import { within } from './within.ts';
 
 /** How long the next process may take for each of its steps, in milliseconds. It loads the program meanwhile. */
 const STEP_MS = 30_000;
+/**
+ * How long it may take to open the state, in milliseconds: nobody decides meanwhile, and requests wait. It takes some
+ * tens, and with 100,000 busy keys a second.
+ */
+const PAUSE_MS = 3_000;
 
 /** What a gateway hands over, and how. */
 export interface HandingOver {
@@ -17,8 +22,6 @@ export interface HandingOver {
   sockets(): Promise<readonly ListeningSocket[]>;
   /** Gives the lock of the state up, for the next process. */
   unlock(): void;
-  /** Takes it back: the next process has failed. Rejects if it cannot be had. */
-  relock(): Promise<void>;
   /** Of all threads that have requests in flight, those of an earlier process included. */
   snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]>;
   stopRequest(id: string): Promise<boolean>;
@@ -128,19 +131,21 @@ async function passSockets(talk: Talk, meeting: Meeting, gateway: HandingOver): 
   await sendSockets(connection, wanted);
 }
 
-/** Until the next process has said that it has the state, this one can go on with it. */
+/**
+ * Until the next process has said that it has opened the state, this one keeps the lock: whatever becomes of the other, it
+ * can go on.
+ */
 async function passState(talk: Talk, gateway: HandingOver): Promise<void> {
   const handover = await gateway.ledger.handOver();
   try {
     if (talk.hasEnded) throw new UserError('the next process has ended');
-    gateway.unlock();
     talk.send({ kind: 'handover', handover });
-    await talk.next('ready', STEP_MS, 'the next process did not open the state');
+    await talk.next('ready', PAUSE_MS, 'the next process did not open the state');
   } catch (error) {
     talk.send({ kind: 'refused', lines: ['the running gateway did not wait any longer, and goes on'] });
     talk.end();
-    await gateway.relock();
     gateway.ledger.keep();
     throw error;
   }
+  gateway.unlock();
 }

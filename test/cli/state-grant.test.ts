@@ -230,7 +230,14 @@ describe('`state grant`', () => {
 
     test('to drop what the owner keeps, and lets it drop what the owner does not', async () => {
       place.write('retaining.yaml', `${CONFIG.replace('./state.db', url)}\njournal_retention: 30d\n`);
+      const retaining = `${CONFIG.replace('./state.db', asRole(ROLE).href)}\njournal_retention: 29d\n`;
+      place.write('retaining-role.yaml', retaining);
+      const doctor = async () => (await place.run(['doctor', '-c', 'retaining-role.yaml'])).stdout;
+      assert.match(await doctor(), /drops fewer requests than `journal_retention` says/);
       await place.json('state', 'grant', ROLE, '-c', 'retaining.yaml');
+      assert.match(await doctor(), /drops fewer requests than `journal_retention` says/);
+      place.write('retaining-role.yaml', retaining.replace('29d', '30d'));
+      assert.doesNotMatch(await doctor(), /drops fewer requests/);
       const [before] = await sums();
       const day = 86_400_000;
       const age = (days: number) =>

@@ -260,6 +260,37 @@ describe('whoever takes the port of a database', () => {
     });
   }
 
+  const OUT_OF_TURN: readonly (readonly [what: string, ...messages: readonly Buffer[]])[] = [
+    ['a proof that nobody has asked for', asking(12, Buffer.from('v=AAAA')), asking(0), READY],
+    ['a challenge that nobody has asked for', asking(11, Buffer.from('r=x,s=c2FsdA==,i=4096')), asking(0), READY],
+    ['a way to sign in that does not exist', asking(10, Buffer.from('SECRET-HANDSHAKE\0\0'))],
+  ];
+  for (const [what, ...messages] of OUT_OF_TURN) {
+    test(`is refused for ${what}`, async (t) => {
+      const url = await pretend(t, (socket) => socket.once('data', () => socket.write(Buffer.concat(messages))));
+      await assertRefused(url, /does not sign in as PostgreSQL does|proves nothing/, /scram-sha-256/);
+    });
+  }
+
+  test('is refused for a proof by somebody who does not know the password, and does not learn it', async (t) => {
+    const heard: Buffer[] = [];
+    const url = await pretend(t, (socket) => {
+      const replies = [
+        () => asking(10, Buffer.from('SCRAM-SHA-256\0\0')),
+        (said: Buffer) => asking(11, Buffer.from(`r=${/r=([^,]+)/.exec(said.toString())?.[1]}more,s=c2FsdA==,i=4096`)),
+        () => Buffer.concat([asking(12, Buffer.from(`v=${Buffer.alloc(32).toString('base64')}`)), asking(0), READY]),
+      ];
+      socket.on('data', (bytes: Buffer) => {
+        heard.push(bytes);
+        const reply = replies.shift();
+        if (reply !== undefined) socket.write(reply(bytes));
+      });
+    });
+    await assertRefused(url, /does not sign in/, /scram-sha-256/);
+    assert.equal(heard.length, 3, 'it gets no query');
+    assert.ok(!Buffer.concat(heard).includes('s3cret'));
+  });
+
   test('is believed where the address has no password: then there is nothing to prove', async (t) => {
     const heard: Buffer[] = [];
     const url = await pretend(t, (socket) => {

@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict';
 import { closeSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { askToHandOver, readSnapshot } from '../../src/control/client.ts';
 import { type Greeting, meetingPath, type TakeoverOffer } from '../../src/control/protocol.ts';
+import { tryLockState } from '../../src/state/sqlite/lock.ts';
 import { Predecessor } from '../../src/takeover/predecessor.ts';
 import { OFFER } from '../../src/takeover/protocol.ts';
-import type { Serving } from '../support/cli.ts';
+import { CHANGEABLE_PROGRAM, type Serving } from '../support/cli.ts';
 import { until } from '../support/wait.ts';
 import { Site } from './site.ts';
 import { outcomesOf, type Sent, send } from './traffic.ts';
+
+const SLOW_MIGRATION = fileURLToPath(new URL('./slow-migration.ts', import.meta.url));
 
 /** This process as the next one. */
 async function meet(site: Site, offer: Partial<TakeoverOffer> = {}): Promise<Predecessor> {
@@ -82,6 +86,29 @@ test('takeovers that fail, and processes that die', async (t) => {
       assert.deepEqual(outcomesOf([await waiting, await ask(first)]), { 200: 2 });
     },
   );
+
+  await t.test(
+    'nor one that has the state and falls silent: requests wait for three seconds, and no longer',
+    async () => {
+      const next = await meet(site);
+      await next.takeSockets(0);
+      await next.takeState();
+      const waiting = ask(first);
+      assert.equal(tryLockState(site.place.statePath), undefined, 'it has not let go of the state');
+      await first.logged(/^not handed over, and serving on: the next process did not open the state within 3 s/);
+      assert.deepEqual(outcomesOf([await waiting, await ask(first)]), { 200: 2 });
+      await assert.rejects(next.confirm(), /did not wait any longer, and goes on/);
+      next.leave();
+    },
+  );
+
+  await t.test('nor one whose version would have to change the tables first: it says so, and ends', async () => {
+    const next = site.place.launch(['--import', SLOW_MIGRATION, CHANGEABLE_PROGRAM, 'serve', '--takeover']);
+    assert.equal((await next.ended).status, 1);
+    assert.match(next.text, /error: .*state\.db has tables of version \d+.*\n.*stop the running gateway/);
+    await hasGivenUp(5);
+    assert.deepEqual(outcomesOf([await ask(first)]), { 200: 1 });
+  });
 
   site.configure({ listen: '127.0.0.2:0' });
   const second = await site.takeOver();

@@ -113,9 +113,9 @@ export class LocalEngine implements Engine {
   }
 }
 
-/** Loads what `openLocalEngine` needs. */
-export function loadLocalEngine(): void {
-  LedgerStore.load();
+/** Loads what `openLocalEngine` needs. Throws a UserError if that would change the tables, which may take minutes. */
+export function loadLocalEngine(path: string): void {
+  LedgerStore.load(path);
 }
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */

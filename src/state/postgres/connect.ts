@@ -79,8 +79,13 @@ export async function connect(address: PostgresAddress, applicationName: string)
     return client;
   } catch (error) {
     sever(client);
-    throw error;
+    throw isOfSigningIn(error) ? new UnprovenServerError('the server does not sign in as PostgreSQL does') : error;
   }
+}
+
+/** Whether pg has stumbled over what a server says of SCRAM: a proof that is wrong, or words out of turn. */
+function isOfSigningIn(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'));
 }
 
 /**

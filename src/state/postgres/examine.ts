@@ -16,6 +16,8 @@ export interface DatabaseFacts {
   readonly newest: number;
   /** Whether the user may do what is next: make the tables, update them, or run a gateway on them. */
   readonly isAllowed: boolean;
+  /** For how long requests are kept in the journal, whatever a gateway of this user is told: null for ever, 0 for not at all. */
+  readonly keptMs: number | null;
 }
 
 const ANSWER_MS = 5_000;
@@ -28,6 +30,10 @@ const MAY_SERVE = `SELECT has_schema_privilege(n.oid, 'USAGE')
   FROM pg_namespace n JOIN pg_proc p ON p.pronamespace = n.oid
   WHERE n.nspname = 'inf_gw' AND p.proname IN (${GATEWAY_FUNCTIONS}) GROUP BY n.oid`;
 
+const KEPT = `SELECT CASE WHEN pg_has_role(current_user, nspowner, 'MEMBER') THEN 0
+    ELSE (SELECT journal_ms FROM inf_gw.retention) END AS kept_ms
+  FROM pg_namespace WHERE nspname = 'inf_gw'`;
+
 /** Rejects with a UserError if the database cannot be reached or used. */
 export async function examineDatabase(address: PostgresAddress): Promise<DatabaseFacts> {
   const client = await openServer(address, 'inf-gw doctor');
@@ -37,7 +43,17 @@ export async function examineDatabase(address: PostgresAddress): Promise<Databas
     const version = await schemaVersion(client);
     const question = version === 0 ? MAY_CREATE : version < newest ? MAY_UPDATE : MAY_SERVE;
     const answer = await query<{ allowed: boolean }>(client, question, ANSWER_MS);
-    return { server: rows[0]?.server ?? '', version, newest, isAllowed: answer.rows[0]?.allowed === true };
+    const isAllowed = answer.rows[0]?.allowed === true;
+    const kept =
+      isAllowed && version === newest ? await query<{ kept_ms: string | null }>(client, KEPT, ANSWER_MS) : undefined;
+    const { kept_ms: keptMs = '0' } = kept?.rows[0] ?? {};
+    return {
+      server: rows[0]?.server ?? '',
+      version,
+      newest,
+      isAllowed,
+      keptMs: keptMs === null ? null : Number(keptMs),
+    };
   } catch (error) {
     throw explained(error, address);
   } finally {

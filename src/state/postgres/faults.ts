@@ -39,8 +39,8 @@ const STANDBY = 'set `state:` to the address of the primary server';
 const CERTIFICATE =
   'name the authority of its certificate with ?sslrootcert=/path/to/ca.pem; sslmode=require encrypts without checking';
 const PROOF =
-  'without a certificate that is checked, anybody can pose as the server: set scram-sha-256 in its pg_hba.conf, and the ' +
-  'password once more if it was kept as MD5, or use ?sslmode=verify-full';
+  'somebody may pose as the server; if it is yours, set scram-sha-256 in its pg_hba.conf, and the password once more if it ' +
+  'was kept as MD5, or use ?sslmode=verify-full';
 
 /** By the beginning of the SQLSTATE; the first entry that matches counts. */
 const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [

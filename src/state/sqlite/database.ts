@@ -170,6 +170,22 @@ export function assertKnownVersion(database: Sqlite): void {
   throw new StateFileError('a newer inf-gw has migrated the state file: restart this one with that version');
 }
 
+/** Throws a UserError unless the tables of a state file are those of this version of the program. */
+export function assertMigrated(path: string): void {
+  const database = openAsItIs(path);
+  try {
+    const version = versionOf(database);
+    refuseNewer(version, path);
+    if (version === MIGRATIONS.length) return;
+    throw new UserError([
+      `${path} has tables of version ${version}, and this inf-gw needs version ${MIGRATIONS.length}: all requests would wait while it changes them`,
+      'stop the running gateway, then start this one',
+    ]);
+  } finally {
+    database.close();
+  }
+}
+
 /** Throws a UserError for tables that this version of the program does not know. */
 export function refuseNewer(version: number, path: string): void {
   if (version <= MIGRATIONS.length) return;

@@ -13,6 +13,7 @@ import { countFutureNow, hasFuture } from './budgets.ts';
 import {
   assertDurability,
   assertKnownVersion,
+  assertMigrated,
   dataVersion,
   immediately,
   openDatabase,
@@ -64,9 +65,13 @@ export class LedgerStore {
     }
   }
 
-  /** Loads SQLite's native code, so that opening a file later takes less time. */
-  static load(): void {
+  /**
+   * Loads SQLite's native code, so that opening the file later takes less time. Throws a UserError if the file has tables
+   * of another version.
+   */
+  static load(path: string): void {
     openEmptyDatabase().close();
+    assertMigrated(path);
   }
 
   constructor(database: Sqlite, created: boolean, logSync?: LogSync) {
