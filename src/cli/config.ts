@@ -1,7 +1,8 @@
 /** `config check`: validates the config and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
+import { readCertificate, validityOf } from '../config/certificate.ts';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
-import { formatAddress } from '../core/address.ts';
+import { formatAddress, originOf } from '../core/address.ts';
 import { type AlertTarget, shownTarget } from '../core/alert-targets.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { counted } from '../core/plural.ts';
@@ -26,6 +27,7 @@ export function registerConfig(program: Command): void {
 
 function check(command: Command): void {
   const config = configOf(command);
+  const certificate = config.tls && readCertificate(config.tls, Date.now());
   for (const warning of config.warnings) remark(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;
@@ -33,6 +35,7 @@ function check(command: Command): void {
   printLine();
   printFields([
     ['listen', formatAddress(config.listen)],
+    ['tls', certificate === undefined ? 'off' : `${config.tls?.cert}, ${validityOf(certificate, Date.now()).text}`],
     ['threads', count(config.threads)],
     ...stateFields(config),
     ...pricesFields(config),
@@ -92,8 +95,8 @@ function stateFields({ state, node }: Config): readonly (readonly [name: string,
   }
 }
 
-function healthOf({ listen, health }: Config): string {
-  return `http://${formatAddress(health ?? listen)}/readyz`;
+function healthOf({ listen, tls, health }: Config): string {
+  return `${originOf(health ?? listen, health === undefined && tls !== undefined)}/readyz`;
 }
 
 function metricsOf({ metrics }: Config): string {
@@ -125,6 +128,7 @@ function configJson(config: Config) {
     ok: true,
     path: config.path ?? null,
     listen: formatAddress(config.listen),
+    tls: config.tls ?? null,
     threads: config.threads,
     state: config.statePath,
     node: config.node,

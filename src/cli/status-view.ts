@@ -1,6 +1,7 @@
 /** What `status` shows to people, as lines. Pure. */
 import type { Snapshot } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
+import { originOf } from '../core/address.ts';
 import { formatUsd, parseUsd } from '../core/money.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
 import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
@@ -69,7 +70,7 @@ function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Fiel
     ['version', `${snapshot.version}, process ${snapshot.pid}, up ${duration(uptimeOf(snapshot))}`],
     [
       'address',
-      `http://${snapshot.address}, ${count(snapshot.threads)} ${snapshot.threads === 1 ? 'thread' : 'threads'}`,
+      `${originOf(snapshot.address, snapshot.tls !== null)}, ${count(snapshot.threads)} ${snapshot.threads === 1 ? 'thread' : 'threads'}`,
     ],
     ['config', snapshot.config_path ?? 'none (defaults)'],
     ['in flight', inFlightText(snapshot)],

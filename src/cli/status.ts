@@ -228,6 +228,7 @@ function statusJson(snapshot: Snapshot) {
     pid: snapshot.pid,
     uptime_s: uptimeOf(snapshot),
     address: snapshot.address,
+    tls: snapshot.tls,
     threads: snapshot.threads,
     config: snapshot.config_path,
     state: snapshot.state_path,

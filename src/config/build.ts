@@ -3,6 +3,7 @@
  * several fields.
  */
 
+import { resolve } from 'node:path';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
@@ -15,6 +16,7 @@ import type {
   MockProviderConfig,
   ModelConfig,
   ProviderConfig,
+  TlsFiles,
   UpstreamConfig,
 } from './config.ts';
 import type { AddProblem } from './document.ts';
@@ -63,6 +65,7 @@ class ConfigBuilder {
       path: this.#source.path,
       modifiedAtS: this.#source.modifiedAtS,
       listen: parsed.listen,
+      tls: this.#tls(parsed),
       threads: parsed.threads,
       journalRetentionMs: unlessOff(parsed.journal_retention),
       prices: summaryOf(this.#source.prices),
@@ -96,6 +99,11 @@ class ConfigBuilder {
       providers,
       warnings: this.#warnings,
     };
+  }
+
+  #tls({ tls }: ParsedConfig): TlsFiles | undefined {
+    const { baseDirectory } = this.#source;
+    return tls && { cert: resolve(baseDirectory, tls.cert), key: resolve(baseDirectory, tls.key) };
   }
 
   #corsOrigins({ cors }: ParsedConfig): readonly string[] | undefined {

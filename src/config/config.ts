@@ -87,6 +87,12 @@ export interface MetricsConfig {
   readonly hosts: readonly string[];
 }
 
+/** The files with the certificate of the listener, and with its key. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** The price file that the config includes. */
 export interface PriceFileSummary {
   readonly path: string;
@@ -112,6 +118,8 @@ export interface Config {
   /** The file that was read; undefined if there is none and the defaults apply. */
   readonly path: string | undefined;
   readonly listen: ListenAddress;
+  /** Undefined for plain HTTP. */
+  readonly tls: TlsFiles | undefined;
   /** How many workers serve requests. */
   readonly threads: number;
   readonly state: StateLocation;

@@ -201,8 +201,14 @@ const otel = z.strictObject(
   { error: () => 'expected an endpoint, such as  { endpoint: http://127.0.0.1:4318 }' },
 );
 
+const tls = z.strictObject(
+  { cert: text, key: text },
+  { error: () => 'expected the files of a certificate and its key, such as  { cert: ./cert.pem, key: ./key.pem }' },
+);
+
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
+  tls: tls.optional(),
   threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
   prices: text.optional(),

@@ -220,6 +220,8 @@ export interface Snapshot {
   readonly now_ms: number;
   /** `host:port`. */
   readonly address: string;
+  /** Of its certificate; null for plain HTTP. */
+  readonly tls: { readonly names: readonly string[]; readonly expires_at: string } | null;
   readonly threads: number;
   readonly config_path: string | null;
   readonly state_path: string;

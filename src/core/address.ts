@@ -11,6 +11,11 @@ export function formatAddress({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** The URL of an address, without a path. */
+export function originOf(address: ListenAddress | string, isTls: boolean): string {
+  return `${isTls ? 'https' : 'http'}://${typeof address === 'string' ? address : formatAddress(address)}`;
+}
+
 /** Whether only this machine can reach an IP address. */
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address);

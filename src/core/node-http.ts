@@ -3,11 +3,16 @@
  * evaluate every export, one of which loads a bundled HTTP client that the gateway does not use: 22
  * ms and 16 MB (Node 26).
  */
-import type { ClientRequest, RequestOptions } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import type { RequestOptions, Server, ServerOptions } from 'node:https';
 
 export const { createServer, request } = process.getBuiltinModule('node:http');
 
-/** The same over TLS. Loaded when it is called: a gateway never does. */
+/** The same over TLS. Loaded when it is called: most gateways never do. */
 export function requestTls(options: RequestOptions): ClientRequest {
   return process.getBuiltinModule('node:https').request(options);
+}
+
+export function createTlsServer(options: ServerOptions): Server {
+  return process.getBuiltinModule('node:https').createServer(options);
 }

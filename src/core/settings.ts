@@ -17,6 +17,13 @@ export interface Timeouts extends UpstreamTimeouts {
   readonly drainMs: number;
 }
 
+/** What a TLS server shows and proves, in PEM. */
+export interface CertificatePair {
+  /** Of the server itself, then of those who vouch for it. */
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** When a request may be retried. */
 export interface RetryPolicy {
   /** The most attempts of one request, the first included. */

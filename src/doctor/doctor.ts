@@ -1,7 +1,7 @@
 /** All checks: which there are, in which order their findings are shown, and how long each may take. */
 import type { Config } from '../config/config.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
-import { checkConfigFile, checkSpace, checkStateFile } from './files.ts';
+import { checkCertificate, checkConfigFile, checkSpace, checkStateFile } from './files.ts';
 import { type Finding, warning, within } from './finding.ts';
 import { checkGateway, openFilesOfGateway } from './gateway.ts';
 import { checkClock, checkNode, checkOpenFiles, invalidConfig } from './machine.ts';
@@ -15,13 +15,14 @@ const CHECK_MS = 30_000;
 
 /** Runs all checks at once. The order of the findings is fixed. Throws a UserError if root cannot work in the folder of the state. */
 export async function examine(config: Config, environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
-  const { state } = config;
+  const { state, tls } = config;
   if (state.kind === 'file') becomeOwner(state.path);
   const asked = checkProviders(config.providers, environment);
   const one = async (finding: () => Finding) => [finding()];
   const checks: readonly (readonly [name: string, check: () => Promise<readonly Finding[]>])[] = [
     ['config file', () => one(() => checkConfigFile(config))],
     ['config', async () => config.warnings.map((line) => warning('config', line, 'correct that in the config'))],
+    ...(tls === undefined ? [] : ([['tls', () => one(() => checkCertificate(tls))]] as const)),
     ['gateway', () => checkGateway(config)],
     ...(state.kind === 'file'
       ? ([

@@ -1,13 +1,16 @@
 /** Who can read and write the config and the state file, and how much space there is beside it. */
 import { accessSync, constants, existsSync, readFileSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Config } from '../config/config.ts';
+import { readCertificate, validityOf } from '../config/certificate.ts';
+import type { Config, TlsFiles } from '../config/config.ts';
 import { ownUid, resolveLinks } from '../core/files.ts';
 import { bytes } from '../operator/format.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
 const OTHERS = 0o077;
 const OTHERS_READ = 0o044;
+/** A group may be there to read it. */
+const ALL_READ = 0o004;
 const OTHERS_WRITE = 0o022;
 /** In such a folder users can rename and remove only what is their own. */
 const STICKY = 0o1000;
@@ -42,6 +45,22 @@ export function checkConfigFile({ path, providers }: Config): Finding {
     );
   }
   return ok(name, `${path} is valid`);
+}
+
+/** The certificate of the listener. */
+export function checkCertificate(files: TlsFiles): Finding {
+  const name = 'tls';
+  try {
+    const certificate = readCertificate(files, Date.now());
+    if ((statSync(files.key).mode & ALL_READ) !== 0) {
+      return warning(name, `every user can read the key ${files.key}`, `chmod o= ${files.key}`);
+    }
+    const { text, isShort } = validityOf(certificate, Date.now());
+    const line = `${files.cert}, for ${certificate.names.join(', ')}, ${text}`;
+    return isShort ? warning(name, line, 'renew it; the gateway takes the new one by itself') : ok(name, line);
+  } catch (error) {
+    return refused(name, error);
+  }
 }
 
 /** The state file, or where it will be. */

@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
-import { formatAddress, isLoopback, type ListenAddress } from '../core/address.ts';
+import { formatAddress, isLoopback, type ListenAddress, originOf } from '../core/address.ts';
 import { PROGRAM, VERSION } from '../core/program.ts';
 import { assertFree } from '../http/address.ts';
 import { duration } from '../operator/format.ts';
@@ -28,8 +28,8 @@ export async function openFilesOfGateway(config: Config): Promise<Snapshot['open
   return snapshot?.open_files;
 }
 
-async function checkAddress({ listen, metrics, health }: Config): Promise<Finding[]> {
-  const findings = await checkServing(listen);
+async function checkAddress({ listen, tls, metrics, health }: Config): Promise<Finding[]> {
+  const findings = await checkServing(listen, tls !== undefined);
   if (health !== undefined) findings.push(await checkFree('health', health));
   if (metrics !== undefined) findings.push(await checkFree('metrics', metrics.listen));
   return findings;
@@ -45,11 +45,13 @@ async function checkFree(name: string, listen: ListenAddress): Promise<Finding> 
   }
 }
 
-async function checkServing(listen: ListenAddress): Promise<Finding[]> {
+async function checkServing(listen: ListenAddress, isTls: boolean): Promise<Finding[]> {
   try {
     await assertFree(listen);
     const note =
-      listen.host === 'localhost' || isLoopback(listen.host) ? '' : '; other machines can reach it, by plain HTTP';
+      isTls || listen.host === 'localhost' || isLoopback(listen.host)
+        ? ''
+        : '; other machines can reach it, by plain HTTP';
     return [ok('address', `${formatAddress(listen)} is free, and no gateway runs on this state${note}`)];
   } catch (error) {
     return [refused('address', error)];
@@ -60,8 +62,10 @@ async function checkRunning({ listen }: Config, snapshot: Snapshot): Promise<Fin
   const name = 'gateway';
   const { address, now_ms: nowMs, started_at_ms: startedAtMs, pid, version } = snapshot;
   const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? [];
-  const origin = `http://${ANY[host] ?? host}:${port}`;
-  const answer = await probe({ origin, path: '/readyz', headers: {}, tellsKey: false }, READY_MS);
+  const origin = originOf(`${ANY[host] ?? host}:${port}`, snapshot.tls !== null);
+  // By an address that its certificate need not be for: this is about the gateway, and no key is sent.
+  const own = { checksCertificate: false };
+  const answer = await probe({ origin, path: '/readyz', headers: {}, tellsKey: false }, READY_MS, own);
   const up = `version ${version}, process ${pid}, up ${duration((nowMs - startedAtMs) / 1000)}`;
   const findings: Finding[] = [];
   if (answer.kind === 'failed') {

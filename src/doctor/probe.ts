@@ -2,7 +2,8 @@
  * One request to a host, which says how far it came: name, connection, TLS or HTTP. Directly, as
  * requests of the gateway go out: those take no proxy from the environment either.
  */
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { request, requestTls } from '../core/node-http.ts';
 import type { Listing } from '../providers/listing.ts';
@@ -23,8 +24,12 @@ export type Probe =
 
 const MAX_TEXT_BYTES = 16 * 1024;
 
-/** Sends the request. Never rejects. */
-export async function probe({ origin, path, headers }: Listing, timeoutMs: number): Promise<Probe> {
+/** Sends the request. Never rejects. `checksCertificate`: whether a host has to prove that it is the one that was asked. */
+export async function probe(
+  { origin, path, headers }: Listing,
+  timeoutMs: number,
+  { checksCertificate = true } = {},
+): Promise<Probe> {
   const url = new URL(origin);
   const isTls = url.protocol === 'https:';
   const options: RequestOptions = {
@@ -34,6 +39,7 @@ export async function probe({ origin, path, headers }: Listing, timeoutMs: numbe
     headers: { ...headers },
     // Neither a connection that is kept nor a proxy that the environment names.
     agent: false,
+    rejectUnauthorized: checksCertificate,
   };
   let stage: Stage = isIP(options.host ?? '') === 0 ? 'DNS' : 'TCP';
   const call = (isTls ? requestTls : request)(options);

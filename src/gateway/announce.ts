@@ -1,6 +1,6 @@
 /** What the log says at the start: the providers, the account, the address, and what to do next. */
 import { type Config, isActive } from '../config/config.ts';
-import { formatAddress, isLoopback } from '../core/address.ts';
+import { formatAddress, isLoopback, originOf } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
 import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
 import { counted } from '../core/plural.ts';
@@ -11,7 +11,7 @@ import type { Gateway } from './gateway.ts';
 import { skippedParts } from './served.ts';
 
 export function announceStart(gateway: Gateway, config: Config, log: Log): void {
-  const { summary, address } = gateway;
+  const { summary, address, certificate } = gateway;
   if (config.path === undefined) log.warn('no config file: using the defaults, with only the mock provider');
   if (summary.recoveredHolds > 0) {
     log.warn(`charged the holds of ${counted(summary.recoveredHolds, 'request')} left open by the last run`);
@@ -21,13 +21,14 @@ export function announceStart(gateway: Gateway, config: Config, log: Log): void 
   announceAccount(summary, config, log);
   log.info(
     { address: address.address, port: address.port },
-    `listening on http://${formatAddress({ host: address.address, port: address.port })}`,
+    `listening on ${originOf({ host: address.address, port: address.port }, certificate !== undefined)}`,
   );
+  certificate?.announce();
   announceHealth(gateway, log);
   announceMetrics(gateway, log);
-  if (!isLoopback(address.address)) {
+  if (certificate === undefined && !isLoopback(address.address)) {
     log.warn(
-      'other machines can reach this address, and it is plain HTTP: keys and prompts can be read on the way; put a proxy with TLS in front of it',
+      'other machines can reach this address, and it is plain HTTP: keys and prompts can be read on the way; set `tls`, or put a proxy with TLS in front of it',
     );
   }
 }

@@ -5,6 +5,7 @@ import type { Snapshot } from '../control/protocol.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
+import type { CertificatePair } from '../core/settings.ts';
 import type { SideServer } from '../http/side-server.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
@@ -16,6 +17,7 @@ import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
 import { AlertWatch } from './alerts.ts';
+import type { ServedCertificate } from './certificate.ts';
 import { listenForHealth, serveHealth } from './health.ts';
 import { keepRequestsYoung } from './heap.ts';
 import { keysToAskFor } from './key-activity.ts';
@@ -50,6 +52,7 @@ export class Gateway implements HandingOver {
   #predecessor: Predecessor | undefined;
   readonly #metrics: GatewayMetrics | undefined;
   readonly #health: SideServer | undefined;
+  readonly #certificate: ServedCertificate | undefined;
   readonly #alerts: AlertWatch;
   readonly #startedAtMs = Date.now();
   #draining = false;
@@ -57,7 +60,7 @@ export class Gateway implements HandingOver {
   /** What would happen to a body now. Circuits are those of one worker. */
   readonly explain = (question: ExplainQuestion) => (this.#workers[0] as Worker).explain(question);
 
-  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics, health }: Parts) {
+  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics, health, certificate }: Parts) {
     this.#config = config;
     this.#log = log;
     this.summary = ledger.summary;
@@ -70,6 +73,8 @@ export class Gateway implements HandingOver {
     this.#health = health;
     if (health !== undefined)
       serveHealth(health, () => ({ draining: this.#draining, storageFault: ledger.client.storageFault }));
+    this.#certificate = certificate;
+    certificate?.watch((pair) => void this.#showCertificate(pair));
     this.#alerts = new AlertWatch({
       log,
       snapshots: (query) => Promise.all(workers.map((worker) => worker.snapshot(query))),
@@ -101,6 +106,11 @@ export class Gateway implements HandingOver {
     return this.#health?.address;
   }
 
+  /** What clients are shown; undefined for plain HTTP. */
+  get certificate(): ServedCertificate | undefined {
+    return this.#certificate;
+  }
+
   /** The config for new requests. */
   get config(): Config {
     return this.#config;
@@ -124,6 +134,7 @@ export class Gateway implements HandingOver {
       {
         config: this.#config,
         address: { host: address, port },
+        certificate: this.#certificate?.current,
         startedAtMs: this.#startedAtMs,
         draining: this.#draining,
         workers: own,
@@ -181,8 +192,7 @@ export class Gateway implements HandingOver {
    * process that has handed over to this one; or when no request has come for so long.
    */
   async leave(quietMs: number): Promise<void> {
-    this.#metrics?.close();
-    this.#health?.close();
+    this.#closeSides();
     const workers = this.#workers.map((worker) => worker.leave(quietMs));
     await Promise.all([...workers, this.#predecessor?.ended, this.#alerts.close()]);
   }
@@ -193,11 +203,17 @@ export class Gateway implements HandingOver {
    */
   async reload(config: Config): Promise<void> {
     assertReloadable(this.#config, config);
+    const pair = config.tls && this.#certificate?.change(config.tls);
     await this.ledger.client.configure(ledgerSettings(config));
     await Promise.all(this.#workers.map((worker) => worker.reload(config)));
+    if (pair !== undefined) await this.#showCertificate(pair);
     this.#alerts.configure(config);
     this.#log.level = config.logLevel;
     this.#config = config;
+  }
+
+  async #showCertificate(pair: CertificatePair): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.showCertificate(pair)));
   }
 
   /**
@@ -213,8 +229,7 @@ export class Gateway implements HandingOver {
       this.#predecessor?.stop(milliseconds, PREDECESSOR_GRACE_MS),
     ]);
     if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY).catch(() => []);
-    this.#metrics?.close();
-    this.#health?.close();
+    this.#closeSides();
     await this.#alerts.close();
     // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));
@@ -222,6 +237,12 @@ export class Gateway implements HandingOver {
     beforeUnlock();
     this.#lock?.release();
     return sum(unsettled);
+  }
+
+  #closeSides(): void {
+    this.#metrics?.close();
+    this.#health?.close();
+    this.#certificate?.close();
   }
 }
 
@@ -236,6 +257,7 @@ interface Parts extends Sides {
   readonly ledger: RunningLedger;
   readonly lock: Lock | undefined;
   readonly predecessor: Predecessor | undefined;
+  readonly certificate: ServedCertificate | undefined;
 }
 
 /** How long a process that has handed over may take to end after the time for its requests, in milliseconds. */
@@ -287,6 +309,8 @@ async function start(
 ): Promise<Gateway> {
   const { log } = openLog;
   if (config.state.kind === 'file') becomeOwner(config.state.path);
+  // By who serves later: root could read files that the owner of the state cannot.
+  const certificate = config.tls && new (await import('./certificate.ts')).ServedCertificate(config.tls, log);
   keepRequestsYoung();
   let gateway: Gateway | undefined;
   const outage = new OutageLog(log, config.statePath);
@@ -327,10 +351,12 @@ async function start(
     }
     const started = await startWorkers(config, ledger, openLog, (error) => events.onFatal(error), {
       ...options,
+      certificate: certificate?.current.pair,
       descriptors,
     });
     state.predecessor?.announceServing();
-    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor, ...sides });
+    const { predecessor: earlier } = state;
+    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: earlier, certificate, ...sides });
     return gateway;
   } catch (error) {
     lock?.release();

@@ -5,6 +5,8 @@ import { UserError } from '../core/errors.ts';
 /** Fields that only a restart can change, by their names in the config file. */
 const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
   ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
+  // Other files are read at once.
+  ['tls', ({ tls }) => tls !== undefined],
   ['threads', ({ threads }) => threads],
   ['state', ({ state }) => JSON.stringify(state)],
   // A gateway that owns its state goes by no name.

@@ -4,6 +4,7 @@ import type { Worker as Thread } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
+import type { CertificatePair } from '../core/settings.ts';
 import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
@@ -74,6 +75,10 @@ class RemoteWorker implements Worker {
 
   async reload(config: Config): Promise<void> {
     await this.#call({ kind: 'reload', config });
+  }
+
+  async showCertificate(certificate: CertificatePair): Promise<void> {
+    await this.#call({ kind: 'show_certificate', certificate });
   }
 
   stop(milliseconds: number): Promise<number> {

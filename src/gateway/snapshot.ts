@@ -1,4 +1,5 @@
 /** Builds the snapshot of a running gateway from the parts that its threads report. */
+import type { Certificate } from '../config/certificate.ts';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { trafficRow } from '../control/traffic-row.ts';
@@ -23,6 +24,8 @@ import { skippedParts } from './served.ts';
 export interface SnapshotParts {
   readonly config: Config;
   readonly address: ListenAddress;
+  /** Undefined for plain HTTP. */
+  readonly certificate: Certificate | undefined;
   readonly startedAtMs: number;
   readonly draining: boolean;
   readonly workers: readonly WorkerSnapshot[];
@@ -43,6 +46,7 @@ export function buildSnapshot(parts: SnapshotParts, { keyIds, maxLive, maxEnded 
     started_at_ms: parts.startedAtMs,
     now_ms: Date.now(),
     address: formatAddress(parts.address),
+    tls: parts.certificate === undefined ? null : tlsRow(parts.certificate),
     threads: config.threads,
     config_path: config.path ?? null,
     state_path: config.statePath,
@@ -69,6 +73,10 @@ export function buildSnapshot(parts: SnapshotParts, { keyIds, maxLive, maxEnded 
     live: inOrder(workers.flatMap(({ live }) => live)).slice(0, maxLive),
     recent: latest(inOrder(workers.flatMap(({ recent }) => recent)), maxEnded),
   };
+}
+
+function tlsRow({ names, expiresAtMs }: Certificate): Snapshot['tls'] {
+  return { names, expires_at: new Date(expiresAtMs).toISOString() };
 }
 
 export function inFlightIn(workers: readonly WorkerSnapshot[]): number {

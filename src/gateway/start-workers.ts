@@ -7,7 +7,7 @@ import type { OpenLog } from '../observe/log.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import type { Worker, WorkerParts } from './worker.ts';
 
-interface WorkersOptions extends Pick<WorkerParts, 'grace' | 'counter'> {
+interface WorkersOptions extends Pick<WorkerParts, 'certificate' | 'grace' | 'counter'> {
   /** Of sockets that listen already; empty if the address is free. */
   readonly descriptors: readonly number[];
 }
@@ -21,14 +21,14 @@ export async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   onDeath: (error: Error) => void,
-  { grace, counter, descriptors }: WorkersOptions,
+  { certificate, grace, counter, descriptors }: WorkersOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: PortLock | undefined;
   try {
     if (config.threads === 1) {
       const { startWorker } = await import('./worker.ts');
-      return [await startWorker({ config, ledger: ledger.client, log, grace, counter, descriptors })];
+      return [await startWorker({ config, certificate, ledger: ledger.client, log, grace, counter, descriptors })];
     }
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
@@ -39,7 +39,7 @@ export async function startWorkers(
     }
     while (workers.length < config.threads) {
       const own = descriptors.filter((_, index) => index % config.threads === workers.length);
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace, descriptors: own };
+      const start = { config: { ...config, listen }, certificate, ledger: ledger.connect(), grace, descriptors: own };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath });
       workers.push(worker);
       // If the system chose the port, the other workers share it.

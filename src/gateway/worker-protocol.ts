@@ -3,12 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
+import type { CertificatePair } from '../core/settings.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { GracePeriods } from './worker.ts';
 
 /** What a worker's thread is started with. */
 export interface WorkerStart {
   readonly config: Config;
+  readonly certificate: CertificatePair | undefined;
   /** Its connection to the ledger thread. */
   readonly ledger: MessagePort;
   readonly grace?: GracePeriods | undefined;
@@ -22,6 +24,7 @@ export type WorkerCall =
   | { readonly kind: 'stop_request'; readonly id: string }
   | { readonly kind: 'explain'; readonly question: ExplainQuestion }
   | { readonly kind: 'reload'; readonly config: Config }
+  | { readonly kind: 'show_certificate'; readonly certificate: CertificatePair }
   | { readonly kind: 'sockets' }
   | { readonly kind: 'leave'; readonly quietMs: number }
   | { readonly kind: 'stop'; readonly milliseconds: number };
@@ -33,6 +36,7 @@ export interface WorkerReplies {
   stop_request: boolean;
   explain: Explanation;
   reload: undefined;
+  show_certificate: undefined;
   /** Their descriptors. */
   sockets: readonly number[];
   leave: undefined;

@@ -7,12 +7,12 @@ import { fdOf } from '../takeover/pass-sockets.ts';
 import { startWorker, type Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
-async function main(port: MessagePort, { config, ledger, grace, descriptors }: WorkerStart): Promise<void> {
+async function main(port: MessagePort, { ledger, ...start }: WorkerStart): Promise<void> {
   const send = (message: FromWorker) => port.postMessage(message);
-  const { log, flush } = forwardedLog(config.logLevel, (lines) => send({ kind: 'log', lines }));
+  const { log, flush } = forwardedLog(start.config.logLevel, (lines) => send({ kind: 'log', lines }));
   let worker: Worker;
   try {
-    worker = await startWorker({ config, ledger: connectLedger(ledger), log, grace, descriptors });
+    worker = await startWorker({ ...start, ledger: connectLedger(ledger), log });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     send({ kind: 'failed', lines: error.lines });
@@ -39,6 +39,9 @@ async function perform(call: WorkerCall, worker: Worker): Promise<WorkerReply> {
       return worker.explain(call.question);
     case 'reload':
       await worker.reload(call.config);
+      return undefined;
+    case 'show_certificate':
+      await worker.showCertificate(call.certificate);
       return undefined;
     case 'sockets':
       return (await worker.sockets()).map((socket) => (typeof socket === 'number' ? socket : fdOf(socket)));

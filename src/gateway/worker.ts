@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { roomForConnections } from '../core/open-files.ts';
 import { Repeats } from '../core/repeats.ts';
+import type { CertificatePair } from '../core/settings.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
 import type { ConnectionLimits } from '../http/connection-limiter.ts';
@@ -49,6 +50,8 @@ export interface Worker {
   stopRequest(id: string): Promise<boolean>;
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
   reload(config: Config): Promise<void>;
+  /** Shows it to new connections. Only for a worker that was started with one. */
+  showCertificate(certificate: CertificatePair): Promise<void>;
   /**
    * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles
    * the rest. Resolves with the number of requests that could not be settled: their holds stay open
@@ -65,6 +68,8 @@ export interface Worker {
 
 export interface WorkerParts {
   readonly config: Config;
+  /** Undefined for plain HTTP. */
+  readonly certificate: CertificatePair | undefined;
   readonly ledger: Ledger;
   readonly log: Log;
   readonly grace?: GracePeriods | undefined;
@@ -126,7 +131,7 @@ class LocalWorker implements Worker {
   #address: AddressInfo | undefined;
 
   constructor(
-    { config, ledger, log, grace: { countMs, abortMs } = {}, counter, descriptors = [] }: WorkerParts,
+    { config, certificate, ledger, log, grace: { countMs, abortMs } = {}, counter, descriptors = [] }: WorkerParts,
     traces: Traces | undefined,
   ) {
     this.#traces = traces;
@@ -146,7 +151,14 @@ class LocalWorker implements Worker {
     );
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
-      { ...config.listen, isPortShared: config.threads > 1, descriptors, formatFor, ...listenerSettings(config) },
+      {
+        ...config.listen,
+        isPortShared: config.threads > 1,
+        descriptors,
+        certificate,
+        formatFor,
+        ...listenerSettings(config),
+      },
       {
         onExchange: (route, exchange) => this.#traced(exchange, route, () => this.#serve(route, exchange)),
         onMisrouted: (error, exchange) =>
@@ -191,6 +203,10 @@ class LocalWorker implements Worker {
     this.#log.level = config.logLevel;
     this.#previous.add(previous);
     void previous.pipeline.idle().then(() => this.#tearDown(previous));
+  }
+
+  async showCertificate(certificate: CertificatePair): Promise<void> {
+    this.#listener.showCertificate(certificate);
   }
 
   async stop(milliseconds: number): Promise<number> {

@@ -29,7 +29,7 @@ export class ConnectionLimiter {
   readonly #events: ConnectionEvents;
   /** Connections within the limit. */
   readonly #accepted = new Set<Socket>();
-  /** Accepted, and without a valid key so far: no whole request has arrived since they were opened or began one. */
+  /** Accepted, and without a valid key so far: no whole request has arrived since they were opened or began one. Those in a TLS handshake are among them. */
   readonly #silent = new Set<Socket>();
   /** Accepted keep-alive connections without a request in flight. */
   readonly #idle = new Set<Socket>();
@@ -83,6 +83,10 @@ export class ConnectionLimiter {
     if (!this.#accepted.has(socket)) return;
     this.#silent.delete(socket);
     (this.#withKey.has(socket) ? this.#idleWithKey : this.#idle).add(socket);
+  }
+
+  closeAll(): void {
+    for (const socket of [...this.#accepted, ...this.#surplus.keys()]) this.#close(socket);
   }
 
   #accept(socket: Socket, source: string | undefined): boolean {

@@ -4,14 +4,16 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket, Server as SocketServer } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
-import { createServer } from '../core/node-http.ts';
+import { createServer, createTlsServer } from '../core/node-http.ts';
 import { Repeats } from '../core/repeats.ts';
 import { Roster } from '../core/roster.ts';
+import type { CertificatePair } from '../core/settings.ts';
 import { ConnectionLimiter, type ConnectionLimits } from './connection-limiter.ts';
 import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
@@ -25,7 +27,7 @@ import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
 export interface ListenerSettings {
-  /** For a client to send its headers, and between two chunks of its body, in milliseconds. */
+  /** For a TLS handshake, for a client to send its headers, and between two chunks of its body, in milliseconds. */
   readonly requestMs: number;
   readonly maxBodyBytes: number;
   /** How long a client may go without reading its response, in milliseconds. */
@@ -43,6 +45,8 @@ export interface ListenerOptions extends ListenAddress, ListenerSettings {
   readonly isPortShared: boolean;
   /** Descriptors of sockets that listen already, to be used in place of the address. */
   readonly descriptors: readonly number[];
+  /** Undefined for plain HTTP. */
+  readonly certificate: CertificatePair | undefined;
   /** How clients of a path read errors. */
   formatFor(path: string): ErrorFormat;
 }
@@ -66,6 +70,8 @@ interface ConnectionState {
   open: ServerResponse | undefined;
   /** The last request that was answered before its whole body had arrived. */
   unread: IncomingMessage | undefined;
+  /** Ends a connection whose TLS handshake takes too long. */
+  readonly handshake: NodeJS.Timeout | undefined;
 }
 
 /** How often rejections are reported, in milliseconds. */
@@ -83,7 +89,7 @@ const CHECKING_INTERVAL_MS = 500;
 export class Listener {
   #options: ListenerOptions;
   readonly #events: ListenerEvents;
-  readonly #server: Server;
+  readonly #server: Server | TlsServer;
   readonly #open = new Roster<ServerResponse>();
   readonly #states = new WeakMap<Socket, ConnectionState>();
   readonly #connections: ConnectionLimiter;
@@ -107,7 +113,7 @@ export class Listener {
       onClosed: () => this.#rejected.count('connections'),
     });
     this.#overload = new OverloadMonitor(options.overload);
-    this.#server = createServer({
+    const settings = {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: options.requestMs,
       // Bodies have a timeout of their own, which does not end a long upload that makes progress.
@@ -117,15 +123,20 @@ export class Listener {
       // Checked by checkHead, so that the error has the shape of all others.
       requireHostHeader: false,
       noDelay: true,
-    });
+    };
+    const { certificate } = options;
+    this.#server =
+      certificate === undefined ? createServer(settings) : createTlsServer({ ...settings, ...certificate });
     this.#sockets = new ListeningSockets(this.#server);
     // Node drops headers over its limit, and so could hide a duplicate. maxHeaderSize bounds them.
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket) => {
-      this.#states.set(socket, { open: undefined, unread: undefined });
+      const handshake = certificate && this.#boundHandshake(socket);
+      this.#states.set(socket, { open: undefined, unread: undefined, handshake });
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
+    this.#server.on('secureConnection', (socket: Socket) => clearTimeout(this.#stateOf(socket).handshake));
     this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
     this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
     this.#server.on('checkExpectation', (request, response) => this.#onRequest(request, response, 'unknown'));
@@ -144,6 +155,11 @@ export class Listener {
   listen(): Promise<AddressInfo> {
     const { host, port, isPortShared: reusePort, descriptors } = this.#options;
     return this.#sockets.listen({ host, port, reusePort }, descriptors);
+  }
+
+  /** Shows this one to new connections. Only for a listener that was made with one. */
+  showCertificate(certificate: CertificatePair): void {
+    (this.#server as TlsServer).setSecureContext(certificate);
   }
 
   /** The sockets that it listens with. */
@@ -197,14 +213,23 @@ export class Listener {
   /** Closes all connections at once. */
   close(): void {
     this.#server.closeAllConnections();
+    // The server itself does not know those that have not finished their handshake.
+    this.#connections.closeAll();
     this.#overload.stop();
+  }
+
+  /** In all: Node's own bound begins anew with each piece. */
+  #boundHandshake(socket: Socket): NodeJS.Timeout {
+    const timer = setTimeout(() => socket.destroy(), this.#options.requestMs);
+    socket.once('close', () => clearTimeout(timer));
+    return timer;
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
     const { socket } = request;
     // Anything after the last request of a connection must be ignored: it could be smuggled.
     if (this.#stateOf(socket).open?.shouldKeepAlive === false || !socket.writable) return;
-    const isSurplus = this.#connections.isSurplus(socket);
+    const isSurplus = this.#connections.isSurplus(connectionOf(socket));
     if (this.#draining || this.#leaving !== undefined || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectation === 'continue');
     const error = checkHead(request, expectation !== 'unknown');
@@ -261,7 +286,7 @@ export class Listener {
       this.#open.remove(place);
       if (state.open === response) state.open = undefined;
       if (!request.complete) state.unread = request;
-      if (exchange.keyId !== undefined) this.#connections.showKey(socket);
+      if (exchange.keyId !== undefined) this.#connections.showKey(connectionOf(socket));
       if (response.shouldKeepAlive) this.#markIdle(request);
       this.#events.onClose(exchange);
       this.#leaving?.check();
@@ -276,11 +301,11 @@ export class Listener {
   #markIdle(request: IncomingMessage): void {
     const { socket } = request;
     if (!request.complete) request.once('end', () => this.#markIdle(request));
-    else if (this.#stateOf(socket).open === undefined) this.#connections.markIdle(socket);
+    else if (this.#stateOf(socket).open === undefined) this.#connections.markIdle(connectionOf(socket));
   }
 
   #stateOf(socket: Socket): ConnectionState {
-    return this.#states.get(socket) as ConnectionState;
+    return this.#states.get(connectionOf(socket)) as ConnectionState;
   }
 
   #corsOf(path: string, request: IncomingMessage | undefined): readonly string[] {
@@ -293,13 +318,15 @@ export class Listener {
 
   #clientError(error: ParserError, socket: Socket): void {
     const { open: response, unread } = this.#stateOf(socket);
+    // Of the handshake, or of what came later: nobody could read an answer.
+    const isOfTls = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '');
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
     // A client that sends data after its last request still gets the response to that request; the
     // parser reads nothing more.
     if (isPending && error.code === 'HPE_CLOSED_CONNECTION') return;
     const isAnswered = unread?.complete === false;
-    if (error.code === 'ECONNRESET' || !socket.writable || isPending || isAnswered) {
+    if (isOfTls || error.code === 'ECONNRESET' || !socket.writable || isPending || isAnswered) {
       socket.destroy(error);
       return;
     }
@@ -308,4 +335,9 @@ export class Listener {
     const cors = this.#corsOf(path, response?.req);
     writeRaw(socket, errorForParser(error), figures.requests, formatFor(path), cors);
   }
+}
+
+/** What was accepted: under TLS the socket of a request is wrapped around it. Only the name of Node's field for it is private. */
+function connectionOf(socket: Socket): Socket {
+  return (socket as Socket & { readonly _parent: Socket | null })._parent ?? socket;
 }

@@ -114,6 +114,7 @@ export function snapshotOf(isWell: boolean): Snapshot {
     started_at_ms: NOW_MS - 3 * DAY_MS,
     now_ms: NOW_MS,
     address: '127.0.0.1:8080',
+    tls: null,
     threads: 2,
     config_path: '/etc/inf-gw/config.yaml',
     state_path: '/var/lib/inf-gw/a-folder-with-a-long-name/state.db',

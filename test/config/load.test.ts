@@ -17,6 +17,7 @@ tiers:
 credit: off
 durability: crash
 threads: 3
+tls: { cert: ./certs/a.crt, key: /etc/a.key }
 journal_retention: 90d
 max_body: 512kb
 max_connections: 300
@@ -70,6 +71,7 @@ test('every key of the config takes effect', () => {
     maxConnections: 300,
     maxPerSource: 200,
     health: { host: '127.0.0.1', port: 9000 },
+    tls: { cert: join(directory, 'certs/a.crt'), key: '/etc/a.key' },
     overload: { loopDelayMs: 250, memoryBytes: 2_147_483_648 },
     capOutput: true,
     timeouts: { connectMs: 1_000, firstByteMs: 120_000, idleMs: 180_000, requestMs: 4_000, drainMs: 5_000 },
@@ -144,6 +146,7 @@ const DEFAULTS = {
   maxConnections: 8192,
   maxPerSource: 4096,
   health: undefined,
+  tls: undefined,
   overload: { loopDelayMs: 500, memoryBytes: undefined },
   capOutput: false,
   retry: { attempts: 3, budget: 0.2 },

@@ -9,7 +9,9 @@ import { describe, test } from 'node:test';
 import { UserError } from '../../src/core/errors.ts';
 import { notify, takeSockets } from '../../src/gateway/systemd.ts';
 import type { Log } from '../../src/observe/log.ts';
+import { TLS, TRUSTING } from '../support/certificates.ts';
 import { CONFIG, PATHS, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { RawConnection, type SecureOptions } from '../support/raw.ts';
 import { ServingProcess } from '../support/serving.ts';
 import { bounded, until } from '../support/wait.ts';
 
@@ -78,23 +80,32 @@ async function socketUnit(count: number): Promise<{ readonly sockets: readonly S
   return { sockets, port };
 }
 
+/** The status of an answer. */
+async function readiness(port: number, secure: SecureOptions | undefined): Promise<number> {
+  const connection = await RawConnection.open(port, secure);
+  connection.send('GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  return (await connection.answer()).status;
+}
+
 describe('sockets that systemd passes', () => {
-  for (const { threads, starts } of [
+  for (const { threads, starts, tls } of [
     { threads: 1, starts: 2 },
     { threads: 2, starts: 1 },
+    { threads: 2, starts: 1, tls: TLS },
   ]) {
-    test(`${threads} of them for as many threads: what is asked before start 1 to ${starts} is answered`, async (t) => {
+    const by = tls === undefined ? '' : ', by TLS';
+    test(`${threads} of them for as many threads: what is asked before start 1 to ${starts} is answered${by}`, async (t) => {
       const service = new Service(t);
-      service.place.write('config.yaml', `threads: ${threads}\n${CONFIG}`);
+      service.place.write('config.yaml', `threads: ${threads}\n${tls ? `tls: ${JSON.stringify(tls)}\n` : ''}${CONFIG}`);
       const { sockets, port } = await socketUnit(threads);
       const runs = Array.from({ length: starts }, () => service.prepare(sockets));
       // Here they would be accepted and never answered.
       for (const socket of sockets) socket.close();
       for (const { serving, go } of runs) {
-        const answers = Array.from({ length: 8 }, () => fetch(`http://127.0.0.1:${port}/readyz`));
+        const answers = Array.from({ length: 8 }, () => readiness(port, tls && TRUSTING));
         go();
         await serving.listening();
-        for (const answer of answers) assert.equal((await bounded(answer, 'an answer')).status, 200);
+        for (const answer of answers) assert.equal(await bounded(answer, 'an answer'), 200);
         assert.equal(new URL(serving.url).port, String(port));
         assert.equal(await serving.stop(), 0);
       }

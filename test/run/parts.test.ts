@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configOfKeys, withoutGatewayKeys } from '../../src/cli/run/config-of-keys.ts';
-import { reachable } from '../../src/cli/run/gateway.ts';
+import { urlOf } from '../../src/cli/run/gateway.ts';
 import { type Facts, leashOf, receiptLines } from '../../src/cli/run/receipt.ts';
 import { commandEnvironment } from '../../src/cli/run/variables.ts';
 import { secretVariablesIn } from '../../src/config/secret-variables.ts';
@@ -178,10 +178,20 @@ test('without a config the providers whose keys are set are active, and the budg
 
 test('a gateway on all addresses is reached on the loopback address', () => {
   for (const [address, expected] of [
-    ['0.0.0.0:80', '127.0.0.1:80'],
-    ['[::]:8787', '[::1]:8787'],
-    ['10.0.0.5:8787', '10.0.0.5:8787'],
+    ['0.0.0.0:80', 'http://127.0.0.1:80'],
+    ['[::]:8787', 'http://[::1]:8787'],
+    ['10.0.0.5:8787', 'http://10.0.0.5:8787'],
   ] as const) {
-    assert.equal(reachable(address), expected);
+    assert.equal(urlOf(address), expected);
+  }
+});
+
+test('a gateway with a certificate is reached by a name that this is for', () => {
+  for (const [names, expected] of [
+    [['127.0.0.1', 'localhost'], 'https://127.0.0.1:80'],
+    [['10.0.0.5', 'gateway.example', 'localhost'], 'https://gateway.example:80'],
+    [[], 'https://127.0.0.1:80'],
+  ] as const) {
+    assert.equal(urlOf('0.0.0.0:80', names), expected);
   }
 });

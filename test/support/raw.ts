@@ -3,6 +3,7 @@
  * framing.
  */
 import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { reset } from './reset.ts';
 import type { TestKey } from './state.ts';
 import { bounded } from './wait.ts';
@@ -14,6 +15,8 @@ export function rawCompletion(key: TestKey, body: string): string {
     `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
 }
+
+export type SecureOptions = Pick<ConnectionOptions, 'ca' | 'minVersion' | 'maxVersion' | 'rejectUnauthorized'>;
 
 export interface RawAnswer {
   readonly status: number;
@@ -43,14 +46,20 @@ export class RawConnection {
     });
   }
 
-  /** Rejects if nobody listens on the port. */
-  static open(port: number): Promise<RawConnection> {
+  /** Rejects if nobody listens on the port. With `secure` over TLS, with these options; it rejects if the handshake fails. */
+  static open(port: number, secure?: SecureOptions): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+      const address = { port, host: '127.0.0.1', noDelay: true };
+      const socket = secure === undefined ? connect(address) : connectTls({ ...address, ...secure });
       const connection = new RawConnection(socket);
       socket.once('error', reject);
-      socket.once('connect', () => resolve(connection));
+      socket.once(secure === undefined ? 'connect' : 'secureConnect', () => resolve(connection));
     });
+  }
+
+  /** Who the certificate of the other side is for. Only over TLS. */
+  get shownName(): string {
+    return String((this.#socket as TLSSocket).getPeerCertificate().subject.CN);
   }
 
   send(bytes: string | Buffer): void {

@@ -139,6 +139,7 @@ export const SNAPSHOT: Snapshot = {
   started_at_ms: NOW_MS - 93_784_000,
   now_ms: NOW_MS,
   address: '127.0.0.1:8787',
+  tls: null,
   threads: 1,
   config_path: '/etc/inf-gw/config.yaml',
   state_path: STORED.statePath,

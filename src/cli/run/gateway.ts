@@ -1,5 +1,6 @@
 /** The gateway of a command on a leash: the one that runs on the state, or one in this process for as long as it takes. */
 import { chmodSync, mkdirSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -7,7 +8,7 @@ import { activeProviders } from '../../config/example.ts';
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
 import { readSnapshot } from '../../control/client.ts';
 import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
-import { formatAddress } from '../../core/address.ts';
+import { originOf } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
 import { refuseForeign } from '../../core/folder-owner.ts';
 import { PROGRAM } from '../../core/program.ts';
@@ -74,12 +75,12 @@ async function gatewayOf({ config, url, keyId }: OuterRun): Promise<LeashGateway
   };
 }
 
-function runningGateway(config: Config, { address, draining }: Snapshot): LeashGateway {
+function runningGateway(config: Config, { address, tls, draining }: Snapshot): LeashGateway {
   if (draining)
     throw new UserError(`the gateway on ${config.statePath} is shutting down; start the command once it has`);
   return {
     config,
-    url: `http://${reachable(address)}`,
+    url: urlOf(address, tls?.names),
     errors: [],
     activityOf: async (keyIds) =>
       activityIn(await readSnapshot(socketPathOf(config), { keyIds, maxLive: 0, maxEnded: 0 })),
@@ -96,9 +97,16 @@ function activityIn(snapshot: Snapshot | undefined): Activity & { readonly refus
   };
 }
 
-/** Where a gateway that listens on this address can be reached from its own machine. */
-export function reachable(address: string): string {
-  return address.replace(/^0\.0\.0\.0(?=:)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]');
+/**
+ * Where a gateway that listens on this address can be reached from its own machine. `names`: what its certificate is for, since
+ * clients check that; undefined for plain HTTP.
+ */
+export function urlOf(address: string, names?: readonly string[]): string {
+  const own = address.replace(/^0\.0\.0\.0(?=:)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]');
+  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(own) ?? [];
+  if (names === undefined || names.includes(host)) return originOf(own, names !== undefined);
+  const name = names.find((each) => isIP(each) === 0) ?? host;
+  return originOf(`${name}:${port}`, true);
 }
 
 async function startOn(config: Config): Promise<LeashGateway> {
@@ -168,7 +176,15 @@ async function start(config: Config): Promise<LeashGateway> {
     import('../../observe/log.ts'),
   ]);
   // The addresses in the config belong to the gateway that is not running now, and may run any time.
-  const own: Config = { ...config, listen: { host: '127.0.0.1', port: 0 }, threads: 1, metrics: undefined };
+  const own: Config = {
+    ...config,
+    listen: { host: '127.0.0.1', port: 0 },
+    // No certificate is for an address that only this machine has for a while.
+    tls: undefined,
+    threads: 1,
+    health: undefined,
+    metrics: undefined,
+  };
   const kept = keptErrors();
   const onFatal = (error: Error) => kept.log.fatal(`internal error: a thread died: ${error.message}`);
   const gateway: Gateway = await startGateway(own, kept, { onFatal });
@@ -178,7 +194,7 @@ async function start(config: Config): Promise<LeashGateway> {
   let afterStop: Activity | undefined;
   return {
     config,
-    url: `http://${formatAddress({ host: address, port })}`,
+    url: originOf({ host: address, port }, false),
     errors: kept.errors,
     activityOf: async (keyIds) => {
       if (afterStop !== undefined) return afterStop;
