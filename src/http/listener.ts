@@ -318,15 +318,13 @@ export class Listener {
 
   #clientError(error: ParserError, socket: Socket): void {
     const { open: response, unread } = this.#stateOf(socket);
-    // Of the handshake, or of what came later: nobody could read an answer.
-    const isOfTls = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '');
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
     // A client that sends data after its last request still gets the response to that request; the
     // parser reads nothing more.
     if (isPending && error.code === 'HPE_CLOSED_CONNECTION') return;
     const isAnswered = unread?.complete === false;
-    if (isOfTls || error.code === 'ECONNRESET' || !socket.writable || isPending || isAnswered) {
+    if (error.code === 'ECONNRESET' || !socket.writable || isPending || isAnswered) {
       socket.destroy(error);
       return;
     }
