@@ -31,6 +31,57 @@ const HOW_TO_READ = [
   '**times the balance, the spend limit, the budget, the token window**: what the host billed over that limit. Where a request may pass it by one step or by one request, that is in the figure at most.',
 ];
 
+/** Every way in, who may pass, and how that is kept. */
+const DOORS: readonly (readonly [door: string, who: string, how: string])[] = [
+  [
+    '`listen`',
+    'whoever reaches it, with a key; by default this machine alone',
+    'without a valid key nothing but health checks and errors. Heads of 16 KB, 16 unanswered requests a connection, bodies by their keys, connections by the source, silent ones go first',
+  ],
+  [
+    '`health`, `metrics`',
+    'whoever reaches them; off by default',
+    'no keys and no prompts there; 32 connections, of which the silent go first; metrics answer to names that they have',
+  ],
+  [
+    'the control socket',
+    'the user of the gateway, and root',
+    'mode 600 in a folder of mode 700 whose owner is checked; commands read bounded answers within bounded time',
+  ],
+  [
+    'the folder of the state',
+    'the user of the gateway',
+    'files of mode 600, opened without links; root’s commands work there as that user; a lock keeps a second gateway out',
+  ],
+  [
+    'signals',
+    'the user of the gateway, and root',
+    'SIGTERM and SIGINT stop, SIGHUP reloads; SIGUSR1 does nothing, so that nobody opens Node’s debugger',
+  ],
+  [
+    'the environment',
+    'whoever starts the gateway',
+    'keys of providers; debuggers of NODE_OPTIONS are closed, NODE_TLS_REJECT_UNAUTHORIZED is ignored, proxies are not used',
+  ],
+  [
+    'commands of `run`',
+    'whoever runs them',
+    'a key of their own that is bounded and ends with them; no variable that holds a provider’s key',
+  ],
+  [
+    'PostgreSQL',
+    'the role of the gateway',
+    'functions that check what they are told; TLS that is checked, or SCRAM; `state grant` gives no more than that',
+  ],
+  [
+    'providers',
+    'nobody: the gateway calls',
+    'certificates are always checked, redirects not followed; answers are bounded, and searched for keys',
+  ],
+  ['alerts', 'nobody: the gateway calls', 'signed; redirects are not followed'],
+  ['the log', 'whoever reads it', 'no prompt, no answer, no key; lines of an outage are bounded'],
+];
+
 const MACHINE: readonly string[] = [
   '**Links in the folder of the state.** The user of the service owns that folder, and root’s commands work in it. By links there, `restore` gave that user a file of root’s, and `keys create` and `serve` made files wherever a link led. Now root works there as that user, for good, or is refused with the line to type; nothing beside the state is opened or changed by a link, whoever runs the command. [How](operations.md#systemd).',
   '**Files deleted under a running gateway.** Without `-shm`, `keys disable` succeeded, the key went on, and the end of the gateway removed what the command had written; without `-lock`, a second gateway admitted a limit of 20 once more. Now the gateway admits nothing more and says what to do, and commands refuse to work beside it.',
@@ -77,6 +128,12 @@ How to read the tables:
 ${HOW_TO_READ.map((note) => `- ${note}`).join('\n')}
 
 ${tables.join('\n')}
+## Doors
+
+| the door | who may pass | what keeps it |
+|---|---|---|
+${DOORS.map((row) => `| ${row.join(' | ')} |`).join('\n')}
+
 ## The machine around it
 
 What other users of the machine can try, and what happens when it runs short. These attacks are in \`test/hardening/\` and \`test/disks/\`, and each succeeded once.
