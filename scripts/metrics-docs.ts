@@ -65,6 +65,10 @@ scrape_configs:
 
 [deploy/grafana-dashboard.json](../deploy/grafana-dashboard.json) is a dashboard for Grafana: import it, and choose your Prometheus.
 
+## Who may read them
+
+Whoever reaches the address. At one of this machine alone, such as 127.0.0.1, the metrics answer to its IP addresses and to \`localhost\`, so that no web page in a browser here can read them under a name of its own. Where your Prometheus or a proxy asks for them by another name, list it: \`hosts: [gateway.internal]\`.
+
 ## Keys
 
 Figures of single keys are off, since each key is a series more in every metric of keys. \`key_labels\` says how many may have series of their own:

@@ -54,7 +54,8 @@ export class Meter {
   #isReportFinal = false;
   /** Of output, where none is reported. */
   #leastOutput = 1;
-  readonly #silence = new Silence(performance.now());
+  readonly #nowMs: () => number;
+  readonly #silence: Silence;
   #firstId: unknown;
   #serviceTier: string | undefined;
   #model: unknown;
@@ -69,8 +70,10 @@ export class Meter {
   /** Indexes of choices. A host may send any: more than a request can ask for are not kept. */
   readonly #finished = new Set<number>();
 
-  /** `estimatedInput`: tokens of the input, in case no usage is reported. */
-  constructor(estimatedInput: number, bytesPerAudioToken = audioBytesPerToken()) {
+  /** `estimatedInput`: tokens of the input, in case no usage is reported. `nowMs`: a monotonic clock. */
+  constructor(estimatedInput: number, bytesPerAudioToken = audioBytesPerToken(), nowMs = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#silence = new Silence(nowMs());
     this.#estimatedInput = estimatedInput;
     this.#bytesPerAudioToken = bytesPerAudioToken;
   }
@@ -94,8 +97,8 @@ export class Meter {
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
     for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
-      if (unseenTokens > 0) this.#silence.explain(performance.now());
-      else if (written.length > 0) this.#silence.end(performance.now());
+      if (unseenTokens > 0) this.#silence.explain(this.#nowMs());
+      else if (written.length > 0) this.#silence.end(this.#nowMs());
       for (const text of written) this.#written.add(text, index);
       this.#written.addUnseen(unseenTokens);
       this.#audioBytes += audioBytes;
@@ -214,7 +217,7 @@ export class Meter {
     if (this.#isReportFinal) return this.figures();
     const counted = this.#counted();
     const { source, usage } = larger(this.#reported, counted.usage);
-    const silentMs = this.complete ? this.#silence.beforeLastMs : this.#silence.until(performance.now());
+    const silentMs = this.complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs());
     return { ...counted, usage, source, earlyReport: this.#reported, silentMs };
   }
 

@@ -8,7 +8,8 @@ import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
-const REQUEST_MS = 400;
+/** Longer than a busy machine may leave between two pieces. */
+const REQUEST_MS = 1_500;
 const gateway = await startTestGateway({ config: { timeouts: { request: `${REQUEST_MS}ms` } } });
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());

@@ -1,5 +1,6 @@
-/** The README agrees with the program: its errors, its commands and the directives of the mock. */
+/** What a stranger reads first agrees with the program: errors, commands, the directives of the mock, the picture. */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { dashboardSvg } from '../../scripts/dashboard-svg.ts';
@@ -8,7 +9,6 @@ import { ERROR_STATUS } from '../../src/core/errors.ts';
 import { DIRECTIVES } from '../../src/providers/mock/directives.ts';
 import { projectFile, tableRows } from '../support/sources.ts';
 
-const readme = projectFile('README.md');
 const unquoted = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
 /** The name of a command as a cell shows it, without its arguments. */
@@ -22,22 +22,25 @@ function commandsOf(parent: Command, words: readonly string[] = []): { words: st
   });
 }
 
-describe('the README', () => {
-  test('lists every error code with its status, and no other', () => {
-    const rows = tableRows(readme, '| status | code |').map(([status, code]) => [unquoted(code), Number(status)]);
+const http = projectFile('docs/http.md');
+const commands = projectFile('docs/commands.md');
+
+describe('the pages that one reads first', () => {
+  test('list every error code with its status, and no other', () => {
+    const rows = tableRows(http, '| status | code |').map(([status, code]) => [unquoted(code), Number(status)]);
     assert.deepEqual(rows.toSorted(), Object.entries(ERROR_STATUS).toSorted());
   });
 
-  test('says to retry exactly where a client should', () => {
-    const retried = tableRows(readme, '| status | code |').filter((cells) => cells[3]?.startsWith('yes'));
+  test('say to retry exactly where a client should', () => {
+    const retried = tableRows(http, '| status | code |').filter((cells) => cells[3]?.startsWith('yes'));
     assert.deepEqual(
       retried.map(([, code]) => unquoted(code)),
       ['rate_limited', 'upstream_error'],
     );
   });
 
-  test('lists every command, and no other', async () => {
-    const listed = tableRows(readme, '| command |').map(([command]) => wordsOf(command));
+  test('list every command, and no other', async () => {
+    const listed = tableRows(commands, '| command |').map(([command]) => wordsOf(command));
     assert.deepEqual(
       listed.toSorted(),
       commandsOf(await buildProgram())
@@ -46,23 +49,34 @@ describe('the README', () => {
     );
   });
 
-  test('names only options that the command takes', async () => {
-    const commands = new Map(commandsOf(await buildProgram()).map(({ words, command }) => [words, command]));
-    for (const [first, meaning] of tableRows(readme, '| command |')) {
+  test('name only options that the command takes', async () => {
+    const known = new Map(commandsOf(await buildProgram()).map(({ words, command }) => [words, command]));
+    for (const [first, meaning] of tableRows(commands, '| command |')) {
       const words = wordsOf(first);
-      const options = commands.get(words)?.options.map(({ long }) => long) ?? [];
+      const options = known.get(words)?.options.map(({ long }) => long) ?? [];
       const named = [...(meaning ?? '').matchAll(/`(--[a-z-]+)`/g)].map((match) => match[1] as string);
       for (const option of named) assert.ok(options.includes(option), `${words} ${option}`);
     }
   });
 
-  test('shows the dashboard as it is: otherwise run npm run make:dashboard-svg', () => {
-    assert.ok(readme.includes('](docs/dashboard.svg)'));
+  test('show the dashboard as it is: otherwise run npm run make:dashboard-svg', () => {
+    assert.ok(projectFile('README.md').includes('](docs/dashboard.svg)'));
     assert.equal(projectFile('docs/dashboard.svg'), dashboardSvg());
   });
 
-  test('lists the directives of the mock provider as the mock itself does', () => {
-    const rows = tableRows(readme, '| directive |').map(([usage, meaning]) => [unquoted(usage), meaning]);
+  test('list the directives of the mock provider as the mock itself does', () => {
+    const rows = tableRows(projectFile('docs/mock.md'), '| directive |').map(([usage, meaning]) => [
+      unquoted(usage),
+      meaning,
+    ]);
     assert.deepEqual(rows, DIRECTIVES);
+  });
+
+  test('are a README of one page, and an index of all others', () => {
+    assert.ok(projectFile('README.md').split('\n').length <= 131);
+    const index = projectFile('docs/README.md');
+    const pages = readdirSync(new URL('../../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
+    const missing = pages.filter((name) => name !== 'README.md' && !index.includes(`](${name})`));
+    assert.deepEqual(missing, []);
   });
 });

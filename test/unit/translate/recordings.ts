@@ -105,7 +105,7 @@ export async function relayed(host: Speaker, client: Speaker, pieces: readonly B
       return undefined;
     },
   };
-  const ending = relayStream(attempt, sink, new Meter(ESTIMATED_INPUT), {
+  const ending = relayStream(attempt, sink, new Meter(ESTIMATED_INPUT, undefined, () => 0), {
     ...UNBOUNDED,
     dialect: DIALECTS[host],
     reader: DIALECTS[host].startStream(CONTEXT.requestId),
