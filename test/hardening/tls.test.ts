@@ -202,7 +202,7 @@ describe('the files of a certificate', () => {
     assert.equal(stdout, `200 https://127.0.0.1:${port}/v1/models\n`, stderr);
   });
 
-  test('serve on in a process that takes over', async (t) => {
+  test('serve on in a process that takes over, which may also leave TLS', async (t) => {
     const place = prepare(t);
     const first = await place.serve();
     const open = await RawConnection.open(Number(new URL(first.url).port), ANY);
@@ -213,6 +213,10 @@ describe('the files of a certificate', () => {
     assert.equal(await shownBy(next), 'elsewhere');
     await probe(open);
     assert.equal((await first.ended).status, 0);
-    assert.equal(await next.stop(), 0);
+    place.write('config.yaml', CONFIG);
+    const last = await place.serve([PROGRAM, 'serve', '--takeover']);
+    assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
+    assert.equal((await next.ended).status, 0);
+    assert.equal(await last.stop(), 0);
   });
 });
