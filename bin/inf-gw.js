@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // Checks the Node version, then loads the program. Uses only syntax that an old Node can parse.
+import { existsSync } from 'node:fs';
+
 const NEEDED = [22, 19];
 
 // At this signal Node would open its debugger, in which any local user reads the keys of the providers. Others send it for
@@ -13,6 +15,8 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else {
-  const { main } = await import('../dist/cli/main.js');
+  // Without the packages that build (`npm ci --omit=dev`) a checkout has only the sources.
+  const built = new URL('../dist/cli/main.js', import.meta.url);
+  const { main } = await import(existsSync(built) ? built.href : '../src/cli/main.ts');
   await main(process.argv.slice(2));
 }

@@ -17,6 +17,7 @@ const FIELDS = [
   'pid',
   'uptime_s',
   'address',
+  'tls',
   'threads',
   'config',
   'state',

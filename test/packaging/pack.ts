@@ -5,11 +5,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PARTS = ['package.json', 'bin', 'scripts', 'src', 'config.example.yaml', 'man', 'README.md', 'LICENSE'];
+const PARTS = [
+  'package.json',
+  'package-lock.json',
+  '.npmrc',
+  'bin',
+  'scripts',
+  'src',
+  'config.example.yaml',
+  'man',
+  'README.md',
+  'LICENSE',
+];
+
+/** What of the project is in a package, or makes one. */
+export function copyCheckout(folder: string): void {
+  for (const part of PARTS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+}
 
 /** Returns the path of the tarball. */
 export function pack(folder: string): string {
-  for (const part of PARTS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  copyCheckout(folder);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const output = execFileSync('npm', ['pack', '--json', '--offline'], {
     cwd: folder,

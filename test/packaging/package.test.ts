@@ -1,12 +1,13 @@
 /** The npm package: its tarball, with the packages that npm installs for it and no others, is the whole program. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { CONFIG } from '../support/cli.ts';
 import { Alone, emptyFolder } from './alone.ts';
 import { firstSteps } from './first-steps.ts';
-import { pack, ROOT } from './pack.ts';
+import { copyCheckout, pack, ROOT } from './pack.ts';
 
 const MOST_BYTES = 450e3;
 
@@ -24,6 +25,19 @@ function linkDependencies(folder: string): void {
     symlinkSync(join(ROOT, path), join(folder, path));
   }
 }
+
+test('a checkout without the packages for development runs from its sources', async (t) => {
+  const folder = emptyFolder(t);
+  copyCheckout(folder);
+  linkDependencies(folder);
+  execFileSync(process.execPath, [join(folder, 'scripts/prepare.js')], { stdio: 'ignore' });
+  assert.ok(!existsSync(join(folder, 'dist')));
+  const program = new Alone(t, folder, [process.execPath, join(folder, 'bin/inf-gw.js')], {
+    config: `threads: 2\n${CONFIG}`,
+  });
+  const { serving } = await firstSteps(program, 'checkout');
+  assert.equal(await serving.stop(), 0);
+});
 
 describe('the npm package', () => {
   const packed = emptyFolder({ after });

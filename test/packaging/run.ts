@@ -1,5 +1,5 @@
 /**
- * The long form (`npm run test:packaging`): installs the npm package with several versions of Node, which npm fetches; runs the
+ * The long form (`npm run test:packaging`): installs the npm package with several versions of Node, which npm fetches, and a checkout without the packages for development; runs the
  * executable on PostgreSQL; and measures it beside the program in the checkout, in pairs. Throws at the first fault.
  */
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ import { RunScope } from '../support/run-scope.ts';
 import { median } from '../support/statistics.ts';
 import { Alone, emptyFolder } from './alone.ts';
 import { crash, firstSteps, takeOver } from './first-steps.ts';
-import { pack } from './pack.ts';
+import { copyCheckout, pack } from './pack.ts';
 
 const NEW_ENOUGH = ['22.19.0', '22', '24', '26'];
 const TOO_OLD = ['18', '20'];
@@ -47,6 +47,16 @@ async function tryPackage(): Promise<void> {
     }
     console.log(`the package with Node ${version}: as it should be`);
   }
+}
+
+/** As a server that builds nothing installs it: with what runs, and no more. */
+async function tryCheckout(): Promise<void> {
+  const folder = emptyFolder(scope);
+  copyCheckout(folder);
+  execFileSync('npm', ['ci', '--omit=dev'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  const program = new Alone(scope, folder, [process.execPath, join(folder, 'bin/inf-gw.js')]);
+  await crash(program, await takeOver(program, await firstSteps(program, 'checkout')));
+  console.log('a checkout after npm ci --omit=dev: as it should be');
 }
 
 async function tryPostgres(file: string): Promise<void> {
@@ -103,6 +113,7 @@ async function measure(file: string): Promise<void> {
 
 const PARTS: Readonly<Record<string, (file: string) => Promise<void>>> = {
   package: tryPackage,
+  checkout: tryCheckout,
   postgres: tryPostgres,
   figures: measure,
 };
