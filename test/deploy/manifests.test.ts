@@ -65,6 +65,17 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
+interface Policy {
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly policyTypes: readonly string[];
+    readonly ingress: readonly {
+      readonly from?: readonly unknown[];
+      readonly ports: readonly { readonly port?: number }[];
+    }[];
+  };
+}
+
 /** A line of the Dockerfile's last stage. */
 function instruction(pattern: RegExp): string {
   return pattern.exec(dockerfile.slice(dockerfile.lastIndexOf('\nFROM ')))?.[1] ?? '';
@@ -179,6 +190,14 @@ for (const file of ['deploy/kubernetes.yaml', 'deploy/kubernetes-postgres.yaml']
       await assertServed(t, text);
     });
 
+    test('lets other pods reach the gateway only if a policy names them', () => {
+      const { spec } = manifests.find(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy;
+      assert.deepEqual(spec.podSelector.matchLabels, labelsIn(manifests));
+      assert.ok(spec.policyTypes.includes('Ingress'));
+      const open = spec.ingress.filter(({ from = [] }) => from.length === 0).flatMap(({ ports }) => ports);
+      assert.ok(open.every(({ port }) => port !== undefined && port !== Number(IN_IMAGE.port)));
+    });
+
     test('asks for health at paths that the gateway has', () => {
       const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const;
       const asked = probes.map((probe) => gateway[probe].httpGet);
@@ -204,6 +223,13 @@ test('deploy/kubernetes.yaml: the gateway starts before the app, ends after it, 
   const [app] = pod.containers;
   assert.equal(app?.env.find(({ name }) => name === 'OPENAI_BASE_URL')?.value, `http://127.0.0.1:${IN_IMAGE.port}/v1`);
 });
+
+function labelsIn(manifests: ReturnType<typeof manifestsIn>): Readonly<Record<string, string>> {
+  const deployment = manifests.find(({ kind }) => kind === 'Deployment') as unknown as {
+    readonly spec: { readonly template: { readonly metadata: { readonly labels: Readonly<Record<string, string>> } } };
+  };
+  return deployment.spec.template.metadata.labels;
+}
 
 function podIn(manifests: ReturnType<typeof manifestsIn>): Pod {
   const deployment = manifests.find(({ kind }) => kind === 'Deployment') as unknown as {
