@@ -63,6 +63,17 @@ describe('a gateway with a certificate', () => {
     }));
 });
 
+test('a client that stops reading is disconnected, as in clear', () =>
+  withTls({ config: { timeouts: { idle: '1s', request: '2m' } } }, async (gateway) => {
+    gateway.upstream.follow(answering(completion('word '.repeat(4_000_000))));
+    const connection = await RawConnection.open(gateway.port, TRUSTING);
+    connection.pause();
+    connection.send(gateway.rawCompletion(gateway.key(), chat()));
+    await gateway.upstream.call();
+    await until(async () => (await gateway.inFlight()) === 0);
+    connection.leave();
+  }));
+
 describe('a handshake', () => {
   test('that does not end is ended, however many pieces it comes in', () =>
     withTls({ config: { timeouts: { request: '1s' } } }, async (gateway) => {
