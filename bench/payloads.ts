@@ -3,7 +3,7 @@ import type { RequestSpec } from './messages.ts';
 
 /** The name of the model at the upstream, and at the gateway. */
 export const UPSTREAM_MODEL = 'bench-model';
-export const GATEWAY_MODEL = `bench/${UPSTREAM_MODEL}`;
+const GATEWAY_MODEL = `bench/${UPSTREAM_MODEL}`;
 
 const CREATED_S = 1_790_000_000;
 const ID = 'chatcmpl-BqX1VnqjHn3fPzL0vW8mT2dYk5aRc';

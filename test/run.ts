@@ -1,5 +1,5 @@
 /**
- * Runs the tests, all of them or the files that are named: in a few processes that each take the next file, with temporary files
+ * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few processes that each take the next file, with temporary files
  * in memory and compiled code shared by all processes.
  */
 import { chmodSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 
 /** Where Linux has a file system in memory. State files are synced at every commit, which takes a disk most of its time. */
 const MEMORY = '/dev/shm';
@@ -57,6 +58,22 @@ const FIRST = [
   'races',
 ];
 
+/**
+ * Folders of what takes whole processes, real ends of them, several databases, many terminals or long waits. What is
+ * in none of them is the check.
+ */
+const PROOF: ReadonlySet<string> = new Set([
+  ...['nodes', 'retention', 'disks', 'crash', 'packaging', 'takeover', 'streams', 'hostile', 'hostile-dialects'],
+  ...['races', 'secrets', 'fuzz', 'slow-readers', 'writers', 'run', 'deploy', 'faults', 'workers', 'control'],
+  ...['hardening', 'clients', 'failover'],
+]);
+/** One terminal is in the check. */
+const TERMINALS = /^test\/tui\/(?:terminal-(?!actions)|shared-session|slow-state)/;
+
+function isProof(file: string): boolean {
+  return PROOF.has(file.split('/')[1] ?? '') || TERMINALS.test(file);
+}
+
 function rankOf(file: string): number {
   const place = FIRST.indexOf(file.split('/')[1] ?? '');
   return place < 0 ? FIRST.length : place;
@@ -89,8 +106,12 @@ function writeQueue(files: readonly string[], slot: number): string {
   return path;
 }
 
-const named = process.argv.slice(2);
-const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts').toSorted();
+const { values, positionals: named } = parseArgs({ options: { tier: { type: 'string' } }, allowPositionals: true });
+const { tier } = values;
+if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
+const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
+  .filter((file) => tier === undefined || isProof(file) === (tier === 'proof'))
+  .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
 for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));
 const ordered = files.toSorted((a, b) => rankOf(a) - rankOf(b));

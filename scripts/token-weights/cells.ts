@@ -6,10 +6,10 @@ const LETTERS = 27;
 /** Cells of lower-case letters, by two letters before and itself; none is 0. Case does not count in what goes before. */
 export const LOWER_CELLS = LETTERS ** 3;
 /** Cells of upper-case letters, by one letter before and itself. */
-export const UPPER_CELLS = LETTERS ** 2;
-export const UPPER_START = LOWER_CELLS;
+const UPPER_CELLS = LETTERS ** 2;
+const UPPER_START = LOWER_CELLS;
 /** Cells of the first lower-case letter after upper-case ones, by the letter before and itself. */
-export const TURN_START = UPPER_START + UPPER_CELLS;
+const TURN_START = UPPER_START + UPPER_CELLS;
 export const CELLS = TURN_START + UPPER_CELLS;
 
 /** 1 to 26 for a letter of either case. */

@@ -21,11 +21,11 @@ function written(letters: string, way: number): string {
 }
 
 /** Every sign of ASCII that may stand before a word and within its piece. */
-export const LEADS: readonly string[] = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter(
+const LEADS: readonly string[] = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter(
   (sign) => !/[A-Za-z0-9\r\n ]/.test(sign),
 );
 const endings = (...parts: string[]): string[] => parts.flatMap((part) => [part, part.toUpperCase()]);
-export const CONTRACTIONS: readonly string[] = [
+const CONTRACTIONS: readonly string[] = [
   ...endings("'s", "'d", "'m", "'t", "'ll", "'ve", "'re"),
   ...["'Ll", "'lL", "'Ve", "'vE", "'Re", "'rE"],
 ];

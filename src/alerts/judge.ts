@@ -14,10 +14,10 @@ export const LEVELS = [80, 95, 100] as const;
 /** A level is told again only after the share was this much below it, in percent. */
 export const SLACK = 5;
 /** Credit that ends sooner is told, and told again only after it would have lasted longer than the second figure. */
-export const SHORT_RUNWAY_MS = DAY_MS;
-export const LONG_RUNWAY_MS = 1.5 * DAY_MS;
+const SHORT_RUNWAY_MS = DAY_MS;
+const LONG_RUNWAY_MS = 1.5 * DAY_MS;
 /** So many attempts, all of them failed, are an upstream that is down, whatever its circuit breaker says. */
-export const ALL_FAILED = 3;
+const ALL_FAILED = 3;
 /** The least time between two messages that the same thing has gone wrong, in milliseconds. */
 export const REST_MS = 5 * 60_000;
 /** The same for the runway, whose pace changes with the time of day. */
@@ -111,7 +111,7 @@ interface Share {
 }
 
 /** Tells the highest level that is reached, once; and takes back what is told where the share has fallen well below. */
-export function judgeShare(
+function judgeShare(
   { subject, span, spentNanos, limitNanos }: Share,
   marks: Marks,
   nowMs: number,

@@ -7,10 +7,10 @@ import { VERSION } from '../core/program.ts';
 import type { Answer } from './answer.ts';
 import { bodyFor } from './event.ts';
 
-export const SIGNATURE_HEADER = 'X-Inf-Gw-Signature';
+const SIGNATURE_HEADER = 'X-Inf-Gw-Signature';
 
 /** The HMAC-SHA256 of a body, in hex. */
-export function signatureOf(body: string, secret: string): string {
+function signatureOf(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 

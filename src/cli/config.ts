@@ -62,7 +62,7 @@ function check(command: Command): void {
   printTable(providersTable(config));
 }
 
-export function providersTable({ providers }: Config): Table {
+function providersTable({ providers }: Config): Table {
   return {
     columns: [
       { head: 'PROVIDER', least: 10 },

@@ -211,7 +211,7 @@ const TONES: Readonly<Record<ModelChange['kind'], Tone>> = {
 };
 const PRICE_COLUMNS = ['input', 'cached_input', 'output'];
 
-export function changesTable(changes: readonly ModelChange[]): Table {
+function changesTable(changes: readonly ModelChange[]): Table {
   const cell = (fields: readonly FieldChange[], name: string) => {
     const found = fields.find(({ field }) => field === name);
     return found === undefined ? '' : changeText(found);

@@ -15,7 +15,7 @@ export const MIN_BODIES_IN_READING = 100;
 /** How many bodies of the maximum size a key may have in reading at a time, by their bytes. */
 export const FULL_BODIES_IN_READING = 4;
 /** Where the maximum size is small: bytes that a key may have in reading all the same. */
-export const MIN_BYTES_IN_READING = 16 * 1024 * 1024;
+const MIN_BYTES_IN_READING = 16 * 1024 * 1024;
 
 /**
  * How many bytes of large bodies that are refused, or whose tokens are only counted, a key may send

@@ -1,7 +1,7 @@
 /** What decides the ledger's commands and stores the decisions: one engine for each kind of state. */
 import type { StorageFault } from '../state/storage-fault.ts';
 import type { EngineHandover } from './handover.ts';
-import type { LedgerOptions, LedgerSummary } from './ledger.ts';
+import type { LedgerSummary } from './ledger.ts';
 import type { Answer, Command } from './protocol.ts';
 
 /**
@@ -66,6 +66,3 @@ export interface EngineEvents {
   /** Other gateways were silent for too long: this many requests of theirs are charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
 }
-
-/** Opens the state of a ledger. Rejects with a UserError, or a storage error. */
-export type OpenEngine = (options: LedgerOptions, events: EngineEvents) => Promise<Engine>;

@@ -65,7 +65,7 @@ export interface CountedEnd {
   readonly durationMs: number;
 }
 
-export function emptyTally(): Tally {
+function emptyTally(): Tally {
   return {
     slots: 0,
     models: new Map(),

@@ -14,7 +14,7 @@ export const MAX_NAME_CHARACTERS = 128;
 const MAX_READ = 4 * MAX_NAME_CHARACTERS;
 
 /** Read by the gateway alone, and not sent upstream. */
-export const TAG_HEADER = 'x-inf-gw-tag';
+const TAG_HEADER = 'x-inf-gw-tag';
 
 /** Names in lower case. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -42,7 +42,7 @@ export const REPORT_MS = 2_000;
  * response that are repeated at its end.
  */
 export const MAX_IDLE_EVENTS = 10_000;
-export const MAX_IDLE_BYTES = 64 * 1024 * 1024;
+const MAX_IDLE_BYTES = 64 * 1024 * 1024;
 
 /** What is split into events at once: about one read. */
 const SLICE_BYTES = 64 * 1024;

@@ -7,7 +7,7 @@ import type { UsageGroup, UsageRow } from './usage.ts';
 export const NAME_COLUMNS: Readonly<Record<NameKind, string>> = { user: 'by_user', tag: 'by_tag', app: 'by_app' };
 
 /** What the sums by name are kept by, next to the day. */
-export const NAME_SUM_KEYS = 'kind, name, key_id, model';
+const NAME_SUM_KEYS = 'kind, name, key_id, model';
 /** The columns of usage_name_days. */
 export const NAME_SUM_COLUMNS = ['day', NAME_SUM_KEYS, ...SUM_FIGURES].join(', ');
 

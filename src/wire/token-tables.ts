@@ -91,8 +91,6 @@ export function decodeSigns(packed: string): Int32Array {
   return table;
 }
 
-/** Letters before a letter and itself, as an index: five bits each. */
-export const PAIR_SHIFT = 5;
 const LETTERS = 27;
 
 /** Weights of letters, in units, by five bits for each letter: those of lower-case, of upper-case, of the turn between. */

@@ -95,7 +95,7 @@ export interface Family {
   readonly faults: readonly Fault[];
 }
 
-export const CANNOT_BE_REACHED = 'cannot be reached';
+const CANNOT_BE_REACHED = 'cannot be reached';
 export const NOT_IN_TIME = 'did not respond in time';
 export const STOPPED_SENDING = 'stopped sending before its response was complete';
 export const CONNECTION_LOST = 'was lost';

@@ -31,7 +31,7 @@ export interface Special {
   readonly audioOutput: number;
 }
 
-export const WISH: Wish = {
+const WISH: Wish = {
   alphabet: 'prose',
   field: 'content',
   tokens: 100,

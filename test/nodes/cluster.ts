@@ -32,7 +32,7 @@ export interface Row {
 
 /** More than any round needs. */
 const AMPLE = 1_000_000_000;
-export const AMPLE_LIMITS: OwnLimits = { rpm: AMPLE, tpm: AMPLE, concurrency: AMPLE, spendLimitNanos: null };
+const AMPLE_LIMITS: OwnLimits = { rpm: AMPLE, tpm: AMPLE, concurrency: AMPLE, spendLimitNanos: null };
 const AMPLE_NANOS = 1_000_000_000_000_000n;
 
 const ASK_MS = 150;

@@ -77,7 +77,7 @@ export interface LimitChange {
 }
 
 /** The output tokens that the model holds if no maximum is declared. */
-export const DEFAULT_OUTPUT_TOKENS = 100;
+const DEFAULT_OUTPUT_TOKENS = 100;
 /** The largest maximum that a request declares, well below the model's. */
 const MAX_DECLARED_TOKENS = 400;
 /** Few enough not to exhaust a limit at once. */

@@ -119,7 +119,7 @@ function readSpan(value: unknown): ReadSpan {
   };
 }
 
-export function readExport(body: string): ReadExport {
+function readExport(body: string): ReadExport {
   const [resourceSpans, ...others] = list(members(JSON.parse(body), 'resourceSpans').resourceSpans);
   assert.equal(others.length, 0);
   const { resource, scopeSpans } = members(resourceSpans, 'resource scopeSpans');

@@ -37,7 +37,7 @@ export interface Match {
 }
 
 /** What the list calls a provider: by its host, else by its own name in the config. */
-export function matchOf(provider: ProviderConfig, known: ReadonlySet<string>): Match {
+function matchOf(provider: ProviderConfig, known: ReadonlySet<string>): Match {
   const { name } = provider;
   const byHost = provider.kind === 'mock' ? [] : provider.upstreams.map(({ baseUrl }) => namesAt(baseUrl));
   const listed = byHost.find((names) => names.length > 0);

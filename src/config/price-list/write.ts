@@ -14,7 +14,7 @@ const TITLE = `# Prices in USD per million tokens, written by \`inf-gw prices im
 `;
 
 /** JSON below comments, which YAML reads as well: it takes a tenth of the time to read. One line for each model. */
-export function priceFileText({ importedAt, source, providers }: PriceFile): string {
+function priceFileText({ importedAt, source, providers }: PriceFile): string {
   const blocks = Object.entries(providers).map(([provider, models]) => {
     const lines = Object.entries(models).map(([name, entry]) => `    ${JSON.stringify(name)}: ${entryText(entry)}`);
     return `  ${JSON.stringify(provider)}: {\n${lines.join(',\n')}\n  }`;

@@ -87,7 +87,7 @@ function leaveDialog(model: Model, dialog: Dialog): Step {
   return dialog.kind === 'audit' ? step(left, { kind: 'stop_audit' }) : step(left);
 }
 
-export function closeDialog(model: Model): Model {
+function closeDialog(model: Model): Model {
   return { ...model, dialog: undefined };
 }
 
