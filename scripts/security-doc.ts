@@ -36,7 +36,7 @@ const DOORS: readonly (readonly [door: string, who: string, how: string])[] = [
   [
     '`listen`',
     'whoever reaches it, with a key; by default this machine alone',
-    'without a valid key nothing but health checks and errors. Heads of 16 KB, 16 unanswered requests a connection, bodies by their keys, connections by the source, silent ones go first',
+    'without a valid key nothing but health checks and errors. Heads of 16 KB, 16 unanswered requests a connection, bodies by their keys, connections by the source, silent ones go first; with `tls` nobody on the way reads along',
   ],
   [
     '`health`, `metrics`',
