@@ -8,7 +8,7 @@ import type { CertificatePair } from '../core/settings.ts';
 import type { TlsFiles } from './config.ts';
 
 /** From then on it is worth a warning: those who renew by themselves do so a month ahead. */
-const SOON_MS = 14 * DAY_MS;
+export const SOON_MS = 14 * DAY_MS;
 
 export interface Certificate {
   readonly pair: CertificatePair;
@@ -45,7 +45,8 @@ export function validityOf(
   { expiresAtMs }: Certificate,
   nowMs: number,
 ): { readonly text: string; readonly isShort: boolean } {
-  return { text: `valid until ${dayOf(expiresAtMs)}`, isShort: expiresAtMs - nowMs < SOON_MS };
+  const text = `${expiresAtMs > nowMs ? 'valid until' : 'invalid since'} ${dayOf(expiresAtMs)}`;
+  return { text, isShort: expiresAtMs - nowMs < SOON_MS };
 }
 
 /** What changes when the files do, whether or not they can be read. */

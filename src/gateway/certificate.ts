@@ -1,6 +1,7 @@
 /** The certificate of a running gateway: read at the start, with each reload, and whenever its files change. */
-import { type Certificate, readCertificate, validityOf, versionOf } from '../config/certificate.ts';
+import { type Certificate, readCertificate, SOON_MS, validityOf, versionOf } from '../config/certificate.ts';
 import type { TlsFiles } from '../config/config.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import type { Log } from '../observe/log.ts';
@@ -16,6 +17,7 @@ export class ServedCertificate {
   #read: string;
   #seen: string;
   #timer: NodeJS.Timeout | undefined;
+  #remindAtMs = 0;
 
   /** Throws a UserError if the files cannot serve. */
   constructor(files: TlsFiles, log: Log) {
@@ -39,9 +41,11 @@ export class ServedCertificate {
     return this.#current.pair;
   }
 
-  /** Says until when it is valid. */
+  /** Says until when it is valid; from two weeks before, every day. */
   announce(): void {
-    const { text, isShort } = validityOf(this.#current, Date.now());
+    const nowMs = Date.now();
+    const { text, isShort } = validityOf(this.#current, nowMs);
+    this.#remindAtMs = isShort ? nowMs + DAY_MS : this.#current.expiresAtMs - SOON_MS;
     const line = `the certificate in ${this.#files.cert} is ${text}`;
     if (isShort) this.#log.warn(`${line}: renew it`);
     else this.#log.info(line);
@@ -57,6 +61,7 @@ export class ServedCertificate {
   }
 
   #look(use: (pair: CertificatePair) => void): void {
+    if (Date.now() >= this.#remindAtMs) this.announce();
     const version = versionOf(this.#files);
     const isSettled = version === this.#seen;
     this.#seen = version;
