@@ -53,21 +53,29 @@ const DISCARD_MS = 5_000;
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let remaining = MAX_DISCARDED_BYTES;
-  const { socket } = request;
-  const timer = setTimeout(() => socket.destroy(), DISCARD_MS);
-  const stop = () => clearTimeout(timer);
   request.on('data', (chunk: Buffer) => {
     remaining -= chunk.length;
-    if (remaining < 0) socket.destroy();
+    if (remaining < 0) request.socket.destroy();
   });
+  request.on('error', () => {});
+  request.resume();
+  // The parser delivers what it has read of the body in the same tick, so of many requests in one read at most one is left.
+  queueMicrotask(() => {
+    if (!request.complete) limitDiscardTime(request);
+  });
+}
+
+function limitDiscardTime(request: IncomingMessage): void {
+  const { socket } = request;
+  if (socket.destroyed) return;
+  const timer = setTimeout(() => socket.destroy(), DISCARD_MS);
+  const stop = () => clearTimeout(timer);
   // Once the response is out, the request no longer emits `close` on a hang-up; the socket does.
   socket.once('close', stop);
   request.once('end', () => {
     stop();
     socket.off('close', stop);
   });
-  request.on('error', () => {});
-  request.resume();
 }
 
 /**
