@@ -1,23 +1,17 @@
 /** Posts an event to a webhook, signed. Directly: no proxy, no redirect, no certificate that is not verified. */
-import { createHmac } from 'node:crypto';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { WebhookTarget } from '../core/alert-targets.ts';
 import { request, requestTls } from '../core/node-http.ts';
 import { VERSION } from '../core/program.ts';
 import type { Answer } from './answer.ts';
-import { bodyFor } from './event.ts';
-
-const SIGNATURE_HEADER = 'X-Inf-Gw-Signature';
-
-/** The HMAC-SHA256 of a body, in hex. */
-function signatureOf(body: string, secret: string): string {
-  return createHmac('sha256', secret).update(body).digest('hex');
-}
+import { type AlertEvent, bodyFor } from './event.ts';
+import { signatureHeaders } from './signature.ts';
 
 /** Posts an event, given as JSON. Never rejects. */
 export async function postTo(target: WebhookTarget, event: string, timeoutMs: number): Promise<Answer> {
   const url = new URL(target.url);
   const body = bodyFor(target.format, event);
+  const { id } = JSON.parse(event) as AlertEvent;
   const isTls = url.protocol === 'https:';
   const call = (isTls ? requestTls : request)({
     method: 'POST',
@@ -29,7 +23,7 @@ export async function postTo(target: WebhookTarget, event: string, timeoutMs: nu
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
       'User-Agent': `inf-gw/${VERSION}`,
-      ...(target.secret !== undefined && { [SIGNATURE_HEADER]: signatureOf(body, target.secret) }),
+      ...(target.secret !== undefined && signatureHeaders({ id, atMs: Date.now(), body }, target.secret)),
     },
     agent: false,
     // Not left to a default, which a variable of the environment can turn off.

@@ -1,6 +1,12 @@
 /** `alerts` of the config: expands its references, and checks its addresses. */
 import { resolve } from 'node:path';
-import type { AlertTarget, CommandTarget, WebhookTarget } from '../core/alert-targets.ts';
+import {
+  type AlertTarget,
+  type CommandTarget,
+  isSigningSecret,
+  KEY_EXPECTED,
+  type WebhookTarget,
+} from '../core/alert-targets.ts';
 import type { ParsedAlerts } from './alerts-schema.ts';
 import type { AddProblem } from './document.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
@@ -23,6 +29,7 @@ export function buildAlerts(
     const address = expand([...path, 'url'], url);
     const key = secret === undefined ? undefined : expand([...path, 'secret'], secret);
     checkUrl(address, (message) => addProblem(['alerts', ...path, 'url'], message));
+    if (key !== undefined && !isSigningSecret(key.value)) addProblem(['alerts', ...path, 'secret'], KEY_EXPECTED);
     return {
       kind: 'webhook',
       name: `webhook ${index + 1}`,

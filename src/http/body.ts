@@ -1,6 +1,7 @@
 /** Reads a request body within limits of size and time, and discards a body that is not needed. */
 import type { IncomingMessage } from 'node:http';
 import type { ClientError } from '../core/errors.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
 
 /** Why a body is not read, or not read on. */
 export interface BodyRefusal {
@@ -53,21 +54,29 @@ const DISCARD_MS = 5_000;
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let remaining = MAX_DISCARDED_BYTES;
-  const { socket } = request;
-  const timer = setTimeout(() => socket.destroy(), DISCARD_MS);
-  const stop = () => clearTimeout(timer);
   request.on('data', (chunk: Buffer) => {
     remaining -= chunk.length;
-    if (remaining < 0) socket.destroy();
+    if (remaining < 0) request.socket.destroy();
   });
+  request.on('error', () => {});
+  request.resume();
+  // The parser delivers what it has read of the body in the same tick, so of many requests in one read at most one is left.
+  queueMicrotask(() => {
+    if (!request.complete) limitDiscardTime(request);
+  });
+}
+
+function limitDiscardTime(request: IncomingMessage): void {
+  const { socket } = request;
+  if (socket.destroyed) return;
+  const timer = new PatientTimer(() => socket.destroy(), DISCARD_MS);
+  const stop = () => timer.clear();
   // Once the response is out, the request no longer emits `close` on a hang-up; the socket does.
   socket.once('close', stop);
   request.once('end', () => {
     stop();
     socket.off('close', stop);
   });
-  request.on('error', () => {});
-  request.resume();
 }
 
 /**
@@ -132,19 +141,27 @@ export class BodyReader {
       const chunks: Buffer[] = [];
       let length = 0;
       const startedAtMs = performance.now();
-      const timer = setTimeout(() => finish(this.#stalled()), this.#requestMs);
+      const timer = new PatientTimer(() => finish(this.#stalled()), this.#requestMs);
+      const isTooSlow = () => performance.now() - startedAtMs > this.#requestMs + transferMs(length);
+      let look: NodeJS.Immediate | undefined;
+      const lookOnce = () => {
+        look = undefined;
+        if (isTooSlow()) finish(this.#tooSlow());
+      };
       const onData = (chunk: Buffer) => {
         timer.refresh();
         chunks.push(chunk);
         length += chunk.length;
         const error = this.#problemOf(length);
         if (error !== undefined) finish(error);
-        else if (performance.now() - startedAtMs > this.#requestMs + transferMs(length)) finish(this.#tooSlow());
+        // More may wait to be read, where the process stood still.
+        else if (isTooSlow()) look ??= setImmediate(lookOnce);
       };
       const onEnd = () => finish(undefined);
       const onClose = () => finish(new BodyError(undefined));
       const finish = (error: BodyError | undefined) => {
-        clearTimeout(timer);
+        timer.clear();
+        clearImmediate(look);
         request.off('data', onData).off('end', onEnd).off('close', onClose);
         if (error !== undefined) reject(error);
         else resolve(joined(chunks));

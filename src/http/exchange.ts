@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
 import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
@@ -279,8 +280,8 @@ export class Exchange {
     // Node closes the connection after this long without progress, and resets the timeout for the
     // next request by itself.
     response.socket?.setTimeout(idleMs);
-    const timer = setTimeout(() => response.destroy(), idleMs + transferMs(response.writableLength));
-    response.once('close', () => clearTimeout(timer));
+    const timer = new PatientTimer(() => response.destroy(), idleMs + transferMs(response.writableLength));
+    response.once('close', () => timer.clear());
   }
 
   #addCommonHeaders(headers: string[]): void {
@@ -297,9 +298,9 @@ export class Exchange {
   #drained(): Promise<void> {
     return new Promise((resolve) => {
       // A client that never reads would hold its slot forever.
-      const timer = setTimeout(() => this.#response.destroy(), this.#options.idleMs);
+      const timer = new PatientTimer(() => this.#response.destroy(), this.#options.idleMs);
       const done = () => {
-        clearTimeout(timer);
+        timer.clear();
         this.#response.off('drain', done).off('close', done);
         resolve();
       };

@@ -66,6 +66,8 @@ export interface ListenerEvents {
 type Expectation = 'nothing' | 'continue' | 'unknown';
 
 interface ConnectionState {
+  /** How many requests it has sent. */
+  requests: number;
   /** The response to its last request, until that is closed. */
   open: ServerResponse | undefined;
   /** The last request that was answered before its whole body had arrived. */
@@ -140,7 +142,7 @@ export class Listener {
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket) => {
       const handshake = certificate && this.#boundHandshake(socket);
-      this.#states.set(socket, { open: undefined, unread: undefined, unanswered: 0, handshake });
+      this.#states.set(socket, { requests: 0, open: undefined, unread: undefined, unanswered: 0, handshake });
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
@@ -156,7 +158,8 @@ export class Listener {
         this.#options.formatFor('/'),
       );
     });
-    this.#server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket));
+    this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket as Socket));
+    this.#server.on('timeout', (socket) => this.#onTimeout(socket));
   }
 
   /** Starts listening; resolves with the address. Rejects with a UserError. */
@@ -292,6 +295,7 @@ export class Listener {
       cors: this.#corsOf(path, request),
     });
     const state = this.#stateOf(socket);
+    state.requests++;
     state.open = response;
     state.unanswered++;
     const place = this.#open.add(response);
@@ -331,7 +335,27 @@ export class Listener {
     return isListing(path) ? this.#options.figures.listings : this.#options.figures.requests;
   }
 
-  #clientError(error: ParserError, socket: Socket): void {
+  /** A connection was idle, or its response unread, for too long. It is closed unless there turns out to be news of it. */
+  #onTimeout(socket: Socket): void {
+    const { bytesRead } = socket;
+    const state = this.#stateOf(socket);
+    const { open } = state;
+    setImmediate(() => {
+      if (socket.bytesRead === bytesRead && state.open === open) socket.destroy();
+    });
+  }
+
+  #onClientError(error: ParserError, socket: Socket): void {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return this.#refuse(error, socket);
+    const state = this.#stateOf(socket);
+    const { requests } = state;
+    // The headers may have come while the process stood still: they are read before an immediate runs.
+    setImmediate(() => {
+      if (state.requests === requests) this.#refuse(error, socket);
+    });
+  }
+
+  #refuse(error: ParserError, socket: Socket): void {
     const { open: response, unread } = this.#stateOf(socket);
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);

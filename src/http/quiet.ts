@@ -1,4 +1,5 @@
 /** Notices when a listener that accepts nothing more has nothing left to do. */
+import { PatientTimer } from '../core/patient-timer.ts';
 
 /** What a listener has open. */
 export interface Openness {
@@ -12,7 +13,7 @@ export class Quiet {
   readonly #quietMs: number;
   readonly #look: () => Openness;
   readonly #resolve: () => void;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: PatientTimer | undefined;
 
   constructor(quietMs: number, look: () => Openness) {
     this.#quietMs = quietMs;
@@ -26,13 +27,13 @@ export class Quiet {
   check(): void {
     const { open, connections } = this.#look();
     if (open > 0) {
-      clearTimeout(this.#timer);
+      this.#timer?.clear();
       this.#timer = undefined;
     } else if (connections === 0) {
-      clearTimeout(this.#timer);
+      this.#timer?.clear();
       this.#resolve();
     } else {
-      this.#timer ??= setTimeout(this.#resolve, this.#quietMs);
+      this.#timer ??= new PatientTimer(this.#resolve, this.#quietMs);
     }
   }
 }

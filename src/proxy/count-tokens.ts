@@ -4,6 +4,7 @@
  * to it is not held against the host.
  */
 
+import { PatientTimer } from '../core/patient-timer.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
 import { credentialOf } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -87,12 +88,12 @@ async function countAtHost(
     });
   if (attempt === undefined) return undefined;
   exchange.onGone(() => attempt.abort());
-  const timer = setTimeout(() => attempt.abort(), COUNT_AT_HOST_MS);
+  const timer = new PatientTimer(() => attempt.abort(), COUNT_AT_HOST_MS);
   const options = { dialect: COUNT_TOKENS, translateAnswer: undefined, secrets: dispatcher.secretsOf(model.provider) };
   try {
     const { termination } = await relayWhole(attempt, new Meter(0), options);
     return termination.kind === 'json' || errorOf(termination)?.code === 'invalid_request' ? termination : undefined;
   } finally {
-    clearTimeout(timer);
+    timer.clear();
   }
 }

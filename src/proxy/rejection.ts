@@ -1,6 +1,7 @@
 /** Which answers of an upstream prove that it did not take a request, so that another may be tried. */
 import { causeOf } from '../core/failure.ts';
 import { parseJson } from '../core/json.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { errorFacts } from '../dialects/error-facts.ts';
 import type { AttemptFailure } from '../observe/failure-causes.ts';
@@ -40,7 +41,7 @@ const REJECTION_MS = 1_000;
  * is not complete. It can be read again.
  */
 export async function workBefore(attempt: Attempt, dialect: Dialect): Promise<'none' | 'billed' | 'unknown'> {
-  const timer = setTimeout(() => attempt.abort(), REJECTION_MS);
+  const timer = new PatientTimer(() => attempt.abort(), REJECTION_MS);
   try {
     const body = await readErrorBody(attempt);
     if (body === undefined) return 'unknown';
@@ -50,7 +51,7 @@ export async function workBefore(attempt: Attempt, dialect: Dialect): Promise<'n
     if (!(error instanceof UpstreamFailure)) throw error;
     return 'unknown';
   } finally {
-    clearTimeout(timer);
+    timer.clear();
   }
 }
 

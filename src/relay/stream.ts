@@ -1,6 +1,7 @@
 /** Relays a stream event by event, and meters its usage. */
 
 import type { ClientError } from '../core/errors.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isCutInCrlf, joined } from './bytes.ts';
@@ -111,7 +112,7 @@ class StreamRelay {
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
   /** Runs from the finish reason on. */
-  #reportTimer: NodeJS.Timeout | undefined;
+  #reportTimer: PatientTimer | undefined;
 
   constructor(attempt: Attempt, sink: StreamSink, meter: Meter, options: StreamOptions) {
     this.#attempt = attempt;
@@ -127,7 +128,7 @@ class StreamRelay {
       return await this.#relay();
     } finally {
       clearInterval(this.#keepAlive);
-      clearTimeout(this.#reportTimer);
+      this.#reportTimer?.clear();
     }
   }
 
@@ -332,7 +333,7 @@ class StreamRelay {
   /** A host may keep its stream open for long after the last choice has finished. */
   #limitReport(): void {
     const hasFinished = this.#meter.complete && this.#meter.finishedChoices >= this.#options.choices;
-    if (hasFinished) this.#reportTimer ??= setTimeout(() => this.#attempt.abort(), REPORT_MS);
+    if (hasFinished) this.#reportTimer ??= new PatientTimer(() => this.#attempt.abort(), REPORT_MS);
   }
 
   async #failed({ error, note, isReported }: StreamError): Promise<RelayResult> {

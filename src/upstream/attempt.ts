@@ -1,4 +1,5 @@
 /** One attempt at an upstream: its response as it arrives, with backpressure, or its failure. */
+import { PatientTimer } from '../core/patient-timer.ts';
 
 export type FailureKind =
   /** There was no connection, so the upstream cannot have begun to work. */
@@ -159,13 +160,13 @@ export class Attempt {
    * reused. Never rejects.
    */
   async drain(milliseconds: number): Promise<void> {
-    const timer = setTimeout(() => this.abort(), milliseconds);
+    const timer = new PatientTimer(() => this.abort(), milliseconds);
     try {
       while ((await this.next()) !== undefined) {}
     } catch {
       // Then the connection is closed.
     } finally {
-      clearTimeout(timer);
+      timer.clear();
     }
   }
 

@@ -1,6 +1,7 @@
 /**
  * The deadline for what an upstream must do next. Reuses one timer: most requests end before it
- * first fires.
+ * first fires. When it is missed, looks once before it says so: a process that stood still, or was
+ * busy, sees its timers before what has arrived meanwhile.
  */
 import type { FailureKind } from './attempt.ts';
 
@@ -20,6 +21,7 @@ export class Deadline {
   #expected: Expected | undefined;
   #dueAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
+  #look: NodeJS.Immediate | undefined;
   /** When the timer fires: at the deadline or before it, never after. */
   #firesAtMs = Number.POSITIVE_INFINITY;
 
@@ -44,6 +46,7 @@ export class Deadline {
 
   clear(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#look);
     this.#timer = undefined;
     this.#expected = undefined;
     this.#firesAtMs = Number.POSITIVE_INFINITY;
@@ -55,10 +58,20 @@ export class Deadline {
   }
 
   #fire(): void {
+    // An immediate runs after the sockets were read.
+    if (!this.#isExtended()) this.#look = setImmediate(() => this.#judge());
+  }
+
+  #judge(): void {
+    if (!this.#isExtended() && this.#expected !== undefined) this.#onMissed(this.#expected);
+  }
+
+  /** Whether the deadline has been put off since the timer was started, which is then started anew. */
+  #isExtended(): boolean {
     const leftMs = this.#dueAtMs - this.#nowMs();
-    if (this.#expected === undefined) return;
     // Timers may fire slightly early.
-    if (leftMs > 1) this.#start(Math.ceil(leftMs));
-    else this.#onMissed(this.#expected);
+    if (leftMs <= 1) return false;
+    this.#start(Math.ceil(leftMs));
+    return true;
   }
 }

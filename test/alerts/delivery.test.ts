@@ -50,11 +50,36 @@ test('a webhook gets the event as JSON, with the HMAC of its very bytes', async 
   assert.equal(headers['x-inf-gw-signature'], createHmac('sha256', 'sésame').update(body).digest('hex'));
 });
 
+test('each attempt is signed with the id of its event and its own time, so that none can be sent again for ever', async (t) => {
+  const receiver = await Receiver.start(t);
+  const target = webhook(receiver.url(), { secret: 'sésame', format: 'slack' });
+  receiver.answer = 500;
+  const nowMs = t.mock.method(Date, 'now', () => 1_700_000_000_999).mock;
+  await deliver(target, EVENT, LONG_MS);
+  receiver.answer = 200;
+  nowMs.mockImplementation(() => 1_700_000_005_000);
+  await deliver(target, EVENT, LONG_MS);
+  const { id } = JSON.parse(EVENT) as { id: string };
+  const attempts = receiver.received.map(({ headers, body }) => {
+    const [signedId, timestamp, signature] = ['id', 'timestamp', 'signature'].map((name) => headers[`webhook-${name}`]);
+    const expected = createHmac('sha256', 'sésame').update(`${signedId}.${timestamp}.${body}`).digest('base64');
+    assert.equal(signature, `v1,${expected}`);
+    return [signedId, timestamp];
+  });
+  assert.deepEqual(attempts, [
+    [id, '1700000000'],
+    [id, '1700000005'],
+  ]);
+});
+
 test('without a secret there is no signature, and Slack gets a text', async (t) => {
   const receiver = await Receiver.start(t);
   await deliver(webhook(receiver.url(), { format: 'slack' }), EVENT, LONG_MS);
   const [{ headers, body } = assert.fail()] = receiver.received;
-  assert.equal(headers['x-inf-gw-signature'], undefined);
+  assert.deepEqual(
+    Object.keys(headers).filter((name) => /signature|^webhook/.test(name)),
+    [],
+  );
   assert.deepEqual(JSON.parse(body), { text: '[info] inf-gw eu-1: this is a test: alerts reach this place' });
 });
 

@@ -46,6 +46,11 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['max_body: 1gb', /^1:1: max_body: expected a size/],
   ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],
   ['log: loud', /^1:1: log: expected a map/],
+  [
+    'alerts:\n  webhooks:\n    - { url: https://a.example, secret: whsec_not-base64 }\n    - { url: https://b.example, secret: whsec_c2hvcnQ= }',
+    /^3:\d+: alerts\.webhooks\.0\.secret: expected whsec_ and then 24 to 64 bytes in base64$/,
+    /^4:\d+: alerts\.webhooks\.1\.secret: expected whsec_/,
+  ],
   ['cors: on', /^1:1: cors: expected origins/],
   ['cors: { origins: [] }', /^1:9: cors\.origins: expected at least one origin/],
   ['cors: { origins: https://a.example }', /^1:9: cors\.origins: expected a list of origins/],

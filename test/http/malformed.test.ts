@@ -177,3 +177,17 @@ test('pipelined requests are answered in order', async () => {
   assert.deepEqual(bodies, [JSON.stringify(completion('hi')), '{"status":"ok"}', JSON.stringify(completion('hi'))]);
   connection.leave();
 });
+
+test('pipelined requests that are answered at once add nothing to their connection that Node warns of', async (t) => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', note);
+  t.after(() => process.off('warning', note));
+  const connection = await RawConnection.open(gateway.port);
+  // More than the listeners of one emitter that Node warns of, in one read.
+  const count = 50;
+  connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(count));
+  for (let i = 0; i < count; i++) assert.equal((await connection.answer()).status, 200);
+  assert.deepEqual(warnings, []);
+  connection.leave();
+});

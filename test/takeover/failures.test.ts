@@ -17,13 +17,9 @@ const SLOW_MIGRATION = fileURLToPath(new URL('./slow-migration.ts', import.meta.
 
 /** This process as the next one. */
 async function meet(site: Site, offer: Partial<TakeoverOffer> = {}): Promise<Predecessor> {
-  const path = controlPath(site);
+  const path = site.controlPath;
   const greeting = await askToHandOver(path, { ...OFFER, ...offer });
   return Predecessor.meet(meetingPath(path), greeting as Greeting);
-}
-
-function controlPath({ place }: Site): string {
-  return `${place.statePath}-control`;
 }
 
 function portOf({ url }: Serving): number {
@@ -123,10 +119,10 @@ test('takeovers that fail, and processes that die', async (t) => {
   await t.test('requests of the earlier process are shown, and can be stopped', async () => {
     const { stdout } = await site.place.run(['status']);
     assert.match(stdout, /in flight +3, of which 3 in process \d+, which has handed over/);
-    const { live = [] } = (await readSnapshot(controlPath(site))) ?? {};
+    const { live = [] } = (await readSnapshot(site.controlPath)) ?? {};
     assert.equal(live.length, 3);
     assert.equal((await site.place.run(['requests', 'stop', live[0]?.id ?? ''])).status, 0);
-    await until(async () => (await readSnapshot(controlPath(site)))?.in_flight === 2);
+    await until(async () => (await readSnapshot(site.controlPath))?.in_flight === 2);
   });
 
   await t.test('the earlier process dies: what it has open is charged as held', async () => {

@@ -1,5 +1,8 @@
 /** `kill -9` of one of two gateways at a random moment while one takes over from the other. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { askToHandOver } from '../../src/control/client.ts';
+import { UserError } from '../../src/core/errors.ts';
+import { OFFER } from '../../src/takeover/protocol.ts';
 import { PROGRAM, type Serving } from '../support/cli.ts';
 import type { Random } from '../support/random.ts';
 import type { RunScope } from '../support/run-scope.ts';
@@ -33,9 +36,11 @@ export async function killAtRandom(scope: RunScope, random: Random, kills: numbe
     await pause(random.between(0, LONGEST_MS));
     const isEarlier = random.between(0, 1) === 0;
     figures[isEarlier ? 'of the earlier one' : 'of the next one']++;
-    (isEarlier ? serving : next).signal('SIGKILL');
+    const [killed, other] = isEarlier ? [serving, next] : [next, serving];
+    killed.signal('SIGKILL');
     site.finishStreams();
-    const left = await survivor(isEarlier ? next : serving);
+    await killed.ended;
+    const left = await survivor(site, other);
     figures['after which a start was needed'] += Number(left === undefined);
     serving = left ?? (await site.takeOver());
     sent.push(...(await traffic.stop()));
@@ -60,18 +65,26 @@ export async function killAtRandom(scope: RunScope, random: Random, kills: numbe
 }
 
 /** The gateway that was not killed, once it serves alone; undefined if it ends. */
-async function survivor(left: Serving): Promise<Serving | undefined> {
-  const ended = left.ended.then(() => undefined);
-  const serving = left.listening().catch(() => undefined);
-  const one = await Promise.race([ended, serving]);
-  if (one === undefined) return undefined;
-  // The earlier one ends if the next one was killed after the handover.
-  const { url } = one;
-  const answers = await fetch(`${url}/readyz`).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
-  return answers ? one : ended;
+async function survivor(site: Site, left: Serving): Promise<Serving | undefined> {
+  let hasEnded = false;
+  void left.ended.then(() => {
+    hasEnded = true;
+  });
+  await until(async () => hasEnded || (await decidesAlone(site)));
+  return hasEnded ? undefined : left.listening();
+}
+
+/**
+ * One that has handed over answers requests for a while, and then ends. One that is about to hand over, or to go on, has
+ * another answer for a process of an unknown version than one that could.
+ */
+async function decidesAlone({ controlPath }: Site): Promise<boolean> {
+  try {
+    await askToHandOver(controlPath, { ...OFFER, takeover: 0 });
+    return false;
+  } catch (error) {
+    return error instanceof UserError && error.lines.some((line) => line.includes('too different for a takeover'));
+  }
 }
 
 function journalFaults(site: Site, sent: readonly Sent[]): string[] {

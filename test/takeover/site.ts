@@ -66,6 +66,11 @@ export class Site {
     this.place.write('config.yaml', JSON.stringify(config));
   }
 
+  /** Of the gateway that decides. */
+  get controlPath(): string {
+    return `${this.place.statePath}-control`;
+  }
+
   /** Starts a gateway, which takes over from the one that runs. */
   takeOver(): Promise<Serving> {
     return this.place.serve([PROGRAM, 'serve', '--takeover']);
