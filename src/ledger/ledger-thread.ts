@@ -297,6 +297,8 @@ export class LedgerThread {
 
   async #close(): Promise<void> {
     if (!this.#closing) return;
+    // What is sent from now on, a flush for one, would start another batch, whose end closes the state once more.
+    this.#isRunning = true;
     clearTimeout(this.#retryTimer);
     this.#chores.stop();
     if (!this.#relay.isOpen) {

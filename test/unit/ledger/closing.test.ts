@@ -1,0 +1,46 @@
+/** The end of the ledger: its state is closed once, whatever else ends meanwhile. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
+import type { Engine } from '../../../src/ledger/engine.ts';
+import type { LedgerSummary } from '../../../src/ledger/ledger.ts';
+import { LedgerThread } from '../../../src/ledger/ledger-thread.ts';
+import { bounded } from '../../support/wait.ts';
+
+/** Much longer than a message takes between two ports of a thread. */
+const MESSAGE_MS = 100;
+
+test('a thread that ends while the last flush runs does not have the state closed twice', async () => {
+  const flushing = Promise.withResolvers<void>();
+  const flushed = Promise.withResolvers<void>();
+  let flushes = 0;
+  let closes = 0;
+  const engine: Partial<Engine> = {
+    maxBatch: 1,
+    hasRefusals: false,
+    journalRetentionMs: undefined,
+    fault: undefined,
+    maintain: async () => {},
+    flush: async () => {
+      flushing.resolve();
+      if (++flushes === 1) await flushed.promise;
+    },
+    close: async () => void closes++,
+  };
+  const [main, worker] = [new MessageChannel(), new MessageChannel()];
+  const closed = Promise.withResolvers<void>();
+  main.port2.on('message', ({ kind }: { readonly kind: string }) => {
+    if (kind === 'closed') closed.resolve();
+  });
+  new LedgerThread(main.port1, engine as Engine).start({} as LedgerSummary);
+  main.port2.postMessage({ kind: 'connect', port: worker.port1 }, [worker.port1]);
+  main.port2.postMessage({ kind: 'close' });
+  await bounded(flushing.promise, 'the last flush');
+  worker.port2.close();
+  await pause(MESSAGE_MS);
+  flushed.resolve();
+  await bounded(closed.promise, 'the end of the ledger');
+  await pause(MESSAGE_MS);
+  assert.equal(closes, 1);
+});
