@@ -78,7 +78,8 @@ class ConfigBuilder {
       durability: parsed.durability,
       maxBodyBytes: parsed.max_body,
       maxConnections: parsed.max_connections,
-      maxPerSource: unlessOff(parsed.max_connections_per_source ?? Math.ceil(parsed.max_connections / 2)),
+      maxPerSource:
+        parsed.max_connections_per_source === undefined ? 'half' : unlessOff(parsed.max_connections_per_source),
       health: this.#health(parsed),
       overload: { loopDelayMs: unlessOff(parsed.overload.loop_delay), memoryBytes: unlessOff(parsed.overload.memory) },
       capOutput: parsed.cap_output,

@@ -140,7 +140,7 @@ export interface Config {
   /** The limit for all workers together. */
   readonly maxConnections: number;
   /** From one other machine, for all workers together; undefined for as many as there are. */
-  readonly maxPerSource: number | undefined;
+  readonly maxPerSource: number | 'half' | undefined;
   /** Where health checks are answered besides `listen`; undefined for nowhere. */
   readonly health: ListenAddress | undefined;
   /** The marks above which new requests are refused; undefined means no mark. */

@@ -109,6 +109,9 @@ export function readData(place: Place, expected: 'image' | 'audio' | 'file', med
   };
 }
 
+/** Longer strings of base64 in parts of an unknown kind may be a film or a sound, and not a name. */
+const LONG_BASE64 = 256;
+
 /** Base64 with blanks, line ends or the alphabet of addresses. */
 const LENIENT_BASE64 = /^[\w+/\s=-]+$/;
 
@@ -116,7 +119,11 @@ const LENIENT_BASE64 = /^[\w+/\s=-]+$/;
 function decodedLeniently(data: string): { readonly bytes: Buffer; readonly mediaType?: string } | undefined {
   const [, header, rest] = /^\s*data:([^,]*),(.*)$/is.exec(data) ?? [];
   if (header === undefined || rest === undefined) {
-    return LENIENT_BASE64.test(data) ? { bytes: Buffer.from(data, 'base64') } : undefined;
+    const bytes = LENIENT_BASE64.test(data) ? Buffer.from(data, 'base64') : undefined;
+    // Words are of the alphabet, too.
+    const isText =
+      bytes !== undefined && kindOf(bytes) === 'other' && (data.includes(' ') || data.length < LONG_BASE64);
+    return bytes === undefined || isText ? undefined : { bytes };
   }
   const bytes = /;\s*base64\s*$/i.test(header)
     ? Buffer.from(rest, 'base64')
@@ -229,9 +236,6 @@ export function referenceIn(holder: Fields): Attachment | undefined {
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
-
-/** Longer strings of base64 in parts of an unknown kind may be a film or a sound, and not a name. */
-const LONG_BASE64 = 256;
 
 /**
  * What a part of an unknown kind may make its host fetch or decode. Its texts count as such: only addresses, paths and data

@@ -192,7 +192,9 @@ export class Gateway implements HandingOver {
    * process that has handed over to this one; or when no request has come for so long.
    */
   async leave(quietMs: number): Promise<void> {
-    this.#closeSides();
+    this.#metrics?.leave();
+    this.#health?.leave();
+    this.#certificate?.close();
     const workers = this.#workers.map((worker) => worker.leave(quietMs));
     await Promise.all([...workers, this.#predecessor?.ended, this.#alerts.close()]);
   }
@@ -292,10 +294,20 @@ export async function startGateway(
 async function openSides({ metrics, health }: Config, isTakenOver: boolean): Promise<Sides> {
   const opened = metrics && (await (await import('./metrics.ts')).GatewayMetrics.open(metrics, isTakenOver));
   try {
-    return { metrics: opened, health: health && (await listenForHealth(health, isTakenOver)) };
+    return { metrics: opened, health: health && !isTakenOver ? await listenForHealth(health, false) : undefined };
   } catch (error) {
     opened?.close();
     throw error;
+  }
+}
+
+/** Not before this process can answer: until then the one before it does. Without the address it serves all the same. */
+async function takeOverHealth({ health }: Config, log: Log): Promise<SideServer | undefined> {
+  try {
+    return health && (await listenForHealth(health, true));
+  } catch (error) {
+    log.error(`no health checks of their own: ${error instanceof Error ? error.message : error}`);
+    return undefined;
   }
 }
 
@@ -354,9 +366,10 @@ async function start(
       certificate: certificate?.current.pair,
       descriptors,
     });
+    const health = sides.health ?? (await takeOverHealth(config, log));
     state.predecessor?.announceServing();
-    const { predecessor: earlier } = state;
-    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: earlier, certificate, ...sides });
+    const own = { ...sides, health, certificate };
+    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor, ...own });
     return gateway;
   } catch (error) {
     lock?.release();

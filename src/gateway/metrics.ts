@@ -66,6 +66,10 @@ export class GatewayMetrics {
     serveMetrics(this.#server, async () => this.#print(await read()));
   }
 
+  leave(): void {
+    this.#server.leave();
+  }
+
   close(): void {
     this.#server.close();
   }

@@ -26,6 +26,7 @@ import { TallyCounter } from '../observe/tally.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { type ExplainParts, explain } from '../proxy/explain.ts';
+import { ModelPaces } from '../proxy/pace.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
@@ -122,6 +123,7 @@ class LocalWorker implements Worker {
   /** Undefined unless traces are configured. */
   readonly #traces: Traces | undefined;
   readonly #bodies = new BodyLimiter();
+  readonly #paces = new ModelPaces();
   readonly #listener: Listener;
   /** Requests that the state has failed. */
   readonly #failed = new Repeats<'state'>(FAILED_REPORT_MS, (count) => logFailed(this.#log, count));
@@ -265,6 +267,7 @@ class LocalWorker implements Worker {
         onAttempt: (upstream, failure) => this.#monitor.countAttempt(upstream, failure),
       }),
       bodies: this.#bodies,
+      paces: this.#paces,
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
@@ -329,10 +332,9 @@ function listenerSettings(config: Config): ListenerSettings {
 
 /** Of one thread: the kernel spreads connections over those that share the port. */
 function connectionLimits({ maxConnections, maxPerSource, threads }: Config): ConnectionLimits {
-  return {
-    max: Math.ceil(roomForConnections(maxConnections, threads) / threads),
-    maxPerSource: maxPerSource && Math.ceil(maxPerSource / threads),
-  };
+  const room = roomForConnections(maxConnections, threads);
+  const perSource = maxPerSource === 'half' ? room / 2 : maxPerSource;
+  return { max: Math.ceil(room / threads), maxPerSource: perSource && Math.ceil(perSource / threads) };
 }
 
 function sendHealth(exchange: Exchange, { status, body }: Health): void {

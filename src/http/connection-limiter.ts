@@ -27,8 +27,8 @@ export interface ConnectionEvents {
 export class ConnectionLimiter {
   limits: ConnectionLimits;
   readonly #events: ConnectionEvents;
-  /** Connections within the limit. */
-  readonly #accepted = new Set<Socket>();
+  /** Connections within the limit, and where they come from. */
+  readonly #accepted = new Map<Socket, string | undefined>();
   /** Accepted, and without a valid key so far: no whole request has arrived since they were opened or began one. Those in a TLS handshake are among them. */
   readonly #silent = new Set<Socket>();
   /** Accepted keep-alive connections without a request in flight. */
@@ -37,7 +37,7 @@ export class ConnectionLimiter {
   readonly #withKey = new WeakSet<Socket>();
   /** Connections over the limit when they were opened, the oldest first. */
   readonly #surplus = new Map<Socket, NodeJS.Timeout>();
-  /** How many are open from an address. */
+  /** How many are accepted from a source. */
   readonly #sources = new Map<string, number>();
 
   constructor(limits: ConnectionLimits, events: ConnectionEvents) {
@@ -51,13 +51,8 @@ export class ConnectionLimiter {
   }
 
   add(socket: Socket): void {
-    const source = sourceOf(socket);
-    socket.once('close', () => {
-      this.#remove(socket);
-      this.#countSource(source, -1);
-    });
-    this.#countSource(source, 1);
-    if (!this.#accept(socket, source)) this.#addSurplus(socket);
+    socket.once('close', () => this.#remove(socket));
+    if (!this.#accept(socket)) this.#addSurplus(socket);
   }
 
   /** Call for each request. Returns whether its connection is over the limit, even now. */
@@ -69,7 +64,7 @@ export class ConnectionLimiter {
       this.#silent.delete(socket);
       this.#silent.add(socket);
     }
-    return this.#surplus.has(socket) && !this.#accept(socket, sourceOf(socket));
+    return this.#surplus.has(socket) && !this.#accept(socket);
   }
 
   /** Call once a request of the connection had a valid key. */
@@ -86,16 +81,18 @@ export class ConnectionLimiter {
   }
 
   closeAll(): void {
-    for (const socket of [...this.#accepted, ...this.#surplus.keys()]) this.#close(socket);
+    for (const socket of [...this.#accepted.keys(), ...this.#surplus.keys()]) this.#close(socket);
   }
 
-  #accept(socket: Socket, source: string | undefined): boolean {
+  #accept(socket: Socket): boolean {
     const { max, maxPerSource = Number.POSITIVE_INFINITY } = this.limits;
+    const source = sourceOf(socket);
     const own = source === undefined ? 0 : (this.#sources.get(source) ?? 0);
-    if (own > maxPerSource && !this.#makeRoom((other) => sourceOf(other) === source)) return false;
+    if (own >= maxPerSource && !this.#makeRoom((other) => this.#accepted.get(other) === source)) return false;
     while (this.#accepted.size >= max) if (!this.#makeRoom(() => true)) return false;
     this.#remove(socket);
-    this.#accepted.add(socket);
+    this.#accepted.set(socket, source);
+    this.#countSource(source, 1);
     this.#silent.add(socket);
     return true;
   }
@@ -134,6 +131,7 @@ export class ConnectionLimiter {
   }
 
   #remove(socket: Socket): void {
+    if (this.#accepted.has(socket)) this.#countSource(this.#accepted.get(socket), -1);
     this.#accepted.delete(socket);
     this.#silent.delete(socket);
     this.#idle.delete(socket);
@@ -150,7 +148,15 @@ export class ConnectionLimiter {
   }
 }
 
-/** Undefined for this machine: the app beside the gateway, or a proxy in front of it. */
-function sourceOf({ remoteAddress }: Socket): string | undefined {
-  return remoteAddress === undefined || isLoopback(remoteAddress) ? undefined : remoteAddress;
+/**
+ * An address, or of one by IPv6 its first 64 bits, which whoever has one of them has all of. Undefined for this machine:
+ * the app beside the gateway, or a proxy in front of it.
+ */
+function sourceOf({ remoteAddress: address }: Socket): string | undefined {
+  if (address === undefined || isLoopback(address)) return undefined;
+  const [first = '', last = ''] = address.split('::');
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [before, after] = [first, last].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]];
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return [...before, ...zeros, ...after].slice(0, 4).join(':');
 }

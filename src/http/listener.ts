@@ -70,6 +70,8 @@ interface ConnectionState {
   requests: number;
   /** The response to its last request, until that is closed. */
   open: ServerResponse | undefined;
+  /** The last request. */
+  exchange?: Exchange;
   /** The last request that was answered before its whole body had arrived. */
   unread: IncomingMessage | undefined;
   /** Ends a connection whose TLS handshake takes too long. */
@@ -119,7 +121,11 @@ export class Listener {
     this.#options = options;
     this.#events = events;
     this.#connections = new ConnectionLimiter(options.connections, {
-      isBusy: (socket) => this.#stateOf(socket).open?.req.complete === true,
+      isBusy: (socket) => {
+        const { open, exchange, unanswered } = this.#stateOf(socket);
+        // Of several requests only the last may be incomplete.
+        return open !== undefined && (unanswered > 1 || open.req.complete || exchange?.keyId !== undefined);
+      },
       onClosed: () => this.#rejected.count('connections'),
     });
     this.#overload = new OverloadMonitor(options.overload);
@@ -297,6 +303,7 @@ export class Listener {
     const state = this.#stateOf(socket);
     state.requests++;
     state.open = response;
+    state.exchange = exchange;
     state.unanswered++;
     const place = this.#open.add(response);
     this.#leaving?.check();

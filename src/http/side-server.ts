@@ -1,6 +1,6 @@
 /** An address beside the one for clients: an HTTP server of its own, which answers the paths it is given and nothing else. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
 import { createServer } from '../core/node-http.ts';
 import { assertFree, explainListenError } from './address.ts';
@@ -8,6 +8,8 @@ import { ConnectionLimiter } from './connection-limiter.ts';
 
 /** Prometheus, or a load balancer, keeps one. A proxy or a second one have more, but not many. */
 const MAX_CONNECTIONS = 32;
+/** For a last request on a connection that another process has not got, in milliseconds. */
+const LEAVING_MS = 2_000;
 /** For a request to arrive, in milliseconds. */
 const REQUEST_MS = 5_000;
 
@@ -36,10 +38,12 @@ export interface SideServerOptions {
 }
 
 export class SideServer {
-  readonly #server: Server;
+  readonly #server: HttpServer;
   readonly #pages = Promise.withResolvers<Pages>();
   readonly #knowsHost: (host: string) => boolean;
-  readonly #busy = new Set<Socket>();
+  #isLeaving = false;
+  /** Requests that are not answered, by their connections. */
+  readonly #unanswered = new WeakMap<Socket, number>();
 
   /** Listens; whoever asks waits until there is something to serve. Rejects with a UserError. */
   static async listen(address: ListenAddress, options: SideServerOptions): Promise<SideServer> {
@@ -51,17 +55,20 @@ export class SideServer {
 
   private constructor({ knowsHost }: SideServerOptions) {
     this.#knowsHost = knowsHost;
-    const isBusy = (socket: Socket) => this.#busy.has(socket);
+    const unanswered = (socket: Socket) => this.#unanswered.get(socket) ?? 0;
     const limits = { max: MAX_CONNECTIONS, maxPerSource: undefined };
     // Slow connections must not keep the others out.
-    const connections = new ConnectionLimiter(limits, { isBusy, onClosed: () => {} });
+    const connections = new ConnectionLimiter(limits, {
+      isBusy: (socket) => unanswered(socket) > 0,
+      onClosed: () => {},
+    });
     this.#server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
       const { socket } = request;
-      if (connections.isSurplus(socket)) response.shouldKeepAlive = false;
-      this.#busy.add(socket);
+      if (connections.isSurplus(socket) || this.#isLeaving) response.shouldKeepAlive = false;
+      this.#unanswered.set(socket, unanswered(socket) + 1);
       response.once('close', () => {
-        this.#busy.delete(socket);
-        connections.markIdle(socket);
+        this.#unanswered.set(socket, unanswered(socket) - 1);
+        if (unanswered(socket) === 0) connections.markIdle(socket);
       });
       void this.#answer(request, response);
     });
@@ -77,6 +84,13 @@ export class SideServer {
   /** From now on this is what is here. */
   serve(pages: Pages): void {
     this.#pages.resolve(pages);
+  }
+
+  /** Accepts nothing more, since another process does; whoever keeps a connection is asked to close it. */
+  leave(): void {
+    this.#isLeaving = true;
+    Server.prototype.close.call(this.#server);
+    setTimeout(() => this.close(), LEAVING_MS).unref();
   }
 
   close(): void {

@@ -211,6 +211,7 @@ export class Dispatch {
     this.#triedFor(route.model).add(member);
     this.#attempts++;
     this.#attemptStartedAtMs = performance.now();
+    meter.begin();
     const { hosted, model } = route;
     const isTranslated = hosted.response !== undefined;
     const headers = isTranslated ? {} : this.#request.headers;

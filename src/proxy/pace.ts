@@ -55,10 +55,12 @@ export class GrowthTimes {
   }
 }
 
-/** Taken for a model of which little is known. Hosts that are faster (Cerebras, Groq) show all thinking. */
-const ASSUMED_TOKENS_PER_MS = 1;
+/** Taken for a model of which little is known: 300 tokens a second. */
+const ASSUMED_TOKENS_PER_MS = 0.3;
+/** No host that hides thinking is known to be faster. Those that are (Cerebras, Groq) show it; so do caches of answers. */
+const MOST_TOKENS_PER_MS = 1;
 /** Shorter outputs say more of the way to a host than of its pace. */
-const LEAST_TOKENS = 200;
+const LEAST_TOKENS = 500;
 /** The fastest of fewer outputs may not be what a model can do. */
 const LEAST_OUTPUTS = 20;
 /** The next output may be faster than any before it. */
@@ -80,7 +82,7 @@ export class ModelPaces {
   /** The most tokens that a model has written in so many milliseconds. */
   mostTokensIn(model: string, ms: number): number {
     const { outputs, tokensPerMs } = this.#known.get(model) ?? { outputs: 0, tokensPerMs: 0 };
-    const known = MARGIN * tokensPerMs;
+    const known = Math.min(MOST_TOKENS_PER_MS, MARGIN * tokensPerMs);
     return Math.ceil(ms * (outputs < LEAST_OUTPUTS ? Math.max(known, ASSUMED_TOKENS_PER_MS) : known));
   }
 }

@@ -19,7 +19,7 @@ import { type KnownKey, KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
-import { GrowthTimes, ModelPaces } from './pace.ts';
+import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
 import { admissionRequest, type Planning, type Plans, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
@@ -39,7 +39,6 @@ export class Pipeline {
   /** Requests of any kind that are being answered, including those whose body is still arriving. */
   readonly #answering = new InProgress();
   readonly #growthTimes = new GrowthTimes();
-  readonly #paces = new ModelPaces();
   #stopping = false;
 
   constructor(parts: PipelineParts) {
@@ -285,7 +284,7 @@ export class Pipeline {
     exchange.serveBy(dispatch?.model.id);
     exchange.showIgnored(dispatch?.ignored ?? []);
     try {
-      const end = await endOf(admitted, relayed, { counter: this.#parts.counter, paces: this.#paces });
+      const end = await endOf(admitted, relayed, { counter: this.#parts.counter, paces: this.#parts.paces });
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
       const spentBy = spentByOf(exchange.request.headers, admitted.request);

@@ -34,7 +34,8 @@ export async function endOf(
   { counter, paces }: Means,
 ): Promise<RequestEnd & { readonly price: string }> {
   const model = dispatch?.model ?? asked;
-  const sent = (routes.find((route) => route.model === model) ?? routes[0]).hosted.request;
+  const route = routes.find((route) => route.model === model) ?? routes[0];
+  const sent = route.hosted.request;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const { calls: seen } = metered;
@@ -44,11 +45,13 @@ export async function endOf(
   const calls = callsOf(billedCalls(seen));
   const work = { calls: made.reduce((sum, { count }) => sum + count, 0), foundTokens: foundByCalls(prices, made) };
   const { failure } = errorOf(termination) ?? {};
-  const { silentMs } = metered;
-  const thoughtTokens = STOPPED.has(failure?.reason)
-    ? thoughtAtMost(sent, model, paces.mostTokensIn(model.id, silentMs))
-    : 0;
-  const { usage, source } = await usageOf(metered, sent, { model, prices, work, thoughtTokens }, counter);
+  const isStopped = termination.kind === 'client_gone' || STOPPED.has(failure?.reason);
+  const silentTokens = isStopped ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
+  const unseen = {
+    thoughtTokens: thoughtAtMost(sent, model, silentTokens),
+    maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
+  };
+  const { usage, source } = await usageOf(metered, sent, { model, prices, work, unseen }, counter);
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -65,15 +68,8 @@ export async function endOf(
   };
 }
 
-/** Why an answer ends that its host may have gone on with: it was stopped here. Undefined if the client has left. */
-const STOPPED: ReadonlySet<FailureReason | undefined> = new Set([
-  undefined,
-  'first_byte_timeout',
-  'idle_timeout',
-  'out_of_money',
-  'stopped',
-  'shutdown',
-] as const);
+/** Why a host is stopped here, although nothing is wrong with it. */
+const STOPPED: ReadonlySet<FailureReason | undefined> = new Set(['out_of_money', 'stopped', 'shutdown'] as const);
 
 /** False if the host did no work, or has only read the input. */
 function isAnswered({ source, usage }: Metered): boolean {
@@ -92,25 +88,26 @@ interface Terms {
   readonly model: InputTerms;
   readonly prices: Prices;
   readonly work: ToolWork;
-  /** What it may have thought while it showed nothing. */
+  readonly unseen: Unseen;
+}
+
+/** What bounds output that nobody saw. */
+interface Unseen {
+  /** What the model may have thought while it showed nothing. */
   readonly thoughtTokens: number;
+  readonly maximumTokens: number;
 }
 
 async function usageOf(
   metered: Metered,
   request: ModelRequest,
-  { model, prices, work, thoughtTokens }: Terms,
+  { model, prices, work, unseen }: Terms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
   const input = sampleInput(request, model);
-  const shown = withUnseen(
-    await countUsage(counter, usage, input, written),
-    request,
-    written.unseenTokens,
-    thoughtTokens,
-  );
+  const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
   const counted = withPrediction(withToolWork(shown, work, request), request);
   const { extraTokens } = input;
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices, extraTokens) : counted);
@@ -122,14 +119,13 @@ async function usageOf(
  */
 function withUnseen(
   usage: TokenUsage,
-  { maxOutput, choices, summarizesAbove }: ModelRequest,
+  { summarizesAbove }: ModelRequest,
   encryptedTokens: number,
-  thoughtTokens: number,
+  { thoughtTokens, maximumTokens }: Unseen,
 ): TokenUsage {
   const shown = usage.completionTokens - encryptedTokens;
   const most = usage.completionTokens + thoughtTokens;
-  const maximum =
-    maxOutput === undefined || summarizesAbove !== undefined ? Number.POSITIVE_INFINITY : maxOutput * choices;
+  const maximum = summarizesAbove === undefined ? maximumTokens : Number.POSITIVE_INFINITY;
   return { ...usage, completionTokens: Math.max(shown, Math.min(most, maximum)) };
 }
 

@@ -5,7 +5,8 @@ import type { ModelRequest } from '../dialects/dialect.ts';
 
 /** Of so many tokens that a model could have written in a choice while it showed nothing, those that it may have, in all choices. */
 export function thoughtAtMost(request: ModelRequest, model: Model, tokens: number): number {
-  return Math.min(tokens, hiddenThinking(request, model)) * request.choices;
+  const { maxOutput = Number.POSITIVE_INFINITY } = model;
+  return Math.min(tokens, hiddenThinking(request, model), maxOutput) * request.choices;
 }
 
 /**

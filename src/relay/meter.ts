@@ -78,6 +78,21 @@ export class Meter {
     this.#bytesPerAudioToken = bytesPerAudioToken;
   }
 
+  /** An attempt begins. */
+  begin(): void {
+    this.#silence.restart(this.#nowMs());
+  }
+
+  /** Waits for work during which nothing is read of the answer. */
+  async during<Result>(work: Promise<Result>): Promise<Result> {
+    const startedMs = this.#nowMs();
+    try {
+      return await work;
+    } finally {
+      this.#silence.excuse(this.#nowMs() - startedMs);
+    }
+  }
+
   /** Reads a whole completion. Its text matters only where it reports no usage. */
   readWhole(facts: AnswerFacts): void {
     this.read(facts.usage === undefined ? facts : { ...facts, progress: [] });

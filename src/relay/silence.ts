@@ -1,7 +1,7 @@
 /** How long a model has shown nothing: it may have been thinking, which some hosts bill and do not show. Pure: time is an argument. */
 
-/** While it writes, a model does not pause for so long. */
-const LEAST_PAUSE_MS = 200;
+/** While it writes, a model does not pause for so long: hosts that send chunks of several words wait for some 0.5 s. */
+const LEAST_PAUSE_MS = 2_000;
 
 export class Silence {
   #sinceMs: number;
@@ -11,6 +11,18 @@ export class Silence {
 
   constructor(nowMs: number) {
     this.#sinceMs = nowMs;
+  }
+
+  /** Another host is asked, which has thought nothing so far. */
+  restart(nowMs: number): void {
+    this.#sinceMs = nowMs;
+    this.#ms = 0;
+    this.#isFirst = true;
+  }
+
+  /** What it sent was not read for so long. */
+  excuse(ms: number): void {
+    this.#sinceMs += ms;
   }
 
   /** It has shown something. */

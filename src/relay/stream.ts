@@ -206,7 +206,7 @@ class StreamRelay {
     { isTerminated } = { isTerminated: true },
   ): Promise<RelayResult | undefined> {
     if (end === undefined && !isTerminated && forwarded.length > 0) forwarded.push(Buffer.from('\n\n'));
-    await this.#send(forwarded);
+    await this.#meter.during(this.#send(forwarded));
     if (end === undefined) return undefined;
     if (!('kind' in end)) return this.#done(end, isTerminated);
     return end.kind === 'cut' ? this.#cut(end.error) : this.#failed(end);
@@ -230,7 +230,7 @@ class StreamRelay {
         if (error !== undefined) await this.#stop(waiting.events);
         return error;
       });
-      const [error] = await Promise.all([stopped, this.#send(forwarded)]);
+      const [error] = await this.#meter.during(Promise.all([stopped, this.#send(forwarded)]));
       if (error !== undefined) return { forwarded: [], end: { kind: 'cut', error } };
       allowed = this.#read(waiting.events, waiting.action);
     }

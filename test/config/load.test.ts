@@ -144,7 +144,7 @@ const DEFAULTS = {
   journalRetentionMs: undefined,
   maxBodyBytes: 33_554_432,
   maxConnections: 8192,
-  maxPerSource: 4096,
+  maxPerSource: 'half',
   health: undefined,
   tls: undefined,
   overload: { loopDelayMs: 500, memoryBytes: undefined },

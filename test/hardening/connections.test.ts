@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import test, { afterEach, beforeEach, describe } from 'node:test';
 import { SURPLUS_CONNECTIONS } from '../../src/http/connection-limiter.ts';
-import { answering, completion } from '../support/answers.ts';
+import { answering, chunk, completion, DONE } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
@@ -129,12 +129,38 @@ describe('where room is short', () => {
     await probe(own);
   });
 
-  test('a request that has not arrived whole is none', async () => {
+  test('a request whose head has not arrived whole is none', async () => {
     const slow = await RawConnection.open(gateway.port);
-    slow.send(gateway.rawCompletion(gateway.key(), chat()).slice(0, -1));
+    slow.send(PROBE.slice(0, -1));
     for (let n = 0; n < MOST - 1; n++) await known();
     await probe(await idle());
     assert.equal(await slow.rest(), '');
+  });
+
+  test('a body that is on its way with a valid key is not given up for it', async () => {
+    const slow = await RawConnection.open(gateway.port);
+    const request = gateway.rawCompletion(gateway.key(), chat());
+    slow.send(request.slice(0, -1));
+    for (let n = 0; n < 2 * MOST; n++) await known();
+    slow.send(request.slice(-1));
+    assert.equal((await slow.answer()).status, 200);
+  });
+
+  test('a stream is not given up for it, whatever is sent behind its request', async () => {
+    const streaming = await RawConnection.open(gateway.port);
+    const script = Promise.withResolvers<void>();
+    gateway.upstream.follow(async (call) => {
+      call.stream();
+      call.send(chunk('hi'));
+      await script.promise;
+      call.send(chunk('', 'stop') + DONE);
+      call.end();
+    });
+    streaming.send(gateway.rawCompletion(gateway.key(), chat({ stream: true })) + PROBE.slice(0, -1));
+    await streaming.has('"hi"');
+    for (let n = 0; n < 2 * MOST; n++) await idle();
+    script.resolve();
+    await streaming.has('[DONE]');
   });
 
   test('those without a key make it before those with one, and then the longest idle', async () => {

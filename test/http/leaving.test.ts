@@ -84,8 +84,8 @@ describe('a stream that shows nothing, and whose client leaves,', () => {
       const key = gateway.key();
       gateway.upstream.follow((call) => call.stream());
       const [connection, call] = await sent(gateway, key, chat({ stream: true, max_tokens: 50, ...fields }));
-      // At a token a millisecond this is more than the maximum.
-      await pause(60);
+      // At 300 tokens a second this is more than the maximum.
+      await pause(200);
       connection.leave();
       await call.closed;
       const row = await gateway.row(key);

@@ -35,6 +35,10 @@ describe('of connections from one address', () => {
   test('the oldest goes once there are more than may be', () => {
     assert.deepEqual(openAfter(2, ONE, OTHER, ONE, OTHER, ONE), [false, true, true, true, true]);
   });
+  test('a network of 64 bits is one by IPv6', () => {
+    const within = ['2001:db8::1', '2001:db8:0:0:ffff::2', '2001:db8:0:1::1'];
+    assert.deepEqual(openAfter(1, ...within), [false, true, true]);
+  });
   test('all stay if nothing bounds them', () => {
     assert.deepEqual(openAfter(undefined, ONE, ONE, ONE), [true, true, true]);
   });

@@ -53,8 +53,10 @@ describe('the most that a model writes in a second is', () => {
     paces.add('b', 1_000_000, 1_000);
     return paces.mostTokensIn('a', 1_000);
   };
-  test('assumed while little is known', () => assert.equal(most(19, 400), 1_000));
-  test('more than the fastest of its outputs', () => assert.equal(most(20, 300, 400), 500));
-  test('that as soon as one is faster than assumed', () => assert.equal(most(1, 4_000), 5_000));
-  test('not known by outputs that are short', () => assert.equal(most(100, 199), 1_000));
+  test('assumed while little is known', () => assert.equal(most(0), 300));
+  test('no less than assumed until more is known', () => assert.equal(most(19, 499), 300));
+  test('more than the fastest of its outputs', () => assert.equal(most(20, 500, 600), 750));
+  test('that as soon as one is faster than assumed', () => assert.equal(most(1, 600), 750));
+  test('never more than hosts that hide thinking can', () => assert.equal(most(1, 4_000), 1_000));
+  test('not known by outputs that are short', () => assert.equal(most(100, 499), 300));
 });

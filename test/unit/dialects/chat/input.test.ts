@@ -18,6 +18,7 @@ const PDF = Buffer.from('%PDF-1.7').toString('base64');
 const TEXT = 'The quick brown fox jumps over the lazy dog. ';
 
 const LINES = PDF.replace(/(.{4})/, '$1\n');
+const WORDS = 'notes for today\nbuy milk\ncall Bob\n'.repeat(10);
 const ESCAPED = 'data:application/pdf,%25PDF-1.7';
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 const image = (url: unknown) => ({ type: 'image_url', image_url: { url } });
@@ -94,6 +95,7 @@ const ROWS: readonly (readonly [
     3,
     'pdf',
   ],
+  ['words in place of data', user([{ type: 'file', file: { file_data: WORDS } }]), ['type', 'file', 'file', WORDS], 3],
   [
     'a text that says it is a PDF',
     user([{ type: 'file', file: { file_data: 'data:application/pdf,x' } }]),
