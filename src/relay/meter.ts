@@ -83,14 +83,13 @@ export class Meter {
     this.#silence.restart(this.#nowMs());
   }
 
-  /** Waits for work during which nothing is read of the answer. */
-  async during<Result>(work: Promise<Result>): Promise<Result> {
-    const startedMs = this.#nowMs();
-    try {
-      return await work;
-    } finally {
-      this.#silence.excuse(this.#nowMs() - startedMs);
-    }
+  /** Nothing of the answer was read since then. */
+  excuseSince(startedMs: number): void {
+    this.#silence.excuse(this.#nowMs() - startedMs);
+  }
+
+  get nowMs(): number {
+    return this.#nowMs();
   }
 
   /** Reads a whole completion. Its text matters only where it reports no usage. */

@@ -206,7 +206,9 @@ class StreamRelay {
     { isTerminated } = { isTerminated: true },
   ): Promise<RelayResult | undefined> {
     if (end === undefined && !isTerminated && forwarded.length > 0) forwarded.push(Buffer.from('\n\n'));
-    await this.#meter.during(this.#send(forwarded));
+    const startedMs = this.#meter.nowMs;
+    await this.#send(forwarded);
+    this.#meter.excuseSince(startedMs);
     if (end === undefined) return undefined;
     if (!('kind' in end)) return this.#done(end, isTerminated);
     return end.kind === 'cut' ? this.#cut(end.error) : this.#failed(end);
@@ -230,7 +232,9 @@ class StreamRelay {
         if (error !== undefined) await this.#stop(waiting.events);
         return error;
       });
-      const [error] = await this.#meter.during(Promise.all([stopped, this.#send(forwarded)]));
+      const startedMs = this.#meter.nowMs;
+      const [error] = await Promise.all([stopped, this.#send(forwarded)]);
+      this.#meter.excuseSince(startedMs);
       if (error !== undefined) return { forwarded: [], end: { kind: 'cut', error } };
       allowed = this.#read(waiting.events, waiting.action);
     }
