@@ -6,6 +6,7 @@ import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
 import type { CertificatePair } from '../core/settings.ts';
+import { listenForHealth, readiness, serveHealth } from '../http/health.ts';
 import type { SideServer } from '../http/side-server.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
@@ -18,7 +19,6 @@ import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
 import { AlertWatch } from './alerts.ts';
 import type { ServedCertificate } from './certificate.ts';
-import { listenForHealth, serveHealth } from './health.ts';
 import { keepRequestsYoung } from './heap.ts';
 import { keysToAskFor } from './key-activity.ts';
 import { ledgerSettings, ledgerState } from './ledger-settings.ts';
@@ -71,8 +71,7 @@ export class Gateway implements HandingOver {
     this.#metrics = metrics;
     metrics?.serve(() => this.#readFigures());
     this.#health = health;
-    if (health !== undefined)
-      serveHealth(health, () => ({ draining: this.#draining, storageFault: ledger.client.storageFault }));
+    if (health !== undefined) serveHealth(health, () => readiness(this.#draining, ledger.client.storageFault));
     this.#certificate = certificate;
     certificate?.watch((pair) => void this.#showCertificate(pair));
     this.#alerts = new AlertWatch({

@@ -14,9 +14,10 @@ import { BodyLimiter } from '../http/body-limiter.ts';
 import type { ConnectionLimits } from '../http/connection-limiter.ts';
 import { corsPolicy } from '../http/cors.ts';
 import type { ErrorFormat, Exchange } from '../http/exchange.ts';
+import { healthy, readiness } from '../http/health.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
-import { type Health, healthy, readiness } from '../http/readiness.ts';
 import { dialectOfPath, type Route } from '../http/routes.ts';
+import type { Answer } from '../http/side-server.ts';
 import { untouchedFigures } from '../ledger/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
@@ -337,7 +338,7 @@ function connectionLimits({ maxConnections, maxPerSource, threads }: Config): Co
   return { max: Math.ceil(room / threads), maxPerSource: perSource && Math.ceil(perSource / threads) };
 }
 
-function sendHealth(exchange: Exchange, { status, body }: Health): void {
+function sendHealth(exchange: Exchange, { status, body }: Answer): void {
   exchange.sendJson(status, body);
 }
 

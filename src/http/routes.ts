@@ -3,6 +3,7 @@
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
+import { HEALTHZ, READYZ } from './health.ts';
 import { noSuchPath } from './unknown-path.ts';
 
 export type Route =
@@ -54,9 +55,9 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'show_key' };
     case '/v1/models':
       return { kind: 'list_models' };
-    case '/healthz':
+    case HEALTHZ:
       return { kind: 'healthz' };
-    case '/readyz':
+    case READYZ:
       return { kind: 'readyz' };
     default: {
       const id = path.startsWith(MODEL_PREFIX) ? decoded(path.slice(MODEL_PREFIX.length)) : undefined;
