@@ -102,7 +102,7 @@ function healthOf({ listen, tls, health }: Config): string {
 function metricsOf({ metrics }: Config): string {
   if (metrics === undefined) return 'off';
   const keys = metrics.keyLabels === 0 ? '' : `, up to ${count(metrics.keyLabels)} keys by their ids`;
-  return `http://${formatAddress(metrics.listen)}/metrics${keys}`;
+  return `${originOf(metrics.listen, false)}/metrics${keys}`;
 }
 
 function pricesFields({ prices }: Config): readonly (readonly [name: string, value: string])[] {

@@ -16,6 +16,11 @@ export function originOf(address: ListenAddress | string, isTls: boolean): strin
   return `${isTls ? 'https' : 'http'}://${typeof address === 'string' ? address : formatAddress(address)}`;
 }
 
+/** Where its own machine reaches what listens on an address, also one that stands for all of the machine. */
+export function ownAddress(address: string): string {
+  return address.replace(/^0\.0\.0\.0(?=:)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]');
+}
+
 /** Whether only this machine can reach an IP address. */
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address);

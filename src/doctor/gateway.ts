@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
-import { formatAddress, isLoopback, type ListenAddress, originOf } from '../core/address.ts';
+import { formatAddress, isLoopback, type ListenAddress, originOf, ownAddress } from '../core/address.ts';
 import { PROGRAM, VERSION } from '../core/program.ts';
 import { assertFree } from '../http/address.ts';
 import { duration } from '../operator/format.ts';
@@ -10,8 +10,6 @@ import { type Finding, failure, ok, refused, warning } from './finding.ts';
 import { probe } from './probe.ts';
 
 const READY_MS = 5_000;
-/** Addresses that stand for all of the machine: asked at its own. */
-const ANY: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
 
 export async function checkGateway(config: Config): Promise<readonly Finding[]> {
   try {
@@ -61,8 +59,7 @@ async function checkServing(listen: ListenAddress, isTls: boolean): Promise<Find
 async function checkRunning({ listen }: Config, snapshot: Snapshot): Promise<Finding[]> {
   const name = 'gateway';
   const { address, now_ms: nowMs, started_at_ms: startedAtMs, pid, version } = snapshot;
-  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? [];
-  const origin = originOf(`${ANY[host] ?? host}:${port}`, snapshot.tls !== null);
+  const origin = originOf(ownAddress(address), snapshot.tls !== null);
   // By an address that its certificate need not be for: this is about the gateway, and no key is sent.
   const own = { checksCertificate: false };
   const answer = await probe({ origin, path: '/readyz', headers: {}, tellsKey: false }, READY_MS, own);
@@ -85,7 +82,7 @@ async function checkRunning({ listen }: Config, snapshot: Snapshot): Promise<Fin
   }
   if (version !== VERSION)
     findings.push(warning(name, `it runs version ${version}, and this is ${VERSION}`, 'restart it'));
-  if (listen.port !== 0 && String(listen.port) !== port) {
+  if (listen.port !== 0 && !address.endsWith(`:${listen.port}`)) {
     findings.push(
       warning(
         name,

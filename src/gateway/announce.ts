@@ -6,6 +6,7 @@ import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core
 import { counted } from '../core/plural.ts';
 import { isOnOwnMachine, mustProveItself } from '../core/postgres-address.ts';
 import { commandLine } from '../core/program.ts';
+import { READYZ } from '../http/health.ts';
 import type { Log } from '../observe/log.ts';
 import type { Gateway } from './gateway.ts';
 import { skippedParts } from './served.ts';
@@ -36,13 +37,13 @@ export function announceStart(gateway: Gateway, config: Config, log: Log): void 
 function announceHealth({ healthAddress }: Gateway, log: Log): void {
   if (healthAddress === undefined) return;
   const { address: host, port } = healthAddress;
-  log.info({ address: host, port }, `health checks on http://${formatAddress({ host, port })}/readyz as well`);
+  log.info({ address: host, port }, `health checks on ${originOf({ host, port }, false)}${READYZ} as well`);
 }
 
 function announceMetrics({ metricsAddress }: Gateway, log: Log): void {
   if (metricsAddress === undefined) return;
   const { address: host, port } = metricsAddress;
-  log.info({ address: host, port }, `metrics on http://${formatAddress({ host, port })}/metrics`);
+  log.info({ address: host, port }, `metrics on ${originOf({ host, port }, false)}/metrics`);
   if (!isLoopback(host)) log.warn('other machines can read the metrics: they tell what is spent on which model');
 }
 

@@ -8,7 +8,7 @@ import { activeProviders } from '../../config/example.ts';
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
 import { readSnapshot } from '../../control/client.ts';
 import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
-import { originOf } from '../../core/address.ts';
+import { originOf, ownAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
 import { refuseForeign } from '../../core/folder-owner.ts';
 import { PROGRAM } from '../../core/program.ts';
@@ -102,7 +102,7 @@ function activityIn(snapshot: Snapshot | undefined): Activity & { readonly refus
  * clients check that; undefined for plain HTTP.
  */
 export function urlOf(address: string, names?: readonly string[]): string {
-  const own = address.replace(/^0\.0\.0\.0(?=:)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]');
+  const own = ownAddress(address);
   const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(own) ?? [];
   if (names === undefined || names.includes(host)) return originOf(own, names !== undefined);
   const name = names.find((each) => isIP(each) === 0) ?? host;
