@@ -70,8 +70,8 @@ interface ConnectionState {
   requests: number;
   /** The response to its last request, until that is closed. */
   open: ServerResponse | undefined;
-  /** The last request. */
-  exchange?: Exchange;
+  /** That request. */
+  exchange: Exchange | undefined;
   /** The last request that was answered before its whole body had arrived. */
   unread: IncomingMessage | undefined;
   /** Ends a connection whose TLS handshake takes too long. */
@@ -148,7 +148,14 @@ export class Listener {
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket) => {
       const handshake = certificate && this.#boundHandshake(socket);
-      this.#states.set(socket, { requests: 0, open: undefined, unread: undefined, unanswered: 0, handshake });
+      this.#states.set(socket, {
+        requests: 0,
+        open: undefined,
+        exchange: undefined,
+        unread: undefined,
+        unanswered: 0,
+        handshake,
+      });
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
@@ -310,7 +317,10 @@ export class Listener {
     response.once('close', () => {
       this.#open.remove(place);
       state.unanswered--;
-      if (state.open === response) state.open = undefined;
+      if (state.open === response) {
+        state.open = undefined;
+        state.exchange = undefined;
+      }
       if (!request.complete) state.unread = request;
       if (exchange.keyId !== undefined) this.#connections.showKey(connectionOf(socket));
       if (response.shouldKeepAlive) this.#markIdle(request);
