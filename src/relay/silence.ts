@@ -34,8 +34,7 @@ export class Silence {
 
   /** It has sent what it thought, encrypted: the silence so far has no more to say. */
   explain(nowMs: number): void {
-    this.#ms = 0;
-    this.#sinceMs = nowMs;
+    this.restart(nowMs);
     this.#isFirst = false;
   }
 
