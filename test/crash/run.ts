@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { alternating, Deaths, expected } from './deaths.ts';
@@ -110,9 +110,4 @@ function showFigures(figures: Readonly<Record<string, number>>): void {
   }
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

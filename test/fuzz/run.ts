@@ -3,7 +3,7 @@
  * [--only CASE]`. Exits with status 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { aftermathOf } from './aftermath.ts';
 import { AnswerCampaign } from './answer-campaign.ts';
 import { type CampaignResult, runCampaign } from './campaign.ts';
@@ -68,9 +68,4 @@ function show(figures: Readonly<Record<string, number>>): void {
   }
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { Workplace } from '../support/cli.ts';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
 import { ATTACKS, type Attack, IDLE_S, REQUEST_S, type Target } from './attacks.ts';
 import { Watch } from './watch.ts';
@@ -91,9 +91,4 @@ async function main(scope: RunScope): Promise<boolean> {
   return isPassed;
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

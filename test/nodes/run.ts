@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { Cluster } from './cluster.ts';
 import { DISTURBANCES, type DisturbanceName } from './disturbances.ts';
 import { Figures } from './figures.ts';
@@ -126,9 +126,4 @@ async function main(scope: RunScope): Promise<boolean> {
   return figures.deviations.length === 0 && figures.late === 0;
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

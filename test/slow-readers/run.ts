@@ -3,7 +3,7 @@
  * Exits with status 1 if the process grows by more than it may, or anything else deviates.
  */
 import { parseArgs } from 'node:util';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { stopReading } from './trial.ts';
 
 const BYTES_PER_MB = 1_000_000;
@@ -41,9 +41,4 @@ function show(figures: Readonly<Record<string, number>>): void {
   }
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

@@ -11,7 +11,7 @@ import { countHolds } from '../support/books.ts';
 import { GAUGED_SERVE } from '../support/gauge.ts';
 import { descriptorsOf } from '../support/process.ts';
 import { Random } from '../support/random.ts';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
 import { Clients, FAILING_PROVIDERS } from './clients.ts';
 import { SoakHost } from './host.ts';
@@ -134,9 +134,4 @@ async function main(scope: RunScope): Promise<boolean> {
   return deviations.length === 0;
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

@@ -10,7 +10,7 @@ import { countHolds } from '../support/books.ts';
 import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
 
@@ -133,9 +133,4 @@ async function main(scope: RunScope): Promise<boolean> {
   return deviations.length === 0;
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
 import { killAtRandom } from './kills.ts';
@@ -98,9 +98,4 @@ async function main(scope: RunScope): Promise<boolean> {
   return deviations.length === 0;
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

@@ -3,7 +3,7 @@
  * [--typed N] [--reading SECONDS] [--clients N] [--seed N]`. Exits with 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
-import { RunScope } from '../support/run-scope.ts';
+import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { median } from '../support/statistics.ts';
 import { type ContestResult, runContest } from './contest.ts';
 import { LOG_BOUND_BYTES, type LogSizes, type Phase, watchLog } from './log-size.ts';
@@ -98,9 +98,4 @@ function show(figures: Readonly<Record<string, number>>): void {
   }
 }
 
-const scope = new RunScope();
-try {
-  process.exitCode = (await main(scope)) ? 0 : 1;
-} finally {
-  await scope.end();
-}
+await runToEnd(main);

@@ -156,7 +156,7 @@ describe('pages cannot be told', () => {
   const APPENDED: Readonly<Record<string, string>> = {
     'an object is changed later': '4 0 obj\n<< /Type /Page >>\nendobj\n',
     'a catalog is named that has no pages': 'trailer\n<< /Root 3 0 R >>\n',
-    'a catalog stands in the trailer itself': 'trailer\n<< /Root << /Type /Catalog /Pages 2 0 R >> >>\n',
+    'a catalog is in the trailer itself': 'trailer\n<< /Root << /Type /Catalog /Pages 2 0 R >> >>\n',
     'an object stands behind other letters': 'x4 0 obj\n<< /Type /Page >>\nendobj\n',
     'a second table leads elsewhere': 'xref\n3 1\n0000000009 00000 n \ntrailer\n<< >>\n',
     'a second table that leads elsewhere is in a longer word': 'anxref\n3 1\n0000000009 00000 n \ntrailer\n<< >>\n',
