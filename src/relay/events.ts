@@ -1,5 +1,6 @@
 /** Reads the events of a stream: what each is to the meter, and what the client gets of it. */
 import type { ClientError } from '../core/errors.ts';
+import { readJson } from '../core/json.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialects/dialect.ts';
 import type { StreamTranslator } from '../translate/translation.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
@@ -107,7 +108,7 @@ export class EventReader {
       if (clean === undefined) return isEnd ? DONE : event.name === PING ? FORWARD_EMPTY : FORWARD;
       return { kind, instead: Buffer.from(namedEvent(event.name, clean)) };
     }
-    const translated = translator.push(clean === undefined ? value : (JSON.parse(clean) as Fields));
+    const translated = translator.push(clean === undefined ? value : (readJson(clean) as Fields));
     if (isEnd) return { kind, instead: Buffer.from(translated + translator.completion()) };
     return translated === '' ? { kind: 'hide' } : { kind, instead: Buffer.from(translated) };
   }

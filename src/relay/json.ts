@@ -3,7 +3,7 @@
  * validated.
  */
 
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, parseJson, readJson } from '../core/json.ts';
 import type { Dialect, Fields } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
@@ -57,7 +57,7 @@ export async function relayJson(attempt: Attempt, meter: Meter, options: JsonOpt
   const clean = withoutSecrets(text, answer, secrets, dialect.answerFields);
   const note = clean === undefined ? undefined : SECRETS_REMOVED;
   if (translateAnswer !== undefined) {
-    const translated = translateAnswer(clean === undefined ? answer : (JSON.parse(clean) as Fields));
+    const translated = translateAnswer(clean === undefined ? answer : (readJson(clean) as Fields));
     const termination = { kind: 'json', body: Buffer.from(JSON.stringify(translated)) } as const;
     return { metered: meter.figures(), termination, note };
   }

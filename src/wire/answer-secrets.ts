@@ -2,7 +2,7 @@
  * Removes what a client must not read from an answer that is otherwise relayed as it is: secrets of
  * the operator, and errors about the operator's account.
  */
-import { isObject } from '../core/json.ts';
+import { isObject, readJson } from '../core/json.ts';
 import { applyEdits, type Edit, type Member, membersOf, NestingError } from './members.ts';
 import { holdsCredential, holdsVerbatim, type Secrets } from './secrets.ts';
 import { isForClients } from './upstream-error.ts';
@@ -102,7 +102,7 @@ function editsOf(
   secrets: Secrets,
   format: ReadonlySet<string>,
 ): Edit[] {
-  const value: unknown = JSON.parse(text.slice(valueStart, valueEnd));
+  const value: unknown = readJson(text.slice(valueStart, valueEnd));
   const clean = cleanMember(key, value, secrets, format);
   const edits = clean === value ? [] : [{ start: valueStart, end: valueEnd, replacement: JSON.stringify(clean) }];
   if (format.has(key) || !isSecret(key, secrets)) return edits;

@@ -1,8 +1,15 @@
 /** Finds where a text stops being JSON, for error messages. V8 does not always say. */
 
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './members.ts';
-
-const COLON = 0x3a;
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../core/json-text.ts';
 
 // All are sticky: they match at their `lastIndex` only.
 const SPACE = /[ \t\r\n]*/y;

@@ -2,15 +2,17 @@
  * Locates the members of a JSON object in its text, so that one can be edited and the others keep
  * their bytes.
  */
-
-/** Character codes of JSON syntax. */
-export const QUOTE = 0x22;
-export const BACKSLASH = 0x5c;
-export const OPEN_BRACE = 0x7b;
-export const CLOSE_BRACE = 0x7d;
-export const OPEN_BRACKET = 0x5b;
-export const CLOSE_BRACKET = 0x5d;
-export const COMMA = 0x2c;
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfScalar,
+  endOfString,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipSpace,
+} from '../core/json-text.ts';
 
 /** A member of an object. Offsets are into the text; `end` is exclusive. */
 export interface Member {
@@ -73,7 +75,7 @@ export class ObjectEditor {
   }
 
   /**
-   * Sets a member of the object at this path, as JSON.parse reads the text. `value`: as JSON. Throws a
+   * Sets a member of the object at this path, as parseJson reads the text. `value`: as JSON. Throws a
    * NestingError.
    */
   set(path: readonly (string | number)[], key: string, value: string): Edit {
@@ -120,29 +122,6 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   return result + text.slice(at);
 }
 
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (true) {
-    const code = text.charCodeAt(at);
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
-    at++;
-  }
-}
-
-/**
- * The offset after the string that starts at `start`. Jumps from quote to quote: strings can be
- * megabytes of base64.
- */
-function endOfString(text: string, start: number): number {
-  let at = start;
-  while (true) {
-    at = text.indexOf('"', at + 1);
-    let backslashes = 0;
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return at + 1;
-  }
-}
-
 function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);
@@ -161,16 +140,6 @@ function endOfValue(text: string, start: number): number {
     } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) {
       return at + 1;
     }
-    at++;
-  }
-}
-
-function endOfScalar(text: string, start: number): number {
-  let at = start;
-  while (true) {
-    const code = text.charCodeAt(at);
-    // A number or literal ends before a comma, a bracket or white space.
-    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 0x20) return at;
     at++;
   }
 }

@@ -2,16 +2,8 @@
  * Bounds the depth and size of JSON before parsing: millions of brackets cost a parser seconds and
  * gigabytes.
  */
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  MAX_JSON_DEPTH,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './members.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../core/json-text.ts';
+import { MAX_JSON_DEPTH } from './members.ts';
 
 /**
  * The most objects, arrays, strings and commas. Ten thousand messages, each with an image, have

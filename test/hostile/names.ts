@@ -2,6 +2,7 @@
  * How hosts read the names of fields: to the letter, or without case as programs in Go do, where
  * the last one wins.
  */
+import { readJson } from '../../src/core/json.ts';
 
 export type Reading = 'exact' | 'go';
 export type Fields = Record<string, unknown>;
@@ -20,7 +21,7 @@ export function folded(name: string): string {
 
 /** The fields of a request as a host reads them. `known`: the names that it acts on. */
 export function readRequest(text: string, reading: Reading, known: ReadonlySet<string> = KNOWN): Fields {
-  const fields = readNames(JSON.parse(text) as Fields, known, reading);
+  const fields = readNames(readJson(text) as Fields, known, reading);
   const options = fields.stream_options;
   if (typeof options !== 'object' || options === null) return fields;
   return { ...fields, stream_options: readNames(options as Fields, KNOWN_OPTIONS, reading) };

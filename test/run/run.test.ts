@@ -208,8 +208,11 @@ const LISTENER = `
   console.log(process.pid);
 `;
 
-/** A shell without a terminal, which would send some signals to both. It has job control: without it nothing can stop. */
-const SHELL = 'set -m; "$@" & echo $!; while kill -0 $! 2>&-; do wait $!; status=$?; done; exit $status';
+/**
+ * A shell without a terminal, which would send some signals to both. It has job control: without it nothing can stop.
+ * Its last wait gives the status at the end: one before may have seen the stop, and the end came before it was told.
+ */
+const SHELL = 'set -m; "$@" & echo $!; while kill -0 $! 2>&-; do wait $!; done; wait $!';
 
 test('a command gets the signals of run, stops and goes on with it, and 128 + n says which one ended it', async (t) => {
   const words = ['-c', SHELL, 'shell', process.execPath, fileHere('command.ts'), process.execPath, '-e', LISTENER];

@@ -1,4 +1,4 @@
-/** Attacks with names that differ by letter case alone, at a host that reads names without case. */
+/** Attacks with names that the gateway and a host may read differently: by case, and with escapes. */
 import type { Attack, Family } from '../attack.ts';
 import { arrivals, billedOverHeld, OVER_HELD } from '../measures.ts';
 import { billsOf } from '../site.ts';
@@ -67,9 +67,34 @@ const forShape: Attack[] = OTHERS.map(([tries, fields]) => ({
   run: async (workshop) => arrivals(await workshop.site('plain'), { body: body(fields) }),
 }));
 
+const ESCAPED: readonly (readonly [name: string, earlier: string, value: string])[] = [
+  [String.raw`\u006e`, String.raw`\\`, '64,"max_tokens":100'],
+  [String.raw`max_token\u0073`, String.raw`max_token\\`, '5000'],
+];
+/** V8 misreads only some names, depending on where the earlier one lies in memory. */
+const ESCAPED_TRIES = 20;
+
+const forEscapes: Attack[] = ESCAPED.map(([name, earlier, value]) => ({
+  claim: `${name} costs no more than is held, after ${earlier}`,
+  passes: 'balance',
+  tries: `\`"${name}"\`, after a request with \`"${earlier}"\` in its place (nodejs/node#63785)`,
+  ...OVER_HELD,
+  async run(workshop) {
+    const site = await workshop.site('plain');
+    const key = site.key();
+    let worst = 0;
+    for (let index = 0; index < ESCAPED_TRIES; index++) {
+      const asking = (field: string) => `{"try${index}":1,"${field}":${value},"model":"old/cheap",${MESSAGES}}`;
+      await site.send(key, { body: asking(earlier) });
+      worst = Math.max(worst, await billedOverHeld(site, { body: asking(name), wish: { tokens: 5_000 } }));
+    }
+    return worst;
+  },
+}));
+
 export const NAMES: Family = {
-  title: 'Names that differ by case',
+  title: 'Names that are read in two ways',
   about:
-    'Hosts written in Go read the names of fields without case, and of two spellings the last one wins. They would serve another request than the one that was checked.',
-  attacks: [...forModel, ...forMoney, ...forShape],
+    'Hosts written in Go read the names of fields without case, and of two spellings the last one wins. A name may be written with escapes. They would serve another request than the one that was checked.',
+  attacks: [...forModel, ...forMoney, ...forShape, ...forEscapes],
 };

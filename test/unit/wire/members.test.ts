@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { readJson } from '../../../src/core/json.ts';
 import { applyEdits, MAX_JSON_DEPTH, membersOf, NestingError, ObjectEditor } from '../../../src/wire/members.ts';
 import { randomObject } from './random-json.ts';
 
@@ -60,18 +61,16 @@ function pathsOf(value: unknown, path: readonly (string | number)[] = []): (read
   return Array.isArray(value) ? within : [path, ...within];
 }
 
-test('a member is set in any object within a text, as JSON.parse reads it, and nothing else changes', () => {
+test('a member is set in any object within a text, as readJson reads it, and nothing else changes', () => {
   fc.assert(
     fc.property(randomObject, fc.nat(), fc.constantFrom('a', 'max_uses', ''), ({ text }, choice, key) => {
-      // After thousands of objects JSON.parse of Node 26.10 may read a name of one escaped character as a backslash.
-      fc.pre(!/"\\(?:u[\da-f]{4}|.)"\s*:/i.test(text));
-      const expected = JSON.parse(text);
+      const expected = readJson(text) as never;
       const paths = pathsOf(expected);
       const path = paths[choice % paths.length] as readonly string[];
-      const object = path.reduce((at, step) => at[step], expected);
+      const object = path.reduce<Record<string, never>>((at, step) => at[step] as never, expected);
       Object.defineProperty(object, key, { value: 10, enumerable: true, writable: true, configurable: true });
       const edit = new ObjectEditor(text).set(path, key, '10');
-      assert.deepEqual(JSON.parse(applyEdits(text, [edit])), expected);
+      assert.deepEqual(readJson(applyEdits(text, [edit])), expected);
     }),
     { numRuns: 1_000 },
   );
