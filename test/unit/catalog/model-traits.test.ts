@@ -1,7 +1,7 @@
 /** Which models think unless they are told not to, by the names that hosts have for them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { thinksUnlessTold } from '../../../src/catalog/thinkers.ts';
+import { thinksUnlessTold } from '../../../src/catalog/model-traits.ts';
 
 const THINKS: readonly string[] = [
   ...['o1', 'o3-mini', 'o4-mini-2025-04-16', 'o3-pro', 'openai/o3', 'o4-mini-deep-research', 'codex-mini-latest'],
