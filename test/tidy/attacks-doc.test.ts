@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { securityDoc } from '../../scripts/security-doc.ts';
+import { attacksDoc } from '../../scripts/attacks-doc.ts';
 import { FAMILIES, FIGURES_FILE } from '../hostile/table.ts';
 import { projectFile } from '../support/sources.ts';
 
-test('docs/security.md agrees with the attacks of the tests: otherwise run npm run make:security-doc', () => {
-  assert.equal(projectFile('docs/security.md'), securityDoc());
+test('docs/attacks.md agrees with the attacks of the tests: otherwise run npm run make:attacks-doc', () => {
+  assert.equal(projectFile('docs/attacks.md'), attacksDoc());
 });
 
 test('every attack has a recorded figure: otherwise run npm run test:hostile -- --what table --record', () => {
