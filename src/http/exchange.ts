@@ -1,7 +1,7 @@
 /** One request and its response: reads the body, writes the response, watches for a hang-up. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ClientError, statusOf } from '../core/errors.ts';
+import { type ClientError, mayRetry, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
@@ -163,7 +163,7 @@ export class Exchange {
     this.#error = error;
     const headers: string[] = [];
     if (error.retryAfterS !== undefined) headers.push(SENT_HEADERS.retryAfter, String(error.retryAfterS));
-    if (error.shouldRetry === false) headers.push(SENT_HEADERS.shouldRetry, 'false');
+    if (!mayRetry(error)) headers.push(SENT_HEADERS.shouldRetry, 'false');
     if (error.allow !== undefined) headers.push('Allow', error.allow);
     if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);
