@@ -14,7 +14,7 @@ import { type Variables, withEnvFile } from './env-file.ts';
 import { checkFallbacks } from './fallbacks.ts';
 import { NO_PRICES, type PriceSource, readPriceFile } from './price-file.ts';
 import { configSchema } from './schema.ts';
-import { validParts } from './valid-parts.ts';
+import { hiddenIssues, validParts } from './valid-parts.ts';
 
 const DEFAULT_FILE = 'config.yaml';
 const VARIABLE = 'INF_GW_CONFIG';
@@ -119,7 +119,7 @@ function checkConfig(raw: unknown, options: ParseOptions, problems: Problems): C
     checkFallbacks(result.data, raw, problems.add);
     return buildConfig(result.data, source, problems.add);
   }
-  for (const issue of result.error.issues) addIssue(issue, problems.add);
+  for (const issue of [...result.error.issues, ...hiddenIssues(raw)]) addIssue(issue, problems.add);
   // The rest is checked further, so that one run shows all problems.
   const valid = validParts(raw);
   checkFallbacks(valid, raw, problems.add);

@@ -150,6 +150,8 @@ const mockProvider = z.strictObject({
   models,
 });
 
+export const KINDS = ['openai', 'anthropic', 'mock'] as const;
+
 export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anthropicProvider, mockProvider], {
   error: (issue) =>
     issue.code === 'invalid_union'

@@ -103,6 +103,18 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     'providers:\n  p: { kind: azure, models: {} }',
     /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/,
   ],
+  [
+    'providers:\n  p: { kind: opanai, base_url: ftp://h, modles: {}, models: { a: { output: 1 } } }',
+    /^2:8: providers\.p\.kind: expected kind/,
+    /^2:22: providers\.p\.base_url: expected an address/,
+    /^2:41: providers\.p\.modles: unknown key/,
+    /^2:63: providers\.p\.models\.a\.input: expected a price/,
+  ],
+  [
+    `providers:\n  p: { kind: openai, base_url: "http://h", api_key: \${A}, models: {} }\nlisten: [\${B}]`,
+    /^2:53: quote it here: "\$\{A\}"$/,
+    /^3:10: quote it here: "\$\{B\}"$/,
+  ],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
   ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],
