@@ -1,8 +1,7 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
-import type { Account } from './account.ts';
 import type { Alerts } from './alerts.ts';
+import type { Book } from './book.ts';
 import type { Budgets } from './budgets.ts';
-import type { History } from './history.ts';
 import type { Keys } from './keys.ts';
 import type { Nodes } from './nodes.ts';
 import type { Requests } from './requests.ts';
@@ -14,10 +13,10 @@ export interface OpenState {
   /** What opening it has created, such as `the state file /srv/inf-gw.db`; undefined if nothing. */
   readonly created: string | undefined;
   readonly keys: Keys;
-  readonly account: Account;
+  readonly account: Book['account'];
   readonly usage: Usage;
   readonly requests: Requests;
-  readonly history: History;
+  readonly history: Book['history'];
   readonly budgets: Budgets;
   readonly standings: Standings;
   readonly alerts: Alerts;

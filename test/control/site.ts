@@ -5,7 +5,7 @@ import { encodeQuery, type Snapshot, socketPathOf } from '../../src/control/prot
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { OwnLimits } from '../../src/state/keys.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { answering, completion } from '../support/answers.ts';
@@ -112,7 +112,7 @@ export class Site {
     const upstream = await FakeUpstream.start();
     const site = new Site(scope, upstream);
     upstream.follow(answering(completion('hi')));
-    new Account(site.database).enter(CREDIT_NANOS, 'to start with', Date.now());
+    bookOf(site.database).account.enter(CREDIT_NANOS, 'to start with', Date.now());
     site.configure(fields);
     site.serving = await (args === undefined ? site.place.serveHere() : site.place.serve(args));
     return site;

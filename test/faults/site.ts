@@ -3,7 +3,7 @@
  * other.
  */
 import { parseUsd } from '../../src/core/money.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
@@ -77,7 +77,7 @@ export class Site {
     scope.after(() => {
       database.close();
     });
-    new Account(database).enter(parseUsd(CREDIT_USD) as bigint, 'to start with', Date.now());
+    bookOf(database).account.enter(parseUsd(CREDIT_USD) as bigint, 'to start with', Date.now());
     const store = new KeyStore(database);
     const places = cells.map((cell, number) => ({
       cell,

@@ -1,11 +1,11 @@
 /** The database as the command line and the dashboard open it. */
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
+import { openBook } from '../book.ts';
 import type { OpenState } from '../state.ts';
-import { PostgresAccount } from './account.ts';
 import { PostgresAlerts } from './alerts.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
-import { PostgresHistory } from './history.ts';
+import { DIALECT } from './dialect.ts';
 import { PostgresKeys } from './keys.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresRequests } from './requests.ts';
@@ -28,10 +28,10 @@ export async function openState(address: PostgresAddress): Promise<OpenState> {
 class OpenDatabase implements OpenState {
   readonly created: string | undefined;
   readonly keys: PostgresKeys;
-  readonly account: PostgresAccount;
+  readonly account: OpenState['account'];
   readonly usage: PostgresUsage;
   readonly requests: PostgresRequests;
-  readonly history: PostgresHistory;
+  readonly history: OpenState['history'];
   readonly standings: PostgresStandings;
   readonly nodes: PostgresNodes;
   readonly budgets: PostgresBudgets;
@@ -43,10 +43,11 @@ class OpenDatabase implements OpenState {
     this.#database = database;
     this.created = created;
     this.keys = new PostgresKeys(database);
-    this.account = new PostgresAccount(database);
+    const book = openBook(DIALECT, (operation) => database.carryOut(operation));
+    this.account = book.account;
     this.usage = new PostgresUsage(database);
     this.requests = new PostgresRequests(database);
-    this.history = new PostgresHistory(database);
+    this.history = book.history;
     this.standings = new PostgresStandings(database);
     this.nodes = new PostgresNodes(database);
     this.budgets = new PostgresBudgets(database);

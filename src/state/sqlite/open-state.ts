@@ -1,12 +1,12 @@
 /** The state file as the command line and the dashboard open it. */
 import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
+import { openBook } from '../book.ts';
 import type { OpenState } from '../state.ts';
-import { Account } from './account.ts';
 import { AlertStore } from './alerts.ts';
+import { carryOut, DIALECT } from './book.ts';
 import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
-import { HistoryReader } from './history.ts';
 import { KeyStore } from './keys.ts';
 import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
@@ -69,10 +69,11 @@ class OpenFile implements OpenState {
     this.#database = database;
     this.created = created ? `the state file ${database.name}` : undefined;
     this.keys = promised(new KeyStore(database));
-    this.account = promised(new Account(database));
+    const book = openBook(DIALECT, async (operation) => carryOut(database, operation));
+    this.account = book.account;
     this.usage = promised(new UsageReader(database));
     this.requests = promised(new RequestStore(database));
-    this.history = promised(new HistoryReader(database));
+    this.history = book.history;
     this.budgets = promised(new BudgetReader(database));
     this.standings = { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) };
     this.alerts = promised(new AlertStore(database));

@@ -21,8 +21,9 @@ import type {
   Refusal,
 } from '../../../src/ledger/ledger.ts';
 import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
+import type { BookAtOnce } from '../../../src/state/book.ts';
 import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
-import { Account } from '../../../src/state/sqlite/account.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
@@ -79,7 +80,7 @@ export class Bench {
   /** The state file. */
   readonly path: string;
   /** The operator's connection, as a command would open it. */
-  readonly operator: { database: Sqlite; keys: KeyStore; account: Account; usage: UsageReader };
+  readonly operator: { database: Sqlite; keys: KeyStore; account: BookAtOnce['account']; usage: UsageReader };
   /** The engine's connection. */
   database!: Sqlite;
   engine!: LedgerEngine;
@@ -95,7 +96,7 @@ export class Bench {
     this.operator = {
       database,
       keys: new KeyStore(database),
-      account: new Account(database),
+      account: bookOf(database).account,
       usage: new UsageReader(database),
     };
   }

@@ -10,7 +10,7 @@ import { hashKey } from '../../../src/core/api-key.ts';
 import { utcDay, utcMonth } from '../../../src/core/clock.ts';
 import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
 import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
-import { Account } from '../../../src/state/sqlite/account.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
@@ -119,7 +119,7 @@ describe('a file of the first version', () => {
       OLD_TABLES.map((sql) => database.prepare(sql).safeIntegers().all()),
       before,
     );
-    const account = new Account(database);
+    const account = bookOf(database).account;
     assert.deepEqual(account.balance(), { balanceNanos: CREDIT_NANOS - costOf(rows), heldNanos: OPEN_HOLD_NANOS });
     assert.deepEqual(account.history(), [
       { atMs: 5, amountNanos: CREDIT_NANOS, balanceNanos: CREDIT_NANOS, note: 'first' },
@@ -206,7 +206,7 @@ describe('on a file of the first version', () => {
     });
     assert.equal(new RequestStore(database).find(openId)?.end?.failure?.reason, 'interrupted');
     assert.equal(new RequestStore(database).correct(openId, 7n, NOON).kind, 'done');
-    assert.equal(new Account(database).balance().balanceNanos, balance - 7n);
+    assert.equal(bookOf(database).account.balance().balanceNanos, balance - 7n);
     assertBooksBalance(database);
   });
 
@@ -216,7 +216,7 @@ describe('on a file of the first version', () => {
     const store = new RequestStore(database);
     assert.equal(store.find(held.id)?.holdNanos, undefined);
     assert.equal(store.correct(held.id, held.costNanos + 9n, NOON).kind, 'done');
-    assert.equal(new Account(database).balance().balanceNanos, CREDIT_NANOS - costOf(rows) - 9n);
+    assert.equal(bookOf(database).account.balance().balanceNanos, CREDIT_NANOS - costOf(rows) - 9n);
     assertBooksBalance(database);
   });
 
