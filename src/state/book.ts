@@ -1,9 +1,11 @@
 /** The operator's book: what commands and dashboard do with keys, account, usage and requests, in either store. */
 import { AccountBook } from './account.ts';
 import { HistoryBook } from './history.ts';
+import { KeyBook } from './keys.ts';
 import type { Dialect, Operation } from './operation.ts';
 
 interface Parts {
+  readonly keys: KeyBook;
   readonly account: AccountBook;
   readonly history: HistoryBook;
 }
@@ -34,6 +36,7 @@ export function openBookAtOnce(dialect: Dialect, carryOut: <T>(operation: Operat
 
 function carriedOut(dialect: Dialect, carryOut: (operation: Operation<unknown>) => unknown): object {
   const parts: Parts = {
+    keys: new KeyBook(dialect),
     account: new AccountBook(dialect),
     history: new HistoryBook(dialect),
   };

@@ -2,7 +2,6 @@
 import type { Alerts } from './alerts.ts';
 import type { Book } from './book.ts';
 import type { Budgets } from './budgets.ts';
-import type { Keys } from './keys.ts';
 import type { Nodes } from './nodes.ts';
 import type { Requests } from './requests.ts';
 import type { Standings } from './standings.ts';
@@ -12,7 +11,7 @@ import type { Usage } from './usage.ts';
 export interface OpenState {
   /** What opening it has created, such as `the state file /srv/inf-gw.db`; undefined if nothing. */
   readonly created: string | undefined;
-  readonly keys: Keys;
+  readonly keys: Book['keys'];
   readonly account: Book['account'];
   readonly usage: Usage;
   readonly requests: Requests;

@@ -14,10 +14,10 @@ import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
 import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
+import type { BookAtOnce } from '../../src/state/book.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { TokenCounter } from '../../src/tokens/counter.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
 import { FakeUpstream } from './fake-upstream.ts';
@@ -87,7 +87,7 @@ export class TestGateway {
   readonly #threads: readonly Worker[];
   readonly #folder: string;
   readonly #database: Sqlite;
-  readonly #keys: KeyStore;
+  readonly #keys: BookAtOnce['keys'];
   #ended: Promise<number> | undefined;
 
   constructor(
@@ -102,7 +102,7 @@ export class TestGateway {
     this.#threads = threads;
     this.#folder = folder;
     this.#database = database;
-    this.#keys = new KeyStore(database);
+    this.#keys = bookOf(database).keys;
   }
 
   inFlight(): Promise<number> {

@@ -6,7 +6,6 @@ import { PostgresAlerts } from './alerts.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { DIALECT } from './dialect.ts';
-import { PostgresKeys } from './keys.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresRequests } from './requests.ts';
 import { PostgresStandings } from './standings.ts';
@@ -27,7 +26,7 @@ export async function openState(address: PostgresAddress): Promise<OpenState> {
 
 class OpenDatabase implements OpenState {
   readonly created: string | undefined;
-  readonly keys: PostgresKeys;
+  readonly keys: OpenState['keys'];
   readonly account: OpenState['account'];
   readonly usage: PostgresUsage;
   readonly requests: PostgresRequests;
@@ -42,8 +41,8 @@ class OpenDatabase implements OpenState {
   constructor(database: Database, created: string | undefined) {
     this.#database = database;
     this.created = created;
-    this.keys = new PostgresKeys(database);
     const book = openBook(DIALECT, (operation) => database.carryOut(operation));
+    this.keys = book.keys;
     this.account = book.account;
     this.usage = new PostgresUsage(database);
     this.requests = new PostgresRequests(database);

@@ -7,7 +7,6 @@ import { AlertStore } from './alerts.ts';
 import { carryOut, DIALECT } from './book.ts';
 import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
-import { KeyStore } from './keys.ts';
 import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
@@ -68,8 +67,8 @@ class OpenFile implements OpenState {
   constructor(database: Sqlite, created: boolean) {
     this.#database = database;
     this.created = created ? `the state file ${database.name}` : undefined;
-    this.keys = promised(new KeyStore(database));
     const book = openBook(DIALECT, async (operation) => carryOut(database, operation));
+    this.keys = book.keys;
     this.account = book.account;
     this.usage = promised(new UsageReader(database));
     this.requests = promised(new RequestStore(database));

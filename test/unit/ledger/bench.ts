@@ -25,7 +25,6 @@ import type { BookAtOnce } from '../../../src/state/book.ts';
 import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
@@ -80,7 +79,7 @@ export class Bench {
   /** The state file. */
   readonly path: string;
   /** The operator's connection, as a command would open it. */
-  readonly operator: { database: Sqlite; keys: KeyStore; account: BookAtOnce['account']; usage: UsageReader };
+  readonly operator: { database: Sqlite; keys: BookAtOnce['keys']; account: BookAtOnce['account']; usage: UsageReader };
   /** The engine's connection. */
   database!: Sqlite;
   engine!: LedgerEngine;
@@ -95,7 +94,7 @@ export class Bench {
     const { database } = openDatabase(this.path);
     this.operator = {
       database,
-      keys: new KeyStore(database),
+      keys: bookOf(database).keys,
       account: bookOf(database).account,
       usage: new UsageReader(database),
     };

@@ -14,7 +14,6 @@ import { OpenLeases } from '../../../src/ledger/local/open-leases.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { type Bench, type BenchKey, openBench, USD } from './bench.ts';
 
 /** Checks that an error is a failed assertion with that message. */
@@ -217,7 +216,7 @@ test('an impossible command ends the ledger thread with a message, and the file 
   t.after(() => database.close());
   const secret = mintKey();
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  new KeyStore(database).create(secret, { ...none, name: 'app' }, Date.now());
+  bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
   bookOf(database).account.enter(USD, 'test', Date.now());
   const death = Promise.withResolvers<Error>();
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };

@@ -7,9 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { utcMonth } from '../../../src/core/clock.ts';
 import type { KeyRecord } from '../../../src/state/keys.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { BudgetReader } from '../../../src/state/sqlite/budgets.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { openState } from '../../../src/state/sqlite/open-state.ts';
@@ -99,7 +99,7 @@ describe('a file whose sliding budgets count requests from their admission', () 
   test('agrees with itself, and goes on with what was counted', async (t) => {
     const { database, rows, path } = openedVersion(t, 9, ADMITTED_STEPS);
     await assertAgrees(database, path);
-    const key = new KeyStore(database).find('old') as KeyRecord;
+    const key = bookOf(database).keys.find('old') as KeyRecord;
     const since = (Math.floor(NOON / 8_640_000) - 100) * 8_640_000;
     const counted = rows.filter(({ keyId, atMs }) => keyId === key.id && atMs >= since);
     const spent = new BudgetReader(database).spentBy([key], NOON).get(key.id);

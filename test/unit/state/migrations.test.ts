@@ -12,7 +12,6 @@ import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
 import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
@@ -237,7 +236,7 @@ describe('on a file of the first version', () => {
     // The operator's commands use a connection of their own.
     const operator = openDatabase(path).database;
     t.after(() => operator.close());
-    const keys = new KeyStore(operator);
+    const keys = bookOf(operator).keys;
     const charged = costOf(thisMonth) + OPEN_HOLD_NANOS;
     keys.setLimits('old', { spendLimitNanos: charged });
     const refused = admit();
