@@ -3,10 +3,12 @@ import { AccountBook } from './account.ts';
 import { HistoryBook } from './history.ts';
 import { KeyBook } from './keys.ts';
 import type { Dialect, Operation } from './operation.ts';
+import { UsageBook } from './usage.ts';
 
 interface Parts {
   readonly keys: KeyBook;
   readonly account: AccountBook;
+  readonly usage: UsageBook;
   readonly history: HistoryBook;
 }
 
@@ -38,6 +40,7 @@ function carriedOut(dialect: Dialect, carryOut: (operation: Operation<unknown>) 
   const parts: Parts = {
     keys: new KeyBook(dialect),
     account: new AccountBook(dialect),
+    usage: new UsageBook(dialect),
     history: new HistoryBook(dialect),
   };
   const methodsOf = (part: object) =>

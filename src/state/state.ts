@@ -5,7 +5,6 @@ import type { Budgets } from './budgets.ts';
 import type { Nodes } from './nodes.ts';
 import type { Requests } from './requests.ts';
 import type { Standings } from './standings.ts';
-import type { Usage } from './usage.ts';
 
 /** What operators read and change. A running gateway sees each change with its next decision. */
 export interface OpenState {
@@ -13,7 +12,7 @@ export interface OpenState {
   readonly created: string | undefined;
   readonly keys: Book['keys'];
   readonly account: Book['account'];
-  readonly usage: Usage;
+  readonly usage: Book['usage'];
   readonly requests: Requests;
   readonly history: Book['history'];
   readonly budgets: Budgets;

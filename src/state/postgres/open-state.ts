@@ -9,7 +9,6 @@ import { DIALECT } from './dialect.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresRequests } from './requests.ts';
 import { PostgresStandings } from './standings.ts';
-import { PostgresUsage } from './usage.ts';
 
 /**
  * A number of the last change to the account, which every decision and every entry makes, and one
@@ -28,7 +27,7 @@ class OpenDatabase implements OpenState {
   readonly created: string | undefined;
   readonly keys: OpenState['keys'];
   readonly account: OpenState['account'];
-  readonly usage: PostgresUsage;
+  readonly usage: OpenState['usage'];
   readonly requests: PostgresRequests;
   readonly history: OpenState['history'];
   readonly standings: PostgresStandings;
@@ -44,7 +43,7 @@ class OpenDatabase implements OpenState {
     const book = openBook(DIALECT, (operation) => database.carryOut(operation));
     this.keys = book.keys;
     this.account = book.account;
-    this.usage = new PostgresUsage(database);
+    this.usage = book.usage;
     this.requests = new PostgresRequests(database);
     this.history = book.history;
     this.standings = new PostgresStandings(database);

@@ -14,7 +14,6 @@ import { promised } from './promised.ts';
 import { RequestStore } from './requests.ts';
 import { StandingReader } from './standings.ts';
 import { explained } from './storage-errors.ts';
-import { UsageReader } from './usage.ts';
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */
 export function openState(path: string, durability: Durability): OpenState {
@@ -70,7 +69,7 @@ class OpenFile implements OpenState {
     const book = openBook(DIALECT, async (operation) => carryOut(database, operation));
     this.keys = book.keys;
     this.account = book.account;
-    this.usage = promised(new UsageReader(database));
+    this.usage = book.usage;
     this.requests = promised(new RequestStore(database));
     this.history = book.history;
     this.budgets = promised(new BudgetReader(database));

@@ -26,7 +26,6 @@ import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -79,7 +78,12 @@ export class Bench {
   /** The state file. */
   readonly path: string;
   /** The operator's connection, as a command would open it. */
-  readonly operator: { database: Sqlite; keys: BookAtOnce['keys']; account: BookAtOnce['account']; usage: UsageReader };
+  readonly operator: {
+    database: Sqlite;
+    keys: BookAtOnce['keys'];
+    account: BookAtOnce['account'];
+    usage: BookAtOnce['usage'];
+  };
   /** The engine's connection. */
   database!: Sqlite;
   engine!: LedgerEngine;
@@ -96,7 +100,7 @@ export class Bench {
       database,
       keys: bookOf(database).keys,
       account: bookOf(database).account,
-      usage: new UsageReader(database),
+      usage: bookOf(database).usage,
     };
   }
 

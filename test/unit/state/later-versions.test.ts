@@ -14,7 +14,6 @@ import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { openState } from '../../../src/state/sqlite/open-state.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type OldRow, writeFirstVersion } from '../../support/first-version.ts';
@@ -123,7 +122,7 @@ describe('a file whose names have places that no key is known to have', () => {
     const { database, rows, path } = openedVersion(t, 9, NAMED);
     await assertAgrees(database, path);
     const everything = { keyId: undefined, model: undefined, untilMs: undefined };
-    const { rows: report } = new UsageReader(database).report({ ...everything, by: 'user', sinceMs: 1 });
+    const { rows: report } = bookOf(database).usage.report({ ...everything, by: 'user', sinceMs: 1 });
     assert.deepEqual(
       new Map(report.map(({ user, requests }) => [user, requests])),
       new Map([

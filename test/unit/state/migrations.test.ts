@@ -15,7 +15,6 @@ import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
@@ -97,7 +96,7 @@ function sumsByHand(rows: readonly OldRow[], by: UsageGroup): string[] {
 }
 
 function sumsReported(database: Sqlite, by: UsageGroup, sinceMs?: number, untilMs?: number): string[] {
-  const { rows } = new UsageReader(database).report({ ...RANGE, by, sinceMs, untilMs });
+  const { rows } = bookOf(database).usage.report({ ...RANGE, by, sinceMs, untilMs });
   return rows.map((row) =>
     shown(
       by === 'key' ? row.keyId : row[by],
@@ -142,7 +141,7 @@ describe('a file of the first version', () => {
 
   test('keeps the figures of each key and month', (t) => {
     const { database, rows, keyIds } = opened(t);
-    const usage = new UsageReader(database);
+    const usage = bookOf(database).usage;
     for (const keyId of keyIds) {
       for (const month of new Set(rows.map(({ atMs }) => utcMonth(atMs)))) {
         const own = rows.filter((row) => row.keyId === keyId && utcMonth(row.atMs) === month);

@@ -19,7 +19,6 @@ import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { bounded, until } from '../../support/wait.ts';
 import { type Bench, NOON, openBench } from '../ledger/bench.ts';
 
@@ -138,7 +137,7 @@ async function openThread(test: TestContext) {
     rmSync(directory, { recursive: true });
   });
   const { id } = change.key;
-  const refused = () => new UsageReader(database).refusalsOf(id, utcMonth(Date.now()))[0]?.requests ?? 0;
+  const refused = () => bookOf(database).usage.refusalsOf(id, utcMonth(Date.now()))[0]?.requests ?? 0;
   const request = {
     requestId: 'req_1',
     keyHash: hashKey(secret),
