@@ -3,12 +3,14 @@ import { AccountBook } from './account.ts';
 import { HistoryBook } from './history.ts';
 import { KeyBook } from './keys.ts';
 import type { Dialect, Operation } from './operation.ts';
+import { RequestBook } from './requests.ts';
 import { UsageBook } from './usage.ts';
 
 interface Parts {
   readonly keys: KeyBook;
   readonly account: AccountBook;
   readonly usage: UsageBook;
+  readonly requests: RequestBook;
   readonly history: HistoryBook;
 }
 
@@ -41,6 +43,7 @@ function carriedOut(dialect: Dialect, carryOut: (operation: Operation<unknown>) 
     keys: new KeyBook(dialect),
     account: new AccountBook(dialect),
     usage: new UsageBook(dialect),
+    requests: new RequestBook(dialect),
     history: new HistoryBook(dialect),
   };
   const methodsOf = (part: object) =>

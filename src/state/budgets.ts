@@ -160,3 +160,22 @@ export function* latestEndMs(wallMs: number): Operation<number> {
   );
   return Math.max(Number(row?.at_ms ?? wallMs), wallMs);
 }
+
+/**
+ * Adds an amount, possibly negative, to the sliding windows of a key at the end of a request. What a window knows by
+ * day only may be less there: it then counts too much, and not too little. No gateway decides meanwhile.
+ */
+export function correctSteps(
+  { greatest }: Dialect,
+  keyId: string,
+  settledAtMs: number,
+  nanos: Nanos,
+): Operation<unknown> {
+  return rows(
+    `INSERT INTO inf_gw.budget_steps AS s (key_id, window_s, at_ms, cost_nanos)
+       SELECT key_id, window_s, CAST($2 AS bigint) / (window_s * 10) * (window_s * 10), ${greatest}(0, CAST($3 AS bigint))
+         FROM inf_gw.budgets WHERE key_id = $1 AND window_s IS NOT NULL
+       ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = ${greatest}(0, s.cost_nanos + CAST($3 AS bigint))`,
+    [keyId, settledAtMs, nanos],
+  );
+}

@@ -3,18 +3,12 @@ import type { Alerts } from './alerts.ts';
 import type { Book } from './book.ts';
 import type { Budgets } from './budgets.ts';
 import type { Nodes } from './nodes.ts';
-import type { Requests } from './requests.ts';
 import type { Standings } from './standings.ts';
 
 /** What operators read and change. A running gateway sees each change with its next decision. */
-export interface OpenState {
+export interface OpenState extends Book {
   /** What opening it has created, such as `the state file /srv/inf-gw.db`; undefined if nothing. */
   readonly created: string | undefined;
-  readonly keys: Book['keys'];
-  readonly account: Book['account'];
-  readonly usage: Book['usage'];
-  readonly requests: Requests;
-  readonly history: Book['history'];
   readonly budgets: Budgets;
   readonly standings: Standings;
   readonly alerts: Alerts;

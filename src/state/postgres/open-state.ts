@@ -7,7 +7,6 @@ import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { DIALECT } from './dialect.ts';
 import { PostgresNodes } from './nodes.ts';
-import { PostgresRequests } from './requests.ts';
 import { PostgresStandings } from './standings.ts';
 
 /**
@@ -28,7 +27,7 @@ class OpenDatabase implements OpenState {
   readonly keys: OpenState['keys'];
   readonly account: OpenState['account'];
   readonly usage: OpenState['usage'];
-  readonly requests: PostgresRequests;
+  readonly requests: OpenState['requests'];
   readonly history: OpenState['history'];
   readonly standings: PostgresStandings;
   readonly nodes: PostgresNodes;
@@ -44,7 +43,7 @@ class OpenDatabase implements OpenState {
     this.keys = book.keys;
     this.account = book.account;
     this.usage = book.usage;
-    this.requests = new PostgresRequests(database);
+    this.requests = book.requests;
     this.history = book.history;
     this.standings = new PostgresStandings(database);
     this.nodes = new PostgresNodes(database);

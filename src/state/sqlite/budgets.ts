@@ -109,21 +109,6 @@ function stepAdder(database: Sqlite): Statement {
   );
 }
 
-/**
- * Adds an amount, possibly negative, to the sliding windows of a key at the end of a request. What a window knows by
- * day only may be less there: it then counts too much, and not too little. The caller holds the lock.
- */
-export function correctSteps(database: Sqlite, keyId: string, settledAtMs: number, nanos: Nanos): void {
-  database
-    .prepare(
-      `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
-         SELECT key_id, window_s, $at / (window_s * 10) * (window_s * 10), max(0, $nanos) FROM budgets
-           WHERE key_id = $key AND window_s IS NOT NULL
-         ON CONFLICT DO UPDATE SET cost_nanos = max(0, cost_nanos + $nanos)`,
-    )
-    .run({ key: keyId, at: BigInt(settledAtMs), nanos });
-}
-
 /** A sliding window of a key, and the newest step that was written of it. */
 interface Window {
   readonly windowS: number;

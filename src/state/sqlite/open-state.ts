@@ -11,7 +11,6 @@ import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
 import { promised } from './promised.ts';
-import { RequestStore } from './requests.ts';
 import { StandingReader } from './standings.ts';
 import { explained } from './storage-errors.ts';
 
@@ -70,7 +69,7 @@ class OpenFile implements OpenState {
     this.keys = book.keys;
     this.account = book.account;
     this.usage = book.usage;
-    this.requests = promised(new RequestStore(database));
+    this.requests = book.requests;
     this.history = book.history;
     this.budgets = promised(new BudgetReader(database));
     this.standings = { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) };

@@ -13,7 +13,6 @@ import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts
 import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { openState } from '../../../src/state/sqlite/open-state.ts';
-import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type OldRow, writeFirstVersion } from '../../support/first-version.ts';
@@ -54,7 +53,7 @@ describe('a file of the third version', () => {
     const { database, rows, path } = openedVersion(t, 3);
     assertTablesOfToday(t, database, path);
     const failed = rows.find(({ outcome }) => outcome === 'upstream_error') as OldRow;
-    const { end } = new RequestStore(database).find(failed.id) ?? {};
+    const { end } = bookOf(database).requests.find(failed.id) ?? {};
     assert.deepEqual([end?.outcome, end?.failure], ['upstream_error', undefined]);
     await assertAgrees(database, path);
   });
@@ -81,7 +80,7 @@ describe('a file of the second version', () => {
     const { database, rows, path } = openedVersion(t, 2);
     assertTablesOfToday(t, database, path);
     const [row] = rows;
-    const request = new RequestStore(database).find(row?.id ?? '');
+    const request = bookOf(database).requests.find(row?.id ?? '');
     assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
     assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
     await assertAgrees(database, path);

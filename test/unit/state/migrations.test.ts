@@ -14,7 +14,6 @@ import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
-import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
@@ -202,8 +201,8 @@ describe('on a file of the first version', () => {
       keys: 1,
       recoveredHolds: 1,
     });
-    assert.equal(new RequestStore(database).find(openId)?.end?.failure?.reason, 'interrupted');
-    assert.equal(new RequestStore(database).correct(openId, 7n, NOON).kind, 'done');
+    assert.equal(bookOf(database).requests.find(openId)?.end?.failure?.reason, 'interrupted');
+    assert.equal(bookOf(database).requests.correct(openId, 7n, NOON).kind, 'done');
     assert.equal(bookOf(database).account.balance().balanceNanos, balance - 7n);
     assertBooksBalance(database);
   });
@@ -211,7 +210,7 @@ describe('on a file of the first version', () => {
   test('a request that was charged as held can be corrected, though its hold is unknown', (t) => {
     const { database, rows } = opened(t);
     const held = rows.find(({ source }) => source === 'held') as OldRow;
-    const store = new RequestStore(database);
+    const store = bookOf(database).requests;
     assert.equal(store.find(held.id)?.holdNanos, undefined);
     assert.equal(store.correct(held.id, held.costNanos + 9n, NOON).kind, 'done');
     assert.equal(bookOf(database).account.balance().balanceNanos, CREDIT_NANOS - costOf(rows) - 9n);
