@@ -19,14 +19,19 @@ export interface Balance {
   readonly heldNanos: Nanos;
 }
 
+/** What the account has, and what requests in flight hold of it. */
+export function balanceColumns({ isShared }: Dialect): string {
+  const held = isShared ? 'held_nanos' : '(SELECT coalesce(sum(hold_nanos), 0) FROM inf_gw.holds)';
+  return `balance_nanos, ${held} AS held_nanos`;
+}
+
 export class AccountBook {
   readonly #dialect: Dialect;
   readonly #balance: string;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    const held = dialect.isShared ? 'held_nanos' : '(SELECT coalesce(sum(hold_nanos), 0) FROM inf_gw.holds)';
-    this.#balance = `SELECT balance_nanos, ${held} AS held_nanos FROM inf_gw.account`;
+    this.#balance = `SELECT ${balanceColumns(dialect)} FROM inf_gw.account`;
   }
 
   *balance(): Operation<Balance> {

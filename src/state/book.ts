@@ -6,16 +6,16 @@ import type { Dialect, Operation } from './operation.ts';
 import { RequestBook } from './requests.ts';
 import { UsageBook } from './usage.ts';
 
-interface Parts {
+type Parts = {
   readonly keys: KeyBook;
   readonly account: AccountBook;
   readonly usage: UsageBook;
   readonly requests: RequestBook;
   readonly history: HistoryBook;
-}
+};
 
 /** The methods of a part, each of which takes its time. */
-type PartLater<Part> = {
+export type PartLater<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...args: infer Arguments) => Operation<infer Result>
     ? (...args: Arguments) => Promise<Result>
     : never;
@@ -30,25 +30,48 @@ type PartAtOnce<Part> = {
 export type Book = { readonly [Name in keyof Parts]: PartLater<Parts[Name]> };
 export type BookAtOnce = { readonly [Name in keyof Parts]: PartAtOnce<Parts[Name]> };
 
-export function openBook(dialect: Dialect, carryOut: <T>(operation: Operation<T>) => Promise<T>): Book {
-  return carriedOut(dialect, carryOut) as Book;
+type CarryOut = <T>(operation: Operation<T>) => Promise<T>;
+type CarryOutAtOnce = <T>(operation: Operation<T>) => T;
+
+export function openBook(dialect: Dialect, carryOut: CarryOut): Book {
+  return mapped(partsOf(dialect), (part) => methodsOf(part, carryOut)) as Book;
 }
 
-export function openBookAtOnce(dialect: Dialect, carryOut: <T>(operation: Operation<T>) => T): BookAtOnce {
-  return carriedOut(dialect, carryOut) as BookAtOnce;
+export function openBookAtOnce(dialect: Dialect, carryOut: CarryOutAtOnce): BookAtOnce {
+  return mapped(partsOf(dialect), (part) => methodsOf(part, carryOut)) as BookAtOnce;
 }
 
-function carriedOut(dialect: Dialect, carryOut: (operation: Operation<unknown>) => unknown): object {
-  const parts: Parts = {
+/** A part that each store has its own of. */
+export function openPart<Part extends object>(part: Part, carryOut: CarryOut): PartLater<Part> {
+  return methodsOf(part, carryOut) as PartLater<Part>;
+}
+
+function partsOf(dialect: Dialect): Parts {
+  return {
     keys: new KeyBook(dialect),
     account: new AccountBook(dialect),
     usage: new UsageBook(dialect),
     requests: new RequestBook(dialect),
     history: new HistoryBook(dialect),
   };
-  const methodsOf = (part: object) =>
-    Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(part))).map(
-      ([name, { value }]) => [name, (...args: unknown[]) => carryOut(value.apply(part, args))] as const,
-    );
-  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, Object.fromEntries(methodsOf(part))]));
+}
+
+function methodsOf(part: object, carryOut: (operation: Operation<unknown>) => unknown): object {
+  return mapped(
+    methodsIn(part),
+    ({ value }) =>
+      (...args: unknown[]) =>
+        carryOut(value.apply(part, args)),
+  );
+}
+
+/** Those of its class, and of the classes that extends. */
+function methodsIn(part: object): Record<string, PropertyDescriptor> {
+  const prototype = Object.getPrototypeOf(part);
+  if (prototype === Object.prototype) return {};
+  return { ...methodsIn(prototype), ...Object.getOwnPropertyDescriptors(prototype) };
+}
+
+function mapped<Value>(record: Readonly<Record<string, Value>>, map: (value: Value) => unknown): object {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
