@@ -1,10 +1,10 @@
 /** The operator's book: what commands and dashboard do with keys, account, usage and requests, in either store. */
-import { AccountBook } from './account.ts';
-import { HistoryBook } from './history.ts';
-import { KeyBook } from './keys.ts';
-import type { Dialect, Operation } from './operation.ts';
-import { RequestBook } from './requests.ts';
-import { UsageBook } from './usage.ts';
+import { AccountBook } from './account-book.ts';
+import { HistoryBook } from './history-book.ts';
+import { KeyBook } from './key-book.ts';
+import type { Dialect, Operation, PartAtOnce, PartLater } from './operation.ts';
+import { RequestBook } from './request-book.ts';
+import { UsageBook } from './usage-book.ts';
 
 type Parts = {
   readonly keys: KeyBook;
@@ -12,19 +12,6 @@ type Parts = {
   readonly usage: UsageBook;
   readonly requests: RequestBook;
   readonly history: HistoryBook;
-};
-
-/** The methods of a part, each of which takes its time. */
-export type PartLater<Part> = {
-  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Arguments) => Operation<infer Result>
-    ? (...args: Arguments) => Promise<Result>
-    : never;
-};
-
-type PartAtOnce<Part> = {
-  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Arguments) => Operation<infer Result>
-    ? (...args: Arguments) => Result
-    : never;
 };
 
 export type Book = { readonly [Name in keyof Parts]: PartLater<Parts[Name]> };

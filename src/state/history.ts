@@ -1,9 +1,6 @@
 /** The past as charts show it: requests that have ended, read from the journal in slices. */
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
-import { type Dialect, type Operation, rows } from './operation.ts';
-import { historyOf } from './rows.ts';
-import { HISTORY_COLUMNS } from './sql.ts';
 
 /** What a chart shows of a request that has ended. */
 export interface HistoryRow {
@@ -37,20 +34,4 @@ export interface HistorySlice {
   readonly rows: readonly HistoryRow[];
   /** Where the next slice begins; undefined if this was the last one. */
   readonly next: JournalPlace | undefined;
-}
-
-export class HistoryBook {
-  readonly #slice: string;
-
-  constructor({ isShared }: Dialect) {
-    // Rows of other gateways are left out only afterwards: a search past them would have no bound.
-    const own = `, CASE WHEN coalesce(node_id = (SELECT id FROM inf_gw.nodes WHERE name = $5), true) THEN 'own' END AS own`;
-    this.#slice = `SELECT ${HISTORY_COLUMNS}${isShared ? own : ''} FROM inf_gw.journal
-      WHERE admitted_at_ms >= $1 AND (admitted_at_ms, id) < ($2, $3) ORDER BY admitted_at_ms DESC, id DESC LIMIT $4`;
-  }
-
-  /** The latest admissions before a place. */
-  *slice({ sinceMs, before, node, limit }: HistoryQuery): Operation<HistorySlice> {
-    return historyOf(yield* rows(this.#slice, [sinceMs, before.admittedAtMs, before.id, limit, node]), limit);
-  }
 }

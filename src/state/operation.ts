@@ -30,6 +30,19 @@ export function* transaction<Result>(work: Operation<Result>): Operation<Result>
   return (yield { work }) as Result;
 }
 
+/** The methods of a part, each of which takes its time. */
+export type PartLater<Part> = {
+  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Arguments) => Operation<infer Result>
+    ? (...args: Arguments) => Promise<Result>
+    : never;
+};
+
+export type PartAtOnce<Part> = {
+  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Arguments) => Operation<infer Result>
+    ? (...args: Arguments) => Result
+    : never;
+};
+
 /** What the stores write differently. */
 export interface Dialect {
   /**

@@ -1,5 +1,5 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
-import type { Alerts } from './alerts.ts';
+import type { Alerts } from './alert-book.ts';
 import type { Book } from './book.ts';
 import type { Budgets } from './budgets.ts';
 import type { Nodes } from './nodes.ts';

@@ -1,14 +1,6 @@
 /** The tables of alerts in a database. What writes is a function there, since a gateway's role may call no more. */
-import {
-  AlertBook,
-  type ClaimedAlert,
-  claimedOf,
-  type DeliveryResult,
-  type MarkChange,
-  type MarkOutcome,
-  type OutgoingAlert,
-  STATES_AFTER,
-} from '../alerts.ts';
+import { AlertBook, claimedOf, STATES_AFTER } from '../alert-book.ts';
+import type { ClaimedAlert, DeliveryResult, MarkChange, MarkOutcome, OutgoingAlert } from '../alerts.ts';
 import { type Operation, rows } from '../operation.ts';
 import { DIALECT } from './dialect.ts';
 

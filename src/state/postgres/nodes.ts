@@ -1,6 +1,7 @@
 /** The gateways that share a database, as operators see them. */
 import type { KeyActivity, NodeRecord, NodeState, Nodes } from '../nodes.ts';
-import { type RequestRecord, requestsIn } from '../requests.ts';
+import { requestsIn } from '../request-book.ts';
+import type { RequestRecord } from '../requests.ts';
 import { type Row, requestOf } from '../rows.ts';
 import { ACTIVITY_OF_KEYS, BUSIEST, NOW_US } from './activity.ts';
 import type { Database } from './database.ts';

@@ -1,8 +1,7 @@
 /** The tables of alerts in a state file. */
+import { AlertBook, claimedOf, STATES_AFTER } from '../alert-book.ts';
 import {
-  AlertBook,
   type ClaimedAlert,
-  claimedOf,
   type DeliveryResult,
   KEPT_DELIVERIES,
   MAX_PENDING,
@@ -10,7 +9,6 @@ import {
   type MarkChange,
   type MarkOutcome,
   type OutgoingAlert,
-  STATES_AFTER,
 } from '../alerts.ts';
 import { type Operation, rows, transaction } from '../operation.ts';
 import { DIALECT } from './book.ts';

@@ -11,7 +11,8 @@ import {
 } from '../../core/budgets.ts';
 import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import { type BudgetedKey, exactAfterMs, latestEndMs, type Step } from '../budgets.ts';
+import { latestEndMs } from '../budget-book.ts';
+import { type BudgetedKey, exactAfterMs, type Step } from '../budgets.ts';
 import { carryOut } from './book.ts';
 import type { Sqlite, Statement } from './database.ts';
 
