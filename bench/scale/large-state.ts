@@ -3,7 +3,7 @@
  * matching sums.
  */
 import { DAY_MS } from '../../src/core/clock.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 
 export interface Size {
@@ -24,7 +24,7 @@ export function makeLargeState(path: string, { keys, rows }: Size, onProgress: P
   try {
     // It does not matter if this file is lost in a crash.
     database.pragma('synchronous = OFF');
-    new Account(database).enter(1_000_000_000_000_000n, 'to start with', Date.now());
+    bookOf(database).account.enter(1_000_000_000_000_000n, 'to start with', Date.now());
     onProgress('keys', 0, keys);
     makeKeys(database, keys);
     for (let done = 0; done < rows; done += STEP_ROWS) {

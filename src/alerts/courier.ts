@@ -1,6 +1,7 @@
 /** Takes deliveries to one target from the outbox, one after the other: a target that hangs delays no other. */
 import type { AlertTarget } from '../core/alert-targets.ts';
-import type { Alerts, DeliveryResult } from '../state/alerts.ts';
+import type { Alerts } from '../state/alert-book.ts';
+import type { DeliveryResult } from '../state/alerts.ts';
 import type { Answer } from './answer.ts';
 import { ATTEMPT_MS, deliver } from './deliver.ts';
 import type { AlertEvent } from './event.ts';

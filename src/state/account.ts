@@ -16,16 +16,3 @@ export interface Balance {
   /** The sum of the holds of all requests in flight. */
   readonly heldNanos: Nanos;
 }
-
-export interface Account {
-  balance(): Promise<Balance>;
-
-  /**
-   * Adds an amount, possibly negative. Returns undefined, and changes nothing, if the balance would
-   * go out of range.
-   */
-  enter(amountNanos: Nanos, note: string, wallMs: number): Promise<Balance | undefined>;
-
-  /** All entries, oldest first. */
-  history(): Promise<readonly CreditEntry[]>;
-}

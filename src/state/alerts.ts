@@ -81,25 +81,3 @@ export const MAX_PENDING = 1_000;
 export const KEPT_DELIVERIES = 500;
 /** Waiting deliveries to a target that no gateway has any more are dropped after so long. */
 export const MAX_PENDING_MS = 7 * 86_400_000;
-
-export interface Alerts {
-  account(): Promise<AlertAccount>;
-
-  /** All marks, by subject. */
-  marks(): Promise<ReadonlyMap<string, StoredMark>>;
-
-  /** Changes a mark and adds the event to the outbox, both or neither. */
-  change(change: MarkChange, alert: OutgoingAlert | undefined): Promise<MarkOutcome>;
-
-  /** The oldest delivery to a target that is due. Unless it is settled it is due again after `leaseMs`. */
-  claim(target: string, owner: string, leaseMs: number): Promise<ClaimedAlert | undefined>;
-
-  /** Ends what `claim` has begun. Without effect if somebody else has claimed it since. */
-  settle(delivery: number, owner: string, result: DeliveryResult): Promise<void>;
-
-  /** Makes due what an earlier process of that name has claimed. */
-  release(owner: string): Promise<void>;
-
-  /** The latest deliveries, newest first. */
-  list(limit: number): Promise<readonly AlertDelivery[]>;
-}

@@ -35,8 +35,3 @@ export interface HistorySlice {
   /** Where the next slice begins; undefined if this was the last one. */
   readonly next: JournalPlace | undefined;
 }
-
-export interface History {
-  /** The latest admissions before a place. */
-  slice(query: HistoryQuery): Promise<HistorySlice>;
-}

@@ -69,35 +69,6 @@ export type KeyChange =
   | { readonly kind: 'deleted' }
   | { readonly kind: 'name_taken' };
 
-/** The operations on keys. Each change is in force with the next decision of every gateway. */
-export interface Keys {
-  /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
-  find(idOrName: string): Promise<KeyRecord | undefined>;
-
-  /** As `find`; if there is none, the deleted key of that name that was created last. */
-  findWithDeleted(idOrName: string): Promise<KeyRecord | undefined>;
-
-  /** Keys in order of creation, which is the order of their ids. */
-  list(query: KeyQuery): Promise<readonly KeyRecord[]>;
-
-  /** The ids of the keys of the runs inside that of a key, at any depth. */
-  innerIds(id: string): Promise<readonly string[]>;
-
-  /** Stores a new key. Only its hash and its preview are kept. */
-  create(secret: string, key: NewKey, wallMs: number): Promise<KeyChange>;
-
-  /** Creates a second key with the settings of the first, under the next free name. */
-  rotate(idOrName: string, secret: string, wallMs: number): Promise<KeyChange>;
-
-  setState(idOrName: string, state: KeyState): Promise<KeyChange>;
-
-  /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
-  setLimits(idOrName: string, changes: LimitChanges, wallMs?: number): Promise<KeyChange>;
-
-  /** Replaces the allowlist by what `edit` returns for it. */
-  editAllowlist(idOrName: string, edit: AllowlistEdit): Promise<KeyChange>;
-}
-
 /** The models of an allowlist after a change; null allows all. What it throws undoes the change. */
 export type AllowlistEdit = (models: readonly string[] | null) => readonly string[] | null;
 

@@ -1,8 +1,9 @@
-/** The statement behind a report by user, tag or app, in the SQL of either store. Pure. */
+/** The rows of a report by user, tag or app. */
 import { type NameKind, OTHER_NAMES } from '../core/spent-by.ts';
 import { NAME_COLUMNS } from './names.ts';
+import { type Dialect, type Operation, rows } from './operation.ts';
 import type { Period } from './periods.ts';
-import type { ReportDialect, Statement } from './report-dialect.ts';
+import type { Row } from './rows.ts';
 import { ROW_FIGURES, SUM_FIGURES, sumsOf } from './sql.ts';
 import type { UsageQuery } from './usage.ts';
 
@@ -13,14 +14,14 @@ const TAKEN_OUT = SUM_FIGURES.map((figure) => `-${figure} AS ${figure}`).join(',
  * Sums by name are kept by day alone. The requests that have no name are not among them: they are what is missing to
  * the sums of all requests.
  */
-export function nameReportStatement(
+export function nameReport(
   periods: readonly Period[],
   by: NameKind,
   query: UsageQuery,
-  dialect: ReportDialect,
-): Statement {
+  dialect: Dialect,
+): Operation<Row[]> {
   const values: (string | number)[] = [];
-  const parameter = (value: string | number) => dialect.placeholder(values.push(value));
+  const parameter = (value: string | number) => `$${values.push(value)}`;
   const within = (time: string, { from, to }: Period) => {
     const filters = [`${time} >= ${parameter(from)}`, `${time} < ${parameter(to)}`];
     if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
@@ -29,32 +30,31 @@ export function nameReportStatement(
   };
   const named = (figures: string, name: string, period: Period) =>
     // A day sorts after its own month, and before the next one.
-    `SELECT ${name} AS name, ${figures} FROM ${dialect.table('usage_name_days')}
+    `SELECT ${name} AS name, ${figures} FROM inf_gw.usage_name_days
        WHERE kind = ${parameter(by)} AND ${within('day', period)}`;
   const parts = periods.flatMap((period) => {
     if (period.kind === 'moments') return [`${momentsSelect(by, dialect)} WHERE ${within('admitted_at_ms', period)}`];
     const [table, time] =
       period.kind === 'months' ? (['usage_months', 'month'] as const) : (['usage_days', 'day'] as const);
     return [
-      `SELECT '' AS name, ${FIGURES} FROM ${dialect.table(table)} WHERE ${within(time, period)}`,
+      `SELECT '' AS name, ${FIGURES} FROM inf_gw.${table} WHERE ${within(time, period)}`,
       named(TAKEN_OUT, `''`, period),
       named(FIGURES, 'name', period),
     ];
   });
   // An empty range has no parts.
-  const figures =
-    parts.join(' UNION ALL ') || `SELECT '' AS name, ${FIGURES} FROM ${dialect.table('usage_days')} WHERE false`;
-  return {
-    text: `SELECT u.name AS ${by}, ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u GROUP BY u.name
+  const figures = parts.join(' UNION ALL ') || `SELECT '' AS name, ${FIGURES} FROM inf_gw.usage_days WHERE false`;
+  return rows(
+    `SELECT u.name AS ${by}, ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u GROUP BY u.name
       HAVING sum(u.requests) > 0 ORDER BY cost_nanos DESC, requests DESC, u.name`,
     values,
-  };
+  );
 }
 
 /** The journal has all names; those that their key has no place for count as `other` here, too. */
-function momentsSelect(by: NameKind, { table, admissionMonth }: ReportDialect): string {
+function momentsSelect(by: NameKind, { admissionMonth }: Dialect): string {
   const column = NAME_COLUMNS[by];
-  return `SELECT CASE WHEN j.${column} IS NULL THEN '' ELSE coalesce((SELECT n.name FROM ${table('usage_name_keys')} AS n
+  return `SELECT CASE WHEN j.${column} IS NULL THEN '' ELSE coalesce((SELECT n.name FROM inf_gw.usage_name_keys AS n
         WHERE n.month = ${admissionMonth} AND n.kind = '${by}' AND n.key_id = j.key_id AND n.name = j.${column}),
-      '${OTHER_NAMES}') END AS name, ${ROW_FIGURES} FROM ${table('journal')} AS j`;
+      '${OTHER_NAMES}') END AS name, ${ROW_FIGURES} FROM inf_gw.journal AS j`;
 }

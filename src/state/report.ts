@@ -1,9 +1,10 @@
-/** The statement behind a usage report, in the SQL of either store. Pure. */
+/** The rows of a usage report. */
 import type { NameKind } from '../core/spent-by.ts';
-import { nameReportStatement } from './name-report.ts';
+import { nameReport } from './name-report.ts';
 import { isNameKind } from './names.ts';
+import { type Dialect, type Operation, rows } from './operation.ts';
 import { type Period, periodsOf } from './periods.ts';
-import type { ReportDialect, Statement } from './report-dialect.ts';
+import type { Row } from './rows.ts';
 import { ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
 import type { UsageGroup, UsageQuery } from './usage.ts';
 
@@ -16,11 +17,11 @@ export function reportPeriods({ sinceMs, untilMs, by }: UsageQuery): readonly Pe
  * Selects the rows of a report: sums come from the tables of sums, and from the journal only for
  * partial days.
  */
-export function reportStatement(periods: readonly Period[], query: UsageQuery, dialect: ReportDialect): Statement {
+export function reportRows(periods: readonly Period[], query: UsageQuery, dialect: Dialect): Operation<Row[]> {
   const { by } = query;
-  if (isNameKind(by)) return nameReportStatement(periods, by, query, dialect);
+  if (isNameKind(by)) return nameReport(periods, by, query, dialect);
   const values: (string | number)[] = [];
-  const parameter = (value: string | number) => dialect.placeholder(values.push(value));
+  const parameter = (value: string | number) => `$${values.push(value)}`;
   const parts = periods.map((period) => {
     const { select, time } = sourceOf(period.kind, dialect);
     const filters = [`${time} >= ${parameter(period.from)}`, `${time} < ${parameter(period.to)}`];
@@ -30,14 +31,11 @@ export function reportStatement(periods: readonly Period[], query: UsageQuery, d
   });
   // An empty range has no parts.
   const figures = parts.join(' UNION ALL ') || `${sourceOf('days', dialect).select} WHERE false`;
-  const { columns, tail } = groupOf(by, dialect);
-  return { text: `SELECT ${columns} ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u ${tail}`, values };
+  const { columns, tail } = groupOf(by);
+  return rows(`SELECT ${columns} ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u ${tail}`, values);
 }
 
-function groupOf(
-  by: Exclude<UsageGroup, NameKind> | undefined,
-  { table }: ReportDialect,
-): { columns: string; tail: string } {
+function groupOf(by: Exclude<UsageGroup, NameKind> | undefined): { columns: string; tail: string } {
   const mostExpensive = 'ORDER BY cost_nanos DESC, requests DESC';
   switch (by) {
     case undefined:
@@ -45,7 +43,7 @@ function groupOf(
     case 'key':
       return {
         columns: 'k.name AS key, u.key_id AS key_id,',
-        tail: `LEFT JOIN ${table('keys')} AS k ON k.id = u.key_id GROUP BY u.key_id, k.name ${mostExpensive}, u.key_id`,
+        tail: `LEFT JOIN inf_gw.keys AS k ON k.id = u.key_id GROUP BY u.key_id, k.name ${mostExpensive}, u.key_id`,
       };
     case 'model':
     case 'source':
@@ -57,21 +55,21 @@ function groupOf(
 }
 
 /** Where the figures of a period are, and the column that says when they are from. */
-function sourceOf(kind: Period['kind'], { table, admissionDay, admissionMonth }: ReportDialect) {
+function sourceOf(kind: Period['kind'], { admissionDay, admissionMonth }: Dialect) {
   switch (kind) {
     case 'months':
       return {
-        select: `SELECT CAST(NULL AS text) AS day, month, ${SUM_COLUMNS} FROM ${table('usage_months')}`,
+        select: `SELECT CAST(NULL AS text) AS day, month, ${SUM_COLUMNS} FROM inf_gw.usage_months`,
         time: 'month',
       };
     case 'days':
       return {
-        select: `SELECT day, substr(day, 1, 7) AS month, ${SUM_COLUMNS} FROM ${table('usage_days')}`,
+        select: `SELECT day, substr(day, 1, 7) AS month, ${SUM_COLUMNS} FROM inf_gw.usage_days`,
         time: 'day',
       };
     case 'moments':
       return {
-        select: `SELECT ${admissionDay} AS day, ${admissionMonth} AS month, ${SUM_NAMES}, ${ROW_FIGURES} FROM ${table('journal')}`,
+        select: `SELECT ${admissionDay} AS day, ${admissionMonth} AS month, ${SUM_NAMES}, ${ROW_FIGURES} FROM inf_gw.journal`,
         time: 'admitted_at_ms',
       };
   }

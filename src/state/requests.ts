@@ -95,33 +95,6 @@ export type Correction =
   | { readonly kind: 'no_such_request' | 'in_flight' }
   | { readonly kind: 'not_held'; readonly source: UsageSource };
 
-export interface Requests {
-  /** Requests that have ended, newest admission first. */
-  list(query: RequestQuery): Promise<readonly RequestRecord[]>;
-
-  /**
-   * A page of the requests that have ended. It walks a bounded part of the journal, so that a program
-   * that draws a screen can look for rare ones in it.
-   */
-  page(query: RequestPageQuery): Promise<RequestPage>;
-
-  /** The number of requests of a key that are in flight. */
-  countOpen(keyId: string): Promise<number>;
-
-  /**
-   * A request by its id, in flight or ended, or the latest one with that completion id. Completion
-   * ids have no index, because it would cost each request a page of the log: finding one scans the
-   * journal backwards.
-   */
-  find(id: string): Promise<RequestRecord | undefined>;
-
-  /**
-   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
-   * its month.
-   */
-  correct(id: string, costNanos: Nanos, wallMs: number): Promise<Correction>;
-}
-
 /** Answers that are translated have an id made from that of their request: `msg_…` from `req_…`. */
 export function requestIdOf(id: string): string {
   return id.replace(/^(?:msg|resp|chatcmpl)[_-](?=[0-9a-z]{26}$)/, 'req_');

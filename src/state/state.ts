@@ -1,23 +1,14 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
-import type { Account } from './account.ts';
-import type { Alerts } from './alerts.ts';
+import type { Alerts } from './alert-book.ts';
+import type { Book } from './book.ts';
 import type { Budgets } from './budgets.ts';
-import type { History } from './history.ts';
-import type { Keys } from './keys.ts';
 import type { Nodes } from './nodes.ts';
-import type { Requests } from './requests.ts';
 import type { Standings } from './standings.ts';
-import type { Usage } from './usage.ts';
 
 /** What operators read and change. A running gateway sees each change with its next decision. */
-export interface OpenState {
+export interface OpenState extends Book {
   /** What opening it has created, such as `the state file /srv/inf-gw.db`; undefined if nothing. */
   readonly created: string | undefined;
-  readonly keys: Keys;
-  readonly account: Account;
-  readonly usage: Usage;
-  readonly requests: Requests;
-  readonly history: History;
   readonly budgets: Budgets;
   readonly standings: Standings;
   readonly alerts: Alerts;

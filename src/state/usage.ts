@@ -68,33 +68,3 @@ export interface RefusalCount extends RefusalRow {
   readonly month: string;
   readonly keyId: string;
 }
-
-/** Usage is counted by time of admission, in days and months of UTC. */
-export interface Usage {
-  /** The figures of every key that was used in a month, by key id. */
-  month(month: string): Promise<ReadonlyMap<string, MonthFigures>>;
-
-  /** The figures of these keys in a month, by key id; a key that was not used may be left out. */
-  monthsOf(keyIds: readonly string[], month: string): Promise<ReadonlyMap<string, MonthFigures>>;
-
-  /** The figures of one key in a month. */
-  monthOf(keyId: string, month: string): Promise<MonthFigures>;
-
-  /**
-   * When each key was last used, in a month or in all months before it: milliseconds since 1970, by
-   * key id.
-   */
-  lastUses(which: 'in' | 'before', month: string): Promise<ReadonlyMap<string, number>>;
-
-  /** When a key was last used, in milliseconds since 1970; undefined if never. */
-  lastUseOf(keyId: string): Promise<number | undefined>;
-
-  /** A key's refusals in a month, most frequent first. */
-  refusalsOf(keyId: string, month: string): Promise<readonly RefusalRow[]>;
-
-  /**
-   * Sums by group; without a group, exactly one row. Days and months are ordered by
-   * date, everything else by cost.
-   */
-  report(query: UsageQuery): Promise<UsageReport>;
-}

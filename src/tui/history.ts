@@ -4,7 +4,8 @@ import { trafficRow } from '../control/traffic-row.ts';
 import { isErrorOutcome } from '../core/settlement.ts';
 import { emptyHistogram, record } from '../observe/histogram.ts';
 import { emptySums, type Sums } from '../observe/minutes.ts';
-import type { History, HistoryRow, JournalPlace } from '../state/history.ts';
+import type { Book } from '../state/book.ts';
+import type { HistoryRow, JournalPlace } from '../state/history.ts';
 
 const MINUTE_MS = 60_000;
 /** A slice takes 6 ms of a file and 15 of a database, in which the dashboard does nothing else. */
@@ -34,7 +35,7 @@ export class HistoryRead {
   }
 
   /** Reads a slice. Returns true while there are more. */
-  async readOn(history: History): Promise<boolean> {
+  async readOn(history: Book['history']): Promise<boolean> {
     const query = { sinceMs: this.#span.sinceMs, before: this.#before, node: this.#node, limit: SLICE_ROWS };
     const { rows, next } = await history.slice(query);
     for (const row of rows) this.#add(row);

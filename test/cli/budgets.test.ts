@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { type KeyJson, Workplace } from '../support/cli.ts';
 
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
@@ -66,7 +66,7 @@ describe('budgets', () => {
 test('a key that has expired says so, has no successor, and comes back with more time', async (t) => {
   const place = new Workplace(t);
   const { database } = openDatabase(place.statePath);
-  new KeyStore(database).create(mintKey(), { ...NO_LIMITS, name: 'old', expiresAtMs: 1 }, 0);
+  bookOf(database).keys.create(mintKey(), { ...NO_LIMITS, name: 'old', expiresAtMs: 1 }, 0);
   database.close();
   assert.match((await place.run(['keys', 'list'])).stdout, /EXPIRES.*\n.* expired .*1970-01-01/);
   assert.match((await place.run(['keys', 'enable', 'old'])).stderr, /^note: it has expired/);

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { CONCURRENCY, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
@@ -15,7 +15,7 @@ const MANY = 203;
 /** Creates keys named k1, k2, …, a millisecond apart, and returns their ids. */
 function makeKeys(place: Workplace, count: number): string[] {
   const { database } = openDatabase(place.statePath);
-  const keys = new KeyStore(database);
+  const keys = bookOf(database).keys;
   const ids = Array.from({ length: count }, (_, i) => {
     const change = keys.create(mintKey(), { ...NO_LIMITS, name: `k${i + 1}` }, 1_700_000_000_000 + i);
     assert.ok(change.kind === 'done');
@@ -132,7 +132,7 @@ test('a page starts after an id, whether or not its key still exists', (t) => {
   const place = new Workplace(t);
   const ids = makeKeys(place, 5);
   const { database } = openDatabase(place.statePath);
-  const keys = new KeyStore(database);
+  const keys = bookOf(database).keys;
   const listed = (afterId: string, limit?: number) =>
     keys.list({ withDeleted: false, afterId, limit }).map(({ id }) => id);
   keys.setState(ids[1] as string, 'deleted');

@@ -5,9 +5,8 @@ import { encodeQuery, type Snapshot, socketPathOf } from '../../src/control/prot
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { OwnLimits } from '../../src/state/keys.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { type Serving, Workplace } from '../support/cli.ts';
@@ -51,7 +50,7 @@ function makeKey(database: Sqlite, settings: Partial<OwnLimits>): SiteKey {
   const secret = mintKey();
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const fields = { ...none, ...settings, name: newId('name', Date.now()) };
-  const change = new KeyStore(database).create(secret, fields, Date.now());
+  const change = bookOf(database).keys.create(secret, fields, Date.now());
   assert.ok(change.kind === 'done');
   return { id: change.key.id, secret };
 }
@@ -112,7 +111,7 @@ export class Site {
     const upstream = await FakeUpstream.start();
     const site = new Site(scope, upstream);
     upstream.follow(answering(completion('hi')));
-    new Account(site.database).enter(CREDIT_NANOS, 'to start with', Date.now());
+    bookOf(site.database).account.enter(CREDIT_NANOS, 'to start with', Date.now());
     site.configure(fields);
     site.serving = await (args === undefined ? site.place.serveHere() : site.place.serve(args));
     return site;

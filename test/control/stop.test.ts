@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { lockState } from '../../src/state/sqlite/lock.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
@@ -75,7 +75,7 @@ for (const threads of [1, 2]) {
     test('a stream whose client does not read can be stopped, too', async (t) => {
       const site = await Site.open(t, { threads });
       // However much of it the systems in between take.
-      new Account(site.database).enter(1_000n * CREDIT_NANOS, 'for a long stream', Date.now());
+      bookOf(site.database).account.enter(1_000n * CREDIT_NANOS, 'for a long stream', Date.now());
       site.upstream.follow((call) => {
         call.stream();
         for (let i = 0; i < MANY; i++) call.send(chunk('x'.repeat(16 * 1024)));

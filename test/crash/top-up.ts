@@ -5,7 +5,7 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
 
 const PAUSE_MS = 8;
@@ -13,7 +13,7 @@ const STDOUT = 1;
 
 const [path = '', name = ''] = process.argv.slice(2);
 process.stdin.on('end', () => process.exit()).resume();
-const account = new Account(openDatabase(path).database);
+const account = bookOf(openDatabase(path).database).account;
 for (let number = 1; ; number++) {
   const note = `${name}-${number}`;
   if (account.enter(BigInt(number), note, Date.now()) === undefined) throw new Error('the balance is out of range');

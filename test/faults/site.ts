@@ -3,9 +3,8 @@
  * other.
  */
 import { parseUsd } from '../../src/core/money.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { inParallel, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from '../support/state.ts';
@@ -77,8 +76,8 @@ export class Site {
     scope.after(() => {
       database.close();
     });
-    new Account(database).enter(parseUsd(CREDIT_USD) as bigint, 'to start with', Date.now());
-    const store = new KeyStore(database);
+    bookOf(database).account.enter(parseUsd(CREDIT_USD) as bigint, 'to start with', Date.now());
+    const store = bookOf(database).keys;
     const places = cells.map((cell, number) => ({
       cell,
       host: hosts[number] as Host,

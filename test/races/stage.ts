@@ -3,10 +3,10 @@
  * connected.
  */
 import assert from 'node:assert/strict';
+import type { BookAtOnce } from '../../src/state/book.ts';
 import type { LimitChanges } from '../../src/state/keys.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { completion } from '../support/answers.ts';
 import { chat, type Row, startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
 import { AMPLE_ALLOWANCE } from './allowance.ts';
@@ -24,15 +24,15 @@ const SPREAD_CONNECTIONS = 64;
 export class Stage {
   readonly gateway: TestGateway;
   readonly #database: Sqlite;
-  readonly #keys: KeyStore;
-  readonly #account: Account;
+  readonly #keys: BookAtOnce['keys'];
+  readonly #account: BookAtOnce['account'];
   readonly #idle: RaceClient[] = [];
 
   private constructor(gateway: TestGateway) {
     this.gateway = gateway;
     this.#database = openDatabase(gateway.statePath).database;
-    this.#keys = new KeyStore(this.#database);
-    this.#account = new Account(this.#database);
+    this.#keys = bookOf(this.#database).keys;
+    this.#account = bookOf(this.#database).account;
   }
 
   static async start({ capOutput, threads }: Setting): Promise<Stage> {

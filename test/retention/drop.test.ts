@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { audit } from '../../src/audit/audit.ts';
 import { utcDay } from '../../src/core/clock.ts';
-import { RequestStore } from '../../src/state/sqlite/requests.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { dropOldRows } from '../../src/state/sqlite/retention.ts';
 import { isStorageError } from '../../src/state/sqlite/storage-errors.ts';
 import { USAGE_GROUPS, type UsageQuery } from '../../src/state/usage.ts';
@@ -201,7 +201,7 @@ function assertFigures({ operator: { usage } }: Bench, expected: Expected): void
 test('whatever is settled, corrected and dropped, in any order, the totals agree and include all requests', (t) => {
   const bench = openBench(t);
   const keys = [bench.newKey(), bench.newKey()];
-  const store = new RequestStore(bench.operator.database);
+  const store = bookOf(bench.operator.database).requests;
   const expected = new Expected();
   const apply = (event: Event): void => {
     const at = 'days' in event ? Math.floor(daysAgo(event.days, NOON)) : NOON;

@@ -1,6 +1,7 @@
 /** A state file with something in everything that a state has, and what is in a file. */
+
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { RefusalWriter } from '../../src/state/sqlite/refusals.ts';
 import { dropOldRows } from '../../src/state/sqlite/retention.ts';
 import { writeFirstVersion } from './first-version.ts';
@@ -60,7 +61,7 @@ export function fill(path: string): void {
   writeFirstVersion(path, Date.now());
   edit(path, (database) => {
     while (dropOldRows(database, daysAgo(60)));
-    const keys = new KeyStore(database);
+    const keys = bookOf(database).keys;
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
     keys.setState(makeKey(keys, { allowlist: [], leash: { outerIds: [id] } }).id, 'disabled');
     // One that has been used.

@@ -14,10 +14,10 @@ import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
 import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
+import type { BookAtOnce } from '../../src/state/book.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
-import { Account } from '../../src/state/sqlite/account.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { TokenCounter } from '../../src/tokens/counter.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
 import { FakeUpstream } from './fake-upstream.ts';
@@ -87,7 +87,7 @@ export class TestGateway {
   readonly #threads: readonly Worker[];
   readonly #folder: string;
   readonly #database: Sqlite;
-  readonly #keys: KeyStore;
+  readonly #keys: BookAtOnce['keys'];
   #ended: Promise<number> | undefined;
 
   constructor(
@@ -102,7 +102,7 @@ export class TestGateway {
     this.#threads = threads;
     this.#folder = folder;
     this.#database = database;
-    this.#keys = new KeyStore(database);
+    this.#keys = bookOf(database).keys;
   }
 
   inFlight(): Promise<number> {
@@ -151,11 +151,11 @@ export class TestGateway {
   }
 
   addCredit(nanos: bigint): void {
-    assert.ok(new Account(this.#database).enter(nanos, 'test', Date.now()));
+    assert.ok(bookOf(this.#database).account.enter(nanos, 'test', Date.now()));
   }
 
   get balanceNanos(): bigint {
-    return new Account(this.#database).balance().balanceNanos;
+    return bookOf(this.#database).account.balance().balanceNanos;
   }
 
   /** The journal rows of a key, the oldest first. */
@@ -258,7 +258,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
-  if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
+  if (credit > 0n) bookOf(database).account.enter(credit, 'to start with', Date.now());
   const grace = { countMs: COUNT_MS, ...options.grace };
   const onFatal = (error: Error) => {
     throw error;

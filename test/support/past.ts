@@ -4,9 +4,9 @@ import { mintKey } from '../../src/core/api-key.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
 import type { Outcome } from '../../src/core/settlement.ts';
 import type { UsageSource } from '../../src/core/usage.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { immediately, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { Journal } from '../../src/state/sqlite/journal.ts';
-import { KeyStore } from '../../src/state/sqlite/keys.ts';
 
 export const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const MODELS = ['mock/a', 'mock/b'];
@@ -55,7 +55,7 @@ export function writePast(database: Sqlite, requests: readonly PastRequest[]): v
 /** Writes requests of a new key, from the last three months except the last two days. */
 export function writeOldRows(database: Sqlite, count: number): void {
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  const change = new KeyStore(database).create(mintKey(), { ...none, name: 'past' }, daysAgo(90));
+  const change = bookOf(database).keys.create(mintKey(), { ...none, name: 'past' }, daysAgo(90));
   if (change.kind !== 'done') throw new Error(`no key: ${change.kind}`);
   writePast(database, drawPast([change.key.id], count, daysAgo(90), daysAgo(2)));
 }

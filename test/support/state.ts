@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
+import type { BookAtOnce } from '../../src/state/book.ts';
 import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
 import type { Sqlite } from '../../src/state/sqlite/database.ts';
-import type { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { countHolds } from './books.ts';
 import { until } from './wait.ts';
 
@@ -39,7 +39,7 @@ export type KeySettings = Partial<OwnLimits> &
   Pick<NewKey, 'budgets' | 'expiresAtMs' | 'leash'> & { allowlist?: readonly string[] };
 
 /** Creates a key, as another process would. */
-export function makeKey(keys: KeyStore, settings: KeySettings = {}, secret = mintKey()): TestKey {
+export function makeKey(keys: BookAtOnce['keys'], settings: KeySettings = {}, secret = mintKey()): TestKey {
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const change = keys.create(secret, { ...none, ...settings, name: newId('name', Date.now()) }, Date.now());
   assert.ok(change.kind === 'done');

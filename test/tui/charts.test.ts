@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TrafficRow } from '../../src/control/protocol.ts';
 import { quantile } from '../../src/observe/histogram.ts';
-import type { History, HistoryRow } from '../../src/state/history.ts';
+import type { Book } from '../../src/state/book.ts';
+import type { HistoryRow } from '../../src/state/history.ts';
 import { HistoryRead, MAX_HISTORY_ROWS } from '../../src/tui/history.ts';
 import type { ChartRange, Model } from '../../src/tui/model.ts';
 import { sharedQuery, snapshotQuery } from '../../src/tui/queries.ts';
@@ -130,14 +131,14 @@ describe('the journal', () => {
   const ended = (agoMs: number, more: Partial<HistoryRow> = {}): HistoryRow => {
     return { settledAtMs: NOW_MS - agoMs, outcome: 'ok', tokens: 10, costNanos: 1_000n, firstByteMs: 40, ...more };
   };
-  const historyOf = (slices: readonly (readonly HistoryRow[])[]): History => ({
+  const historyOf = (slices: readonly (readonly HistoryRow[])[]): Book['history'] => ({
     slice: async ({ before }) => {
       const number = Number(before.id);
       const next = number + 1 < slices.length ? { admittedAtMs: 0, id: BigInt(number + 1) } : undefined;
       return { rows: slices[number] ?? [], next };
     },
   });
-  const readAll = async (history: History) => {
+  const readAll = async (history: Book['history']) => {
     const read = new HistoryRead(span, 'here');
     let slices = 1;
     while (await read.readOn(history)) slices++;
@@ -167,7 +168,7 @@ describe('the journal', () => {
 
   test('is read up to a number of rows, however many there are', async () => {
     let rows = 0;
-    const endless: History = {
+    const endless: Book['history'] = {
       slice: async ({ limit }) => {
         rows += limit;
         return { rows: [ended(1)], next: { admittedAtMs: 0, id: 0n } };

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
+import type { Operation } from '../operation.ts';
 import type { Row } from '../rows.ts';
 import { disconnect, query } from './connect.ts';
 import { explained } from './faults.ts';
@@ -75,6 +76,11 @@ export class Database {
     });
   }
 
+  /** Others may come between the statements of an operation, but not into its transactions. */
+  carryOut<T>(operation: Operation<T>): Promise<T> {
+    return this.#carryOut(operation, this.run);
+  }
+
   /** An error of the database as a UserError. Any other error is returned unchanged. */
   explained(error: unknown): unknown {
     return explained(error, this.#address);
@@ -83,6 +89,19 @@ export class Database {
   async close(): Promise<void> {
     await this.#turn;
     if (this.#client !== undefined) await disconnect(this.#client);
+  }
+
+  async #carryOut<T>(operation: Operation<T>, run: Run): Promise<T> {
+    let step = operation.next();
+    while (step.done !== true) {
+      const asked = step.value;
+      const answer =
+        'work' in asked
+          ? await this.transaction((inside) => this.#carryOut(asked.work, inside))
+          : await run(asked.text, asked.values);
+      step = operation.next(answer);
+    }
+    return step.value;
   }
 
   #inTurn<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -1,10 +1,11 @@
 /** The gateways that share a database, as operators see them. */
 import type { KeyActivity, NodeRecord, NodeState, Nodes } from '../nodes.ts';
+import { requestsIn } from '../request-book.ts';
 import type { RequestRecord } from '../requests.ts';
 import { type Row, requestOf } from '../rows.ts';
 import { ACTIVITY_OF_KEYS, BUSIEST, NOW_US } from './activity.ts';
 import type { Database } from './database.ts';
-import { OPEN } from './requests.ts';
+import { DIALECT } from './dialect.ts';
 import { SILENCE_US } from './schema/nodes.ts';
 
 /** Where names come and go, as in containers, most of them will never be heard of again. */
@@ -24,6 +25,7 @@ const NODES = `WITH seen AS (
   WHERE s.seen_us > s.us - ${REMEMBERED_US} OR o.requests > 0
   ORDER BY s.state <> 'alive', s.name LIMIT ${MAX_NODES}`;
 
+const OPEN = requestsIn('holds', DIALECT);
 const STOP = `SELECT CASE WHEN inf_gw.stop_request($1) THEN 'in flight' END AS found`;
 
 export class PostgresNodes implements Nodes {
@@ -38,7 +40,7 @@ export class PostgresNodes implements Nodes {
   }
 
   async openRequests(limit: number): Promise<readonly RequestRecord[]> {
-    const rows = await this.#database.run(`${OPEN} ORDER BY h.admitted_us, h.request_id LIMIT $1`, [limit]);
+    const rows = await this.#database.run(`${OPEN} ORDER BY r.admitted_us, r.request_id LIMIT $1`, [limit]);
     return rows.map(requestOf);
   }
 

@@ -1,16 +1,14 @@
 /** The database as the command line and the dashboard open it. */
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
+import { openBook, openPart } from '../book.ts';
+import type { Operation } from '../operation.ts';
 import type { OpenState } from '../state.ts';
-import { PostgresAccount } from './account.ts';
-import { PostgresAlerts } from './alerts.ts';
+import { DatabaseAlerts } from './alerts.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
-import { PostgresHistory } from './history.ts';
-import { PostgresKeys } from './keys.ts';
+import { DIALECT } from './dialect.ts';
 import { PostgresNodes } from './nodes.ts';
-import { PostgresRequests } from './requests.ts';
 import { PostgresStandings } from './standings.ts';
-import { PostgresUsage } from './usage.ts';
 
 /**
  * A number of the last change to the account, which every decision and every entry makes, and one
@@ -22,54 +20,32 @@ const CHANGES = `SELECT (SELECT xmin::text FROM inf_gw.account) AS account,
 /** Opens the database, making or updating its tables if that is needed. Throws a UserError. */
 export async function openState(address: PostgresAddress): Promise<OpenState> {
   const { database, created } = await Database.open(address);
-  return new OpenDatabase(database, created ? `the tables in ${showAddress(address)}` : undefined);
+  return openDatabase(database, created, address);
 }
 
-class OpenDatabase implements OpenState {
-  readonly created: string | undefined;
-  readonly keys: PostgresKeys;
-  readonly account: PostgresAccount;
-  readonly usage: PostgresUsage;
-  readonly requests: PostgresRequests;
-  readonly history: PostgresHistory;
-  readonly standings: PostgresStandings;
-  readonly nodes: PostgresNodes;
-  readonly budgets: PostgresBudgets;
-  readonly alerts: PostgresAlerts;
-  readonly #database: Database;
-  #changes: string | undefined;
-
-  constructor(database: Database, created: string | undefined) {
-    this.#database = database;
-    this.created = created;
-    this.keys = new PostgresKeys(database);
-    this.account = new PostgresAccount(database);
-    this.usage = new PostgresUsage(database);
-    this.requests = new PostgresRequests(database);
-    this.history = new PostgresHistory(database);
-    this.standings = new PostgresStandings(database);
-    this.nodes = new PostgresNodes(database);
-    this.budgets = new PostgresBudgets(database);
-    this.alerts = new PostgresAlerts(database);
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw this.#database.explained(error);
-    }
-  }
-
-  async hasChanged(): Promise<boolean> {
-    const [row] = await this.#database.run(CHANGES);
-    const changes = `${row?.account} ${row?.keys}`;
-    const hasChanged = changes !== this.#changes;
-    this.#changes = changes;
-    return hasChanged;
-  }
-
-  close(): Promise<void> {
-    return this.#database.close();
-  }
+function openDatabase(database: Database, created: boolean, address: PostgresAddress): OpenState {
+  const carryOut = <T>(operation: Operation<T>) => database.carryOut(operation);
+  let changes: string | undefined;
+  return {
+    ...openBook(DIALECT, carryOut),
+    alerts: openPart(new DatabaseAlerts(), carryOut),
+    budgets: new PostgresBudgets(database),
+    standings: new PostgresStandings(database),
+    nodes: new PostgresNodes(database),
+    created: created ? `the tables in ${showAddress(address)}` : undefined,
+    async run(work) {
+      try {
+        return await work();
+      } catch (error) {
+        throw database.explained(error);
+      }
+    },
+    async hasChanged() {
+      const [row] = await database.run(CHANGES);
+      const before = changes;
+      changes = `${row?.account} ${row?.keys}`;
+      return changes !== before;
+    },
+    close: () => database.close(),
+  };
 }

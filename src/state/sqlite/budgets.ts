@@ -7,28 +7,14 @@ import {
   MOST_STEPS,
   periodOf,
   slidingSpend,
-  stepMs,
   stepOf,
-  windowSOf,
 } from '../../core/budgets.ts';
 import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import {
-  type BudgetedKey,
-  budgetDifference,
-  daysOfWindow,
-  endedSince,
-  exactAfterMs,
-  lastStepOf,
-  MOST_FILL_ROWS,
-  type Step,
-  windowStartMs,
-} from '../budgets.ts';
+import { latestEndMs } from '../budget-book.ts';
+import { type BudgetedKey, exactAfterMs, type Step } from '../budgets.ts';
+import { carryOut } from './book.ts';
 import type { Sqlite, Statement } from './database.ts';
-
-/** The budgets of a key as one column of the table of keys. */
-export const BUDGETS_COLUMN = `(SELECT json_group_array(json_object('period', period, 'limit', CAST(limit_nanos AS TEXT)))
-  FROM budgets WHERE budgets.key_id = keys.id) AS budgets`;
 
 /** All months that have sums, one by one: the sums are sorted by month first. A leash counts for all keys that are on it. */
 const CHARGED_EVER = `WITH RECURSIVE months (month) AS (
@@ -88,80 +74,6 @@ export class BudgetReader {
   }
 }
 
-/** Gives a key these budgets and no others. The caller holds the lock. */
-export function writeBudgets(
-  database: Sqlite,
-  { id, budgets }: BudgetedKey,
-  wanted: readonly Budget[],
-  wallMs: number,
-): void {
-  const { after, added, removed } = budgetDifference(budgets, wanted);
-  const windowsOf = (some: readonly Budget[]) => some.map(windowSOf).filter((windowS) => windowS !== null);
-  for (const windowS of windowsOf([...removed, ...added])) {
-    database.prepare('DELETE FROM budget_steps WHERE key_id = ? AND window_s = ?').run(id, windowS);
-  }
-  const exactFrom = new Map(windowsOf(added).map((windowS) => [windowS, fill(database, id, windowS, wallMs)]));
-  const known = database
-    .prepare('SELECT window_s, exact_from_ms FROM budgets WHERE key_id = ? AND window_s IS NOT NULL')
-    .all(id) as { window_s: number; exact_from_ms: number }[];
-  for (const { window_s: windowS, exact_from_ms: atMs } of known) {
-    if (!exactFrom.has(windowS)) exactFrom.set(windowS, atMs);
-  }
-  database.prepare('DELETE FROM budgets WHERE key_id = ?').run(id);
-  const insert = database.prepare(
-    'INSERT INTO budgets (key_id, period, limit_nanos, window_s, exact_from_ms) VALUES (?, ?, ?, ?, ?)',
-  );
-  for (const budget of after) {
-    const windowS = windowSOf(budget);
-    insert.run(id, budget.period, budget.limitNanos, windowS, windowS === null ? null : exactFrom.get(windowS));
-  }
-}
-
-/**
- * Fills a new window with what the key has spent before: what is dated in the future counts as now. Returns from when on
- * its steps are exact.
- */
-function fill(database: Sqlite, keyId: string, windowS: number, wallMs: number): number {
-  const sinceMs = windowStartMs(windowS, wallMs);
-  const latestMs = latestEndMs(database, wallMs);
-  const rows = database
-    .prepare(`SELECT count(*) FROM (${endedSince('1', 'journal', '$since')} LIMIT $most)`)
-    .pluck()
-    .get({ since: sinceMs, most: MOST_FILL_ROWS + 1 }) as number;
-  const days = daysOfWindow(windowS, wallMs);
-  const isDropped = database
-    .prepare('SELECT 1 FROM sealed_days WHERE day = ? AND key_id = ? AND settled_to_ms >= ? LIMIT 1')
-    .pluck();
-  if (rows <= MOST_FILL_ROWS && !days.some((day) => isDropped.get(day, keyId, sinceMs) === 1)) {
-    database
-      .prepare(
-        `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
-           SELECT key_id, $window, min(settled_at_ms, $now) / $step * $step AS at_ms, sum(cost_nanos)
-           FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'journal', '$since')})
-           WHERE key_id = $key GROUP BY 3 HAVING sum(cost_nanos) > 0`,
-      )
-      .run({ key: keyId, ...integers({ window: windowS, step: stepMs(windowS), since: sinceMs, now: wallMs }) });
-    return latestMs > wallMs ? exactAfterMs(windowS, latestMs) : sinceMs;
-  }
-  const reader = new BudgetReader(database);
-  const add = stepAdder(database);
-  const later = database.prepare('SELECT DISTINCT day FROM usage_days WHERE day > ?').pluck();
-  for (const day of [...days, ...(later.all(utcDay(wallMs)) as string[])]) {
-    const nanos = reader.chargedOnDays(keyId, Date.parse(day), Date.parse(day) + 1);
-    if (nanos > 0n) add.run(keyId, windowS, lastStepOf(day, windowS, wallMs), nanos);
-  }
-  return exactAfterMs(windowS, latestMs);
-}
-
-/** When the last request ended, or now: later than now only after a clock that was ahead. */
-function latestEndMs(database: Sqlite, wallMs: number): number {
-  const latest = database
-    .prepare(`SELECT max(settled_at_ms) FROM (${endedSince('settled_at_ms', 'journal', '$now')})`)
-    .pluck()
-    .get({ now: wallMs }) as number | null;
-  return Math.max(latest ?? wallMs, wallMs);
-}
-
 /**
  * Counts as now what sliding windows have in the future, because the clock was ahead and came back. Until it has passed
  * the last of those times, the journal does not prove these windows. The caller holds the lock.
@@ -188,12 +100,7 @@ export function countFutureNow(database: Sqlite, wallMs: number): void {
 
 /** Whether the journal has requests that end in the future, by more than a clock that runs true can explain. */
 export function hasFuture(database: Sqlite, wallMs: number): boolean {
-  return latestEndMs(database, wallMs) > wallMs + CLOCK_STEP_MS;
-}
-
-/** Integers as SQLite divides them. */
-function integers<T extends Record<string, number>>(values: T): Record<keyof T, bigint> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, BigInt(value)])) as never;
+  return carryOut(database, latestEndMs(wallMs)) > wallMs + CLOCK_STEP_MS;
 }
 
 function stepAdder(database: Sqlite): Statement {
@@ -201,21 +108,6 @@ function stepAdder(database: Sqlite): Statement {
     `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET cost_nanos = cost_nanos + excluded.cost_nanos`,
   );
-}
-
-/**
- * Adds an amount, possibly negative, to the sliding windows of a key at the end of a request. What a window knows by
- * day only may be less there: it then counts too much, and not too little. The caller holds the lock.
- */
-export function correctSteps(database: Sqlite, keyId: string, settledAtMs: number, nanos: Nanos): void {
-  database
-    .prepare(
-      `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
-         SELECT key_id, window_s, $at / (window_s * 10) * (window_s * 10), max(0, $nanos) FROM budgets
-           WHERE key_id = $key AND window_s IS NOT NULL
-         ON CONFLICT DO UPDATE SET cost_nanos = max(0, cost_nanos + $nanos)`,
-    )
-    .run({ key: keyId, at: BigInt(settledAtMs), nanos });
 }
 
 /** A sliding window of a key, and the newest step that was written of it. */

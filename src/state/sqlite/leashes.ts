@@ -10,8 +10,5 @@ export const LEASH_TABLES = `
   CREATE INDEX leashes_by_key ON leashes (key_id);
 `;
 
-/** The leashes that a key is on as one column of the table of keys. */
-export const LEASHES_COLUMN = `(SELECT json_group_array(outer_id ORDER BY outer_id) FROM leashes WHERE leashes.key_id = keys.id) AS leashes`;
-
 /** The other keys on the leash of a key. */
 export const INNER_IDS = 'SELECT key_id FROM leashes WHERE outer_id = ? AND key_id <> outer_id';

@@ -4,11 +4,13 @@
 import type { Nanos } from '../../core/money.ts';
 import type { Durability } from '../../core/settings.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import type { BookAtOnce } from '../book.ts';
 import type { Step } from '../budgets.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
 import type { KeyRecord } from '../keys.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
+import { bookOf } from './book.ts';
 import { countFutureNow, hasFuture } from './budgets.ts';
 import {
   assertDurability,
@@ -23,7 +25,6 @@ import {
   writeNothing,
 } from './database.ts';
 import { Journal } from './journal.ts';
-import { KeyStore } from './keys.ts';
 import { LogBound } from './log-bound.ts';
 import { LogSync } from './log-sync.ts';
 import { RefusalWriter } from './refusals.ts';
@@ -40,7 +41,7 @@ export class LedgerStore {
   /** Whether opening created the file. */
   readonly created: boolean;
   readonly #database: Sqlite;
-  readonly #keys: KeyStore;
+  readonly #keys: BookAtOnce['keys'];
   readonly #journal: Journal;
   readonly #refusals: RefusalWriter;
   readonly #file: StateFile;
@@ -78,7 +79,7 @@ export class LedgerStore {
     this.created = created;
     this.#logSync = logSync;
     this.#database = database;
-    this.#keys = new KeyStore(database);
+    this.#keys = bookOf(database).keys;
     this.#journal = new Journal(database);
     this.#refusals = new RefusalWriter(database);
     this.#file = new StateFile(database.name);
@@ -194,7 +195,7 @@ export class LedgerStore {
   }
 
   /** The other keys on the leash of a key. */
-  innerIds(id: string): string[] {
+  innerIds(id: string): readonly string[] {
     return this.#keys.innerIds(id);
   }
 

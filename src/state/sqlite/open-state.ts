@@ -1,27 +1,24 @@
 /** The state file as the command line and the dashboard open it. */
 import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
+import { openBook, openPart } from '../book.ts';
+import type { Operation } from '../operation.ts';
 import type { OpenState } from '../state.ts';
-import { Account } from './account.ts';
-import { AlertStore } from './alerts.ts';
+import { FileAlerts } from './alerts.ts';
+import { carryOut, DIALECT } from './book.ts';
 import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
-import { HistoryReader } from './history.ts';
-import { KeyStore } from './keys.ts';
 import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
-import { promised } from './promised.ts';
-import { RequestStore } from './requests.ts';
 import { StandingReader } from './standings.ts';
 import { explained } from './storage-errors.ts';
-import { UsageReader } from './usage.ts';
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */
 export function openState(path: string, durability: Durability): OpenState {
   refuseWithoutIndex(path);
   const { database, created } = openDatabase(path, durability, () => refuseBesideGateway(path));
-  return new OpenFile(database, created);
+  return openFile(database, created);
 }
 
 /** A gateway of an earlier version would answer every request with an error from then on. Throws a UserError. */
@@ -37,12 +34,12 @@ function refuseBesideGateway(path: string): void {
 
 /** Opens a state file that exists, and changes nothing in it. Throws a UserError. */
 export function openStateToRead(path: string): OpenState {
-  return new OpenFile(openToRead(path), false);
+  return openFile(openToRead(path), false);
 }
 
 /** A state with nothing in it, for commands that only read where there is no state file yet. */
 export function emptyState(): OpenState {
-  return new OpenFile(openEmptyDatabase(), false);
+  return openFile(openEmptyDatabase(), false);
 }
 
 /** Closes a state file to other users, for a program that opens it by itself. Throws a UserError. */
@@ -51,49 +48,30 @@ export function closeToOthers(path: string): void {
   if (isOwnFile(path)) makePrivate(path);
 }
 
-class OpenFile implements OpenState {
-  readonly created: string | undefined;
-  readonly keys: OpenState['keys'];
-  readonly account: OpenState['account'];
-  readonly usage: OpenState['usage'];
-  readonly requests: OpenState['requests'];
-  readonly history: OpenState['history'];
-  readonly budgets: OpenState['budgets'];
-  readonly standings: OpenState['standings'];
-  readonly alerts: OpenState['alerts'];
-  readonly nodes = undefined;
-  readonly #database: Sqlite;
-  #dataVersion: number | undefined;
-
-  constructor(database: Sqlite, created: boolean) {
-    this.#database = database;
-    this.created = created ? `the state file ${database.name}` : undefined;
-    this.keys = promised(new KeyStore(database));
-    this.account = promised(new Account(database));
-    this.usage = promised(new UsageReader(database));
-    this.requests = promised(new RequestStore(database));
-    this.history = promised(new HistoryReader(database));
-    this.budgets = promised(new BudgetReader(database));
-    this.standings = { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) };
-    this.alerts = promised(new AlertStore(database));
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw explained(error, this.#database.name);
-    }
-  }
-
-  async hasChanged(): Promise<boolean> {
-    const version = dataVersion(this.#database);
-    const hasChanged = version !== this.#dataVersion;
-    this.#dataVersion = version;
-    return hasChanged;
-  }
-
-  async close(): Promise<void> {
-    this.#database.close();
-  }
+function openFile(database: Sqlite, created: boolean): OpenState {
+  const carryOutLater = async <T>(operation: Operation<T>) => carryOut(database, operation);
+  let version: number | undefined;
+  return {
+    ...openBook(DIALECT, carryOutLater),
+    alerts: openPart(new FileAlerts(), carryOutLater),
+    budgets: { spentBy: async (keys, wallMs) => new BudgetReader(database).spentBy(keys, wallMs) },
+    standings: { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) },
+    nodes: undefined,
+    created: created ? `the state file ${database.name}` : undefined,
+    async run(work) {
+      try {
+        return await work();
+      } catch (error) {
+        throw explained(error, database.name);
+      }
+    },
+    async hasChanged() {
+      const before = version;
+      version = dataVersion(database);
+      return version !== before;
+    },
+    async close() {
+      database.close();
+    },
+  };
 }

@@ -1,18 +1,18 @@
 /** What a gateway that starts on a state file would decide on the requests of a key by. */
 import { utcMonth } from '../../core/clock.ts';
 import type { Standing, StandingEntry } from '../standings.ts';
-import { Account } from './account.ts';
+import { bookOf } from './book.ts';
 import type { Sqlite } from './database.ts';
 import { Journal } from './journal.ts';
 
 const WINDOW_MS = 60_000;
 
 export class StandingReader {
-  readonly #account: Account;
+  readonly #account: ReturnType<typeof bookOf>['account'];
   readonly #journal: Journal;
 
   constructor(database: Sqlite) {
-    this.#account = new Account(database);
+    this.#account = bookOf(database).account;
     this.#journal = new Journal(database);
   }
 

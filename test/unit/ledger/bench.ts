@@ -21,12 +21,11 @@ import type {
   Refusal,
 } from '../../../src/ledger/ledger.ts';
 import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
+import type { BookAtOnce } from '../../../src/state/book.ts';
 import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
-import { Account } from '../../../src/state/sqlite/account.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -79,7 +78,12 @@ export class Bench {
   /** The state file. */
   readonly path: string;
   /** The operator's connection, as a command would open it. */
-  readonly operator: { database: Sqlite; keys: KeyStore; account: Account; usage: UsageReader };
+  readonly operator: {
+    database: Sqlite;
+    keys: BookAtOnce['keys'];
+    account: BookAtOnce['account'];
+    usage: BookAtOnce['usage'];
+  };
   /** The engine's connection. */
   database!: Sqlite;
   engine!: LedgerEngine;
@@ -94,9 +98,9 @@ export class Bench {
     const { database } = openDatabase(this.path);
     this.operator = {
       database,
-      keys: new KeyStore(database),
-      account: new Account(database),
-      usage: new UsageReader(database),
+      keys: bookOf(database).keys,
+      account: bookOf(database).account,
+      usage: bookOf(database).usage,
     };
   }
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { audit } from '../../../src/audit/audit.ts';
-import { RequestStore } from '../../../src/state/sqlite/requests.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type Bench, NOON, openBench, type Row, USD } from './bench.ts';
 
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const HOLD = 700n;
 const EVERYTHING = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
-const storeOf = (bench: Bench) => new RequestStore(bench.operator.database);
+const storeOf = (bench: Bench) => bookOf(bench.operator.database).requests;
 
 function assertSound(bench: Bench): void {
   assertBooksBalance(bench.operator.database);

@@ -12,9 +12,8 @@ import type { AdmissionRequest, Growth } from '../../../src/ledger/ledger.ts';
 import { Activity, type Lease } from '../../../src/ledger/local/activity.ts';
 import { OpenLeases } from '../../../src/ledger/local/open-leases.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
-import { Account } from '../../../src/state/sqlite/account.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { type Bench, type BenchKey, openBench, USD } from './bench.ts';
 
 /** Checks that an error is a failed assertion with that message. */
@@ -217,8 +216,8 @@ test('an impossible command ends the ledger thread with a message, and the file 
   t.after(() => database.close());
   const secret = mintKey();
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  new KeyStore(database).create(secret, { ...none, name: 'app' }, Date.now());
-  new Account(database).enter(USD, 'test', Date.now());
+  bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
+  bookOf(database).account.enter(USD, 'test', Date.now());
   const death = Promise.withResolvers<Error>();
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
   const { client } = await startLedger(
@@ -240,5 +239,5 @@ test('an impossible command ends the ledger thread with a message, and the file 
   await assert.rejects(client.settle(settlement), { name: 'LedgerUnavailable' });
   const { name, message } = await death.promise;
   assert.deepEqual([name, message], ['InvariantError', 'request req_1: costNanos is -50, which is negative']);
-  assert.deepEqual(new Account(database).balance(), { balanceNanos: USD, heldNanos: 70n });
+  assert.deepEqual(bookOf(database).account.balance(), { balanceNanos: USD, heldNanos: 70n });
 });

@@ -7,14 +7,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { utcMonth } from '../../../src/core/clock.ts';
 import type { KeyRecord } from '../../../src/state/keys.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { BudgetReader } from '../../../src/state/sqlite/budgets.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { openState } from '../../../src/state/sqlite/open-state.ts';
-import { RequestStore } from '../../../src/state/sqlite/requests.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type OldRow, writeFirstVersion } from '../../support/first-version.ts';
@@ -55,7 +53,7 @@ describe('a file of the third version', () => {
     const { database, rows, path } = openedVersion(t, 3);
     assertTablesOfToday(t, database, path);
     const failed = rows.find(({ outcome }) => outcome === 'upstream_error') as OldRow;
-    const { end } = new RequestStore(database).find(failed.id) ?? {};
+    const { end } = bookOf(database).requests.find(failed.id) ?? {};
     assert.deepEqual([end?.outcome, end?.failure], ['upstream_error', undefined]);
     await assertAgrees(database, path);
   });
@@ -82,7 +80,7 @@ describe('a file of the second version', () => {
     const { database, rows, path } = openedVersion(t, 2);
     assertTablesOfToday(t, database, path);
     const [row] = rows;
-    const request = new RequestStore(database).find(row?.id ?? '');
+    const request = bookOf(database).requests.find(row?.id ?? '');
     assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
     assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
     await assertAgrees(database, path);
@@ -99,7 +97,7 @@ describe('a file whose sliding budgets count requests from their admission', () 
   test('agrees with itself, and goes on with what was counted', async (t) => {
     const { database, rows, path } = openedVersion(t, 9, ADMITTED_STEPS);
     await assertAgrees(database, path);
-    const key = new KeyStore(database).find('old') as KeyRecord;
+    const key = bookOf(database).keys.find('old') as KeyRecord;
     const since = (Math.floor(NOON / 8_640_000) - 100) * 8_640_000;
     const counted = rows.filter(({ keyId, atMs }) => keyId === key.id && atMs >= since);
     const spent = new BudgetReader(database).spentBy([key], NOON).get(key.id);
@@ -123,7 +121,7 @@ describe('a file whose names have places that no key is known to have', () => {
     const { database, rows, path } = openedVersion(t, 9, NAMED);
     await assertAgrees(database, path);
     const everything = { keyId: undefined, model: undefined, untilMs: undefined };
-    const { rows: report } = new UsageReader(database).report({ ...everything, by: 'user', sinceMs: 1 });
+    const { rows: report } = bookOf(database).usage.report({ ...everything, by: 'user', sinceMs: 1 });
     assert.deepEqual(
       new Map(report.map(({ user, requests }) => [user, requests])),
       new Map([

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Account } from '../../../src/state/sqlite/account.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { LogBound } from '../../../src/state/sqlite/log-bound.ts';
 
@@ -30,7 +30,7 @@ function openLog(t: TestContext) {
     database.close();
     rmSync(folder, { recursive: true });
   });
-  const account = new Account(database);
+  const account = bookOf(database).account;
   const size = () => statSync(`${path}-wal`).size;
   const enter = () => account.enter(1n, 'a line in the log', 0);
   return { path, database, size, enter };

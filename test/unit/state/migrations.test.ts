@@ -10,13 +10,10 @@ import { hashKey } from '../../../src/core/api-key.ts';
 import { utcDay, utcMonth } from '../../../src/core/clock.ts';
 import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
 import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
-import { Account } from '../../../src/state/sqlite/account.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
-import { RequestStore } from '../../../src/state/sqlite/requests.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
@@ -98,7 +95,7 @@ function sumsByHand(rows: readonly OldRow[], by: UsageGroup): string[] {
 }
 
 function sumsReported(database: Sqlite, by: UsageGroup, sinceMs?: number, untilMs?: number): string[] {
-  const { rows } = new UsageReader(database).report({ ...RANGE, by, sinceMs, untilMs });
+  const { rows } = bookOf(database).usage.report({ ...RANGE, by, sinceMs, untilMs });
   return rows.map((row) =>
     shown(
       by === 'key' ? row.keyId : row[by],
@@ -119,7 +116,7 @@ describe('a file of the first version', () => {
       OLD_TABLES.map((sql) => database.prepare(sql).safeIntegers().all()),
       before,
     );
-    const account = new Account(database);
+    const account = bookOf(database).account;
     assert.deepEqual(account.balance(), { balanceNanos: CREDIT_NANOS - costOf(rows), heldNanos: OPEN_HOLD_NANOS });
     assert.deepEqual(account.history(), [
       { atMs: 5, amountNanos: CREDIT_NANOS, balanceNanos: CREDIT_NANOS, note: 'first' },
@@ -143,7 +140,7 @@ describe('a file of the first version', () => {
 
   test('keeps the figures of each key and month', (t) => {
     const { database, rows, keyIds } = opened(t);
-    const usage = new UsageReader(database);
+    const usage = bookOf(database).usage;
     for (const keyId of keyIds) {
       for (const month of new Set(rows.map(({ atMs }) => utcMonth(atMs)))) {
         const own = rows.filter((row) => row.keyId === keyId && utcMonth(row.atMs) === month);
@@ -204,19 +201,19 @@ describe('on a file of the first version', () => {
       keys: 1,
       recoveredHolds: 1,
     });
-    assert.equal(new RequestStore(database).find(openId)?.end?.failure?.reason, 'interrupted');
-    assert.equal(new RequestStore(database).correct(openId, 7n, NOON).kind, 'done');
-    assert.equal(new Account(database).balance().balanceNanos, balance - 7n);
+    assert.equal(bookOf(database).requests.find(openId)?.end?.failure?.reason, 'interrupted');
+    assert.equal(bookOf(database).requests.correct(openId, 7n, NOON).kind, 'done');
+    assert.equal(bookOf(database).account.balance().balanceNanos, balance - 7n);
     assertBooksBalance(database);
   });
 
   test('a request that was charged as held can be corrected, though its hold is unknown', (t) => {
     const { database, rows } = opened(t);
     const held = rows.find(({ source }) => source === 'held') as OldRow;
-    const store = new RequestStore(database);
+    const store = bookOf(database).requests;
     assert.equal(store.find(held.id)?.holdNanos, undefined);
     assert.equal(store.correct(held.id, held.costNanos + 9n, NOON).kind, 'done');
-    assert.equal(new Account(database).balance().balanceNanos, CREDIT_NANOS - costOf(rows) - 9n);
+    assert.equal(bookOf(database).account.balance().balanceNanos, CREDIT_NANOS - costOf(rows) - 9n);
     assertBooksBalance(database);
   });
 
@@ -237,7 +234,7 @@ describe('on a file of the first version', () => {
     // The operator's commands use a connection of their own.
     const operator = openDatabase(path).database;
     t.after(() => operator.close());
-    const keys = new KeyStore(operator);
+    const keys = bookOf(operator).keys;
     const charged = costOf(thisMonth) + OPEN_HOLD_NANOS;
     keys.setLimits('old', { spendLimitNanos: charged });
     const refused = admit();

@@ -15,11 +15,10 @@ import { utcMonth } from '../../../src/core/clock.ts';
 import type { CountedRefusal } from '../../../src/core/settlement.ts';
 import { startLedger } from '../../../src/ledger/client.ts';
 import { LedgerUnavailable } from '../../../src/ledger/ledger.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
-import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
-import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { bounded, until } from '../../support/wait.ts';
 import { type Bench, NOON, openBench } from '../ledger/bench.ts';
 
@@ -115,7 +114,7 @@ async function openThread(test: TestContext) {
   const { database } = openDatabase(path);
   const secret = mintKey();
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  const change = new KeyStore(database).create(secret, { ...none, name: 'app' }, Date.now());
+  const change = bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
   assert.ok(change.kind === 'done');
   const started = once(process, 'worker') as Promise<[Worker]>;
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
@@ -138,7 +137,7 @@ async function openThread(test: TestContext) {
     rmSync(directory, { recursive: true });
   });
   const { id } = change.key;
-  const refused = () => new UsageReader(database).refusalsOf(id, utcMonth(Date.now()))[0]?.requests ?? 0;
+  const refused = () => bookOf(database).usage.refusalsOf(id, utcMonth(Date.now()))[0]?.requests ?? 0;
   const request = {
     requestId: 'req_1',
     keyHash: hashKey(secret),

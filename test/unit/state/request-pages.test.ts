@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
+import type { BookAtOnce } from '../../../src/state/book.ts';
+import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
-import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { drawPast, writePast } from '../../support/past.ts';
 
 test('the request of a rare key is found behind 45,000 of another, three pages further back', (t) => {
@@ -17,10 +18,10 @@ test('the request of a rare key is found behind 45,000 of another, three pages f
   });
   const rare = drawPast(['key_rare'], 1, 1_000, 2_000).map((request) => ({ ...request, requestId: 'req_rare' }));
   writePast(database, [...rare, ...drawPast(['key_busy'], 45_000, 10_000, 20_000)]);
-  const requests = new RequestStore(database);
+  const requests = bookOf(database).requests;
   const query = { keyId: 'key_rare', sinceMs: undefined, untilMs: undefined, errors: false, limit: 10 };
   const found: (readonly string[])[] = [];
-  let after: ReturnType<RequestStore['page']>['next'];
+  let after: ReturnType<BookAtOnce['requests']['page']>['next'];
   do {
     const page = requests.page({ ...query, after });
     found.push(page.rows.map(({ id }) => id));

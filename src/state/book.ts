@@ -1,0 +1,64 @@
+/** The operator's book: what commands and dashboard do with keys, account, usage and requests, in either store. */
+import { AccountBook } from './account-book.ts';
+import { HistoryBook } from './history-book.ts';
+import { KeyBook } from './key-book.ts';
+import type { Dialect, Operation, PartAtOnce, PartLater } from './operation.ts';
+import { RequestBook } from './request-book.ts';
+import { UsageBook } from './usage-book.ts';
+
+type Parts = {
+  readonly keys: KeyBook;
+  readonly account: AccountBook;
+  readonly usage: UsageBook;
+  readonly requests: RequestBook;
+  readonly history: HistoryBook;
+};
+
+export type Book = { readonly [Name in keyof Parts]: PartLater<Parts[Name]> };
+export type BookAtOnce = { readonly [Name in keyof Parts]: PartAtOnce<Parts[Name]> };
+
+type CarryOut = <T>(operation: Operation<T>) => Promise<T>;
+type CarryOutAtOnce = <T>(operation: Operation<T>) => T;
+
+export function openBook(dialect: Dialect, carryOut: CarryOut): Book {
+  return mapped(partsOf(dialect), (part) => methodsOf(part, carryOut)) as Book;
+}
+
+export function openBookAtOnce(dialect: Dialect, carryOut: CarryOutAtOnce): BookAtOnce {
+  return mapped(partsOf(dialect), (part) => methodsOf(part, carryOut)) as BookAtOnce;
+}
+
+/** A part that each store has its own of. */
+export function openPart<Part extends object>(part: Part, carryOut: CarryOut): PartLater<Part> {
+  return methodsOf(part, carryOut) as PartLater<Part>;
+}
+
+function partsOf(dialect: Dialect): Parts {
+  return {
+    keys: new KeyBook(dialect),
+    account: new AccountBook(dialect),
+    usage: new UsageBook(dialect),
+    requests: new RequestBook(dialect),
+    history: new HistoryBook(dialect),
+  };
+}
+
+function methodsOf(part: object, carryOut: (operation: Operation<unknown>) => unknown): object {
+  return mapped(
+    methodsIn(part),
+    ({ value }) =>
+      (...args: unknown[]) =>
+        carryOut(value.apply(part, args)),
+  );
+}
+
+/** Those of its class, and of the classes that extends. */
+function methodsIn(part: object): Record<string, PropertyDescriptor> {
+  const prototype = Object.getPrototypeOf(part);
+  if (prototype === Object.prototype) return {};
+  return { ...methodsIn(prototype), ...Object.getOwnPropertyDescriptors(prototype) };
+}
+
+function mapped<Value>(record: Readonly<Record<string, Value>>, map: (value: Value) => unknown): object {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+}

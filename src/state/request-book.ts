@@ -1,0 +1,240 @@
+/** Single requests in the operator's book, and the correction of one that was charged as held. */
+import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
+import type { Nanos } from '../core/money.ts';
+import { correctSteps } from './budget-book.ts';
+import { type Dialect, type Operation, rows, stopDecisions, transaction, type Values } from './operation.ts';
+import { monthStart } from './periods.ts';
+import {
+  type Correction,
+  type JournalPlace,
+  mayBeCompletionId,
+  type RequestPage,
+  type RequestPageQuery,
+  type RequestQuery,
+  type RequestRecord,
+  requestIdOf,
+} from './requests.ts';
+import { type Row, requestOf } from './rows.ts';
+import { IS_ERROR } from './sql.ts';
+
+const LATEST_FIRST = 'ORDER BY r.admitted_at_ms DESC, r.id DESC';
+/** How much of the journal a page of a file walks through: 20,000 rows take some 10 ms, and all wait meanwhile. */
+const MAX_WALKED = 20_000;
+
+export class RequestBook {
+  readonly #dialect: Dialect;
+  readonly #ended: string;
+  readonly #open: string;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+    this.#ended = requestsIn('journal', dialect);
+    this.#open = requestsIn('holds', dialect);
+  }
+
+  /** Requests that have ended, newest admission first. */
+  *list(query: RequestQuery): Operation<readonly RequestRecord[]> {
+    return (yield* this.#latest({ ...query, untilMs: undefined, after: undefined })).map(requestOf);
+  }
+
+  /**
+   * A page of the requests that have ended. It walks a bounded part of the journal of a file, so that a program
+   * that draws a screen can look for rare ones in it.
+   */
+  *page(query: RequestPageQuery): Operation<RequestPage> {
+    const edge = this.#dialect.isShared ? undefined : yield* edgeOf(query);
+    const found = yield* this.#latest(query, edge);
+    const last = found.length === query.limit ? found.at(-1) : undefined;
+    return { rows: found.map(requestOf), next: last === undefined ? edge : placeOf(last) };
+  }
+
+  /** The number of requests of a key that are in flight. */
+  *countOpen(keyId: string): Operation<number> {
+    const [row] = yield* rows('SELECT count(*) AS requests FROM inf_gw.holds WHERE key_id = $1', [keyId]);
+    return Number(row?.requests);
+  }
+
+  /**
+   * A request by its id, in flight or ended, or the latest one with that completion id. Completion
+   * ids have no index, because it would cost each request a page of the log: finding one scans the
+   * journal backwards.
+   */
+  *find(id: string): Operation<RequestRecord | undefined> {
+    const found = yield* this.#byId(requestIdOf(id));
+    return found ?? (mayBeCompletionId(id) ? yield* this.#byCompletionId(id) : undefined);
+  }
+
+  /**
+   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
+   * its month.
+   */
+  *correct(id: string, costNanos: Nanos, wallMs: number): Operation<Correction> {
+    // Before the lock is taken: scanning the journal must not block the gateways.
+    const found = yield* this.find(id);
+    if (found === undefined) return { kind: 'no_such_request' };
+    return yield* transaction(this.#correct(found.id, costNanos, wallMs));
+  }
+
+  *#correct(id: string, costNanos: Nanos, wallMs: number): Operation<Correction> {
+    yield* stopDecisions(this.#dialect);
+    // A gateway may be dropping the row because of its age.
+    yield* rows(`SELECT request_id FROM inf_gw.journal WHERE request_id = $1 ${this.#dialect.forUpdate}`, [id]);
+    const request = yield* this.#byId(id);
+    if (request === undefined) return { kind: 'no_such_request' };
+    if (request.end === undefined) return { kind: 'in_flight' };
+    const { source } = request.end;
+    if (source !== 'held') return { kind: 'not_held', source };
+    yield* charge(this.#dialect, request, request.end.settledAtMs, costNanos - request.end.costNanos);
+    yield* rows(
+      'UPDATE inf_gw.journal SET cost_nanos = $1, corrected_at_ms = $2 WHERE request_id = $3 AND admitted_at_ms = $4',
+      [costNanos, wallMs, id, request.admittedAtMs],
+    );
+    return { kind: 'done', request: (yield* this.#byId(id)) as RequestRecord };
+  }
+
+  /** Rows of the journal that a query asks for, down to `edge`. */
+  *#latest(query: RequestPageQuery, edge?: JournalPlace): Operation<Row[]> {
+    const found: Row[] = [];
+    for (const stretch of (yield* stretchesOf(this.#dialect, query)).map((each) => cut(each, query, edge))) {
+      if (found.length === query.limit) break;
+      if (stretch.fromMs >= stretch.toMs) continue;
+      const values: Values[number][] = [];
+      const place: Place = (value) => `$${values.push(value)}`;
+      const filters = [
+        ...within(stretch, query.after, place),
+        ...(query.errors ? [IS_ERROR] : []),
+        ...(query.keyId === undefined ? [] : [`r.key_id = ${place(query.keyId)}`]),
+        ...(edge === undefined
+          ? []
+          : [`(r.admitted_at_ms, r.id) >= (${place(edge.admittedAtMs)}, ${place(edge.row)})`]),
+      ].join(' AND ');
+      const most = place(query.limit - found.length);
+      found.push(...(yield* rows(`${this.#ended} WHERE ${filters} ${LATEST_FIRST} LIMIT ${most}`, values)));
+    }
+    return found;
+  }
+
+  *#byId(id: string): Operation<RequestRecord | undefined> {
+    return (
+      (yield* one(`${this.#ended} WHERE r.request_id = $1`, id)) ??
+      (yield* one(`${this.#open} WHERE r.request_id = $1`, id))
+    );
+  }
+
+  /** In a database, months are read one by one, latest first: each has a part of the journal. */
+  *#byCompletionId(id: string): Operation<RequestRecord | undefined> {
+    const text = `${this.#ended} WHERE r.completion_id = $1`;
+    const latest = 'ORDER BY r.id DESC LIMIT 1';
+    if (!this.#dialect.isShared) return yield* one(`${text} ${latest}`, id);
+    for (const { fromMs, toMs } of yield* monthsWith('true', 0)) {
+      const month = 'r.admitted_at_ms >= $2 AND r.admitted_at_ms < $3';
+      const found = yield* one(`${text} AND ${month} ${latest}`, id, fromMs, toMs);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+}
+
+/** Selects requests as `r`, with the names of their keys and gateways. */
+export function requestsIn(table: 'journal' | 'holds', { isShared }: Dialect): string {
+  const from = `FROM inf_gw.${table} AS r LEFT JOIN inf_gw.keys AS k ON k.id = r.key_id`;
+  const columns = 'r.*, coalesce(k.name, r.key_id) AS key';
+  if (!isShared) return `SELECT ${columns} ${from}`;
+  const time = table === 'holds' ? ', r.admitted_us / 1000 AS admitted_at_ms' : '';
+  return `SELECT ${columns}, n.name AS node${time} ${from} LEFT JOIN inf_gw.nodes AS n ON n.id = r.node_id`;
+}
+
+function* one(text: string, id: string, ...values: number[]): Operation<RequestRecord | undefined> {
+  // Text in PostgreSQL has no zero bytes, and so no id has one.
+  if (id.includes('\0')) return undefined;
+  const [row] = yield* rows(text, [id, ...values]);
+  return row && requestOf(row);
+}
+
+function placeOf(row: Row): JournalPlace {
+  return { admittedAtMs: Number(row.admitted_at_ms), row: row.id as bigint };
+}
+
+/** Adds a value to a statement. Returns the parameter that stands for it. */
+type Place = (value: Values[number]) => string;
+
+/** A part of the journal, by admission. */
+interface Stretch {
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+}
+
+const EVERYTHING: Stretch = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+
+/** The part of a stretch that a query asks for, down to `edge`: an index is read between its ends. */
+function cut({ fromMs, toMs }: Stretch, { sinceMs, untilMs, after }: RequestPageQuery, edge?: JournalPlace): Stretch {
+  return {
+    fromMs: Math.max(fromMs, sinceMs ?? fromMs, edge?.admittedAtMs ?? fromMs),
+    toMs: Math.min(toMs, untilMs ?? toMs, after === undefined ? toMs : after.admittedAtMs + 1),
+  };
+}
+
+/**
+ * Where in the journal there are such requests, latest first. The sums tell, so that a list of few
+ * requests does not read millions of others. Those of a file are sorted by day first, and tell as slowly as the journal.
+ */
+function* stretchesOf(
+  { isShared }: Dialect,
+  { keyId, sinceMs = 0, errors }: RequestPageQuery,
+): Operation<readonly Stretch[]> {
+  if (!isShared) return [EVERYTHING];
+  if (keyId === undefined) return errors ? yield* monthsWith('errors > 0', sinceMs) : [EVERYTHING];
+  const text = `SELECT DISTINCT day FROM inf_gw.usage_days WHERE key_id = $1 AND day >= $2 ${errors ? 'AND errors > 0' : ''}
+    ORDER BY day DESC`;
+  const days = (yield* rows(text, [keyId, utcDay(sinceMs)])).map(({ day }) => Date.parse(day as string));
+  return days.map((fromMs) => ({ fromMs, toMs: fromMs + DAY_MS }));
+}
+
+function* monthsWith(condition: string, sinceMs: number): Operation<readonly Stretch[]> {
+  const text = `SELECT DISTINCT month FROM inf_gw.usage_months WHERE month >= $1 AND ${condition} ORDER BY month DESC`;
+  const months = (yield* rows(text, [utcMonth(sinceMs)])).map(({ month }) => Date.parse(month as string));
+  return months.map((fromMs) => ({ fromMs, toMs: monthStart(fromMs, 1) }));
+}
+
+function within({ fromMs, toMs }: Stretch, after: JournalPlace | undefined, place: Place): string[] {
+  return [
+    `r.admitted_at_ms >= ${place(fromMs)} AND r.admitted_at_ms < ${place(toMs)}`,
+    ...(after === undefined ? [] : [`(r.admitted_at_ms, r.id) < (${place(after.admittedAtMs)}, ${place(after.row)})`]),
+  ];
+}
+
+/** The last row that a page may walk to; undefined if there are not that many. */
+function* edgeOf(query: RequestPageQuery): Operation<JournalPlace | undefined> {
+  const values: Values[number][] = [];
+  const filters = within(cut(EVERYTHING, query), query.after, (value) => `$${values.push(value)}`).join(' AND ');
+  const text = `SELECT r.admitted_at_ms, r.id FROM inf_gw.journal AS r WHERE ${filters} ${LATEST_FIRST}`;
+  const [row] = yield* rows(`${text} LIMIT 1 OFFSET ${MAX_WALKED - 1}`, values);
+  return row && placeOf(row);
+}
+
+/** Adds an amount, possibly negative, to the cost of a held request wherever it was charged. */
+function* charge(
+  dialect: Dialect,
+  { keyId, model, admittedAtMs }: RequestRecord,
+  settledAtMs: number,
+  nanos: Nanos,
+): Operation<void> {
+  const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
+  for (const [table, period, value] of [
+    ['usage_days', 'day', day],
+    ['usage_months', 'month', month],
+  ]) {
+    yield* rows(
+      `UPDATE inf_gw.${table} SET cost_nanos = cost_nanos + $1
+         WHERE ${period} = $2 AND key_id = $3 AND model = $4 AND source = 'held'`,
+      [nanos, value as string, keyId, model],
+    );
+  }
+  if (dialect.isShared) {
+    const text = 'UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + $1 WHERE key_id = $2 AND month = $3';
+    yield* rows(text, [nanos, keyId, month]);
+  }
+  yield* correctSteps(dialect, keyId, settledAtMs, nanos);
+  yield* rows('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
+}
