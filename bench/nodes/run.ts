@@ -87,9 +87,9 @@ async function prepare(url: string, keys: number, rows: number): Promise<void> {
   // Rows of the past half year, some 300 to a minute.
   await client.query(
     `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
-       cached_tokens, completion_tokens, cost_nanos, node_id)
+       cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos, node_id)
      SELECT nextval('inf_gw.journal_ids'), 'old-' || n, 'key_' || n % $2, 'bench/model', at, at + 900, 'ok', 'reported', 10, 0,
-       20, 70, 1
+       20, 70, 0, 70, 1
      FROM (SELECT n, (inf_gw.now_us() / 1000) - n * 200 AS at FROM generate_series(1, $1) AS n) AS old`,
     [rows, keys],
   );

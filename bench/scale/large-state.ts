@@ -68,10 +68,10 @@ function makeRows(database: Sqlite, { keys, rows }: Size, from: number, to: numb
            FROM numbers),
          placed AS (SELECT *, 1 + CAST(r * r * r * $keys AS INTEGER) AS n FROM drawn)
        INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
-         cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms)
+         cached_tokens, cache_write_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms)
        SELECT printf('req_%010x%s', i, lower(hex(randomblob(8)))), ${KEY_ID}, printf('bench/model-%d', model), at, at + output,
          CASE WHEN luck < 2 THEN 'upstream_error' WHEN luck < 4 THEN 'cancelled' ELSE 'ok' END,
-         CASE WHEN luck < 5 THEN 'counted' ELSE 'reported' END, input, input / 4, output,
+         CASE WHEN luck < 5 THEN 'counted' ELSE 'reported' END, input, input / 4, 0, output,
          input * 150 + output * 600, input * 150 + 2000 * 600, printf('chatcmpl-%s', lower(hex(randomblob(12)))), 80 + output / 10
        FROM placed`,
     )
@@ -85,9 +85,10 @@ function makeRows(database: Sqlite, { keys, rows }: Size, from: number, to: numb
     });
 }
 
-const COLUMNS = 'key_id, model, source, requests, errors, prompt_tokens, cached_tokens, completion_tokens, cost_nanos';
+const COLUMNS = `key_id, model, source, requests, errors, prompt_tokens, cached_tokens, cache_write_tokens,
+  completion_tokens, cost_nanos`;
 const SUMS = `count(*), sum(outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-  sum(completion_tokens), sum(cost_nanos)`;
+  sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)`;
 
 function makeSums(database: Sqlite): void {
   database.exec(`

@@ -59,7 +59,7 @@ export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
 export const SUMS_OF_ROWS = `count(*) AS requests,
     coalesce(sum(CASE WHEN outcome IN ('ok', 'cancelled') THEN 0 ELSE 1 END), 0) AS errors,
     sum(prompt_tokens) AS prompt_tokens, sum(cached_tokens) AS cached_tokens,
-    sum(coalesce(cache_write_tokens, 0)) AS cache_write_tokens, sum(completion_tokens) AS completion_tokens,
+    sum(cache_write_tokens) AS cache_write_tokens, sum(completion_tokens) AS completion_tokens,
     sum(cost_nanos) AS cost_nanos`;
 
 export type SumFigures = Readonly<Record<(typeof FIGURES)[number], bigint>>;

@@ -42,12 +42,12 @@ function ok(step: string, message: string, figures: Readonly<Record<string, unkn
 function admissionSteps(request: RequestRecord): ExplainedStep[] {
   const { key, keyId, requestedModel, admittedAtMs, holdNanos, price: text } = request;
   const price = text === undefined ? undefined : readPriceText(text);
-  const hold = holdNanos === undefined ? undefined : formatUsd(holdNanos);
+  const hold = formatUsd(holdNanos);
   return [
     ok('key', key, { key, key_id: keyId }),
     ok('model', requestedModel, { model: requestedModel }),
     ok('admission', `admitted at ${isoTime(admittedAtMs)}`, { admitted_at: isoTime(admittedAtMs) }),
-    ok('hold', hold === undefined ? 'unknown' : `${hold} USD at the end`, { hold_usd: hold ?? null }),
+    ok('hold', `${hold} USD at the end`, { hold_usd: hold }),
     ok('price', priceOf(request), {
       input_usd: price === undefined ? null : formatUsd(price.input),
       cached_input_usd: price === undefined ? null : formatUsd(price.cachedInput),

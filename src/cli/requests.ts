@@ -202,7 +202,7 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     completion_tokens: end?.completionTokens ?? null,
     total_tokens: end === undefined ? null : end.promptTokens + end.completionTokens,
     cost_usd: end === undefined ? null : formatUsd(end.costNanos),
-    held_usd: holdNanos === undefined ? null : formatUsd(holdNanos),
+    held_usd: formatUsd(holdNanos),
     price: priceJson(request.price),
     failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),

@@ -18,7 +18,7 @@ export function requestFields(request: RequestRecord, isShared: boolean): Labell
     ['model', servedModel(request.model, request.requestedModel)],
     ...(isShared ? [['node', request.node ?? '-'] as const] : []),
     ['admitted', isoTime(request.admittedAtMs)],
-    ['held', holdNanos === undefined ? 'unknown' : `${exactUsd(holdNanos)} USD`],
+    ['held', `${exactUsd(holdNanos)} USD`],
     ...(request.price === undefined ? [] : [['price', priceOf(request)] as const]),
     ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),
   ];

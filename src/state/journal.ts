@@ -10,7 +10,7 @@ export interface HoldRow {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
-  /** Which price it was held by; undefined if that was not recorded yet. */
+  /** Which price it was held by. */
   readonly price?: string | undefined;
 }
 

@@ -15,9 +15,8 @@ export interface RequestRecord {
   readonly model: string;
   readonly requestedModel: string;
   readonly admittedAtMs: number;
-  /** Undefined if the request ended before the state file recorded holds. */
-  readonly holdNanos: Nanos | undefined;
-  /** Which price it is held or was charged by; undefined if that was not recorded yet. */
+  readonly holdNanos: Nanos;
+  /** Which price it is held or was charged by. */
   readonly price?: string | undefined;
   /** The gateway that admitted it, among those that share a state. Absent where that is not known. */
   readonly node?: string;
@@ -32,7 +31,7 @@ export interface RequestEnd {
   readonly source: UsageSource;
   readonly promptTokens: number;
   readonly cachedTokens: number;
-  /** Input that was written to a prompt cache; 0 if the file did not record it yet. */
+  /** Input that was written to a prompt cache. */
   readonly cacheWriteTokens: number;
   readonly completionTokens: number;
   readonly costNanos: Nanos;
@@ -40,16 +39,13 @@ export interface RequestEnd {
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's response. */
   readonly firstByteMs: number | undefined;
-  /**
-   * The provider's upstream that served. Undefined if none was asked, or if the file did not record
-   * it yet.
-   */
+  /** The provider's upstream that served. Undefined if none was asked. */
   readonly upstream: string | undefined;
   /** The number of attempts on all upstreams. Undefined when `upstream` is. */
   readonly attempts: number | undefined;
-  /** Why it failed. Undefined if it did not, or if the file did not record it yet. */
+  /** Why it failed. Undefined if it did not. */
   readonly failure: Failure | undefined;
-  /** Who it was for. Undefined if its client did not say, or if the file did not record it yet. */
+  /** Who it was for. Undefined if its client did not say. */
   readonly spentBy?: SpentBy | undefined;
   /** When an operator corrected the cost. */
   readonly correctedAtMs: number | undefined;

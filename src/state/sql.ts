@@ -24,7 +24,7 @@ export const SUM_FIGURES = [
 export const SUM_COLUMNS = [SUM_NAMES, ...SUM_FIGURES].join(', ');
 /** The figures of one journal row. */
 export const ROW_FIGURES = `1 AS requests, CASE WHEN ${IS_ERROR} THEN 1 ELSE 0 END AS errors, prompt_tokens, cached_tokens,
-  coalesce(cache_write_tokens, 0) AS cache_write_tokens, completion_tokens, cost_nanos`;
+  cache_write_tokens, completion_tokens, cost_nanos`;
 /** The figures of a key in a month. */
 export const MONTH_SUMS = `${sumsOf(['requests', 'cost_nanos'])}, coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens`;
 

@@ -30,7 +30,7 @@ const withDifferences = (checks: readonly Check[]) => checks.filter(({ differenc
 
 /** The columns of a journal row that need not be unique. */
 const COPIED = `key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens, cached_tokens,
-  completion_tokens, cost_nanos`;
+  cache_write_tokens, completion_tokens, cost_nanos, hold_nanos`;
 
 /** A corruption, the check that must find it, and what it must report. Each is made in a copy of the same valid file. */
 const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, report: RegExp])[] = [
@@ -86,14 +86,14 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ['a lost day', 'DELETE FROM usage_days', 'sums by day', /the sums are missing/],
   [
     'a day without requests',
-    "INSERT INTO usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1, 0, 0)",
+    "INSERT INTO usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 0, 0, 1, 1)",
     'sums by day',
     /2020-01-01/,
   ],
   ['a changed month', 'UPDATE usage_months SET errors = errors - 1', 'sums by month', /errors is -1/],
   [
     'a month without requests',
-    "INSERT INTO usage_months VALUES ('2020-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1, 0, 0, 0)",
+    "INSERT INTO usage_months VALUES ('2020-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 0, 0, 1, 1, 0)",
     'sums by month',
     /2020-01 key_x/,
   ],

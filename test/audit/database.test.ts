@@ -47,8 +47,8 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   [
     'a request that has two rows',
     `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
-         prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
-       SELECT 0, request_id, key_id, model, admitted_at_ms - 1, settled_at_ms, outcome, source, 0, 0, 0, 0
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
+       SELECT 0, request_id, key_id, model, admitted_at_ms - 1, settled_at_ms, outcome, source, 0, 0, 0, 0, 0, 0
        FROM inf_gw.journal ${ONE}`,
     'journal rows',
     /is in the journal 2 times/,
@@ -69,8 +69,8 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   [
     'many rows with a fault, of which it lists some',
     `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
-         prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
-       SELECT 0, 'req_' || n, 'key_x', 'm', 0, 0, 'fine', 'held', 0, 0, 0, 0 FROM generate_series(1, 500) n`,
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
+       SELECT 0, 'req_' || n, 'key_x', 'm', 0, 0, 'fine', 'held', 0, 0, 0, 0, 0, 0 FROM generate_series(1, 500) n`,
     'journal rows',
     /and \d{3} more$/,
   ],
@@ -111,7 +111,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ],
   [
     'sealed sums of rows that still exist',
-    'INSERT INTO inf_gw.sealed_days SELECT * FROM inf_gw.usage_days',
+    'INSERT INTO inf_gw.sealed_days SELECT *, 0 FROM inf_gw.usage_days',
     'sums by day',
     /requests is 4, but the journal has 8/,
   ],
@@ -195,8 +195,8 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   [
     'rows that keep a month from getting its partition',
     `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
-         prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
-       VALUES (0, 'req_x', 'key_x', 'm', 4102444800000, 1, 'ok', 'held', 0, 0, 0, 0)`,
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
+       VALUES (0, 'req_x', 'key_x', 'm', 4102444800000, 1, 'ok', 'held', 0, 0, 0, 0, 0, 0)`,
     'partitions',
     /journal_other has 1 rows of this month or later/,
   ],

@@ -113,7 +113,7 @@ describe('looking up names', { concurrency: CONCURRENCY }, () => {
     const place = new Workplace(t);
     await place.createKey('app');
     const database = new Database(place.statePath);
-    database.pragma('user_version = 1');
+    database.pragma('user_version = 0');
     database.close();
     const before = readFileSync(place.statePath);
     const files = readdirSync(place.directory);

@@ -6,7 +6,9 @@ import { UserError } from '../../src/core/errors.ts';
 import { examineDatabase, openState } from '../../src/state/open.ts';
 import { Database } from '../../src/state/postgres/database.ts';
 import { grantsFor } from '../../src/state/postgres/rights.ts';
+import { MIGRATIONS } from '../../src/state/postgres/schema.ts';
 import type { OpenState } from '../../src/state/state.ts';
+import { addStep } from '../support/made-up-step.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { until } from '../support/wait.ts';
 import { addressOf, locationOf } from './database-stage.ts';
@@ -109,6 +111,30 @@ describe('opening a database', () => {
     }
   });
 
+  test('takes the steps that its tables have not had, once, and keeps what is in them and the rights of roles', async (t) => {
+    const { url, database, state } = await fresh(t);
+    const key = await makeKey(state, { name: 'app' });
+    await server.query("CREATE ROLE earlier LOGIN PASSWORD 'reads'");
+    for (const statement of grantsFor('earlier')) await server.query(statement, database);
+    addStep(t, MIGRATIONS, 'CREATE TABLE inf_gw.made_up AS SELECT id FROM inf_gw.keys');
+    const { version, newest } = await examineDatabase(addressOf(url));
+    assert.equal(version + 1, newest);
+    const states = await Promise.all([1, 2, 3, 4].map(() => opened(t, url)));
+    for (const { created, keys } of states) assert.deepEqual([created, await keys.find('app')], [undefined, key]);
+    assert.equal((await examineDatabase(addressOf(url))).version, newest);
+    const role = await stranger(t, Object.assign(new URL(url), { username: 'earlier', password: 'reads' }).href);
+    assert.deepEqual((await role.query('SELECT id FROM inf_gw.made_up')).rows, [{ id: key.id }]);
+  });
+
+  test('of which a step fails leaves its tables as they were', async (t) => {
+    const { url } = await fresh(t);
+    const { version } = await examineDatabase(addressOf(url));
+    addStep(t, MIGRATIONS, 'DROP TABLE inf_gw.refusals; SELECT FROM inf_gw.nowhere');
+    await assert.rejects(opened(t, url), /nowhere/);
+    assert.equal((await examineDatabase(addressOf(url))).version, version);
+    await (await stranger(t, url)).query('SELECT FROM inf_gw.refusals');
+  });
+
   test('fails if a newer version has changed its tables, and leaves them alone', async (t) => {
     const { url, database } = await fresh(t);
     await server.query('INSERT INTO inf_gw.migrations (version) VALUES (1000)', database);
@@ -165,8 +191,8 @@ test('a list of requests reads only months in which there are such requests', as
   const client = await stranger(t, url);
   const figures = `'${id}', 'mock/echo', 'reported', 1, 1, 0, 0, 0, 0, 0`;
   await client.query(`INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
-      prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
-    VALUES (1, 'req_old', '${id}', 'mock/echo', ${Date.UTC(2020, 2, 31, 23)}, 0, 'upstream_error', 'reported', 0, 0, 0, 0);
+      prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
+    VALUES (1, 'req_old', '${id}', 'mock/echo', ${Date.UTC(2020, 2, 31, 23)}, 0, 'upstream_error', 'reported', 0, 0, 0, 0, 0, 0);
     INSERT INTO inf_gw.usage_days VALUES ('2020-03-31', ${figures});
     INSERT INTO inf_gw.usage_months VALUES ('2020-03', ${figures}, 0)`);
   await client.query(`BEGIN; DO $$ DECLARE v_month regclass; BEGIN

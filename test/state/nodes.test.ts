@@ -97,8 +97,8 @@ describe('of the gateways of a database', () => {
     await node('a', 0);
     await node('b', 0);
     await query(`INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
-        prompt_tokens, cached_tokens, completion_tokens, cost_nanos, node_id)
-      SELECT i, 'req_' || i, '${keyId}', 'm', 1000 + i, 2000, 'ok', 'reported', i, 0, 0, 0, nullif(i % 3, 0)
+        prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos, node_id)
+      SELECT i, 'req_' || i, '${keyId}', 'm', 1000 + i, 2000, 'ok', 'reported', i, 0, 0, 0, 0, 0, nullif(i % 3, 0)
       FROM generate_series(1, 9) AS i`);
     const tokensOf = async (name: string) => {
       const query = { sinceMs: 0, before: { admittedAtMs: 5_000, id: 0n }, node: name, limit: 8 };

@@ -1,14 +1,15 @@
 /** A state file that is only looked at stays as it is, and one that cannot be written can still be looked at. */
 import assert from 'node:assert/strict';
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openStateToRead } from '../../src/state/open.ts';
-import { openDatabase } from '../../src/state/sqlite/database.ts';
+import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { openStateToRead as openFileToRead, openState } from '../../src/state/sqlite/open-state.ts';
 import { isUnwritable } from '../../src/state/sqlite/open-to-read.ts';
 import type { OpenState } from '../../src/state/state.ts';
+import { addStep } from '../support/made-up-step.ts';
 
 const NAMES = { name: 'app', rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
 const SECRET = `sk-inf-${'a'.repeat(40)}`;
@@ -53,12 +54,9 @@ test('a file that is only looked at is not made, migrated or changed', async (t)
   assert.deepEqual(readFileSync(path), before);
   assert.deepEqual(readdirSync(folder), ['state.db']);
 
-  const older = join(folder, 'older.db');
-  copyFileSync(path, older);
-  const { database } = openDatabase(older);
-  database.pragma('user_version = 1');
-  database.close();
-  assert.throws(() => openFileToRead(older), /written by an older inf-gw/);
+  addStep(t, MIGRATIONS, 'SELECT 1');
+  assert.throws(() => openFileToRead(path), /written by an older inf-gw/);
+  assert.deepEqual(readFileSync(path), before);
 
   const missing = { kind: 'file', path: join(folder, 'missing.db') } as const;
   await assert.rejects(openStateToRead(missing, 'full'), /no state file at .*missing\.db; serve/);

@@ -1,11 +1,12 @@
 /** A state file with something in everything that a state has, and what is in a file. */
 
+import type { HoldRow } from '../../src/state/journal.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
-import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { immediately, openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { Journal } from '../../src/state/sqlite/journal.ts';
 import { RefusalWriter } from '../../src/state/sqlite/refusals.ts';
 import { dropOldRows } from '../../src/state/sqlite/retention.ts';
-import { writeFirstVersion } from './first-version.ts';
-import { daysAgo } from './past.ts';
+import { daysAgo, drawPast, writePast } from './past.ts';
 import { makeKey } from './state.ts';
 
 export const TABLES = [
@@ -53,19 +54,28 @@ const NAMED = `UPDATE journal SET by_user = 'ali"ce é' WHERE id = (SELECT max(i
     SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch'), 'user', by_user, 1 FROM journal WHERE by_user IS NOT NULL;
   INSERT INTO usage_name_keys SELECT month, kind, key_id, name FROM usage_names JOIN journal ON by_user = name;
   INSERT INTO usage_name_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), 'user', by_user, key_id, model, 1,
-    outcome NOT IN ('ok', 'cancelled'), prompt_tokens, cached_tokens, coalesce(cache_write_tokens, 0), completion_tokens,
+    outcome NOT IN ('ok', 'cancelled'), prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens,
     cost_nanos FROM journal WHERE by_user IS NOT NULL`;
+
+function openHold(keyId: string): HoldRow {
+  const tokens = { inputTokens: 100, outputTokens: 200 };
+  return { requestId: 'req_open', keyId, model: 'mock/paid', admittedAtMs: Date.now(), ...tokens, holdNanos: 12_345n };
+}
 
 /** A file with something in every table and every kind of key, and a request that a crash left open. */
 export function fill(path: string): void {
-  writeFirstVersion(path, Date.now());
   edit(path, (database) => {
+    const { keys, account } = bookOf(database);
+    account.enter(50_000_000_000n, 'first', 5);
+    const used = makeKey(keys, { rpm: 42, spendLimitNanos: 3_000_000_000n, allowlist: ['mock/echo', 'mock/paid'] });
+    const gone = makeKey(keys);
+    keys.setState(gone.id, 'deleted');
+    writePast(database, drawPast([used.id, gone.id], 300, daysAgo(90), daysAgo(0)));
+    immediately(database, () => new Journal(database).hold(openHold(used.id)));
     while (dropOldRows(database, daysAgo(60)));
-    const keys = bookOf(database).keys;
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
     keys.setState(makeKey(keys, { allowlist: [], leash: { outerIds: [id] } }).id, 'disabled');
-    // One that has been used.
-    keys.setLimits('old', { budgets: () => BUDGETS, expiresAtMs: Date.UTC(2099, 0) });
+    keys.setLimits(used.id, { budgets: () => BUDGETS, expiresAtMs: Date.UTC(2099, 0) });
     const refusal = { month: '2026-11', keyId: id, code: 'rate_limited', reason: 'tpm', requests: 3, lastAtMs: 5 };
     new RefusalWriter(database).write([refusal]);
     // What only a failed request has, and an id as only a host would make it.

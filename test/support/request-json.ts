@@ -21,7 +21,7 @@ export interface RequestJson {
   readonly completion_tokens: number | null;
   readonly total_tokens: number | null;
   readonly cost_usd: string | null;
-  readonly held_usd: string | null;
+  readonly held_usd: string;
   readonly price: {
     readonly input_usd: string;
     readonly cached_input_usd: string;

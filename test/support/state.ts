@@ -23,7 +23,7 @@ export interface Row {
   readonly source: string;
   readonly prompt_tokens: number;
   readonly cached_tokens: number;
-  readonly cache_write_tokens: number | null;
+  readonly cache_write_tokens: number;
   readonly completion_tokens: number;
   readonly cost_nanos: number;
   readonly failure_reason: string | null;

@@ -110,8 +110,8 @@ test('the journal is read for the charts in slices, between which a change is ma
   const pastMs = Date.now() - 60_000;
   database.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MANY_ROWS})
     INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
-      cached_tokens, completion_tokens, cost_nanos)
-    SELECT 'req_' || i, 'key_1', 'm', ${pastMs} - i * 100, ${pastMs} - i * 100, 'ok', 'held', 1, 0, 1, 0 FROM n`);
+      cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
+    SELECT 'req_' || i, 'key_1', 'm', ${pastMs} - i * 100, ${pastMs} - i * 100, 'ok', 'held', 1, 0, 1, 0, 0, 0 FROM n`);
   database.close();
   gate.isShut = true;
   press('t');

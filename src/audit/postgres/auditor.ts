@@ -19,7 +19,7 @@ import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
 import { heldCheck, keyStateCheck, partitionsCheck, windowsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
-const KNOWN_VERSION = 9;
+const KNOWN_VERSION = 1;
 
 const ENDED = 'EXISTS (SELECT FROM inf_gw.journal j WHERE j.request_id = h.request_id)';
 const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_id::bigint AS node_id,

@@ -19,7 +19,7 @@ import { nameQueries } from '../names.ts';
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 12n;
+export const KNOWN_VERSION = 1n;
 
 const BUDGETS = budgetQueries({
   table: (name) => name,

@@ -1,14 +1,13 @@
 /** The numbered steps from an empty database to today's tables, and the functions that work on them. */
 import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
 import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
-import { BUDGET_TABLES, BUDGETS, SETTLED_STEPS } from './schema/budgets.ts';
+import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { CLOCK } from './schema/clock.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
 import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
-import { NAME_KEY_TABLES, NAME_TABLES, NAMES } from './schema/names.ts';
+import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
-import { PRICE_COLUMNS } from './schema/prices.ts';
 import { SETTLE } from './schema/settle.ts';
 import { TABLES } from './schema/tables.ts';
 import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
@@ -18,26 +17,18 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  * changed. A change of functions alone is a step, too: an empty one.
  */
 export const MIGRATIONS: readonly string[] = [
-  TABLES,
-  BUDGET_TABLES,
-  PRICE_COLUMNS,
-  ALERT_TABLES,
-  NAME_TABLES,
-  LEASH_TABLES,
-  SETTLED_STEPS,
-  NAME_KEY_TABLES,
-  RETENTION_TABLE,
+  [TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, LEASH_TABLES, RETENTION_TABLE].join('\n'),
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
 
-/** Roles of gateways may call what is new, and read new tables. `decide` is that of the first version. */
+/** Roles of gateways may call what is new, and read new tables. */
 const GRANT_AGAIN = `DO $$
 DECLARE
   v_role text; f regprocedure;
 BEGIN
   FOR v_role IN SELECT DISTINCT a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a
-    WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.proname IN ('decide', 'decide_batch')
+    WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.proname = 'decide_batch'
       AND a.grantee <> p.proowner AND a.grantee <> 0
   LOOP
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA inf_gw TO %s', v_role);

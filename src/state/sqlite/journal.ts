@@ -12,7 +12,6 @@ import type { Step } from '../budgets.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
-import { INNER_IDS } from './leashes.ts';
 import { NameSumWriter } from './name-sums.ts';
 import { SumWriter } from './sums.ts';
 
@@ -50,7 +49,7 @@ export class Journal {
       .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
       .pluck()
       .safeIntegers();
-    this.#innerIds = database.prepare(INNER_IDS).pluck();
+    this.#innerIds = database.prepare('SELECT key_id FROM leashes WHERE outer_id = ? AND key_id <> outer_id').pluck();
   }
 
   hold(hold: HoldRow): void {

@@ -2,9 +2,6 @@
 import { MOST_STEPS } from '../../../core/budgets.ts';
 
 export const BUDGET_TABLES = `
--- From then on a key is refused as if it were deleted. NULL for never.
-ALTER TABLE inf_gw.keys ADD COLUMN expires_at_ms bigint;
-
 -- How much a key may spend beside its limit of the month.
 CREATE TABLE inf_gw.budgets (
   key_id text COLLATE "C" NOT NULL,
@@ -18,7 +15,7 @@ CREATE TABLE inf_gw.budgets (
 );
 CREATE UNIQUE INDEX budgets_by_window ON inf_gw.budgets (key_id, window_s) WHERE window_s IS NOT NULL;
 
--- What the requests of a sliding window came to, by time of admission: a hundred steps of the same length.
+-- What the requests of a sliding window came to, by time of settlement: a hundred steps of the same length.
 CREATE TABLE inf_gw.budget_steps (
   key_id text COLLATE "C" NOT NULL,
   window_s bigint NOT NULL,
@@ -32,21 +29,6 @@ CREATE TABLE inf_gw.budget_steps (
 /** The step of a moment, and how long what is in a step counts: until its last moment has left the window. */
 const STEP_MS = 'b.window_s * 10';
 const COUNTS_MS = 'b.window_s * 1010';
-
-/** A step of the tables: it is never changed once it was released. */
-export const SETTLED_STEPS = `
--- Nothing is decided meanwhile.
-SELECT FROM inf_gw.account FOR UPDATE;
--- A few requests take long: with them, all that ended since a moment are found by their admission.
-CREATE INDEX journal_of_long_requests ON inf_gw.journal (settled_at_ms) WHERE settled_at_ms - admitted_at_ms > 300000;
--- When the last of them was settled. Not known of rows that were dropped before.
-ALTER TABLE inf_gw.sealed_days ADD COLUMN settled_to_ms bigint NOT NULL DEFAULT 0;
--- Steps were by time of admission, and are by time of settlement now.
-UPDATE inf_gw.budgets b SET exact_from_ms = greatest(b.exact_from_ms,
-    ((SELECT last_us FROM inf_gw.account) / 1000 / (${STEP_MS}) + 1) * (${STEP_MS})) WHERE b.window_s IS NOT NULL;
--- Its parameter gets another name.
-DROP FUNCTION IF EXISTS inf_gw.add_to_steps(text, bigint, bigint);
-`;
 
 export const BUDGETS = `
 -- What keys have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. A total counts for all

@@ -3,11 +3,7 @@ import { MAX_NAMES, OTHER_NAMES } from '../../../core/spent-by.ts';
 import { NAME_SUM_COLUMNS } from '../../names.ts';
 import { ADD_FIGURES } from './settle.ts';
 
-/** A step of the tables: it is never changed once it was released. */
 export const NAME_TABLES = `
--- Who a request was for, as its client says. NULL where it does not, and for rows that were written before.
-ALTER TABLE inf_gw.journal ADD COLUMN by_user text, ADD COLUMN by_tag text, ADD COLUMN by_app text;
-
 -- The names that have sums of their own in a month, numbered in the order in which they came. All others share one.
 CREATE TABLE inf_gw.usage_names (
   month text COLLATE "C" NOT NULL,
@@ -34,12 +30,7 @@ CREATE TABLE inf_gw.usage_name_days (
   cost_nanos bigint NOT NULL,
   PRIMARY KEY (kind, day, name, key_id, model)
 ) WITH (fillfactor = 50);
-`;
 
-/** A step of the tables, likewise. */
-export const NAME_KEY_TABLES = `
--- Nothing is entered meanwhile.
-SELECT FROM inf_gw.account FOR UPDATE;
 -- The names that each key has a place for in a month. Its requests with other names count as others.
 CREATE TABLE inf_gw.usage_name_keys (
   month text COLLATE "C" NOT NULL,
@@ -48,8 +39,6 @@ CREATE TABLE inf_gw.usage_name_keys (
   name text COLLATE "C" NOT NULL CHECK (name <> ''),
   PRIMARY KEY (month, kind, key_id, name)
 );
-INSERT INTO inf_gw.usage_name_keys SELECT DISTINCT n.month, n.kind, d.key_id, n.name FROM inf_gw.usage_name_days d
-  JOIN inf_gw.usage_names n ON n.month = substr(d.day, 1, 7) AND n.kind = d.kind AND n.name = d.name;
 `;
 
 const OF_ROW = `(VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)`;
@@ -91,7 +80,7 @@ BEGIN
   INSERT INTO inf_gw.usage_name_days AS u (${NAME_SUM_COLUMNS})
     SELECT n.day, n.kind, coalesce(k.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),
       count(*) FILTER (WHERE n.outcome NOT IN ('ok', 'cancelled')), sum(n.prompt_tokens), sum(n.cached_tokens),
-      sum(coalesce(n.cache_write_tokens, 0)), sum(n.completion_tokens), sum(n.cost_nanos)
+      sum(n.cache_write_tokens), sum(n.completion_tokens), sum(n.cost_nanos)
     FROM named n LEFT JOIN inf_gw.usage_name_keys k
       ON k.month = substr(n.day, 1, 7) AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name
     GROUP BY 1, 2, 3, 4, 5

@@ -104,7 +104,7 @@ BEGIN
       RETURN false;
     END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
-      -v_old.prompt_tokens, -v_old.cached_tokens, -coalesce(v_old.cache_write_tokens, 0), -v_old.completion_tokens,
+      -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
     -- The window gets what was used for what was held. Its entry has microseconds, and the row milliseconds.

@@ -21,7 +21,9 @@ CREATE TABLE inf_gw.keys (
   spend_limit_nanos bigint CHECK (spend_limit_nanos >= 0),
   -- The models that the key may call, as a JSON array; NULL allows all.
   allowlist jsonb CHECK (jsonb_typeof(allowlist) = 'array'),
-  created_at_ms bigint NOT NULL
+  created_at_ms bigint NOT NULL,
+  -- From then on a key is refused as if it were deleted. NULL for never.
+  expires_at_ms bigint
 );
 CREATE UNIQUE INDEX keys_by_live_name ON inf_gw.keys (name) WHERE state <> 'deleted';
 
@@ -95,7 +97,9 @@ CREATE TABLE inf_gw.holds (
   output_tokens bigint NOT NULL,
   reserved_tokens bigint NOT NULL,
   hold_nanos bigint NOT NULL CHECK (hold_nanos >= 0),
-  has_slot boolean NOT NULL DEFAULT true
+  has_slot boolean NOT NULL DEFAULT true,
+  -- As in the journal of a state file.
+  price text
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX holds_by_key ON inf_gw.holds (key_id, admitted_us);
 
@@ -120,10 +124,11 @@ CREATE TABLE inf_gw.journal (
   source text NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
   prompt_tokens bigint NOT NULL CHECK (prompt_tokens >= 0),
   cached_tokens bigint NOT NULL CHECK (cached_tokens BETWEEN 0 AND prompt_tokens),
-  cache_write_tokens bigint CHECK (cache_write_tokens >= 0),
+  cache_write_tokens bigint NOT NULL CHECK (cache_write_tokens >= 0),
   completion_tokens bigint NOT NULL CHECK (completion_tokens >= 0),
   cost_nanos bigint NOT NULL CHECK (cost_nanos >= 0),
-  hold_nanos bigint CHECK (hold_nanos >= 0),
+  hold_nanos bigint NOT NULL CHECK (hold_nanos >= 0),
+  price text,
   completion_id text,
   first_byte_ms bigint CHECK (first_byte_ms >= 0),
   upstream text,
@@ -131,11 +136,17 @@ CREATE TABLE inf_gw.journal (
   failure_reason text,
   failure_status bigint,
   failure_message text,
+  -- Who it was for, as its client says. NULL where it does not.
+  by_user text,
+  by_tag text,
+  by_app text,
   corrected_at_ms bigint,
   node_id int,
   PRIMARY KEY (request_id, admitted_at_ms)
 ) PARTITION BY RANGE (admitted_at_ms);
 CREATE INDEX journal_by_admission ON inf_gw.journal (admitted_at_ms, id);
+-- A few requests take long: with them, all that ended since a moment are found by their admission.
+CREATE INDEX journal_of_long_requests ON inf_gw.journal (settled_at_ms) WHERE settled_at_ms - admitted_at_ms > 300000;
 -- Rows that no month has a partition for: none, as long as a gateway runs once a month.
 CREATE TABLE inf_gw.journal_other PARTITION OF inf_gw.journal DEFAULT;
 
@@ -169,8 +180,8 @@ CREATE TABLE inf_gw.usage_months (
   last_at_ms bigint NOT NULL,
   PRIMARY KEY (key_id, month, model, source)
 ) WITH (fillfactor = 50);
--- What the rows of the journal came to that were dropped because of their age.
-CREATE TABLE inf_gw.sealed_days (LIKE inf_gw.usage_days INCLUDING ALL);
+-- What the rows of the journal came to that were dropped because of their age, and when the last of them was settled.
+CREATE TABLE inf_gw.sealed_days (LIKE inf_gw.usage_days INCLUDING ALL, settled_to_ms bigint NOT NULL);
 
 -- The balance is the sum of the credit entries less the sum of the journal's costs.
 CREATE TABLE inf_gw.account (

@@ -1,7 +1,6 @@
 /** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
 import { ADD_FIGURES, SUM_COLUMNS } from './settle.ts';
 
-/** A step of the tables: it is never changed once it was released. */
 export const RETENTION_TABLE = `
 -- How long the owner keeps requests in the journal, as \`state grant\` has it from the config: what gateways with a role of
 -- their own may drop at most. Without a row nothing.
@@ -72,7 +71,7 @@ BEGIN
     INSERT INTO inf_gw.sealed_days AS u (day, ${SUM_COLUMNS}, settled_to_ms)
     SELECT inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, count(*),
       count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-      sum(coalesce(cache_write_tokens, 0)), sum(completion_tokens), sum(cost_nanos),
+      sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos),
       max(settled_at_ms)
     FROM gone GROUP BY admitted_at_ms / 86400000, key_id, model, source
     ON CONFLICT (key_id, day, model, source) DO UPDATE
