@@ -20,7 +20,7 @@ import type {
   ListingAdmission,
   Refusal,
 } from '../../../src/ledger/ledger.ts';
-import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
+import { LocalEngine } from '../../../src/ledger/local/local-engine.ts';
 import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
@@ -82,7 +82,7 @@ export class Bench {
   readonly operator: { database: Sqlite; keys: KeyStore; account: Account; usage: UsageReader };
   /** The engine's connection. */
   database!: Sqlite;
-  engine!: LedgerEngine;
+  engine!: LocalEngine;
   summary!: LedgerSummary;
   #nextRequest = 1;
 
@@ -107,7 +107,7 @@ export class Bench {
   start(): void {
     const { database, created } = openDatabase(this.path);
     this.database = database;
-    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.engine = new LocalEngine(new LedgerStore(database, created), this.options, this.clock);
     this.summary = this.engine.recover();
   }
 
@@ -120,7 +120,7 @@ export class Bench {
     this.clock.monotonic += this.clock.monotonic > 1_000_000 ? -900_000 : 900_000;
     const { database, created } = openDatabase(this.path);
     this.database = database;
-    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.engine = new LocalEngine(new LedgerStore(database, created), this.options, this.clock);
     this.summary = this.engine.adopt(handover, beganMs + milliseconds);
   }
 

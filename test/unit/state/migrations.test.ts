@@ -9,7 +9,7 @@ import { audit } from '../../../src/audit/audit.ts';
 import { hashKey } from '../../../src/core/api-key.ts';
 import { utcDay, utcMonth } from '../../../src/core/clock.ts';
 import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
-import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
+import { LocalEngine } from '../../../src/ledger/local/local-engine.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
@@ -189,7 +189,7 @@ describe('a file of the first version', () => {
 function engineOn(database: Sqlite) {
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
   const settings = { ...limits, creditEnforced: true };
-  const engine = new LedgerEngine(new LedgerStore(database, false), settings, new HandClock());
+  const engine = new LocalEngine(new LedgerStore(database, false), settings, new HandClock());
   return { engine, summary: engine.recover() };
 }
 
