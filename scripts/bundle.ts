@@ -16,7 +16,7 @@ const ALONE = ['ledger/thread.ts', 'tokens/thread.ts'];
 /** What test/crash and test/takeover import beside the program, to change it. */
 const CHANGED_BY_TESTS = [
   'http/exchange.ts',
-  'ledger/local/engine.ts',
+  'ledger/local/local-engine.ts',
   'proxy/pipeline.ts',
   'relay/meter.ts',
   'state/sqlite/journal.ts',

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
 import { Chores } from './chores.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Eventual } from './engine.ts';
 import { InheritedRequests } from './inherited.ts';
 import type { LedgerSummary } from './ledger.ts';
 import { unpackCommand } from './packing.ts';
@@ -242,7 +242,7 @@ export class LedgerThread {
   }
 
   /** Writes something that no command waits for, and reports a storage fault. */
-  async #tryTo(write: () => Promise<void>): Promise<void> {
+  async #tryTo(write: () => Eventual<void>): Promise<void> {
     try {
       await write();
       // In a damaged file, a write to another page proves nothing.

@@ -14,7 +14,7 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   if (state.kind === 'file') {
     const { loadLocalEngine, openLocalEngine } = await import('./local/local-engine.ts');
     if (isAhead) loadLocalEngine(state.path);
-    return () => openLocalEngine(state.path, options);
+    return async () => openLocalEngine(state.path, options);
   }
   const { openSharedEngine } = await import('./shared/shared-engine.ts');
   return (events) => openSharedEngine(state.address, state.node, options, events);
