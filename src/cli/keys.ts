@@ -4,12 +4,10 @@ import type { Command } from 'commander';
 import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { type BudgetWord, budgetEdit } from '../operator/budgets.ts';
-import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
-import { isGone, type KeyRecord, type KeyState, type NewKey } from '../state/keys.ts';
-import { parseBudgets, parseExpiryOrNever, parseModelIds, parseWith } from './arguments.ts';
+import { readCount, readKeyName } from '../operator/input.ts';
+import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
+import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
   changedKeyOrThrow,
@@ -24,9 +22,9 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { BUDGET_HELP, EXPIRES_HELP } from './limits.ts';
 import { notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
+import { addOptions, newTerms, saidBy, termOptions } from './terms.ts';
 
 /** How many keys a table shows without --limit. */
 const TABLE_ROWS = 200;
@@ -38,16 +36,6 @@ interface ListOptions {
   readonly after?: string;
 }
 
-interface CreateOptions {
-  readonly rpm?: number;
-  readonly tpm?: number;
-  readonly concurrency?: number;
-  readonly spendLimit?: Nanos;
-  readonly budget?: readonly BudgetWord[];
-  readonly expires?: number | 'never';
-  readonly allow?: string[];
-}
-
 export function registerKeys(program: Command): void {
   const keys = program.command('keys').description('manage API keys');
   registerCreate(keys);
@@ -56,24 +44,21 @@ export function registerKeys(program: Command): void {
 }
 
 function registerCreate(keys: Command): void {
-  keys
+  const options = termOptions('create');
+  const creation = keys
     .command('create')
     .description('create a key and print it; it is shown only once')
-    .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName))
-    .option('--rpm <n>', 'requests per minute (default: the tier’s)', parseWith(readRpm))
-    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', parseWith(readTpm))
-    .option('--concurrency <n>', 'concurrent requests (default: the tier’s)', parseWith(readConcurrency))
-    .option('--spend-limit <usd>', 'spend limit per calendar month, UTC (default: none)', parseWith(readAmount))
-    .option('--budget <period=usd>', `${BUDGET_HELP} (default: none)`, parseBudgets)
-    .option('--expires <time|never>', `${EXPIRES_HELP} (default: never)`, parseExpiryOrNever)
-    .option('--allow <model>', 'allow this model; repeat for more (default: all models)', parseModelIds)
+    .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName));
+  addOptions(creation, options)
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini\n' +
         '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d',
     )
-    .action((name: string, options: CreateOptions, command: Command) =>
-      withState(command, (state) => create(name, options, command, state), { creates: true }),
+    .action((name: string, _: unknown, command: Command) =>
+      withState(command, (state) => create(name, newTerms(saidBy(command, options)), command, state), {
+        creates: true,
+      }),
     );
 }
 
@@ -139,27 +124,20 @@ function registerChanges(keys: Command): void {
     .action((key: string, _: unknown, command: Command) => withState(command, (state) => rotate(key, command, state)));
 }
 
-async function create(name: string, options: CreateOptions, command: Command, state: State): Promise<void> {
-  const { rpm, tpm, concurrency, spendLimit, budget = [], expires, allow } = options;
-  const terms = { budgets: budgetEdit(budget)([]), expiresAtMs: expires === 'never' ? null : expires };
-  const limits = { rpm, tpm, concurrency, spendLimitNanos: spendLimit, allowlist: allow, ...terms };
-  const { record, secret } = await createKey(name, limits, state);
-  warnOfUnknownModels(allow ?? [], state);
+async function create(name: string, terms: KeyTerms, command: Command, state: State): Promise<void> {
+  const { record, secret } = await createKey(name, terms, state);
+  warnOfUnknownModels(terms.allowlist ?? [], state);
   await printNewKey(record, secret, command, state);
 }
 
 /** Makes a key; what is not given is that of the tier. Throws a UserError if the name is taken. */
 export async function createKey(
   name: string,
-  limits: { readonly [Field in keyof Omit<NewKey, 'name'>]?: NewKey[Field] | undefined },
+  terms: Partial<KeyTerms> & { readonly leash?: Leash },
   state: State,
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
-  const { rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, allowlist = null } = limits;
-  const { budgets = [], expiresAtMs = null, leash } = limits;
-  const terms = { allowlist, budgets, expiresAtMs, ...(leash !== undefined && { leash }) };
-  const key = { name, rpm, tpm, concurrency, spendLimitNanos, ...terms };
-  const change = await state.keys.create(secret, key, state.nowMs);
+  const change = await state.keys.create(secret, { ...NO_TERMS, ...terms, name }, state.nowMs);
   return { record: changedKeyOrThrow(change, name), secret };
 }
 

@@ -1,6 +1,5 @@
 /** Reads what people type, in commands and in forms: one reader for each kind of value. */
 import { DAY_MS } from '../core/clock.ts';
-import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isPrintable } from '../core/printable.ts';
 import { checkKeyName } from '../state/keys.ts';
@@ -10,19 +9,14 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 
 export type Reader<T> = (text: string) => Reading<T>;
 
-function wholeNumber(maximum: number): Reader<number> {
+/** A whole number from 1 to this: a limit, or how many rows to list. */
+export function readCount(maximum: number): Reader<number> {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
     if (value >= 1 && value <= maximum) return { ok: true, value };
     return { ok: false, expected: `Expected a whole number from 1 to ${maximum}.` };
   };
 }
-
-export const readRpm = wholeNumber(MAX_RPM);
-export const readTpm = wholeNumber(MAX_TPM);
-export const readConcurrency = wholeNumber(MAX_CONCURRENCY);
-/** How many rows to list. */
-export const readCount = wholeNumber;
 
 export const readAmount: Reader<Nanos> = (text) => {
   const value = parseUsd(text);
@@ -55,20 +49,6 @@ export const readModelId: Reader<string> = (text) => {
     return { ok: false, expected: 'Expected one model, without a comma: put blanks between models.' };
   if (/^[^/\s]+\/\S+$/.test(text) && isPrintable(text)) return { ok: true, value: text };
   return { ok: false, expected: 'Expected <provider>/<model>, such as openai/gpt-4o-mini.' };
-};
-
-/** Model ids with blanks between them; null, which is every model, if there is none. */
-export const readModelIds: Reader<readonly string[] | null> = (text) => {
-  const readings = text
-    .split(/\s+/)
-    .filter((id) => id !== '')
-    .map(readModelId);
-  const ids: string[] = [];
-  for (const reading of readings) {
-    if (!reading.ok) return reading;
-    ids.push(reading.value);
-  }
-  return { ok: true, value: ids.length === 0 ? null : [...new Set(ids)] };
 };
 
 const MAX_NOTE_CHARACTERS = 500;

@@ -9,16 +9,14 @@ import {
   type Reader,
   readAmount,
   readAmountAboveZero,
-  readConcurrency,
   readCount,
   readKeyName,
   readModelId,
   readMoment,
   readNote,
   readPath,
-  readRpm,
-  readTpm,
 } from '../../../src/operator/input.ts';
+import { TERMS } from '../../../src/operator/terms.ts';
 
 type Rejected = readonly [text: string, expected: string];
 interface Table {
@@ -71,7 +69,7 @@ const CONTROL = 'A name cannot contain control characters.';
 
 const TABLES: Readonly<Record<string, Table>> = {
   'requests per minute': {
-    reader: readRpm,
+    reader: TERMS.rpm.reader(NOW_MS),
     accepted: [
       ['1', 1],
       ['007', 7],
@@ -80,7 +78,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     rejected: each([...NOT_NUMBERS, '1000000001'], whole(1e9)),
   },
   'tokens per minute': {
-    reader: readTpm,
+    reader: TERMS.tpm.reader(NOW_MS),
     accepted: [
       ['1', 1],
       ['1000000000000', 1e12],
@@ -88,7 +86,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     rejected: each([...NOT_NUMBERS, '1000000000001'], whole(1e12)),
   },
   'concurrent requests': {
-    reader: readConcurrency,
+    reader: TERMS.concurrency.reader(NOW_MS),
     accepted: [
       ['60', 60],
       ['1000000000', 1e9],
@@ -174,12 +172,12 @@ const TABLES: Readonly<Record<string, Table>> = {
     rejected: each(['', 'yesterday', '7y', '2026-02-30', '2026-11-01T25:00', '-7d', '1.5h'], MOMENT),
   },
   'a keyword or a number': {
-    reader: keywordOr('default', readRpm),
+    reader: keywordOr('default', readCount(5)),
     accepted: [
       ['default', 'default'],
       ['5', 5],
     ],
-    rejected: each(['Default', 'none', ''], whole(1e9)),
+    rejected: each(['Default', 'none', ''], whole(5)),
   },
 };
 
