@@ -204,6 +204,8 @@ export interface ModelRow {
   readonly cached_input_usd: string;
   readonly output_usd: string;
   readonly active: boolean;
+  /** Other names of it; undefined from a gateway that knows none. */
+  readonly aliases?: readonly string[];
 }
 
 /** A provider or upstream that is left out because an environment variable is not set. */

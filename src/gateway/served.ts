@@ -5,8 +5,9 @@ import type { ModelRow, SkippedRow } from '../control/protocol.ts';
 import { formatUsd } from '../core/money.ts';
 
 /** The models of a config, with their prices and whether they can be called. */
-export function modelRows({ providers }: Config): ModelRow[] {
-  return new Catalog(providers).models.map((model) => ({
+export function modelRows({ providers, aliases }: Config): ModelRow[] {
+  const catalog = new Catalog(providers, aliases);
+  return catalog.models.map((model) => ({
     id: model.id,
     provider: model.provider,
     upstream: model.upstream,
@@ -14,6 +15,7 @@ export function modelRows({ providers }: Config): ModelRow[] {
     cached_input_usd: formatUsd(model.cachedInput),
     output_usd: formatUsd(model.output),
     active: model.active,
+    aliases: catalog.aliasesOf(model),
   }));
 }
 
