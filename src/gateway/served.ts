@@ -3,6 +3,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import { type Config, isActive } from '../config/config.ts';
 import type { ModelRow, SkippedRow } from '../control/protocol.ts';
 import { formatUsd } from '../core/money.ts';
+import { clientDialects } from '../proxy/list-models.ts';
 
 /** The models of a config, with their prices and whether they can be called. */
 export function modelRows({ providers, aliases }: Config): ModelRow[] {
@@ -15,6 +16,7 @@ export function modelRows({ providers, aliases }: Config): ModelRow[] {
     cached_input_usd: formatUsd(model.cachedInput),
     output_usd: formatUsd(model.output),
     active: model.active,
+    dialects: clientDialects(model),
     aliases: catalog.aliasesOf(model),
   }));
 }

@@ -83,6 +83,11 @@ function aliasOf(name: string, { id }: Model): object {
   return name === id ? {} : { alias_of: id };
 }
 
+/** What clients of a model can speak. */
+export function clientDialects({ dialects }: Pick<Model, 'dialects'>): DialectName[] {
+  return DIALECT_NAMES.filter((dialect) => isReachable(dialect, dialects));
+}
+
 /** A price file has hundreds of models, and clients list them again and again. */
 const DETAILS = new WeakMap<Model, object>();
 
@@ -96,11 +101,11 @@ function detailsOf(model: Model): object {
 }
 
 function detailsFor(model: Model): object {
-  const { contextWindow, maxOutput, dialects, input, cachedInput, cacheWrite, output } = model;
+  const { contextWindow, maxOutput, input, cachedInput, cacheWrite, output } = model;
   return {
     ...(contextWindow !== undefined && { context_window: contextWindow }),
     ...(maxOutput !== undefined && { max_output: maxOutput }),
-    dialects: DIALECT_NAMES.filter((dialect) => isReachable(dialect, dialects)),
+    dialects: clientDialects(model),
     prices: {
       input_usd: formatUsd(input),
       cached_input_usd: formatUsd(cachedInput),

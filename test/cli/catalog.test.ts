@@ -4,6 +4,8 @@ import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { CONCURRENCY, inParallel, CONFIG as MOCK_CONFIG, Workplace } from '../support/cli.ts';
 
+/** What the clients of a model can speak: the gateway translates for its host. */
+const DIALECTS = ['chat', 'responses', 'embeddings', 'messages'];
 const SECRET = 'very-secret-key-of-the-operator-0123456789';
 const SHORT_SECRET = 'tiny-one';
 const HEADER_SECRET = 'another-secret-in-a-header-9876543210';
@@ -55,6 +57,7 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
         cached_input_usd: '0.075000',
         output_usd: '0.60',
         active: true,
+        dialects: DIALECTS,
         aliases: [],
       },
       {
@@ -65,6 +68,7 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
         cached_input_usd: '1.00',
         output_usd: '2.50',
         active: true,
+        dialects: DIALECTS,
         aliases: [],
       },
       {
@@ -75,6 +79,7 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
         cached_input_usd: '0.002800',
         output_usd: '30.00',
         active: true,
+        dialects: ['chat', 'responses', 'messages'],
         aliases: [],
       },
       {
@@ -85,6 +90,7 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
         cached_input_usd: '0.00',
         output_usd: '0.00',
         active: false,
+        dialects: DIALECTS,
         aliases: [],
       },
     ]);
