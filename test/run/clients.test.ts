@@ -236,9 +236,9 @@ describe('run', { concurrency: CONCURRENCY }, () => {
       ['run', '--max-usd', '2', '--allow', 'mock/echo', '--', agent],
     ]);
     assert.equal(chosen?.stdout, '200 mock/paid -p x\n');
-    assert.match(chosen?.stderr ?? '', /Claude Code uses mock\/paid; --model chooses another/);
+    assert.match(chosen?.stderr ?? '', /Claude Code is told to use mock\/paid; --model chooses another/);
     assert.equal(named?.stdout, '200 quick \n');
-    assert.match(named?.stderr ?? '', /Claude Code uses quick\n/);
+    assert.match(named?.stderr ?? '', /Claude Code is told to use quick\n/);
     assert.match(said?.stdout ?? '', /^-c model_provider="inf-gw" .* exec$/m);
     assert.match(said?.stderr ?? '', /requests +none: the command sent nothing to the gateway/);
     assert.equal(allowed?.stdout, '200 mock/echo \n');

@@ -58,7 +58,7 @@ function nothingFor({ title, dialect }: Client): string {
 
 function chosen({ title, usesSmall }: Client, { main, small }: Choice, model: string | undefined): string {
   const both = small.id === main.id || !usesSmall ? main.id : `${main.id}, and ${small.id} for small tasks`;
-  return `${title} uses ${both}${model === undefined ? '; --model chooses another' : ''}`;
+  return `${title} is told to use ${both}${model === undefined ? '; --model chooses another' : ''}`;
 }
 
 function reasonOf(error: unknown): string {
