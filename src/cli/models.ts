@@ -40,6 +40,7 @@ async function models(command: Command): Promise<void> {
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
   // On a terminal without the zeros that make all prices of a column equally long.
   const shown = (usd: string) => (room === undefined ? usd : price(parseUsd(usd) ?? 0n));
+  const hasAliases = rows.some(({ aliases = [] }) => aliases.length > 0);
   return {
     columns: [
       { head: 'MODEL', least: 16 },
@@ -48,6 +49,7 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       { head: 'CACHED INPUT', usd: true, rank: 2 },
       { head: 'OUTPUT', usd: true },
       { head: 'ACTIVE', rank: 1 },
+      ...(hasAliases ? [{ head: 'ALIASES', rank: 4 }] : []),
     ],
     rows: rows.map((row) => [
       row.id,
@@ -56,6 +58,7 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       shown(row.cached_input_usd),
       shown(row.output_usd),
       row.active ? marked('yes', 'good') : marked('no', 'warn'),
+      ...(hasAliases ? [row.aliases?.join(', ') ?? ''] : []),
     ]),
   };
 }

@@ -183,6 +183,7 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     key_id: request.keyId,
     model: request.model,
     requested_model: request.requestedModel,
+    ...aliasJson(request.price),
     ...(isShared && { node: request.node ?? null }),
     user: end?.spentBy?.user || null,
     tag: end?.spentBy?.tag || null,
@@ -207,6 +208,12 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
   };
+}
+
+/** The name by which it was requested, if that is an alias. */
+function aliasJson(price: string | undefined) {
+  const alias = price === undefined ? undefined : readPriceText(price)?.alias;
+  return alias === undefined ? {} : { alias };
 }
 
 /** Amounts are USD per million tokens, and of tools per call. */

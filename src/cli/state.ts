@@ -80,7 +80,7 @@ export async function withStateOf<T>(
       notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
     const { keys, account, usage, requests, budgets, standings, nodes } = state;
-    const catalog = new Catalog(config.providers);
+    const catalog = new Catalog(config.providers, config.aliases);
     return await state.run(() =>
       work({ config, catalog, keys, account, usage, requests, budgets, standings, nodes, nowMs: Date.now() }),
     );

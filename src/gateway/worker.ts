@@ -254,7 +254,7 @@ class LocalWorker implements Worker {
   #setUp(config: Config): Setup {
     this.#traces?.know(config);
     const providers = startProviders(config.providers);
-    const catalog = new Catalog(config.providers);
+    const catalog = new Catalog(config.providers, config.aliases);
     const pipeline = new Pipeline({
       catalog,
       ledger: this.#ledger,
