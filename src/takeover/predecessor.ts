@@ -3,9 +3,9 @@ import { Socket } from 'node:net';
 import type { Greeting } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { Tickets } from '../core/tickets.ts';
-import type { RunningLedger } from '../ledger/client.ts';
+import type { EarlierPort, RunningLedger } from '../ledger/client.ts';
 import type { Handover } from '../ledger/handover.ts';
-import type { Ask, Told } from '../ledger/protocol.ts';
+import type { Ask } from '../ledger/protocol.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Conversation, ConversationEnded } from './conversation.ts';
 import { receiveSockets } from './pass-sockets.ts';
@@ -34,7 +34,7 @@ export class Predecessor {
   readonly #tickets = new Tickets<PredecessorReply>();
   #lastSnapshots: readonly WorkerSnapshot[] = [];
   /** Ports of the ledger that stand for those of the earlier process. */
-  readonly #ports = new Map<number, ReturnType<RunningLedger['connectEarlier']>>();
+  readonly #ports = new Map<number, EarlierPort>();
 
   /** Connects to a process that has agreed to hand over. Rejects with a UserError. */
   static async meet(path: string, greeting: Greeting): Promise<Predecessor> {
@@ -156,18 +156,13 @@ export class Predecessor {
 
   #pass(number: number, asked: Ask | undefined, ledger: RunningLedger): void {
     const port = this.#ports.get(number) ?? this.#open(ledger, number, []);
-    if (asked !== undefined) return port.postMessage(asked);
+    if (asked !== undefined) return port.ask(asked);
     this.#ports.delete(number);
     port.close();
   }
 
-  #open(
-    ledger: RunningLedger,
-    number: number,
-    requestIds: readonly string[],
-  ): ReturnType<RunningLedger['connectEarlier']> {
-    const port = ledger.connectEarlier(requestIds);
-    port.on('message', (told: Told) => this.#talk.send({ kind: 'told', port: number, told }));
+  #open(ledger: RunningLedger, number: number, requestIds: readonly string[]): EarlierPort {
+    const port = ledger.connectEarlier(requestIds, (told) => this.#talk.send({ kind: 'told', port: number, told }));
     this.#ports.set(number, port);
     return port;
   }
