@@ -2,20 +2,20 @@
  * After a handover: what the threads of this process ask goes to the ledger of the next one, through
  * the main thread, and what that tells them comes back.
  */
-import type { MessagePort } from 'node:worker_threads';
+import type { Port } from '../core/port.ts';
 import { packCommand } from './packing.ts';
-import type { Ask, FromLedger, Told } from './protocol.ts';
+import type { Ask, ClientPort, MainCalls, Told } from './protocol.ts';
 import type { QueuedCommand } from './responder.ts';
 
 export class Relay {
-  readonly #main: MessagePort;
+  readonly #main: Pick<Port<never, MainCalls>, 'tell'>;
   /** The ports by which the next process knows them. */
-  readonly #numbers = new WeakMap<MessagePort, number>();
-  readonly #ports = new Map<number, MessagePort>();
+  readonly #numbers = new WeakMap<ClientPort, number>();
+  readonly #ports = new Map<number, ClientPort>();
   #count = 0;
   #isOpen = false;
 
-  constructor(main: MessagePort) {
+  constructor(main: Pick<Port<never, MainCalls>, 'tell'>) {
     this.#main = main;
   }
 
@@ -23,14 +23,14 @@ export class Relay {
     return this.#isOpen;
   }
 
-  add(port: MessagePort): void {
+  add(port: ClientPort): void {
     this.#numbers.set(port, this.#count);
     this.#ports.set(this.#count, port);
     this.#count++;
   }
 
   /** Its number stays until the process ends. */
-  numberOf(port: MessagePort): number {
+  numberOf(port: ClientPort): number {
     return this.#numbers.get(port) as number;
   }
 
@@ -40,21 +40,21 @@ export class Relay {
     for (const { envelope, port } of undecided) this.ask(port, { kind: 'commands', commands: [packCommand(envelope)] });
   }
 
-  ask(port: MessagePort, asked: Ask): void {
+  ask(port: ClientPort, asked: Ask): void {
     this.#send(port, asked);
   }
 
   tell(number: number, told: Told): void {
-    this.#ports.get(number)?.postMessage(told);
+    this.#ports.get(number)?.tell('told', told);
   }
 
   /** A port has closed. */
-  end(port: MessagePort): void {
+  end(port: ClientPort): void {
     this.#ports.delete(this.numberOf(port));
     if (this.#isOpen) this.#send(port, undefined);
   }
 
-  #send(port: MessagePort, asked: Ask | undefined): void {
-    this.#main.postMessage({ kind: 'relayed', port: this.numberOf(port), asked } satisfies FromLedger);
+  #send(port: ClientPort, asked: Ask | undefined): void {
+    this.#main.tell('relayed', this.numberOf(port), asked);
   }
 }
