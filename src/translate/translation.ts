@@ -4,6 +4,7 @@
  */
 import type { DialectName } from '../core/dialects.ts';
 import type { Fields, ModelRequest, StreamEnds } from '../dialects/dialect.ts';
+import type { AnswerWriter, HostReader, StreamWriter, WholeWriter } from './answer.ts';
 
 export interface Translation {
   /** The client's dialect. */
@@ -61,4 +62,39 @@ export interface StreamTranslator extends StreamEnds {
    * none. What ends the client's stream is not among them: see `completion`.
    */
   push(event: Fields): string;
+}
+
+/** Writes the answer to one request for its client. */
+export interface AnswerWriters {
+  whole(context: ResponseContext): WholeWriter;
+  stream(context: ResponseContext): StreamWriter;
+}
+
+/** `readerFor`: reads what the host answers. */
+export function responseTranslation(
+  readerFor: (writer: AnswerWriter) => HostReader,
+  writers: AnswerWriters,
+): ResponseTranslation {
+  return {
+    answer(answer, context) {
+      const writer = writers.whole(context);
+      readerFor(writer).readWhole(answer);
+      return writer.whole();
+    },
+    stream(context) {
+      const writer = writers.stream(context);
+      const reader = readerFor(writer);
+      return {
+        push(event) {
+          reader.readEvent(event);
+          return writer.take();
+        },
+        completion() {
+          reader.end();
+          return writer.completion();
+        },
+        failure: (error) => writer.failure(error),
+      };
+    },
+  };
 }

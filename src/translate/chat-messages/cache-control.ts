@@ -1,7 +1,7 @@
 /** Cache control: where a client of the chat format marks what the host is to cache. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from './findings.ts';
+import type { Findings } from '../findings.ts';
 
 const KNOWN: ReadonlySet<string> = new Set(['type', 'ttl']);
 const LIFETIMES: readonly unknown[] = [undefined, null, '5m', '1h'];

@@ -1,10 +1,10 @@
 /** Lets clients of the chat dialect use hosts of the messages dialect. */
 import type { ModelRequest } from '../../dialects/dialect.ts';
-import type { HostTerms, TranslatedRequest, Translation } from '../translation.ts';
-import { translateAnswer } from './answer.ts';
-import { Findings } from './findings.ts';
+import { ChunkWriter, CompletionWriter } from '../chat/completion-writer.ts';
+import { Findings } from '../findings.ts';
+import { MessageReader } from '../messages/message-reader.ts';
+import { type HostTerms, responseTranslation, type TranslatedRequest, type Translation } from '../translation.ts';
 import { translateFields } from './request.ts';
-import { ChatStream } from './stream.ts';
 
 export const CHAT_TO_MESSAGES: Translation = { from: 'chat', to: 'messages', request: translateRequest };
 
@@ -12,14 +12,14 @@ function translateRequest(request: ModelRequest, terms: HostTerms): TranslatedRe
   const findings = new Findings();
   const { fields, style } = translateFields(request, terms, findings);
   if (findings.problem !== undefined) return { ok: false, problem: findings.problem };
-  const { model, includeUsage } = request;
+  const options = { model: request.model, includeUsage: request.includeUsage, ...style };
   return {
     ok: true,
     fields,
     ignored: findings.ignored,
-    response: {
-      answer: (answer, context) => translateAnswer(answer, style, model, context),
-      stream: (context) => new ChatStream({ model, includeUsage, style }, context),
-    },
+    response: responseTranslation((writer) => new MessageReader(writer), {
+      whole: (context) => new CompletionWriter(options, context),
+      stream: (context) => new ChunkWriter(options, context),
+    }),
   };
 }

@@ -2,9 +2,9 @@
 import { isObject, parseJson } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
 import { cacheControl, withCacheControl } from './cache-control.ts';
-import { CUSTOM_INPUT } from './custom-input.ts';
-import type { Findings } from './findings.ts';
 import { ASSISTANT_PARTS, blocksOf, INPUT_PARTS, TEXT_PARTS, textBlocks } from './parts.ts';
 
 interface Message {

@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import { cacheControl } from './cache-control.ts';
-import { type Findings, UNSAYABLE } from './findings.ts';
 
 /** The types of parts that the messages of a role may have. */
 export type PartTypes = readonly string[];

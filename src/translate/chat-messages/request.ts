@@ -2,12 +2,11 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import type { HostTerms } from '../translation.ts';
-import type { CallStyle } from './calls.ts';
 import { translateMessages } from './conversation.ts';
-import { type Findings, UNSAYABLE } from './findings.ts';
 import { enforceable } from './schema.ts';
-import { translateTools } from './tools.ts';
+import { type CallStyle, translateTools } from './tools.ts';
 
 export interface TranslatedFields {
   readonly fields: Fields;

@@ -1,7 +1,7 @@
 /** Reads which tools a chat request lets the model call. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from './findings.ts';
+import type { Findings } from '../findings.ts';
 
 /** `named`: the model must call the one that is named. */
 export interface Choice {

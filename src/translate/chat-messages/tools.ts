@@ -2,36 +2,42 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
+import { ToolNames } from '../tool-names.ts';
 import { cacheControl } from './cache-control.ts';
-import type { CallStyle } from './calls.ts';
-import { CUSTOM_INPUT } from './custom-input.ts';
-import type { Findings } from './findings.ts';
 import { enforceable } from './schema.ts';
 import { type Choice, readToolChoice } from './tool-choice.ts';
 
 /** A tool in the host's dialect. */
 type Tool = Fields & { readonly name: string };
 
+/** How the client reads calls. */
+export interface CallStyle {
+  readonly names: ToolNames;
+  /** The request has `functions`: there is one call, in the deprecated `function_call`. */
+  readonly isFunctionCall: boolean;
+}
+
 export interface TranslatedTools {
   /** The fields `tools` and `tool_choice`, as far as they are needed. */
   readonly fields: Fields;
-  /** How the client reads calls. */
   readonly style: CallStyle;
 }
 
 export function translateTools(request: Fields, findings: Findings): TranslatedTools {
-  const customTools = new Set<string>();
+  const names = new ToolNames();
   const { functions, parallel_tool_calls: isParallel } = request;
   if (functions !== undefined && !Array.isArray(functions)) findings.refuse('functions', 'expected an array');
   if (isParallel !== undefined && typeof isParallel !== 'boolean') {
     findings.refuse('parallel_tool_calls', 'expected true or false');
   }
   const isFunctionCall = Array.isArray(functions) && functions.length > 0;
-  const tools = isFunctionCall ? readFunctions(request, findings) : readTools(request.tools, customTools, findings);
+  const tools = isFunctionCall ? readFunctions(request, findings) : readTools(request.tools, names, findings);
   const choice = readToolChoice(request, isFunctionCall, findings);
   // In the deprecated form there is only one call in an answer.
   const isSerial = isFunctionCall || isParallel === false;
-  return { fields: fieldsOf(tools, choice, isSerial, findings), style: { customTools, isFunctionCall } };
+  return { fields: fieldsOf(tools, choice, isSerial, findings), style: { names, isFunctionCall } };
 }
 
 function fieldsOf(tools: readonly Tool[], choice: Choice, isSerial: boolean, findings: Findings): Fields {
@@ -60,8 +66,8 @@ function readFunctions({ functions, tools }: Fields, findings: Findings): readon
   return list.map((item, index) => readFunction(item, {}, `functions[${index}]`, findings));
 }
 
-/** Adds the names of custom tools to `customTools`. */
-function readTools(value: unknown, customTools: Set<string>, findings: Findings): readonly Tool[] {
+/** Adds custom tools to `names`. */
+function readTools(value: unknown, names: ToolNames, findings: Findings): readonly Tool[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [];
   return list.map((tool, index) => {
     const where = `tools[${index}]`;
@@ -77,7 +83,7 @@ function readTools(value: unknown, customTools: Set<string>, findings: Findings)
     const mark = cacheControl(tool.cache_control, where, findings);
     if (type === 'function') return readFunction(tool.function, mark, `${where}.function`, findings);
     const custom = readCustom(tool.custom, mark, `${where}.custom`, findings);
-    customTools.add(custom.name);
+    names.add({ kind: 'custom', name: custom.name, namespace: undefined });
     return custom;
   });
 }

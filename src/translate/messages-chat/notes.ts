@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { Findings, UNSAYABLE } from '../chat-messages/findings.ts';
+import { Findings, UNSAYABLE } from '../findings.ts';
 
 export class Notes extends Findings {
   /** An object, or undefined if the field is absent or refused. */

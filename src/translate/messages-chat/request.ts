@@ -1,12 +1,12 @@
 /** Translates a messages request, field by field, into a chat-completions request. */
 import { hash } from 'node:crypto';
 import type { ModelRequest } from '../../dialects/dialect.ts';
-import type { HostTerms, TranslatedRequest } from '../translation.ts';
-import { type AnswerOptions, translateAnswer } from './answer.ts';
+import { CompletionReader } from '../chat/completion-reader.ts';
+import { EventWriter, type MessageOptions, MessageWriter } from '../messages/message-writer.ts';
+import { type HostTerms, responseTranslation, type TranslatedRequest } from '../translation.ts';
 import { translateConversation } from './conversation.ts';
 import { Notes, present } from './notes.ts';
 import { translateReasoning } from './reasoning.ts';
-import { MessageStream } from './stream.ts';
 import { translateTools } from './tools.ts';
 
 const KNOWN_FIELDS: readonly string[] = [
@@ -36,15 +36,15 @@ export function translateRequest(request: ModelRequest, terms: HostTerms): Trans
   });
   if (notes.object(fields.context_management, 'context_management') !== undefined) notes.ignore('context_management');
   if (notes.problem !== undefined) return { ok: false, problem: notes.problem };
-  const options: AnswerOptions = { model: request.model, showsThinking };
+  const options: MessageOptions = { model: request.model, showsThinking };
   return {
     ok: true,
     fields: translated,
     ignored: notes.ignored,
-    response: {
-      answer: (answer, context) => translateAnswer(answer, options, context),
-      stream: (context) => new MessageStream(options, context),
-    },
+    response: responseTranslation((writer) => new CompletionReader(writer), {
+      whole: (context) => new MessageWriter(options, context),
+      stream: (context) => new EventWriter(options, context),
+    }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Writes the turns of a conversation as chat messages. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { CUSTOM_INPUT } from '../chat-messages/custom-input.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
 import type { Call, Output, Turn, Written } from '../responses/conversation.ts';
 import type { FilePart, ImagePart, Part } from '../responses/parts.ts';
 

@@ -1,6 +1,6 @@
 /** Translates a responses request to a chat request. */
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import type { Findings } from '../findings.ts';
 import { readTurns } from '../responses/conversation.ts';
 import { applyRules, type Rule, saidAs } from '../responses/field-rules.ts';
 import type { TranslateRequest } from '../responses/responses-translation.ts';

@@ -1,7 +1,7 @@
 /** Writes the parts of messages and of outputs of tools as blocks. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { Findings } from '../chat-messages/findings.ts';
 import { blocksOf as blocksOfChat } from '../chat-messages/parts.ts';
+import { Findings } from '../findings.ts';
 import type { FilePart, ImagePart, Part } from '../responses/parts.ts';
 
 /** With `cache_control` where the client marks the end of what is to be cached. */

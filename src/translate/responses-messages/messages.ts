@@ -1,11 +1,11 @@
 /** Writes the turns of a conversation as a system prompt and messages of blocks. */
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { CUSTOM_INPUT } from '../chat-messages/custom-input.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
 import type { Call, Output, Turn, Written } from '../responses/conversation.ts';
+import { thinkingBlock } from '../responses/thinking.ts';
 import { type Block, blocksOf, CACHE_CONTROL } from './blocks.ts';
-import { thinkingBlock } from './thinking.ts';
 
 export interface Message {
   readonly role: 'user' | 'assistant';

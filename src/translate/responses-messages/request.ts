@@ -1,8 +1,8 @@
 /** Translates a responses request to a messages request. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, UNSAYABLE } from '../chat-messages/findings.ts';
 import { enforceable } from '../chat-messages/schema.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import { readTurns } from '../responses/conversation.ts';
 import { applyRules, ignored, onlyDefault, passedOver, type Rule, saidAs } from '../responses/field-rules.ts';
 import type { TranslateRequest } from '../responses/responses-translation.ts';

@@ -1,6 +1,7 @@
 /** Lets clients of the responses dialect, such as Codex, use hosts that speak messages. */
+
+import { MessageReader } from '../messages/message-reader.ts';
 import { responsesTranslation } from '../responses/responses-translation.ts';
-import { MessageReader } from './answer.ts';
 import { translateRequest } from './request.ts';
 
 export const RESPONSES_TO_MESSAGES = responsesTranslation(

@@ -4,10 +4,10 @@
  */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import type { Findings } from '../findings.ts';
+import type { ToolNames } from '../tool-names.ts';
 import { ASSISTANT_PARTS, INPUT_PARTS, INSTRUCTION_PARTS, type Part, partsOf } from './parts.ts';
 import { expectShape, shapeOf, shownType } from './shape.ts';
-import type { ToolNames } from './tool-names.ts';
 
 /** A call of a tool, as a function. */
 export interface Call {

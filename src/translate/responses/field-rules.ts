@@ -1,7 +1,7 @@
 /** What becomes of the fields at the top level of a request. */
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, UNSAYABLE } from '../chat-messages/findings.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import { isUnset } from './shape.ts';
 
 /** Returns the fields for the host that say a value, which is not null. */

@@ -1,7 +1,7 @@
 /** Reads the content of messages and of outputs of tools: texts, images, files. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import type { Findings } from '../findings.ts';
 import { expectShape, type Shape, shapeOf, shownType } from './shape.ts';
 
 interface PartPlace {

@@ -1,7 +1,7 @@
 /** Reads the settings of a responses request that are objects, or the same for every host. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, UNSAYABLE } from '../chat-messages/findings.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import { ignored, onlyDefault, passedOver, type Rule } from './field-rules.ts';
 import { expectShape, shapeOf } from './shape.ts';
 

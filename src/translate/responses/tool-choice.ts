@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import type { Findings } from '../findings.ts';
 import { expectShape, shapeOf } from './shape.ts';
 import { isHosted, type OfferedTool, type Tools } from './tools.ts';
 

@@ -1,10 +1,10 @@
 /** Reads the tools of a responses request that the model is offered: functions and custom tools. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { CUSTOM_INPUT } from '../chat-messages/custom-input.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
+import { ToolNames } from '../tool-names.ts';
 import { expectShape, shapeOf, shownType } from './shape.ts';
-import { ToolNames } from './tool-names.ts';
 
 /** A tool as a function. */
 export interface OfferedTool {

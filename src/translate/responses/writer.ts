@@ -4,6 +4,8 @@
  */
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import type { AnswerEnd, AnswerUsage, StreamWriter, WholeWriter } from '../answer.ts';
+import type { ToolNames } from '../tool-names.ts';
 import type { ResponseContext } from '../translation.ts';
 import { type Emit, EventLog } from './events.ts';
 import {
@@ -14,8 +16,8 @@ import {
   type OutputItem,
   ReasoningItem,
 } from './output-items.ts';
-import { idEnding, type ResponseState, type ResponseUsage, responseOf } from './response.ts';
-import type { ToolNames } from './tool-names.ts';
+import { idEnding, type ResponseState, responseOf } from './response.ts';
+import { encryptedContent } from './thinking.ts';
 
 /** What the request says that the response depends on. */
 export interface ResponseSource {
@@ -24,10 +26,17 @@ export interface ResponseSource {
   readonly names: ToolNames;
 }
 
-/** How the model has ended: why it was cut short, or undefined. */
-export type CutReason = 'max_output_tokens' | 'content_filter' | undefined;
+/** Why a model was cut short, or undefined. */
+type CutReason = 'max_output_tokens' | 'content_filter' | undefined;
 
-export class ResponseWriter {
+const CUT_REASONS: Readonly<Record<AnswerEnd, CutReason>> = {
+  complete: undefined,
+  calls: undefined,
+  length: 'max_output_tokens',
+  filtered: 'content_filter',
+};
+
+export class ResponseWriter implements WholeWriter, StreamWriter {
   readonly #source: ResponseSource;
   readonly #context: ResponseContext;
   readonly #log = new EventLog();
@@ -41,7 +50,7 @@ export class ResponseWriter {
   #hasStarted = false;
   #cutReason: CutReason;
   /** As reported last. */
-  usage: ResponseUsage | undefined;
+  usage: AnswerUsage | undefined;
   serviceTier: string | undefined;
 
   /** `isStream`: whether to write events. */
@@ -51,8 +60,7 @@ export class ResponseWriter {
     this.#emit = isStream ? this.#log.emit : () => {};
   }
 
-  /** Begins the stream, if it has not begun. */
-  start(): void {
+  begin(): void {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
     const response = this.#response({ status: 'in_progress', output: [] });
@@ -70,9 +78,8 @@ export class ResponseWriter {
     this.#reasoningItem();
   }
 
-  /** `encrypted`: what the client is to send back with the reasoning that is open. */
-  sealReasoning(encrypted: string): void {
-    if (this.#text instanceof ReasoningItem) this.#text.encrypt(encrypted);
+  sealReasoning(block: Fields): void {
+    if (this.#text instanceof ReasoningItem) this.#text.encrypt(encryptedContent(block));
   }
 
   text(text: string, logprobs: readonly unknown[] = []): void {
@@ -87,11 +94,6 @@ export class ResponseWriter {
     this.#messageItem().annotate(annotation);
   }
 
-  hasCall(key: unknown): boolean {
-    return this.#calls.has(key);
-  }
-
-  /** Begins a call. `key`: what the host names it by in the same stream. */
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.#endText();
     this.#endCall(key);
@@ -103,18 +105,25 @@ export class ResponseWriter {
     this.#calls.set(key, item);
   }
 
-  /** A piece of the arguments of a call. */
   callArguments(key: unknown, json: string): void {
     this.#calls.get(key)?.write(json);
   }
 
-  endCalls(): void {
+  /** A call that is complete may still be the last item, and as incomplete as the response. */
+  endArguments(): void {}
+
+  completeCalls(): void {
     for (const key of [...this.#calls.keys()]) this.#endCall(key);
   }
 
-  /** The model has ended. Of what is open, the last is as incomplete as the response. */
-  finish(cutReason: CutReason): void {
-    this.#cutReason = cutReason;
+  finish(end: AnswerEnd): void {
+    this.#cutReason = CUT_REASONS[end];
+    this.#endAll();
+  }
+
+  /** Of what is open, the last is as incomplete as the response. */
+  #endAll(): void {
+    const cutReason = this.#cutReason;
     const last = this.#items.at(-1);
     for (const item of this.#openItems()) {
       item.end(cutReason !== undefined && item === last ? 'incomplete' : 'completed');
@@ -123,22 +132,21 @@ export class ResponseWriter {
     this.#calls.clear();
   }
 
-  /** The events since the last time. */
   take(): string {
     return this.#log.take();
   }
 
   /** The whole response. */
   whole(): Fields {
-    this.finish(this.#cutReason);
+    this.#endAll();
     return this.#response(this.#endState());
   }
 
   /** The last event of a stream. */
   completion(): string {
-    this.start();
+    this.begin();
     // A host may leave something open, or write after its finish reason.
-    this.finish(this.#cutReason);
+    this.#endAll();
     const state = this.#endState();
     this.#emit(`response.${state.status}`, { response: this.#response(state) });
     return this.take();
@@ -146,7 +154,7 @@ export class ResponseWriter {
 
   /** The last event of a stream that fails. What is open has no events any more. */
   failure({ code, message }: ClientError): string {
-    this.start();
+    this.begin();
     const output = this.#output().map((item) =>
       item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item,
     );
@@ -195,6 +203,8 @@ export class ResponseWriter {
   }
 
   #place(): ItemPlace {
+    // Some hosts leave out the start.
+    this.begin();
     const ending = this.#idEnding();
     return { index: this.#items.length, emit: this.#emit, id: (prefix) => `${prefix}_${ending}` };
   }

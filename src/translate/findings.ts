@@ -1,6 +1,6 @@
 /** Collects what a translation meets in a request that the host's dialect cannot say. */
-import { printableName } from '../../core/printable.ts';
-import type { Fields } from '../../dialects/dialect.ts';
+import { printableName } from '../core/printable.ts';
+import type { Fields } from '../dialects/dialect.ts';
 
 /** For what has no counterpart at all. */
 export const UNSAYABLE = 'the provider of this model has no such field; leave it out';

@@ -1,8 +1,6 @@
 /** Writes the content of a streamed message: one block after another, although hosts may interleave calls. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { namedEvent } from '../../wire/sse.ts';
-import type { ChatCall } from './chat-output.ts';
-import { JsonEnd } from './json-end.ts';
 
 /** A block that is being written, or that waits for the one before it. */
 interface Block {
@@ -15,20 +13,16 @@ interface Block {
 }
 
 interface CallState {
-  id: string;
-  name: string;
-  readonly end: JsonEnd;
-}
-
-interface CallBlock extends Block {
-  readonly call: CallState;
+  readonly id: string;
+  readonly name: string;
+  isComplete: boolean;
 }
 
 export class ContentBlocks {
   /** The first is the one being written. */
   readonly #queue: Block[] = [];
-  /** The block of the last call of each index. */
-  readonly #calls = new Map<number, CallBlock>();
+  /** By the keys of the calls. */
+  readonly #calls = new Map<unknown, Block>();
   readonly #newCallId: (position: number) => string;
   /** How many blocks are closed. */
   #closed = 0;
@@ -42,25 +36,30 @@ export class ContentBlocks {
     return this.#calls.size > 0;
   }
 
-  /** Adds text or thinking. Returns the events that can be sent. */
+  /** Adds text or thinking. Returns the events that can be sent, as all of these do. */
   add(kind: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
     const last = this.#queue.at(-1);
-    const block = last?.kind === kind ? last : this.#append(kind);
+    const block = last?.kind === kind ? last : this.#append(kind, undefined);
     block.unwritten += text;
     return this.#advance(false);
   }
 
-  /** Adds a call or a piece of one. Returns the events that can be sent. */
-  addCall(piece: ChatCall): string {
-    const known = this.#calls.get(piece.index);
-    const block = known !== undefined && belongsTo(piece, known.call) ? known : this.#appendCall(piece.index);
-    const { call } = block;
-    call.id ||= piece.id;
-    call.name ||= piece.name;
-    call.end.read(piece.arguments);
+  addCall(key: unknown, id: string, name: string): string {
+    this.#calls.set(key, this.#append('tool_use', { id, name, isComplete: false }));
+    return this.#advance(false);
+  }
+
+  addArguments(key: unknown, json: string): string {
+    const block = this.#calls.get(key);
     // Never written if the block is closed: white space after the arguments, if anything.
-    block.unwritten += piece.arguments;
+    if (block !== undefined) block.unwritten += json;
+    return this.#advance(false);
+  }
+
+  endArguments(key: unknown): string {
+    const call = this.#calls.get(key)?.call;
+    if (call !== undefined) call.isComplete = true;
     return this.#advance(false);
   }
 
@@ -69,16 +68,8 @@ export class ContentBlocks {
     return this.#advance(true);
   }
 
-  #appendCall(index: number): CallBlock {
-    const call: CallState = { id: '', name: '', end: new JsonEnd() };
-    const block: CallBlock = { kind: 'tool_use', call, isOpen: false, unwritten: '' };
-    this.#queue.push(block);
-    this.#calls.set(index, block);
-    return block;
-  }
-
-  #append(kind: 'text' | 'thinking'): Block {
-    const block: Block = { kind, call: undefined, isOpen: false, unwritten: '' };
+  #append(kind: Block['kind'], call: CallState | undefined): Block {
+    const block: Block = { kind, call, isOpen: false, unwritten: '' };
     this.#queue.push(block);
     return block;
   }
@@ -89,9 +80,8 @@ export class ContentBlocks {
     let closed = 0;
     for (const [position, block] of this.#queue.entries()) {
       const isFollowed = position + 1 < this.#queue.length;
-      const mayClose = isFinal || (isFollowed && (block.call?.end.isReached ?? true));
-      const hasName = block.call === undefined || block.call.name !== '';
-      if (hasName || mayClose) events += this.#open(block) + this.#write(block);
+      const mayClose = isFinal || (isFollowed && (block.call?.isComplete ?? true));
+      events += this.#open(block) + this.#write(block);
       if (!mayClose) break;
       events += this.#close(block);
       closed++;
@@ -129,13 +119,6 @@ export class ContentBlocks {
   #delta(delta: Fields): string {
     return event('content_block_delta', { index: this.#closed, delta });
   }
-}
-
-/** Some hosts give every call the index 0, and some repeat id and name in every piece. */
-function belongsTo(piece: ChatCall, { id, end }: CallState): boolean {
-  if (piece.name === '') return true;
-  if (piece.id !== '' && id !== '') return piece.id === id;
-  return !end.isReached || piece.arguments.trim() === '';
 }
 
 const DELTAS: Readonly<Record<Block['kind'], (text: string) => Fields>> = {

@@ -2,13 +2,13 @@
  * Custom tools, which take a text and not JSON, as functions: the one field that holds their text,
  * and how it is read back from a stream of JSON.
  */
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 
 /** The name of the field. */
 export const CUSTOM_INPUT = 'input';
 
 /** The text in the arguments of a call. If the model has written other arguments, they are the text. */
-export function customInputOf(input: unknown): string {
+function customInputOf(input: unknown): string {
   const text = isObject(input) ? input[CUSTOM_INPUT] : undefined;
   return typeof text === 'string' ? text : JSON.stringify(input ?? {});
 }
