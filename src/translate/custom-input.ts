@@ -3,9 +3,34 @@
  * and how it is read back from a stream of JSON.
  */
 import { isObject, parseJson } from '../core/json.ts';
+import type { Fields } from '../dialects/dialect.ts';
+import type { Findings } from './findings.ts';
 
 /** The name of the field. */
 export const CUSTOM_INPUT = 'input';
+
+/** The parameters of a custom tool. `format`: of its text, which no host of another dialect enforces. */
+export function customParameters(format: unknown, where: string, findings: Findings): Fields {
+  return {
+    type: 'object',
+    properties: { [CUSTOM_INPUT]: { type: 'string', description: describe(format, where, findings) } },
+    required: [CUSTOM_INPUT],
+    additionalProperties: false,
+  };
+}
+
+const CUSTOM_TEXT = 'The text that the tool takes.';
+
+function describe(format: unknown, where: string, findings: Findings): string {
+  if (format === undefined || format === null) return CUSTOM_TEXT;
+  const { type, syntax, definition } = isObject(format) ? format : {};
+  if (type === 'text') return CUSTOM_TEXT;
+  if (type === 'grammar' && typeof syntax === 'string' && typeof definition === 'string') {
+    return `${CUSTOM_TEXT} It must match this grammar (${syntax}):\n${definition}`;
+  }
+  findings.refuse(where, 'expected the type text, or grammar with a syntax and a definition');
+  return '';
+}
 
 /** The text in the arguments of a call. If the model has written other arguments, they are the text. */
 function customInputOf(input: unknown): string {
