@@ -1,8 +1,8 @@
 /** The items of a response's output: what they hold, and the events that say how it comes to be. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { CustomInputReader } from '../chat-messages/custom-input.ts';
+import { CustomInputReader } from '../custom-input.ts';
+import type { ToolIdentity } from '../tool-names.ts';
 import type { Emit } from './events.ts';
-import type { ToolIdentity } from './tool-names.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
