@@ -1,6 +1,6 @@
 /**
- * The waist of answers: what a model writes, piece by piece, in no dialect. A reader for each dialect of hosts says it to
- * a writer for each dialect of clients.
+ * The waist of answers: what a model writes, piece by piece, in no dialect. A reader for each dialect of
+ * hosts says it to a writer for each dialect of clients.
  */
 import type { Fields, StreamEnds } from '../dialects/dialect.ts';
 
@@ -36,13 +36,16 @@ export interface AnswerWriter {
   /** Begins a piece of reasoning of its own. */
   beginReasoning(): void;
   reasoning(text: string): void;
-  /** `block`: the reasoning that is open as the messages dialect has it, which the host wants to be given back unchanged. */
+  /** `block`: the reasoning that is open, as the messages dialect has it. The host wants it back unchanged. */
   sealReasoning(block: Fields): void;
   text(text: string, logprobs?: readonly unknown[]): void;
   refusal(text: string): void;
   /** A source of the text before it, in the words of OpenAI. */
   annotation(annotation: Fields): void;
-  /** Begins a call. `key`: what the reader names it by; a call that has the same is over. `id`: empty or unknown if there is none. */
+  /**
+   * Begins a call. `key`: what the reader names it by; a call that has the same is over. `id`: not checked, and
+   * no text or an empty one if the host gives none.
+   */
   beginCall(key: unknown, id: unknown, hostName: string): void;
   /** A piece of the arguments of a call, which are JSON. */
   callArguments(key: unknown, json: string): void;
@@ -79,10 +82,27 @@ export interface GatheredCall {
   json: string;
 }
 
-/** Gathers a whole answer, for dialects in which it is something else than the sum of a stream's events. */
-export class GatheredAnswer implements AnswerWriter {
+/** A writer for a dialect that has no words for some of it. */
+export abstract class TerseWriter implements AnswerWriter {
   usage: AnswerUsage | undefined;
   serviceTier: string | undefined;
+
+  abstract begin(head: AnswerHead): void;
+  beginReasoning(): void {}
+  abstract reasoning(text: string): void;
+  sealReasoning(_: Fields): void {}
+  abstract text(text: string): void;
+  abstract refusal(text: string): void;
+  annotation(): void {}
+  abstract beginCall(key: unknown, id: unknown, hostName: string): void;
+  abstract callArguments(key: unknown, json: string): void;
+  endArguments(_: unknown): void {}
+  completeCalls(): void {}
+  abstract finish(end: AnswerEnd): void;
+}
+
+/** Gathers a whole answer, for dialects in which it is something else than the sum of a stream's events. */
+export class GatheredAnswer extends TerseWriter {
   head: AnswerHead = {};
   end: AnswerEnd | undefined;
   allText = '';
@@ -96,13 +116,11 @@ export class GatheredAnswer implements AnswerWriter {
     this.head = head;
   }
 
-  beginReasoning(): void {}
-
   reasoning(text: string): void {
     this.allReasoning += text;
   }
 
-  sealReasoning(block: Fields): void {
+  override sealReasoning(block: Fields): void {
     this.seals.push(block);
   }
 
@@ -114,8 +132,6 @@ export class GatheredAnswer implements AnswerWriter {
     this.allRefusal += text;
   }
 
-  annotation(): void {}
-
   beginCall(key: unknown, id: unknown, hostName: string): void {
     const call = { id, hostName, json: '' };
     this.calls.push(call);
@@ -126,10 +142,6 @@ export class GatheredAnswer implements AnswerWriter {
     const call = this.#open.get(key);
     if (call !== undefined) call.json += json;
   }
-
-  endArguments(): void {}
-
-  completeCalls(): void {}
 
   finish(end: AnswerEnd): void {
     this.end = end;

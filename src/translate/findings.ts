@@ -28,7 +28,10 @@ export class Findings {
     this.#ignored.add(name);
   }
 
-  /** Refuses every field of an object that is not known: it could change the meaning or the price. `where`: empty for the body. */
+  /**
+   * Refuses every field of an object that is not known: it could change the meaning or the price.
+   * `where`: empty for the body.
+   */
   expectOnly(known: ReadonlySet<string>, fields: Fields, where: string): void {
     for (const [name, value] of Object.entries(fields)) {
       if (known.has(name) || saysNothing(value)) continue;

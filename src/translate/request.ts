@@ -1,6 +1,6 @@
 /**
- * The waist of requests: a conversation, tools and settings in no dialect. A reader for each dialect of clients makes it,
- * and a writer for each dialect of hosts says it, or refuses what its dialect cannot say.
+ * The waist of requests: a conversation, tools and settings in no dialect. A reader for each dialect of
+ * clients makes it, and a writer for each dialect of hosts says it, or refuses what it cannot say.
  */
 import type { Fields } from '../dialects/dialect.ts';
 

@@ -1,4 +1,4 @@
-/** Puts turns in order while they are read: the calls of one turn stand together with their outputs, as hosts want them. */
+/** Puts turns in order: the calls of one turn stand together with their outputs, as hosts want them. */
 import type { Output, Turn, Written } from './request.ts';
 
 export interface AssistantTurn {

@@ -4,7 +4,6 @@ import { countOf } from '../../dialects/answer.ts';
 import { readUsage } from '../../dialects/chat/answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
-import { JsonEnd } from './json-end.ts';
 
 /** A call that may go on. */
 interface OpenCall {
@@ -172,8 +171,8 @@ const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
   ['tool_calls', 'calls'],
   ['function_call', 'calls'],
   ['content_filter', 'filtered'],
-  // As hosts name it where an answer is cut short: by its limit, by theirs, or by an error of theirs. What has been written
-  // may end anywhere, so a call in it must not be run.
+  // As hosts name it where an answer is cut short: by its limit, by theirs, or by an error of theirs. What has
+  // been written may end anywhere, so a call in it must not be run.
   ...['length', 'model_length', 'insufficient_system_resource', 'error', 'abort'].map(
     (reason) => [reason, 'length'] as const,
   ),
@@ -195,4 +194,35 @@ function usageOf(usage: unknown): AnswerUsage | undefined {
     output: billed.completionTokens,
     reasoning: countOf(details.reasoning_tokens),
   };
+}
+
+const OPENING = '{[';
+const CLOSING = '}]';
+
+/** Finds the end of a JSON object or array that arrives in pieces, without keeping it. */
+class JsonEnd {
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #isReached = false;
+
+  /** Whether the text up to here is complete. */
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
+  read(text: string): void {
+    for (const character of text) {
+      if (this.#isInString) this.#readInString(character);
+      else if (character === '"') this.#isInString = true;
+      else if (OPENING.includes(character)) this.#depth++;
+      else if (CLOSING.includes(character) && --this.#depth === 0) this.#isReached = true;
+    }
+  }
+
+  #readInString(character: string): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (character === '\\') this.#isEscaped = true;
+    else if (character === '"') this.#isInString = false;
+  }
 }

@@ -9,6 +9,7 @@ import {
   GatheredAnswer,
   type GatheredCall,
   type StreamWriter,
+  TerseWriter,
   type WholeWriter,
 } from '../answer.ts';
 import { CustomInputReader } from '../custom-input.ts';
@@ -86,7 +87,7 @@ interface OpenCall {
 }
 
 /** The chunks of a stream. */
-export class ChunkWriter implements StreamWriter {
+export class ChunkWriter extends TerseWriter implements StreamWriter {
   readonly #options: CompletionOptions;
   readonly #context: ResponseContext;
   /** The fields of every chunk; undefined until it has begun. */
@@ -97,10 +98,9 @@ export class ChunkWriter implements StreamWriter {
   #seals = 0;
   #refusal = '';
   #chunks = '';
-  usage: AnswerUsage | undefined;
-  serviceTier: string | undefined;
 
   constructor(options: CompletionOptions, context: ResponseContext) {
+    super();
     this.#options = options;
     this.#context = context;
   }
@@ -114,14 +114,12 @@ export class ChunkWriter implements StreamWriter {
     this.#write({ role: 'assistant', content: '' });
   }
 
-  beginReasoning(): void {}
-
   reasoning(text: string): void {
     if (text !== '') this.#write({ reasoning_content: text });
   }
 
   /** Client libraries join the entries of lists by their index. */
-  sealReasoning(block: Fields): void {
+  override sealReasoning(block: Fields): void {
     this.#write({ thinking_blocks: [{ index: this.#seals++, ...block }] });
   }
 
@@ -133,8 +131,6 @@ export class ChunkWriter implements StreamWriter {
   refusal(text: string): void {
     this.#refusal += text;
   }
-
-  annotation(): void {}
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.endArguments(key);
@@ -161,13 +157,11 @@ export class ChunkWriter implements StreamWriter {
     if (call !== undefined) this.#add(call, call.reader === undefined ? json : call.reader.push(json));
   }
 
-  endArguments(key: unknown): void {
+  override endArguments(key: unknown): void {
     const call = this.#open.get(key);
     this.#open.delete(key);
     if (call?.reader !== undefined) this.#add(call, call.reader.end());
   }
-
-  completeCalls(): void {}
 
   finish(end: AnswerEnd): void {
     if (this.#isFinished) return;

@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../findings.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import type { CacheMark, Part } from '../request.ts';
 import { readCacheControl } from './cache-control.ts';
 
@@ -52,6 +52,8 @@ function readText(value: unknown, cache: CacheMark | undefined, where: string, f
 }
 
 const IMAGE_FIELDS: ReadonlySet<string> = new Set(['url', 'detail']);
+/** No host of another dialect can be asked for less. */
+const DETAILS: readonly unknown[] = [undefined, null, 'auto', 'high'];
 
 function readImage(value: unknown, cache: CacheMark | undefined, where: string, findings: Findings): Part | undefined {
   if (!isObject(value) || typeof value.url !== 'string') {
@@ -59,6 +61,7 @@ function readImage(value: unknown, cache: CacheMark | undefined, where: string, 
     return undefined;
   }
   findings.expectOnly(IMAGE_FIELDS, value, where);
+  if (!DETAILS.includes(value.detail)) findings.refuse(`${where}.detail`, UNSAYABLE);
   return {
     kind: 'image',
     url: { value: value.url, field: `${where}.url` },
@@ -78,12 +81,11 @@ function readFile(value: unknown, cache: CacheMark | undefined, where: string, f
   if (id !== undefined && id !== null)
     findings.refuse(`${where}.file_id`, 'files at a host are not available; send file_data');
   findings.expectOnly(FILE_FIELDS, value, where);
-  const name = filename === undefined || filename === null ? undefined : findings.text(filename, `${where}.filename`);
   return {
     kind: 'file',
     data: { value: typeof data === 'string' ? data : '', field: `${where}.file_data` },
     url: undefined,
-    name: name === '' ? undefined : name,
+    name: findings.text(filename ?? '', `${where}.filename`),
     cache,
   };
 }

@@ -151,7 +151,7 @@ export class MessagesAnswerReader implements HostReader {
   }
 }
 
-/** Whether nothing can be added to a block when another has begun. Some hosts send the pieces of several calls in turns. */
+/** Whether nothing is added to a block when another has begun. Some hosts send pieces of several calls in turns. */
 function isWhole(open: OpenBlock): boolean {
   if (open.kind === 'thinking') return true;
   return open.isEmpty && isObject(open.input) && Object.keys(open.input).length > 0;

@@ -11,6 +11,7 @@ import {
   GatheredAnswer,
   type GatheredCall,
   type StreamWriter,
+  TerseWriter,
   type WholeWriter,
 } from '../answer.ts';
 import type { ResponseContext } from '../translation.ts';
@@ -66,7 +67,7 @@ function inputOf(text: string): Fields {
 }
 
 /** The events of a stream. */
-export class EventWriter implements StreamWriter {
+export class EventWriter extends TerseWriter implements StreamWriter {
   readonly #options: MessageOptions;
   readonly #context: ResponseContext;
   readonly #blocks: ContentBlocks;
@@ -74,11 +75,9 @@ export class EventWriter implements StreamWriter {
   #hasBegun = false;
   #hasRefusal = false;
   #end: AnswerEnd | undefined;
-  /** It may come after the end of the model, so it waits for the end of the stream. */
-  usage: AnswerUsage | undefined;
-  serviceTier: string | undefined;
 
   constructor(options: MessageOptions, context: ResponseContext) {
+    super();
     this.#options = options;
     this.#context = context;
     this.#blocks = new ContentBlocks((position) => callId(position, context));
@@ -97,13 +96,9 @@ export class EventWriter implements StreamWriter {
     this.#events += event('message_start', { message });
   }
 
-  beginReasoning(): void {}
-
   reasoning(text: string): void {
     if (this.#options.showsThinking) this.#events += this.#blocks.add('thinking', text);
   }
-
-  sealReasoning(): void {}
 
   text(text: string): void {
     this.#events += this.#blocks.add('text', text);
@@ -114,8 +109,6 @@ export class EventWriter implements StreamWriter {
     this.text(text);
   }
 
-  annotation(): void {}
-
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.#events += this.#blocks.addCall(key, typeof id === 'string' ? id : '', hostName);
   }
@@ -124,11 +117,9 @@ export class EventWriter implements StreamWriter {
     this.#events += this.#blocks.addArguments(key, json);
   }
 
-  endArguments(key: unknown): void {
+  override endArguments(key: unknown): void {
     this.#events += this.#blocks.endArguments(key);
   }
-
-  completeCalls(): void {}
 
   finish(end: AnswerEnd): void {
     this.#end = end;
@@ -141,7 +132,10 @@ export class EventWriter implements StreamWriter {
     return events;
   }
 
-  /** The rest of the message. Without a finish reason it has simply ended: the host says that it is complete. */
+  /**
+   * The rest of the message, with the usage, which may come after the end of the model. Without a finish reason it has
+   * simply ended: the host says that it is complete.
+   */
   completion(): string {
     this.begin({});
     const reasons = { hasCalls: this.#blocks.hasCalls, hasRefusal: this.#hasRefusal };
@@ -176,8 +170,8 @@ function ownId({ requestId }: ResponseContext): string {
 }
 
 /**
- * The calls of a message decide, not what the host says of its end: it may say that the answer is complete, and a client
- * that reads `tool_use` waits for calls.
+ * The calls of a message decide, not what the host says of its end: it may say that the answer is complete,
+ * and a client that reads `tool_use` waits for calls.
  */
 function stopReasonOf(
   end: AnswerEnd | undefined,

@@ -48,7 +48,7 @@ function imageBlock({ url, detail }: ImagePart, findings: Findings): Block | und
 
 function documentBlock({ data, url, name }: FilePart, findings: Findings): Block | undefined {
   const source = url === undefined ? dataSource(data, findings) : addressSource(url, findings);
-  return source && { type: 'document', source, ...(name !== undefined && { title: name }) };
+  return source && { type: 'document', source, ...(name && { title: name }) };
 }
 
 function addressSource(url: Said<string>, findings: Findings): Fields {

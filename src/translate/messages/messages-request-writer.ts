@@ -1,12 +1,11 @@
 /** Writes messages requests. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, present, UNSAYABLE } from '../findings.ts';
+import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
 import type { CacheHints, Format, NeutralRequest, Said } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
-import { markCache } from './cache-marks.ts';
 import { enforceable } from './enforceable-schema.ts';
-import { conversationOf } from './messages-turns-writer.ts';
+import { conversationOf, markCache } from './messages-turns-writer.ts';
 
 export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
   const conversation = conversationOf(request.turns, findings);
@@ -32,7 +31,7 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
 }
 
 function noteCacheHints({ retention, options }: CacheHints, findings: Findings): void {
-  if (retention !== undefined) findings.ignore('prompt_cache_retention');
+  if (!saysNothing(retention)) findings.ignore('prompt_cache_retention');
   if (options?.ttl !== undefined) findings.ignore('prompt_cache_options.ttl');
 }
 
@@ -44,8 +43,8 @@ function refuseUnsayable(
   if (logprobsField !== undefined) {
     findings.refuse(logprobsField, 'expected no logprobs, which the provider of this model does not give');
   }
-  const saysNothing = metadata === undefined || (isObject(metadata) && Object.keys(metadata).length === 0);
-  if (!saysNothing) findings.refuse('metadata', UNSAYABLE);
+  const isEmpty = metadata === undefined || (isObject(metadata) && Object.keys(metadata).length === 0);
+  if (!isEmpty) findings.refuse('metadata', UNSAYABLE);
   // A tendency, which no answer can be held to.
   if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
 }

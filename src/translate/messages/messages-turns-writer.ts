@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { CUSTOM_INPUT } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
-import type { CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
+import type { CacheHints, CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
 import { type Block, blocksOf } from './messages-parts-writer.ts';
 
 export interface Message {
@@ -87,4 +87,31 @@ function marked(cache: CacheMark | undefined): Fields {
 /** Ids that other hosts have made may have characters that this one refuses. */
 function idOf(callId: string): string {
   return callId.replace(/[^A-Za-z0-9_-]/g, '_');
+}
+
+/** Hosts take this many marks in a request. */
+const MAX_MARKS = 4;
+
+/**
+ * Marks blocks for clients that name a cache, as other hosts cache unasked, and keeps the last of the
+ * client's own marks.
+ */
+export function markCache({ system, messages }: Conversation, hints: CacheHints): void {
+  const blocks = [...system, ...messages.flatMap(({ content }) => content)];
+  const own = blocks.filter((block) => 'cache_control' in block);
+  if (isImplicit(hints)) {
+    mark(blocks.at(-1));
+    // It ends what all conversations of a client have in common.
+    if (own.length === 0) mark(system.at(-1));
+  }
+  const marked = blocks.filter((block) => 'cache_control' in block);
+  for (const block of marked.slice(0, -MAX_MARKS)) delete block.cache_control;
+}
+
+function mark(block: Block | undefined): void {
+  if (block !== undefined) block.cache_control = { type: 'ephemeral' };
+}
+
+function isImplicit({ key, options }: CacheHints): boolean {
+  return options === undefined ? typeof key === 'string' : options.mode !== 'explicit';
 }

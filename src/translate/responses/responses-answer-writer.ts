@@ -7,10 +7,11 @@ import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, StreamWriter, WholeWriter } from '../answer.ts';
 import type { ToolNames } from '../tool-names.ts';
 import type { ResponseContext } from '../translation.ts';
-import { type Emit, EventLog } from './events.ts';
 import {
   type CallItem,
   callItem,
+  type Emit,
+  EventLog,
   type ItemPlace,
   MessageItem,
   type OutputItem,

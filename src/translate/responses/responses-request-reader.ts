@@ -6,8 +6,7 @@ import { type Findings, present, UNSAYABLE } from '../findings.ts';
 import type { Format, NeutralRequest, Reasoning } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ResponseWriter } from './responses-answer-writer.ts';
-import { readToolChoice } from './responses-tool-choice-reader.ts';
-import { readTools } from './responses-tools-reader.ts';
+import { readToolChoice, readTools } from './responses-tools-reader.ts';
 import { readTurns } from './responses-turns-reader.ts';
 import { expectShape, isUnset, shapeOf } from './shape.ts';
 
@@ -68,8 +67,9 @@ function readSettings(fields: Fields, findings: Findings): Settings {
 /** Read by themselves. */
 const READ: ReadonlySet<string> = new Set(
   [
-    'model stream input instructions tools tool_choice parallel_tool_calls max_output_tokens temperature top_p reasoning text',
-    'user safety_identifier metadata service_tier top_logprobs prompt_cache_key prompt_cache_retention prompt_cache_options',
+    'model stream input instructions tools tool_choice parallel_tool_calls max_output_tokens temperature top_p',
+    'reasoning text user safety_identifier metadata service_tier top_logprobs',
+    'prompt_cache_key prompt_cache_retention prompt_cache_options',
   ].flatMap((names) => names.split(' ')),
 );
 
