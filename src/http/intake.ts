@@ -109,8 +109,9 @@ export class Intake {
     if (this.#request?.complete && this.#isAnswered) this.#request = undefined;
   }
 
+  /** What follows a last answer is not parsed: nobody would answer it, and it could be smuggled. */
   #mayParse(): boolean {
-    return !this.#isOver && !this.#socket.destroyed && !this.isAnswering && this.#waiting.length > 0;
+    return !this.#isOver && this.#socket.writable && !this.isAnswering && this.#waiting.length > 0;
   }
 
   /** How much can be parsed without the beginning of another request: all of a body, or up to a blank line. */
