@@ -42,7 +42,9 @@ test('it has about 25 models of eight providers, and says of which month their p
 });
 
 test('every model that an agent reaches in its own dialect has prices for the search that agents always send', () => {
-  const searching = providers({}).filter(({ kind, dialects }) => kind === 'anthropic' || dialects.includes('responses'));
+  const searching = providers({}).filter(
+    ({ kind, dialects }) => kind === 'anthropic' || dialects.includes('responses'),
+  );
   const ids = searching
     .filter(({ kind }) => kind !== 'mock')
     .flatMap(({ name, models }) => models.map((model) => [`${name}/${model.name}`, model.tools.has('web_search')]));
