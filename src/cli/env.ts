@@ -17,7 +17,7 @@ import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.t
 import { keyOrThrow } from './key-view.ts';
 import { printJson, remark } from './output.ts';
 import { urlOf } from './run/gateway.ts';
-import { configOrDefaults, globalOptions, withStateOf } from './state.ts';
+import { configOf, globalOptions, withStateOf } from './state.ts';
 
 interface EnvOptions {
   readonly key?: string;
@@ -60,17 +60,18 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
       `${client.title} takes its models from a file alone: start it with \`${PROGRAM} run --max-usd 2 -- ${client.name}\`, or write the file by docs/clients.md`,
     );
   }
-  const config = configOrDefaults(command);
+  const config = configOf(command);
   const setup = await setUp(client, options, config);
   const variables = client === undefined ? accessVariables(setup) : client.variables(setup);
   const words = client?.words?.(setup) ?? [];
   if (globalOptions(command).json) return printJson({ client: client?.name ?? null, variables, words });
-  const shown = { [KEY_VARIABLE]: setup.key, ...variables };
-  const withKey = Object.entries(shown).filter(([name, value]) => name !== KEY_VARIABLE || value !== KEY_OF_SHELL);
+  const all = { [KEY_VARIABLE]: setup.key, ...variables };
+  const withKey = Object.entries(all).filter(([name, value]) => name !== KEY_VARIABLE || value !== KEY_OF_SHELL);
   const own = Object.fromEntries(
     withKey.map(([name, value]) => [name, name !== KEY_VARIABLE && value === setup.key ? KEY_OF_SHELL : value]),
   );
-  const lines = shellLines(options.shell ?? shellOf(process.env), own, { name: client?.name ?? '', words });
+  const shown = { variables: own, without: client?.without ?? [], name: client?.name ?? '', words };
+  const lines = shellLines(options.shell ?? shellOf(process.env), shown);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

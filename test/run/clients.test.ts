@@ -284,9 +284,12 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     const whole = await place.run(['env', '--key', key, '--client', 'claude']);
     assert.equal(whole.status, 0, whole.stderr);
     assert.equal(whole.stdout.split(key).length, 2);
-    const show = 'echo "$ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL"; alias codex 2>/dev/null; true';
+    const show = 'echo "$ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL$ANTHROPIC_API_KEY"; alias codex 2>/dev/null; true';
     const inShell = (lines: string) =>
-      execFileSync('bash', ['--norc', '-c', `${lines}\n${show}`], { env: { INF_GW_KEY: 'mine' }, encoding: 'utf8' });
+      execFileSync('bash', ['--norc', '-c', `${lines}\n${show}`], {
+        env: { INF_GW_KEY: 'mine', ANTHROPIC_API_KEY: 'own' },
+        encoding: 'utf8',
+      });
     assert.equal(inShell(whole.stdout), `${key} mock/echo\n`);
     const named = await place.run(['env', '--key', 'app', '--client', 'claude', '--model', 'mock/paid']);
     assert.deepEqual([named.status, named.stdout], [1, ''], 'not on its allowlist');
@@ -307,6 +310,9 @@ describe('env', { concurrency: CONCURRENCY }, () => {
 
   test('says what it cannot print', async (t) => {
     const place = placeWith(t);
+    const { status, stderr } = await new Workplace(t, null).run(['env']);
+    assert.equal(status, 1);
+    assert.match(stderr, /no config and no state file/);
     const [crush, gemini, model] = await place.runAll([
       ['env', '--client', 'crush'],
       ['env', '--client', 'gemini'],
@@ -318,9 +324,10 @@ describe('env', { concurrency: CONCURRENCY }, () => {
   });
 
   const QUOTED: Readonly<Record<(typeof SHELLS)[number], readonly string[]>> = {
-    bash: ["export A='it'\\''s \\ $x'", 'export B="$INF_GW_KEY"', "alias c='c '\\''a b'\\'''"],
-    fish: ["set -gx A 'it\\'s \\\\ $x'", 'set -gx B "$INF_GW_KEY"', "alias c 'c \\'a b\\''"],
+    bash: ['unset D', "export A='it'\\''s \\ $x'", 'export B="$INF_GW_KEY"', "alias c='c '\\''a b'\\'''"],
+    fish: ['set -e D', "set -gx A 'it\\'s \\\\ $x'", 'set -gx B "$INF_GW_KEY"', "alias c 'c \\'a b\\''"],
     powershell: [
+      'Remove-Item Env:D -ErrorAction Ignore',
       "$env:A = 'it''s \\ $x'",
       '$env:B = $env:INF_GW_KEY',
       "function c { & (Get-Command -CommandType Application c)[0] 'a b' @args }",
@@ -329,7 +336,12 @@ describe('env', { concurrency: CONCURRENCY }, () => {
   for (const shell of SHELLS) {
     test(`quotes as ${shell} reads it`, () =>
       assert.deepEqual(
-        shellLines(shell, { A: "it's \\ $x", B: '$INF_GW_KEY' }, { name: 'c', words: ['a b'] }),
+        shellLines(shell, {
+          variables: { A: "it's \\ $x", B: '$INF_GW_KEY' },
+          without: ['D'],
+          name: 'c',
+          words: ['a b'],
+        }),
         QUOTED[shell],
       ));
   }

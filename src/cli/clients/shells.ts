@@ -11,6 +11,7 @@ export const KEY_OF_SHELL = `$${KEY_VARIABLE}`;
 interface Syntax {
   /** `value` is a word as the shell reads it. */
   set(name: string, value: string): string;
+  unset(name: string): string;
   word(text: string): string;
   /** The value of the variable with the key. */
   readonly key: string;
@@ -21,18 +22,21 @@ interface Syntax {
 const SYNTAX: Readonly<Record<Shell, Syntax>> = {
   bash: {
     set: (name, value) => `export ${name}=${value}`,
+    unset: (name) => `unset ${name}`,
     word: quoted,
     key: `"$${KEY_VARIABLE}"`,
     command: (name, words) => `alias ${name}=${quoted([name, ...words.map(quoted)].join(' '))}`,
   },
   fish: {
     set: (name, value) => `set -gx ${name} ${value}`,
+    unset: (name) => `set -e ${name}`,
     word: fishWord,
     key: `"$${KEY_VARIABLE}"`,
     command: (name, words) => `alias ${name} ${fishWord([name, ...words.map(fishWord)].join(' '))}`,
   },
   powershell: {
     set: (name, value) => `$env:${name} = ${value}`,
+    unset: (name) => `Remove-Item Env:${name} -ErrorAction Ignore`,
     word: powershellWord,
     key: `$env:${KEY_VARIABLE}`,
     command: (name, words) =>
@@ -40,14 +44,21 @@ const SYNTAX: Readonly<Record<Shell, Syntax>> = {
   },
 };
 
-/** The lines that set variables and, where `words` are not empty, make the command `name` begin with them. */
-export function shellLines(
-  shell: Shell,
-  variables: Readonly<Record<string, string>>,
-  { name, words }: { readonly name: string; readonly words: readonly string[] },
-): string[] {
+/** What a shell is to do for a command. */
+export interface ShellSetup {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Variables that must not be set. */
+  readonly without: readonly string[];
+  /** Of the command. */
+  readonly name: string;
+  /** What it gets ahead of its arguments. */
+  readonly words: readonly string[];
+}
+
+export function shellLines(shell: Shell, { variables, without, name, words }: ShellSetup): string[] {
   const syntax = SYNTAX[shell];
   return [
+    ...without.map((variable) => syntax.unset(variable)),
     ...Object.entries(variables).map(([variable, value]) =>
       syntax.set(variable, value === KEY_OF_SHELL ? syntax.key : syntax.word(value)),
     ),

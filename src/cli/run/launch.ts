@@ -28,7 +28,9 @@ export async function setUpFor(
   try {
     offers = await listedOffers(url, key, config);
   } catch (error) {
-    remark(`note: ${client.title} is told no model, since the gateway at ${url} cannot be asked: ${reasonOf(error)}`);
+    const why = `the gateway at ${url} cannot be asked for its models: ${reasonOf(error)}`;
+    if (model !== undefined) throw new UserError(`--model ${model}: ${why}`);
+    remark(`note: ${client.title} is told no model, since ${why}`);
     return { url, key, models: undefined };
   }
   const models = choiceFor(client, offers, model, environment[client.modelVariable ?? '']);
@@ -66,14 +68,18 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Writes the file that a client reads its configuration from. Returns its variable, and how to remove it. */
+/** Writes the file that a client reads its configuration from. Returns its variable, and how to remove it. Throws a UserError. */
 export function writeFileOf(client: Client, setup: Setup): { readonly variables: NodeJS.ProcessEnv; remove(): void } {
   const file = client.file?.(setup);
   if (file === undefined) return { variables: {}, remove: () => {} };
-  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-run-'));
-  writeFileSync(join(folder, file.name), file.text, { mode: 0o600 });
-  return {
-    variables: { [file.variable]: folder },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  };
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'inf-gw-run-'));
+    writeFileSync(join(folder, file.name), file.text, { mode: 0o600 });
+    return {
+      variables: { [file.variable]: folder },
+      remove: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  } catch (error) {
+    throw new UserError(`cannot write ${file.name} for ${client.title}: ${reasonOf(error)}`);
+  }
 }

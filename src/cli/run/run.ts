@@ -175,15 +175,16 @@ class Run {
     if (signal.aborted) return { status: statusOf(signal.reason), signal: signal.reason, problem: undefined };
     const { client } = this.#terms;
     let setup: Setup;
+    let file: ReturnType<typeof writeFileOf> | undefined;
     try {
       setup = await this.#setUp(secret);
+      file = client && writeFileOf(client, setup);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       notice(`error: ${error.message}`);
       return { status: FAILED, signal: undefined, problem: error.message };
     }
     const { config } = this.#gateway;
-    const file = client && writeFileOf(client, setup);
     const environment = commandEnvironment(process.env, client, setup, secretsOf(config));
     const [name = '', ...words] = this.#words;
     try {
