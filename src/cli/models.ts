@@ -23,7 +23,7 @@ async function models(command: Command): Promise<void> {
   // The gateway may have been started with other variables, and may not have reloaded the config.
   const served = await readModels(socketPathOf(config));
   const rows = served ?? modelRows(config);
-  if (globalOptions(command).json) return printJson(rows);
+  if (globalOptions(command).json) return printJson(rows.map(modelJson));
   if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');
   printLine('Prices in USD per million tokens.');
   printLine();
@@ -35,6 +35,11 @@ async function models(command: Command): Promise<void> {
         : 'The gateway was started without a variable that the providers of the other models need; see `status`.',
     );
   }
+}
+
+/** The names are there only where the config has some. */
+function modelJson({ dialects: _, aliases = [], ...row }: ModelRow): object {
+  return aliases.length === 0 ? row : { ...row, aliases };
 }
 
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
