@@ -4,7 +4,7 @@ import type { DialectName, RefusedHeader } from '../core/dialects.ts';
 import { type ModelTerms, providerOf } from '../core/model-terms.ts';
 import { printableName } from '../core/printable.ts';
 import { Aliases } from './aliases.ts';
-import { mostAlike } from './likeness.ts';
+import { Likenesses } from './likeness.ts';
 
 /** A model that clients can name. */
 export interface Model extends ModelTerms {
@@ -50,6 +50,8 @@ export class Catalog {
   readonly #aliases: Aliases;
   /** The aliases of each model that were asked for: clients list them again and again. */
   readonly #listed = new Map<string, readonly string[]>();
+  /** Made when it is first needed. */
+  #likenesses: Likenesses<Model> | undefined;
 
   constructor(providers: readonly CatalogSource[], aliases: ReadonlyMap<string, string> = new Map()) {
     this.#aliases = new Aliases(aliases);
@@ -87,7 +89,8 @@ export class Catalog {
 
   /** Models of these whose names are most like one that is none. */
   near(name: string, models: readonly Model[]): Model[] {
-    return mostAlike(name, models, MOST_NEAR);
+    this.#likenesses ??= new Likenesses(this.models);
+    return this.#likenesses.mostAlike(name, new Set(models), MOST_NEAR);
   }
 
   /** The variable that is not set, if a request means a model by this name that is in the config but was left out for it. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mostAlike } from '../../catalog/likeness.ts';
+import { Likenesses } from '../../catalog/likeness.ts';
 import { UserError } from '../../core/errors.ts';
 import { PROGRAM } from '../../core/program.ts';
 import { type Choice, chooseModels, type Offer } from '../clients/choice.ts';
@@ -45,11 +45,8 @@ function choiceFor(client: Client, offers: readonly Offer[], model: string | und
     return (own !== undefined && chooseModels(offers, dialect, own)) || chooseModels(offers, dialect);
   const named = chooseModels(offers, dialect, model);
   if (named !== undefined) return named;
-  const like = mostAlike(
-    model,
-    offers.filter(({ dialects }) => dialects.includes(dialect)),
-    MOST_LIKE,
-  ).map(({ id }) => id);
+  const speaking = offers.filter(({ dialects }) => dialects.includes(dialect));
+  const like = new Likenesses(speaking).mostAlike(model, new Set(speaking), MOST_LIKE).map(({ id }) => id);
   const hint = like.length === 0 ? `\`${PROGRAM} models\` lists the models` : `names like it: ${like.join(', ')}`;
   throw new UserError(`--model ${model}: ${title} cannot call it with this key; ${hint}`);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Aliases } from '../../../src/catalog/aliases.ts';
-import { mostAlike } from '../../../src/catalog/likeness.ts';
+import { Likenesses } from '../../../src/catalog/likeness.ts';
 
 const ALIASES = new Aliases(
   new Map([
@@ -72,14 +72,15 @@ describe('the names most like', () => {
   ];
   for (const [name, near] of LIKE) {
     test(`${JSON.stringify(name.slice(0, 30))} are ${near.join(', ') || 'none'}`, () => {
-      const candidates = MODELS.map((id) => ({ id }));
+      const models = MODELS.map((id) => ({ id }));
+      const likenesses = new Likenesses(models);
+      const found = (among: typeof models, most: number) =>
+        likenesses.mostAlike(name, new Set(among), most).map(({ id }) => id);
+      assert.deepEqual(found(models, 3), near);
+      assert.deepEqual(found(models, 1), near.slice(0, 1));
       assert.deepEqual(
-        mostAlike(name, candidates, 3).map(({ id }) => id),
-        near,
-      );
-      assert.deepEqual(
-        mostAlike(name, candidates, 1).map(({ id }) => id),
-        near.slice(0, 1),
+        found(models.slice(1), 3),
+        near.filter((id) => id !== MODELS[0]),
       );
     });
   }
