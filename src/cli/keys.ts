@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { PROGRAM } from '../core/program.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
@@ -23,7 +22,7 @@ import {
   warnOfUnknownModels,
 } from './key-view.ts';
 import { notice, printJson, printLine } from './output.ts';
-import { globalOptions, type State, withState } from './state.ts';
+import { globalOptions, hint, type State, withState } from './state.ts';
 import { addOptions, newTerms, saidBy, termOptions } from './terms.ts';
 
 /** How many keys a table shows without --limit. */
@@ -151,7 +150,7 @@ async function list({ all = false, limit, after }: ListOptions, command: Command
   if (records.length === 0) {
     return printLine(
       previous === undefined
-        ? `No keys yet. Create one with: ${PROGRAM} keys create my-app`
+        ? `No keys yet. Create one with: ${hint(command, 'keys', 'create', 'my-app')}`
         : `No keys after ${previous.name}.`,
     );
   }
@@ -160,8 +159,8 @@ async function list({ all = false, limit, after }: ListOptions, command: Command
   const last = records.at(-1) as KeyRecord;
   const next = await state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 });
   if (next.length > 0) {
-    const sameOptions = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
-    printLine(`More keys: ${PROGRAM} keys list${sameOptions} --after ${last.id}`, 'dim');
+    const sameOptions = [...(all ? ['--all'] : []), ...(limit === undefined ? [] : ['--limit', String(limit)])];
+    printLine(`More keys: ${hint(command, 'keys', 'list', ...sameOptions, '--after', last.id)}`, 'dim');
   }
 }
 
@@ -182,7 +181,7 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
   if (keyState === 'enabled' && isGone(record, state.nowMs)) {
-    notice(`note: it has expired, and is refused until it has more time: ${moreTimeFor(record.name)}`);
+    notice(`note: it has expired, and is refused until it has more time: ${moreTime(command, record.name)}`);
   }
 }
 
@@ -203,17 +202,17 @@ async function rotate(key: string, command: Command, state: State): Promise<void
   const { id, name } = old;
   // The successor would be refused like it.
   if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
-    throw new UserError(`key ${name} has expired; give it more time first: ${moreTimeFor(name)}`);
+    throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
   }
   const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
   await printNewKey(record, secret, command, state);
   if (globalOptions(command).json) return;
   printLine();
-  printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
+  printLine(`The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`);
 }
 
-function moreTimeFor(name: string): string {
-  return `${PROGRAM} limits set ${name} --expires 30d`;
+function moreTime(command: Command, name: string): string {
+  return hint(command, 'limits', 'set', name, '--expires', '30d');
 }
 
 async function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): Promise<void> {

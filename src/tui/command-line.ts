@@ -1,6 +1,6 @@
 /** The command line that does the same as what was done in the dashboard. Pure; no secret comes in here. */
 import { formatUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
+import { commandLine } from '../operator/shell-words.ts';
 import { changeOptions, createOptions } from '../operator/terms.ts';
 import { checkKeyName, type KeyRecord } from '../state/keys.ts';
 import type { Deed } from './deeds.ts';
@@ -77,13 +77,5 @@ const ANY_MODEL = 'no/model';
 
 /** As it is typed in a shell. `config` is the `--config` that the dashboard was started with. */
 export function shellLine(commands: readonly Words[], config: string | undefined): string {
-  const start = config === undefined ? '' : ` -c ${quoted(config)}`;
-  return commands.map((words) => `${PROGRAM}${start} ${words.map(quoted).join(' ')}`).join(' && ');
-}
-
-/** What no shell takes for anything else: `day=5.00` is an argument where a command comes first. */
-const PLAIN = /^(?:[\w@%+:,./-]+|\w+=[\w.]+)$/;
-
-function quoted(word: string): string {
-  return PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return commands.map((words) => commandLine(words, config)).join(' && ');
 }
