@@ -117,7 +117,7 @@ export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAh
 export function connectLedger(channel: MessagePort): Ledger {
   const port = new Port<Tellable, Askable>(channel, 'the ledger thread');
   const client = new LedgerClient(port);
-  port.serve({ told: (told) => client.receive(told) });
+  port.serve({ told: (...told) => client.receive(told) });
   channel.on('close', () => client.end('the ledger is closed'));
   return client;
 }
@@ -125,10 +125,10 @@ export function connectLedger(channel: MessagePort): Ledger {
 /** All that the ledger tells the main thread before it is handed over. */
 function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'relayed'> {
   return {
-    told: (told) => {
+    told: (...told) => {
       client.receive(told);
-      if (told.kind === 'storage_fault') events.onStorageFault(told.message);
-      else if (told.kind === 'storage_recovered') events.onStorageRecovered();
+      if (told[0] === 'storage_fault') events.onStorageFault(told[1]);
+      else if (told[0] === 'storage_recovered') events.onStorageRecovered();
     },
     stops: events.onStops,
     deaths: events.onDeaths,
@@ -153,10 +153,11 @@ function running(
     client,
     summary,
     connect: () => connect(),
-    connectEarlier: (requestIds, told) => {
+    connectEarlier: (requestIds, onTold) => {
       const channel = connect(requestIds);
-      const asking = new Port<Tellable, Askable>(channel, 'the ledger thread').serve({ told });
-      return { ask: (asked) => asking.tell('ask', asked), close: () => channel.close() };
+      const asking = new Port<Tellable, Askable>(channel, 'the ledger thread');
+      asking.serve({ told: (...told) => onTold(told) });
+      return { ask: (asked) => asking.tell('ask', ...asked), close: () => channel.close() };
     },
     handOver: () => port.call('handOver'),
     keep: () => port.tell('keep'),

@@ -86,14 +86,14 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#scheduleRetry();
   }
 
-  ask(asked: Ask): void {
+  ask(...asked: Ask): void {
     this.#ask(asked, this.#main);
   }
 
   connect(channel: MessagePort, inherited?: readonly string[]): void {
     const port = new Port<Askable, Tellable>(channel, 'a thread');
     this.#add(port, channel, inherited);
-    port.serve({ ask: (asked) => this.#ask(asked, port) });
+    port.serve({ ask: (...asked) => this.#ask(asked, port) });
   }
 
   handOver(): Promise<Handover> {
@@ -132,13 +132,13 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
       this.#relay.end(port);
       this.#schedule();
     });
-    if (this.#fault !== undefined) port.tell('told', { kind: 'storage_fault', message: this.#fault.message });
+    if (this.#fault !== undefined) port.tell('told', 'storage_fault', this.#fault.message);
   }
 
   #ask(asked: Ask, port: ClientPort): void {
     if (this.#relay.isOpen) return this.#relay.ask(port, asked);
-    if (asked.kind === 'flush') this.#responder.flushFor(port, asked.commit);
-    else for (const command of asked.commands) this.#queue.push({ envelope: unpackCommand(command), port });
+    if (asked[0] === 'flush') this.#responder.flushFor(port, asked[1]);
+    else for (const command of asked[1]) this.#queue.push({ envelope: unpackCommand(command), port });
     this.#schedule();
   }
 
@@ -309,9 +309,8 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     const known = this.#fault?.message;
     this.#fault = fault;
     if (fault?.message === known) return;
-    const told: Told =
-      fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message };
-    for (const port of this.#ports.keys()) port.tell('told', told);
+    const told: Told = fault === undefined ? ['storage_recovered'] : ['storage_fault', fault.message];
+    for (const port of this.#ports.keys()) port.tell('told', ...told);
   }
 
   async #close(): Promise<void> {

@@ -98,33 +98,31 @@ export type Reply =
   /** The ledger could not write, and nothing has changed. The text says why. */
   | { readonly ticket: number; readonly unavailable: string };
 
+// What every request needs is sent as flat arrays: cloning one takes a quarter of the time of an
+// object (0.4 instead of 1.8 µs for a settlement, Node 26).
+
 /** What any thread asks of the ledger. */
 export type Ask =
-  | { readonly kind: 'commands'; readonly commands: readonly PackedCommand[] }
+  | [kind: 'commands', commands: readonly PackedCommand[]]
   /** Somebody waits for a flush of this commit. */
-  | { readonly kind: 'flush'; readonly commit: number };
+  | [kind: 'flush', commit: number];
 
 /** What the ledger tells the threads that ask. */
 export type Told =
-  | {
-      readonly kind: 'replies';
-      readonly replies: readonly PackedReply[];
-      /** The last commit that a request was admitted in and answered, and the last that is flushed. */
-      readonly commit: number;
-      readonly flushed: number;
-    }
+  /** `commit` is the last one that a request was admitted in and answered, `flushed` the last that is flushed. */
+  | [kind: 'replies', replies: readonly PackedReply[], commit: number, flushed: number]
   /** The file cannot be written; the ledger keeps trying. */
-  | { readonly kind: 'storage_fault'; readonly message: string }
-  | { readonly kind: 'storage_recovered' };
+  | [kind: 'storage_fault', message: string]
+  | [kind: 'storage_recovered'];
 
 /** What the ledger serves to each thread that sends commands. */
 export interface Askable {
-  ask(asked: Ask): void;
+  ask(...asked: Ask): void;
 }
 
 /** What such a thread serves to the ledger. */
 export interface Tellable {
-  told(told: Told): void;
+  told(...told: Told): void;
 }
 
 /** What the ledger serves to the main thread. */
@@ -164,11 +162,8 @@ export interface MainCalls extends Tellable {
 
 /** The way to a thread that sends commands. */
 export interface ClientPort {
-  tell(name: 'told', told: Told): void;
+  tell(name: 'told', ...told: Told): void;
 }
-
-// The commands and replies that every request needs are sent as flat arrays: cloning one takes a
-// quarter of the time of an object (0.4 instead of 1.8 µs for a settlement, Node 26).
 
 export type Figures = readonly [
   limitRequests: number,

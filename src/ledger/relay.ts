@@ -37,7 +37,7 @@ export class Relay {
   /** Begins, with the commands that nobody has decided. */
   open(undecided: readonly QueuedCommand[]): void {
     this.#isOpen = true;
-    for (const { envelope, port } of undecided) this.ask(port, { kind: 'commands', commands: [packCommand(envelope)] });
+    for (const { envelope, port } of undecided) this.ask(port, ['commands', [packCommand(envelope)]]);
   }
 
   ask(port: ClientPort, asked: Ask): void {
@@ -45,7 +45,7 @@ export class Relay {
   }
 
   tell(number: number, told: Told): void {
-    this.#ports.get(number)?.tell('told', told);
+    this.#ports.get(number)?.tell('told', ...told);
   }
 
   /** A port has closed. */
