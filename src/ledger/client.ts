@@ -36,7 +36,7 @@ export interface RunningLedger {
    */
   connectEarlier(requestIds: readonly string[], onTold: (told: Told) => void): EarlierPort;
   /**
-   * Has the ledger end what it has begun and decide nothing more, until `keep` or `relay`. Rejects
+   * Has the ledger end what it has begun and decide nothing more, until `keep` or `forward`. Rejects
    * with a UserError if it cannot be handed over; it decides on then.
    */
   handOver(): Promise<Handover>;
@@ -46,7 +46,7 @@ export interface RunningLedger {
    * The ledger of the next process decides from now on. What threads of this process ask is passed to
    * `ask`; undefined once a thread has ended.
    */
-  relay(ask: (port: number, asked: Ask | undefined) => void): void;
+  forward(ask: (port: number, asked: Ask | undefined) => void): void;
   /** What the next process tells the thread at this port. */
   tell(port: number, told: Told): void;
   /** The next process has ended: fails all calls, and every later one. */
@@ -123,7 +123,7 @@ export function connectLedger(channel: MessagePort): Ledger {
 }
 
 /** All that the ledger tells the main thread before it is handed over. */
-function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'relayed'> {
+function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'forwarded'> {
   return {
     told: (...told) => {
       client.receive(told);
@@ -161,9 +161,9 @@ function running(
     },
     handOver: () => port.call('handOver'),
     keep: () => port.tell('keep'),
-    relay: (relayed) => {
-      port.serve({ ...served, relayed });
-      port.tell('relay');
+    forward: (forwarded) => {
+      port.serve({ ...served, forwarded });
+      port.tell('forward');
     },
     tell: (number, told) => port.tell('tell', number, told),
     abandon: (reason) => {

@@ -140,8 +140,8 @@ export interface LedgerCalls extends Askable {
   handOver(): Promise<Handover>;
   /** Decides again: nobody has taken over. */
   keep(): void;
-  /** The next process decides from now on: what is asked goes to it, as `relayed`. */
-  relay(): void;
+  /** The next process decides from now on: what is asked goes to it, as `forwarded`. */
+  forward(): void;
   /** What the next process tells the thread at this port. */
   tell(port: number, told: Told): void;
   /** Resolves when all is decided that was asked before, and the state is closed. */
@@ -157,7 +157,7 @@ export interface MainCalls extends Tellable {
   /** The process that a closed port stood for has left this many requests open. */
   orphans(requests: number): void;
   /** For the next process: what the thread at this port asks, or that it has ended. */
-  relayed(port: number, asked: Ask | undefined): void;
+  forwarded(port: number, asked: Ask | undefined): void;
 }
 
 /** The way to a thread that sends commands. */

@@ -7,7 +7,7 @@ import { packCommand } from './packing.ts';
 import type { Ask, ClientPort, MainCalls, Told } from './protocol.ts';
 import type { QueuedCommand } from './responder.ts';
 
-export class Relay {
+export class Forwarder {
   readonly #main: Pick<Port<never, MainCalls>, 'tell'>;
   /** The ports by which the next process knows them. */
   readonly #numbers = new WeakMap<ClientPort, number>();
@@ -55,6 +55,6 @@ export class Relay {
   }
 
   #send(port: ClientPort, asked: Ask | undefined): void {
-    this.#main.tell('relayed', this.numberOf(port), asked);
+    this.#main.tell('forwarded', this.numberOf(port), asked);
   }
 }
