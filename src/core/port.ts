@@ -8,6 +8,7 @@ import { Tickets } from './tickets.ts';
 
 /** What carries messages to the other side and back: a thread, a message port, a connection to another process. */
 export interface Channel {
+  postMessage(message: Message): void;
   postMessage(message: Message, moved: MessagePort[]): void;
   on(event: 'message', listener: (message: Message) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -79,7 +80,8 @@ export class Port<Own extends object, Other extends object> {
 
   #receive(message: Message): void {
     if (typeof message[0] === 'number') return this.#settle(message as Returned | Thrown);
-    const [name, ticket, ...given] = message as Asked;
+    const [name, ticket] = message as Asked;
+    const given = message.slice(2);
     if (ticket === 0) this.#run(name, given);
     else void this.#answer(name, ticket, given);
   }
@@ -109,9 +111,8 @@ export class Port<Own extends object, Other extends object> {
 
   /** A message port can only be moved. */
   #send(message: Message): void {
-    this.#channel.postMessage(
-      message,
-      message.filter((part) => part instanceof MessagePort),
-    );
+    const moved = message.filter((part) => part instanceof MessagePort);
+    if (moved.length === 0) this.#channel.postMessage(message);
+    else this.#channel.postMessage(message, moved);
   }
 }

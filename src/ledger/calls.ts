@@ -24,7 +24,7 @@ import type { Answer, Answers, Ask, Command, PackedCommand, Reply, Told } from '
 
 /** The way to the ledger thread. */
 interface LedgerPort {
-  tell(name: 'ask', asked: Ask): void;
+  tell(name: 'ask', ...asked: Ask): void;
 }
 
 export class LedgerClient implements LedgerControl {
@@ -77,7 +77,7 @@ export class LedgerClient implements LedgerControl {
     if (waiting === undefined) {
       waiting = Promise.withResolvers<void>();
       this.#flushes.set(commit, waiting);
-      this.#port.tell('ask', { kind: 'flush', commit });
+      this.#port.tell('ask', 'flush', commit);
     }
     return waiting.promise;
   }
@@ -112,8 +112,8 @@ export class LedgerClient implements LedgerControl {
 
   /** To be called with all that the ledger tells. */
   receive(told: Told): void {
-    if (told.kind === 'replies') this.#receiveReplies(told);
-    else this.#storageFault = told.kind === 'storage_fault' ? told.message : undefined;
+    if (told[0] === 'replies') this.#receiveReplies(told);
+    else this.#storageFault = told[1];
   }
 
   /** No more replies will come: rejects all outstanding calls, and every later one. */
@@ -128,7 +128,7 @@ export class LedgerClient implements LedgerControl {
   flush(): void {
     const commands = this.#outbox;
     this.#outbox = [];
-    if (commands.length > 0) this.#port.tell('ask', { kind: 'commands', commands });
+    if (commands.length > 0) this.#port.tell('ask', 'commands', commands);
   }
 
   /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
@@ -146,7 +146,7 @@ export class LedgerClient implements LedgerControl {
     return reply as Promise<Answers[K]>;
   }
 
-  #receiveReplies({ replies, commit, flushed }: Extract<Told, { kind: 'replies' }>): void {
+  #receiveReplies([, replies, commit, flushed]: Extract<Told, ['replies', ...unknown[]]>): void {
     this.#commit = commit;
     this.#flushed = flushed;
     for (const [waitedFor, { resolve }] of this.#flushes) {

@@ -36,7 +36,7 @@ export interface RunningLedger {
    */
   connectEarlier(requestIds: readonly string[], onTold: (told: Told) => void): EarlierPort;
   /**
-   * Has the ledger end what it has begun and decide nothing more, until `keep` or `relay`. Rejects
+   * Has the ledger end what it has begun and decide nothing more, until `keep` or `forward`. Rejects
    * with a UserError if it cannot be handed over; it decides on then.
    */
   handOver(): Promise<Handover>;
@@ -46,7 +46,7 @@ export interface RunningLedger {
    * The ledger of the next process decides from now on. What threads of this process ask is passed to
    * `ask`; undefined once a thread has ended.
    */
-  relay(ask: (port: number, asked: Ask | undefined) => void): void;
+  forward(ask: (port: number, asked: Ask | undefined) => void): void;
   /** What the next process tells the thread at this port. */
   tell(port: number, told: Told): void;
   /** The next process has ended: fails all calls, and every later one. */
@@ -117,18 +117,18 @@ export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAh
 export function connectLedger(channel: MessagePort): Ledger {
   const port = new Port<Tellable, Askable>(channel, 'the ledger thread');
   const client = new LedgerClient(port);
-  port.serve({ told: (told) => client.receive(told) });
+  port.serve({ told: (...told) => client.receive(told) });
   channel.on('close', () => client.end('the ledger is closed'));
   return client;
 }
 
 /** All that the ledger tells the main thread before it is handed over. */
-function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'relayed'> {
+function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'forwarded'> {
   return {
-    told: (told) => {
+    told: (...told) => {
       client.receive(told);
-      if (told.kind === 'storage_fault') events.onStorageFault(told.message);
-      else if (told.kind === 'storage_recovered') events.onStorageRecovered();
+      if (told[0] === 'storage_fault') events.onStorageFault(told[1]);
+      else if (told[0] === 'storage_recovered') events.onStorageRecovered();
     },
     stops: events.onStops,
     deaths: events.onDeaths,
@@ -153,16 +153,17 @@ function running(
     client,
     summary,
     connect: () => connect(),
-    connectEarlier: (requestIds, told) => {
+    connectEarlier: (requestIds, onTold) => {
       const channel = connect(requestIds);
-      const asking = new Port<Tellable, Askable>(channel, 'the ledger thread').serve({ told });
-      return { ask: (asked) => asking.tell('ask', asked), close: () => channel.close() };
+      const asking = new Port<Tellable, Askable>(channel, 'the ledger thread');
+      asking.serve({ told: (...told) => onTold(told) });
+      return { ask: (asked) => asking.tell('ask', ...asked), close: () => channel.close() };
     },
     handOver: () => port.call('handOver'),
     keep: () => port.tell('keep'),
-    relay: (relayed) => {
-      port.serve({ ...served, relayed });
-      port.tell('relay');
+    forward: (forwarded) => {
+      port.serve({ ...served, forwarded });
+      port.tell('forward');
     },
     tell: (number, told) => port.tell('tell', number, told),
     abandon: (reason) => {

@@ -5,6 +5,7 @@ import { Port } from '../core/port.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
 import { Chores } from './chores.ts';
 import type { Engine, Eventual } from './engine.ts';
+import { Forwarder } from './forwarder.ts';
 import type { Handover } from './handover.ts';
 import { InheritedRequests } from './inherited.ts';
 import { unpackCommand } from './packing.ts';
@@ -19,7 +20,6 @@ import {
   type Told,
   waitsForStore,
 } from './protocol.ts';
-import { Relay } from './relay.ts';
 import { type QueuedCommand, Responder } from './responder.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
@@ -39,7 +39,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   readonly #engine: Engine;
   readonly #responder: Responder;
   readonly #inherited = new InheritedRequests();
-  readonly #relay: Relay;
+  readonly #forwarder: Forwarder;
   /**
    * Bounded by the open requests: each has one command outstanding at a time, and may count one
    * refusal.
@@ -65,7 +65,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#main = main;
     this.#engine = engine;
     this.#responder = new Responder(engine, commits);
-    this.#relay = new Relay(main);
+    this.#forwarder = new Forwarder(main);
     this.#chores = new Chores(engine, {
       onDue: () => this.#schedule(),
       tryTo: (write) => this.#tryTo(() => write(this.#lockWaitMs)),
@@ -86,14 +86,14 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#scheduleRetry();
   }
 
-  ask(asked: Ask): void {
+  ask(...asked: Ask): void {
     this.#ask(asked, this.#main);
   }
 
   connect(channel: MessagePort, inherited?: readonly string[]): void {
     const port = new Port<Askable, Tellable>(channel, 'a thread');
     this.#add(port, channel, inherited);
-    port.serve({ ask: (asked) => this.#ask(asked, port) });
+    port.serve({ ask: (...asked) => this.#ask(asked, port) });
   }
 
   handOver(): Promise<Handover> {
@@ -107,12 +107,12 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#schedule();
   }
 
-  relay(): void {
-    void this.#startRelay();
+  forward(): void {
+    void this.#startForwarding();
   }
 
   tell(port: number, told: Told): void {
-    this.#relay.tell(port, told);
+    this.#forwarder.tell(port, told);
   }
 
   close(): Promise<void> {
@@ -123,22 +123,22 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
 
   #add(port: ClientPort, channel: MessagePort, inherited?: readonly string[]): void {
     this.#ports.set(port, channel);
-    this.#relay.add(port);
+    this.#forwarder.add(port);
     if (inherited !== undefined) this.#inherited.add(port, inherited);
     channel.once('close', () => {
       this.#ports.delete(port);
       this.#responder.forget(port);
       this.#inherited.close(port);
-      this.#relay.end(port);
+      this.#forwarder.end(port);
       this.#schedule();
     });
-    if (this.#fault !== undefined) port.tell('told', { kind: 'storage_fault', message: this.#fault.message });
+    if (this.#fault !== undefined) port.tell('told', 'storage_fault', this.#fault.message);
   }
 
   #ask(asked: Ask, port: ClientPort): void {
-    if (this.#relay.isOpen) return this.#relay.ask(port, asked);
-    if (asked.kind === 'flush') this.#responder.flushFor(port, asked.commit);
-    else for (const command of asked.commands) this.#queue.push({ envelope: unpackCommand(command), port });
+    if (this.#forwarder.isOpen) return this.#forwarder.ask(port, asked);
+    if (asked[0] === 'flush') this.#responder.flushFor(port, asked[1]);
+    else for (const command of asked[1]) this.#queue.push({ envelope: unpackCommand(command), port });
     this.#schedule();
   }
 
@@ -162,7 +162,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   }
 
   async #run(): Promise<void> {
-    if (this.#relay.isOpen) return this.#close();
+    if (this.#forwarder.isOpen) return this.#close();
     this.#isRunning = true;
     if (this.#handingOver !== undefined) await this.#handOver(this.#handingOver);
     if (!this.#isPaused) await this.#work();
@@ -201,7 +201,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
       await this.#chores.writeRefusals();
       await this.#tryTo(() => this.#responder.flush());
       if (this.#fault !== undefined) throw new UserError(this.#fault.message);
-      const ports = this.#inherited.handOver((port) => this.#relay.numberOf(port));
+      const ports = this.#inherited.handOver((port) => this.#forwarder.numberOf(port));
       resolve({ ...this.#engine.handOver(), commits: this.#responder.commits, ports });
       this.#isPaused = true;
     } catch (error) {
@@ -210,9 +210,9 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     }
   }
 
-  async #startRelay(): Promise<void> {
-    this.#relay.open(this.#queue.splice(0));
-    for (const port of this.#inherited.closed) this.#relay.end(port);
+  async #startForwarding(): Promise<void> {
+    this.#forwarder.open(this.#queue.splice(0));
+    for (const port of this.#inherited.closed) this.#forwarder.end(port);
     clearTimeout(this.#retryTimer);
     this.#chores.stop();
     // All was flushed before the handover, and there is no other way to say now that it was not.
@@ -309,9 +309,8 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     const known = this.#fault?.message;
     this.#fault = fault;
     if (fault?.message === known) return;
-    const told: Told =
-      fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message };
-    for (const port of this.#ports.keys()) port.tell('told', told);
+    const told: Told = fault === undefined ? ['storage_recovered'] : ['storage_fault', fault.message];
+    for (const port of this.#ports.keys()) port.tell('told', ...told);
   }
 
   async #close(): Promise<void> {
@@ -320,7 +319,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#isRunning = true;
     clearTimeout(this.#retryTimer);
     this.#chores.stop();
-    if (!this.#relay.isOpen) {
+    if (!this.#forwarder.isOpen) {
       await this.#chores.writeRefusals();
       await this.#tryTo(() => this.#responder.flush());
       this.#closed = true;

@@ -97,33 +97,31 @@ export type Reply =
   /** The ledger could not write, and nothing has changed. The text says why. */
   | { readonly ticket: number; readonly unavailable: string };
 
+// What every request needs is sent as flat arrays: cloning one takes a quarter of the time of an
+// object (0.4 instead of 1.8 µs for a settlement, Node 26).
+
 /** What any thread asks of the ledger. */
 export type Ask =
-  | { readonly kind: 'commands'; readonly commands: readonly PackedCommand[] }
+  | [kind: 'commands', commands: readonly PackedCommand[]]
   /** Somebody waits for a flush of this commit. */
-  | { readonly kind: 'flush'; readonly commit: number };
+  | [kind: 'flush', commit: number];
 
 /** What the ledger tells the threads that ask. */
 export type Told =
-  | {
-      readonly kind: 'replies';
-      readonly replies: readonly PackedReply[];
-      /** The last commit that a request was admitted in and answered, and the last that is flushed. */
-      readonly commit: number;
-      readonly flushed: number;
-    }
+  /** `commit` is the last one that a request was admitted in and answered, `flushed` the last that is flushed. */
+  | [kind: 'replies', replies: readonly PackedReply[], commit: number, flushed: number]
   /** The file cannot be written; the ledger keeps trying. */
-  | { readonly kind: 'storage_fault'; readonly message: string }
-  | { readonly kind: 'storage_recovered' };
+  | [kind: 'storage_fault', message: string]
+  | [kind: 'storage_recovered'];
 
 /** What the ledger serves to each thread that sends commands. */
 export interface Askable {
-  ask(asked: Ask): void;
+  ask(...asked: Ask): void;
 }
 
 /** What such a thread serves to the ledger. */
 export interface Tellable {
-  told(told: Told): void;
+  told(...told: Told): void;
 }
 
 /** What the ledger serves to the main thread. */
@@ -141,8 +139,8 @@ export interface LedgerCalls extends Askable {
   handOver(): Promise<Handover>;
   /** Decides again: nobody has taken over. */
   keep(): void;
-  /** The next process decides from now on: what is asked goes to it, as `relayed`. */
-  relay(): void;
+  /** The next process decides from now on: what is asked goes to it, as `forwarded`. */
+  forward(): void;
   /** What the next process tells the thread at this port. */
   tell(port: number, told: Told): void;
   /** Resolves when all is decided that was asked before, and the state is closed. */
@@ -158,16 +156,13 @@ export interface MainCalls extends Tellable {
   /** The process that a closed port stood for has left this many requests open. */
   orphans(requests: number): void;
   /** For the next process: what the thread at this port asks, or that it has ended. */
-  relayed(port: number, asked: Ask | undefined): void;
+  forwarded(port: number, asked: Ask | undefined): void;
 }
 
 /** The way to a thread that sends commands. */
 export interface ClientPort {
-  tell(name: 'told', told: Told): void;
+  tell(name: 'told', ...told: Told): void;
 }
-
-// What every request needs is sent as flat arrays: cloning one takes a quarter of the time of an object (0.4 instead of
-// 1.8 µs for a settlement, Node 26).
 
 export type PackedCommand =
   | readonly [ticket: number, kind: 'admit' | 'settle' | 'grow', values: readonly Value[]]

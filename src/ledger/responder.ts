@@ -152,6 +152,6 @@ export class Responder {
   }
 
   #send(port: ClientPort, replies: readonly PackedReply[]): void {
-    port.tell('told', { kind: 'replies', replies, commit: this.#answered, flushed: this.#flushed });
+    port.tell('told', 'replies', replies, this.#answered, this.#flushed);
   }
 }

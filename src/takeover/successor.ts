@@ -117,7 +117,7 @@ export class Successor {
       stopRequest: (id) => gateway.stopRequest(id),
     });
     next.go.resolve();
-    gateway.ledger.relay((port, asked) => next.port.tell('asked', port, asked));
+    gateway.ledger.forward((port, asked) => next.port.tell('asked', port, asked));
     void next.conversation.ended.then(() => {
       if (!this.#isEnding) events.onLost();
     });

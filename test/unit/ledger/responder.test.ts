@@ -17,9 +17,10 @@ const FIGURES: RateFigures = {
 /** A port that keeps what it is told: `1,2 f1` for replies to the tickets 1 and 2, flushed up to 1. */
 class Port implements ClientPort {
   told: string[] = [];
-  tell(_name: 'told', told: Told): void {
-    assert.ok(told.kind === 'replies');
-    this.told.push(`${told.replies.map(([ticket]) => ticket)} f${told.flushed}`.trim());
+  tell(_name: 'told', ...told: Told): void {
+    assert.ok(told[0] === 'replies');
+    const [, replies, , flushed] = told;
+    this.told.push(`${replies.map(([ticket]) => ticket)} f${flushed}`.trim());
   }
   take(): string[] {
     return this.told.splice(0);

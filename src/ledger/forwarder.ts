@@ -7,7 +7,7 @@ import { packCommand } from './packing.ts';
 import type { Ask, ClientPort, MainCalls, Told } from './protocol.ts';
 import type { QueuedCommand } from './responder.ts';
 
-export class Relay {
+export class Forwarder {
   readonly #main: Pick<Port<never, MainCalls>, 'tell'>;
   /** The ports by which the next process knows them. */
   readonly #numbers = new WeakMap<ClientPort, number>();
@@ -37,7 +37,7 @@ export class Relay {
   /** Begins, with the commands that nobody has decided. */
   open(undecided: readonly QueuedCommand[]): void {
     this.#isOpen = true;
-    for (const { envelope, port } of undecided) this.ask(port, { kind: 'commands', commands: [packCommand(envelope)] });
+    for (const { envelope, port } of undecided) this.ask(port, ['commands', [packCommand(envelope)]]);
   }
 
   ask(port: ClientPort, asked: Ask): void {
@@ -45,7 +45,7 @@ export class Relay {
   }
 
   tell(number: number, told: Told): void {
-    this.#ports.get(number)?.tell('told', told);
+    this.#ports.get(number)?.tell('told', ...told);
   }
 
   /** A port has closed. */
@@ -55,6 +55,6 @@ export class Relay {
   }
 
   #send(port: ClientPort, asked: Ask | undefined): void {
-    this.#main.tell('relayed', this.numberOf(port), asked);
+    this.#main.tell('forwarded', this.numberOf(port), asked);
   }
 }
