@@ -16,7 +16,6 @@ import { countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
-import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import { GrowthTimes } from './pace.ts';
@@ -318,4 +317,17 @@ export class Pipeline {
     if (exchange.streamStarted) exchange.failStream(response);
     else exchange.sendError(response);
   }
+}
+
+/** Logs why `id` was not found, if the config has it. The client does not learn what is in the config. */
+function logLeftOut(
+  { catalog, log }: Pick<PipelineParts, 'catalog' | 'log'>,
+  requestId: string,
+  error: ClientError,
+  id: string | undefined,
+): void {
+  if (error.code !== 'model_not_found' || id === undefined) return;
+  const variable = catalog.missingVariableOf(id);
+  if (variable === undefined) return;
+  log.warn({ request_id: requestId, model: id }, `${requestId} ${id}: left out: ${variable} is not set`);
 }
