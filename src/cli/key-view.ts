@@ -10,11 +10,24 @@ import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
-import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, termsJson } from '../operator/terms.ts';
 import { isGone, type KeyChange, type KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { isTerminal, look, money, notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
+import {
+  isTerminal,
+  look,
+  money,
+  notice,
+  printFields,
+  printJson,
+  printLine,
+  printNote,
+  printTable,
+  remark,
+  remarkLines,
+  remarkLook,
+} from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
@@ -85,13 +98,32 @@ export function warnOfUnknownModels(models: readonly string[], state: State): vo
 
 /** Prints everything about a key. */
 export async function printKey(key: KeyRecord, state: State): Promise<void> {
+  printFields(await keyFields(key, state));
+}
+
+/** What a new key is. In a pipe the key itself stands alone, and this is a remark: `KEY=$(inf-gw keys create ci)`. */
+export async function printBesideKey(key: KeyRecord, state: State, note?: string): Promise<void> {
+  const fields = await keyFields(key, state);
+  if (!isTerminal()) {
+    remarkLines(fieldLines(fields, remarkLook()));
+    if (note !== undefined) remark(note);
+    return;
+  }
+  printLine();
+  printFields(fields);
+  if (note === undefined) return;
+  printLine();
+  printLine(note);
+}
+
+async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
   const reached = limitText(forecastLimit(key.spendLimitNanos, month.costNanos, state.nowMs));
-  printFields([
+  return [
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
@@ -108,7 +140,7 @@ export async function printKey(key: KeyRecord, state: State): Promise<void> {
       'this month (UTC)',
       `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${money(month.costNanos)} USD`,
     ],
-  ]);
+  ];
 }
 
 /** `budget per 24h`, with what is spent of it. */

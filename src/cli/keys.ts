@@ -14,6 +14,7 @@ import {
   keyOrThrow,
   keysJson,
   newKeyJson,
+  printBesideKey,
   printKey,
   printKeys,
   printRefusals,
@@ -52,7 +53,8 @@ function registerCreate(keys: Command): void {
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini\n' +
-        '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d',
+        '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d\n' +
+        '  KEY=$(inf-gw keys create ci)',
     )
     .action((name: string, _: unknown, command: Command) =>
       withState(command, (state) => create(name, newTerms(saidBy(command, options)), command, state), {
@@ -205,19 +207,22 @@ async function rotate(key: string, command: Command, state: State): Promise<void
     throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
   }
   const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
-  await printNewKey(record, secret, command, state);
-  if (globalOptions(command).json) return;
-  printLine();
-  printLine(`The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`);
+  const note = `The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`;
+  await printNewKey(record, secret, command, state, note);
 }
 
 function moreTime(command: Command, name: string): string {
   return hint(command, 'limits', 'set', name, '--expires', '30d');
 }
 
-async function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): Promise<void> {
+async function printNewKey(
+  record: KeyRecord,
+  secret: string,
+  command: Command,
+  state: State,
+  note?: string,
+): Promise<void> {
   if (globalOptions(command).json) return printJson(await newKeyJson(record, secret, state));
   printSecret(secret);
-  printLine();
-  await printKey(record, state);
+  await printBesideKey(record, state, note);
 }

@@ -13,7 +13,9 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     const found = `${created.stdout}${created.stderr}`.match(/sk-inf-[0-9A-Za-z]{40,}/g) ?? [];
     assert.equal(found.length, 1, 'once, on stdout or stderr');
     const key = found[0] ?? '';
-    assert.ok(created.stdout.includes(key));
+    // `KEY=$(inf-gw keys create app)`
+    assert.equal(created.stdout, `${key}\n`);
+    assert.match(created.stderr, /^name +app$/m);
 
     const serving = await place.serve();
     assert.equal(await serving.chatOutcome(key), '200');
@@ -110,8 +112,8 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
       [['backup', 'copy.db'], `To put it back: ${again} restore ${place.directory}/copy.db`],
       [['credit', 'history'], `Add some with: ${again} credit add 10`],
     ] as const) {
-      const { stdout } = await place.run([...words, ...config]);
-      assert.ok(stdout.includes(hint), stdout);
+      const { stdout, stderr } = await place.run([...words, ...config]);
+      assert.ok(`${stdout}${stderr}`.includes(hint), stdout);
     }
   });
 
