@@ -11,7 +11,7 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
 import { count, dateTime } from '../operator/format.ts';
-import { readAmount, readCount, readMoment } from '../operator/input.ts';
+import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
@@ -37,11 +37,7 @@ export function registerRequests(program: Command): void {
     .command('list', { isDefault: true })
     .description('list requests that have ended, latest first')
     .option('--key <key>', 'only this key (id or name)')
-    .option(
-      '--since <time>',
-      'admitted from this time on: a date, a time, or how long ago (7d, 12h)',
-      parseWith(readMoment(Date.now())),
-    )
+    .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(

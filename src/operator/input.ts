@@ -1,5 +1,5 @@
 /** Reads what people type, in commands and in forms: one reader for each kind of value. */
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS, utcDay } from '../core/clock.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isPrintable } from '../core/printable.ts';
 import { checkKeyName } from '../state/keys.ts';
@@ -68,17 +68,28 @@ export const readPath: Reader<string> = (text) => {
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS };
 
+/** What a time can be given as. */
+export const MOMENT = 'a date, a time, today, yesterday, or how long ago (7d, 12h)';
+
 /**
- * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, or how long ago: `7d`, `12h`. Without a zone: UTC.
+ * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, the start of `today` or `yesterday`, or how long ago: `7d`, `12h`.
+ * Without a zone: UTC.
  */
 export function readMoment(nowMs: number): Reader<number> {
+  const todayMs = Date.parse(utcDay(nowMs));
+  const days = new Map([
+    ['today', todayMs],
+    ['yesterday', todayMs - DAY_MS],
+  ]);
   return (text) => {
     const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-    const value = number === undefined ? parseTime(text) : nowMs - Number(number) * (UNITS_MS[unit] ?? 0);
+    const ago = number === undefined ? undefined : nowMs - Number(number) * (UNITS_MS[unit] ?? 0);
+    const value = ago ?? days.get(text) ?? parseTime(text);
     if (value !== undefined) return { ok: true, value };
     return {
       ok: false,
-      expected: 'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), or how long ago (7d, 12h).',
+      expected:
+        'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), today, yesterday, or how long ago (7d, 12h).',
     };
   };
 }
