@@ -63,7 +63,11 @@ export class Port<Own extends object, Other extends object> {
   call<Name extends CallOf<Other>>(name: Name, ...given: Given<Other[Name]>): Promise<Result<Other[Name]>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const { ticket, reply } = this.#tickets.take();
-    this.#send([name, ticket, ...given]);
+    try {
+      this.#send([name, ticket, ...given]);
+    } catch (error) {
+      this.#tickets.reject(ticket, error as Error);
+    }
     // The other side answers each call with what that function returns.
     return reply as Promise<Result<Other[Name]>>;
   }
@@ -93,13 +97,22 @@ export class Port<Own extends object, Other extends object> {
       this.#send([ticket, result]);
     } catch (error) {
       this.#beforeReply();
+      this.#sendError(ticket, error);
+    }
+  }
+
+  #sendError(ticket: number, error: unknown): void {
+    try {
       this.#send([ticket, undefined, error, error instanceof UserError ? error.lines : undefined]);
+    } catch {
+      // What belongs to the error, such as its cause, cannot be sent.
+      this.#send([ticket, undefined, new Error(String(error)), undefined]);
     }
   }
 
   #run(name: string, given: unknown[]): unknown {
     const served = this.#served?.[name];
-    if (served === undefined) throw new Error(`nothing is served as ${name}`);
+    if (served === undefined || name in Object.prototype) throw new Error(`nothing is served as ${name}`);
     return served.apply(this.#served, given);
   }
 

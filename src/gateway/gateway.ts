@@ -337,7 +337,8 @@ async function start(
         onStorageFault: (message) => outage.fault(message),
         onStorageRecovered: () => outage.end(),
         onStops: (requestIds) => {
-          for (const id of requestIds) void gateway?.stopRequest(id);
+          // A worker that has ended has none in flight.
+          for (const id of requestIds) gateway?.stopRequest(id).catch(() => {});
         },
         onDeaths: (names, requests) =>
           log.warn(`no sign of life from ${names.join(', ')}: charged ${counted(requests, 'request')} there as held`),

@@ -1,5 +1,6 @@
 /** The next process, as the one sees it that hands over to it. */
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../core/errors.ts';
 import { Port } from '../core/port.ts';
 import type { RunningLedger } from '../ledger/client.ts';
@@ -153,6 +154,8 @@ async function passState(next: Next, gateway: HandingOver): Promise<void> {
   const handover = await gateway.ledger.handOver();
   try {
     next.handover.resolve(handover);
+    // The reply is on its way before the time of the other begins: a large state takes a second to write.
+    await setImmediate();
     await next.step(next.ready, PAUSE_MS, 'the next process did not open the state');
   } catch (error) {
     next.refuse(['the running gateway did not wait any longer, and goes on']);

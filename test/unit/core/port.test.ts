@@ -9,7 +9,7 @@ import { Port } from '../../../src/core/port.ts';
 interface Calls {
   add(one: number, other: number): Promise<number>;
   hang(): Promise<never>;
-  fail(how: 'user' | 'internal' | 'uncloneable'): Promise<unknown>;
+  fail(how: 'user' | 'internal' | 'uncloneable' | 'cause'): Promise<unknown>;
   answers(port: MessagePort): Promise<string>;
   note(text: string): void;
 }
@@ -23,9 +23,10 @@ class Server implements Calls {
   hang(): Promise<never> {
     return new Promise(() => {});
   }
-  async fail(how: 'user' | 'internal' | 'uncloneable'): Promise<unknown> {
+  async fail(how: 'user' | 'internal' | 'uncloneable' | 'cause'): Promise<unknown> {
     if (how === 'user') throw new UserError(['one line', 'and another']);
     if (how === 'internal') throw new RangeError('out of it');
+    if (how === 'cause') throw new Error('real message', { cause: () => {} });
     return () => {};
   }
   answers(port: MessagePort): Promise<string> {
@@ -86,7 +87,16 @@ test('an error crosses with its kind and message; one of the user with its lines
   });
   await assert.rejects(port.call('fail', 'internal'), new RangeError('out of it'));
   await assert.rejects(port.call('fail', 'uncloneable'), { name: 'DataCloneError' });
-  await assert.rejects(port.call('unknown' as 'hang'), new Error('nothing is served as unknown'));
+  await assert.rejects(port.call('fail', 'cause'), { message: 'Error: real message' });
+  for (const name of ['unknown', 'toString', 'constructor'])
+    await assert.rejects(port.call(name as 'hang'), new Error(`nothing is served as ${name}`));
+});
+
+test('a call whose arguments cannot be sent is rejected', async (t) => {
+  const { port, serve } = open(t);
+  serve();
+  await assert.rejects(port.call('add', (() => {}) as never, 1), { name: 'DataCloneError' });
+  assert.equal(await port.call('add', 1, 1), 2);
 });
 
 test('a message port that is given is moved to the other side', async (t) => {
