@@ -101,6 +101,43 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
+/** A smaller part of a body is copied: a buffer takes some 100 bytes beside its own, and a chunk may have one. */
+const LEAST_PART_BYTES = 1_024;
+const COPIED_PART_BYTES = 8 * 1024;
+
+/** The parts of a body, which take little more memory than their bytes. */
+class Parts {
+  readonly #parts: Buffer[] = [];
+  /** Where small parts are copied to, and how much of it they fill. */
+  #copy = Buffer.alloc(0);
+  #filled = 0;
+
+  push(part: Buffer): void {
+    if (part.length < LEAST_PART_BYTES) return this.#add(part);
+    this.#endCopy();
+    this.#parts.push(part);
+  }
+
+  whole(): Buffer {
+    this.#endCopy();
+    return joined(this.#parts);
+  }
+
+  #add(part: Buffer): void {
+    if (this.#filled + part.length > this.#copy.length) {
+      this.#endCopy();
+      this.#copy = Buffer.allocUnsafeSlow(COPIED_PART_BYTES);
+    }
+    this.#filled += part.copy(this.#copy, this.#filled);
+  }
+
+  #endCopy(): void {
+    if (this.#filled > 0) this.#parts.push(this.#copy.subarray(0, this.#filled));
+    this.#copy = this.#copy.subarray(this.#filled);
+    this.#filled = 0;
+  }
+}
+
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #maxBytes: number;
@@ -133,7 +170,7 @@ export class BodyReader {
     const request = this.#request;
     if (request.destroyed) return Promise.reject(new BodyError(undefined));
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
+      const parts = new Parts();
       let length = 0;
       const startedAtMs = performance.now();
       const timer = new PatientTimer(() => finish(this.#stalled()), this.#requestMs);
@@ -145,7 +182,7 @@ export class BodyReader {
       };
       const onData = (chunk: Buffer) => {
         timer.refresh();
-        chunks.push(chunk);
+        parts.push(chunk);
         length += chunk.length;
         const error = this.#problemOf(length);
         if (error !== undefined) finish(error);
@@ -159,7 +196,7 @@ export class BodyReader {
         clearImmediate(look);
         request.off('data', onData).off('end', onEnd).off('close', onClose);
         if (error !== undefined) reject(error);
-        else resolve(joined(chunks));
+        else resolve(parts.whole());
       };
       request.on('data', onData).on('end', onEnd).on('close', onClose);
       request.on('error', () => {});

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { BodyExtent, throughBlankLine } from './body-extent.ts';
 
 /**
  * A client may send its next requests before it has its answer; common ones send none, or a few. Of more than this many
@@ -12,13 +13,7 @@ import type { Socket } from 'node:net';
 const MAX_UNANSWERED = 16;
 /** What may wait behind a request that is being answered. More of it stays with the system. */
 const MAX_WAITING_BYTES = 64 * 1024;
-/** What ends a head, and a body in chunks. The parser takes no other line ends. */
-const BLANK_LINE = Buffer.from('\r\n\r\n');
-/** What the end of a piece may be the beginning of. */
-const PARTS_OF_BLANK_LINE = ['\r\n\r', '\r\n', '\r'];
-/** Of the shortest head that the parser takes, `GET /`, before its blank line. */
-const SHORTEST_HEAD_BYTES = 5;
-
+const [CR, LF] = [0x0d, 0x0a];
 const NOTHING = Buffer.alloc(0);
 
 export class Intake {
@@ -31,8 +26,8 @@ export class Intake {
   /** The request whose head was parsed last, until it has arrived and is answered. */
   #request: IncomingMessage | undefined;
   #isAnswered = false;
-  /** What is to come of its body. Infinity where its length is not declared. */
-  #bodyBytes = 0;
+  /** Of that request. */
+  #body: BodyExtent | undefined;
   #isPaused = false;
   #isOver = false;
   #begun = 0;
@@ -56,7 +51,7 @@ export class Intake {
     this.#begun++;
     this.#request = request;
     this.#isAnswered = false;
-    this.#bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    this.#body = new BodyExtent(request.headers);
     return true;
   }
 
@@ -114,20 +109,15 @@ export class Intake {
     return !this.#isOver && this.#socket.writable && !this.isAnswering && this.#waiting.length > 0;
   }
 
-  /** How much can be parsed without the beginning of another request: all of a body, or up to a blank line. */
+  /** How much can be parsed without the beginning of another request: what there is of a body, or up to a blank line. */
   #pieceBytes(): number {
     const waiting = this.#waiting;
-    if (this.#request !== undefined && this.#bodyBytes > 0 && this.#bodyBytes < Number.POSITIVE_INFINITY) {
-      const length = Math.min(waiting.length, this.#bodyBytes);
-      this.#bodyBytes -= length;
-      return length;
-    }
-    const isAtStart = this.#request === undefined && !this.#isInHead;
-    const end = waiting.indexOf(BLANK_LINE, isAtStart ? SHORTEST_HEAD_BYTES : 0);
-    this.#isInHead = this.#request === undefined && end < 0;
-    if (end >= 0) return end + BLANK_LINE.length;
-    const tail = waiting.toString('latin1', Math.max(0, waiting.length - BLANK_LINE.length));
-    return waiting.length - (PARTS_OF_BLANK_LINE.find((part) => tail.endsWith(part))?.length ?? 0);
+    if (this.#request !== undefined && this.#body !== undefined) return this.#body.take(waiting);
+    // Blank lines ahead of a head are not its end.
+    const from = this.#isInHead ? 0 : startOfHead(waiting);
+    const { length, isFound } = throughBlankLine(waiting, from);
+    this.#isInHead = !isFound && from < waiting.length;
+    return length;
   }
 
   /** Reads on while little waits: only then is a client that leaves noticed before it is written to. */
@@ -137,4 +127,11 @@ export class Intake {
     else if (this.#isPaused) this.#socket.resume();
     this.#isPaused = isTooMuch;
   }
+}
+
+/** The offset of what is not a line end. */
+function startOfHead(bytes: Buffer): number {
+  let at = 0;
+  while (bytes[at] === CR || bytes[at] === LF) at++;
+  return at;
 }

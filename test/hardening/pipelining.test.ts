@@ -124,3 +124,11 @@ for (const [name, requests] of [
     }
   });
 }
+
+test('what is no request of HTTP/1 is refused at once, however short', async (t) => {
+  const gateway = await startTestGateway();
+  t.after(() => gateway.stop());
+  const connection = await RawConnection.open(gateway.port);
+  connection.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  assert.match(await connection.rest(), /^HTTP\/1\.1 400 /);
+});
