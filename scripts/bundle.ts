@@ -3,7 +3,7 @@
  * that loads hundreds takes three times as long. With `--for-tests` also into build/, whose modules tests can change. With
  * `--for-package` (`npm pack`) the files are small: minified, and without the packages that npm installs beside them.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { THREADS } from '../src/core/threads.ts';
@@ -16,7 +16,7 @@ const ALONE = ['ledger/thread.ts', 'tokens/thread.ts'];
 /** What test/crash and test/takeover import beside the program, to change it. */
 const CHANGED_BY_TESTS = [
   'http/exchange.ts',
-  'ledger/local/engine.ts',
+  'ledger/local/local-engine.ts',
   'proxy/pipeline.ts',
   'relay/meter.ts',
   'state/sqlite/journal.ts',
@@ -29,6 +29,11 @@ const CHANGED_BY_TESTS = [
 const NEVER_BUNDLED = ['better-sqlite3', 'gpt-tokenizer'];
 const isForPackage = process.argv.includes('--for-package');
 const installed = isForPackage ? Object.keys(readPackage(ROOT).dependencies ?? {}) : NEVER_BUNDLED;
+
+/** What was built here before. Executables beside it were built by another command. */
+function builtIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('inf-gw-')) : [];
+}
 
 /** Entries in a bundle share files, and each bundle has its own. Returns the paths of the sources. */
 async function bundle(folder: string, bundles: readonly (readonly string[])[]): Promise<string[]> {
@@ -54,7 +59,7 @@ async function bundle(folder: string, bundles: readonly (readonly string[])[]): 
       }),
     ),
   );
-  rmSync(outdir, { recursive: true, force: true });
+  for (const name of builtIn(outdir)) rmSync(join(outdir, name), { recursive: true });
   for (const { path, contents } of built.flatMap(({ outputFiles }) => outputFiles)) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, contents);

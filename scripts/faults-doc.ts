@@ -75,9 +75,9 @@ ${faults.flatMap(rowsOf).join('\n')}
   );
   return wrapProse(`<!-- Printed by npm run make:faults-doc from test/faults: change it there. -->
 
-# When a provider fails
+# Every failure of a provider
 
-What your client sees when a provider misbehaves, and what it costs. Each row is a test that plays the failure byte by byte against a real gateway, once with a client that stays and once with one that hangs up before the failure: ${faults} failures, ${cells} cases. After each of them the request is settled, its slot is free, and no useless connection is left.
+What your client sees when a provider misbehaves, and what it costs; [failures.md](failures.md) says it in short. Each row is a test that plays the failure byte by byte against a real gateway, once with a client that stays and once with one that hangs up before the failure: ${faults} failures, ${cells} cases. After each of them the request is settled, its slot is free, and no useless connection is left.
 
 How to read the tables:
 

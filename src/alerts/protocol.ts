@@ -12,14 +12,17 @@ export interface AlertsStart {
   readonly hasPredecessor: boolean;
 }
 
-export type ToAlerts =
-  | { readonly kind: 'look'; readonly sight: Sight }
+/** What the main thread asks of the thread of alerts. One is dealt with after the other. */
+export interface AlertsCalls {
+  /** Resolves when it may be told what else is seen. */
+  look(sight: Sight): Promise<void>;
   /** The config has changed. */
-  | { readonly kind: 'configure'; readonly options: WatcherOptions }
-  | { readonly kind: 'close' };
+  configure(options: WatcherOptions): void;
+  /** Resolves when what was being delivered is. */
+  close(): Promise<void>;
+}
 
-export type FromAlerts =
-  | { readonly kind: 'log'; readonly level: 'warn' | 'error'; readonly message: string }
-  /** It has looked, and may be told what else is seen. */
-  | { readonly kind: 'looked' }
-  | { readonly kind: 'closed' };
+/** What that thread tells the main thread. */
+export interface MainCalls {
+  log(level: 'warn' | 'error', message: string): void;
+}

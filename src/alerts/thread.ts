@@ -1,28 +1,27 @@
 /** The thread of alerts: reads the state and delivers by itself, so that no request waits for either. */
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
+import { Port } from '../core/port.ts';
 import { openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import type { CourierEvents } from './courier.ts';
 import type { Sight } from './observation.ts';
-import type { AlertsStart, FromAlerts, ToAlerts } from './protocol.ts';
+import type { AlertsCalls, AlertsStart, MainCalls } from './protocol.ts';
 import { Watcher, type WatcherEvents, type WatcherOptions } from './watcher.ts';
 
 const { state: location, durability, options, hasPredecessor } = workerData as AlertsStart;
 
-function send(message: FromAlerts): void {
-  parentPort?.postMessage(message);
-}
+const port = new Port<AlertsCalls, MainCalls>(parentPort as MessagePort, 'the main thread');
 
 const onFailure: CourierEvents['onFailure'] = ({ name }, { id, kind }, { text }, result) => {
   const next = result === 'retry' ? 'it is tried again' : 'it is not tried again';
-  send({ kind: 'log', level: 'warn', message: `alert ${id} (${kind}) not delivered to ${name}: ${text}; ${next}` });
+  port.tell('log', 'warn', `alert ${id} (${kind}) not delivered to ${name}: ${text}; ${next}`);
 };
 const FULL =
   'so many alerts wait for their delivery that no more are added; `inf-gw alerts test` shows which target fails';
 const events: WatcherEvents = {
   onFailure,
-  onFull: () => send({ kind: 'log', level: 'error', message: FULL }),
+  onFull: () => port.tell('log', 'error', FULL),
 };
 
 /** Undefined until it can be opened. */
@@ -31,7 +30,7 @@ let watcher: Watcher | undefined;
 let current = options;
 /** What could not be done last, so that it is said once. */
 let fault: string | undefined;
-/** The end of the last message: one is dealt with after the other. */
+/** The end of what was asked last. */
 let turn: Promise<void> = Promise.resolve();
 
 async function open(): Promise<OpenState> {
@@ -50,10 +49,8 @@ async function look(sight: Sight): Promise<void> {
     fault = undefined;
   } catch (error) {
     const message = error instanceof UserError ? error.lines.join('; ') : String(error);
-    if (message !== fault) send({ kind: 'log', level: 'error', message: `alerts: ${message}` });
+    if (message !== fault) port.tell('log', 'error', `alerts: ${message}`);
     fault = message;
-  } finally {
-    send({ kind: 'looked' });
   }
 }
 
@@ -66,19 +63,16 @@ async function configure(changed: WatcherOptions): Promise<void> {
 async function close(): Promise<void> {
   await watcher?.close();
   await state?.close();
-  send({ kind: 'closed' });
-  parentPort?.close();
 }
 
-parentPort?.on('message', (message: ToAlerts) => {
-  turn = turn.then(() => {
-    switch (message.kind) {
-      case 'look':
-        return look(message.sight);
-      case 'configure':
-        return configure(message.options);
-      case 'close':
-        return close();
-    }
-  });
+/** Does it after what was asked before. */
+function next(work: () => Promise<void>): Promise<void> {
+  turn = turn.then(work);
+  return turn;
+}
+
+port.serve({
+  look: (sight) => next(() => look(sight)),
+  configure: (changed) => void next(() => configure(changed)),
+  close: () => next(close),
 });

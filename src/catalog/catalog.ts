@@ -2,6 +2,9 @@
 
 import type { DialectName, RefusedHeader } from '../core/dialects.ts';
 import { type ModelTerms, providerOf } from '../core/model-terms.ts';
+import { printableName } from '../core/printable.ts';
+import { Aliases } from './aliases.ts';
+import { Likenesses } from './likeness.ts';
 
 /** A model that clients can name. */
 export interface Model extends ModelTerms {
@@ -28,14 +31,30 @@ export interface CatalogSource {
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
 
+/** A model as a request names it. */
+export interface NamedModel {
+  readonly model: Model;
+  /** The name as it can be shown, if it is an alias of the model. */
+  readonly alias: string | undefined;
+}
+
+/** How many models a name that is none brings to mind at most. */
+const MOST_NEAR = 3;
+
 export class Catalog {
   /** Every model in the config, in its order. */
   readonly models: readonly Model[];
   readonly #active: ReadonlyMap<string, Model>;
   /** The variable that each provider lacks which was left out. */
   readonly #missingVariables: ReadonlyMap<string, string | undefined>;
+  readonly #aliases: Aliases;
+  /** The aliases of each model that were asked for: clients list them again and again. */
+  readonly #listed = new Map<string, readonly string[]>();
+  /** Made when it is first needed. */
+  #likenesses: Likenesses<Model> | undefined;
 
-  constructor(providers: readonly CatalogSource[]) {
+  constructor(providers: readonly CatalogSource[], aliases: ReadonlyMap<string, string> = new Map()) {
+    this.#aliases = new Aliases(aliases);
     this.models = providers.flatMap((provider) =>
       provider.models.map(({ name, ...model }) => ({
         ...model,
@@ -51,15 +70,34 @@ export class Catalog {
     this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
   }
 
-  /** The model with this id, if it exists and is active. */
-  find(id: string): Model | undefined {
-    return this.#active.get(id);
+  /** The active model that a request means by a name: its id, or an alias of it. An id that exists wins. */
+  named(name: string): NamedModel | undefined {
+    const own = this.#active.get(name);
+    if (own !== undefined) return { model: own, alias: undefined };
+    const model = this.#active.get(this.#aliases.idOf(name) ?? '');
+    return model && { model, alias: printableName(name) };
   }
 
-  /** The variable that is not set, if the model with this id is in the config but was left out for it. */
-  missingVariableOf(id: string): string | undefined {
-    const variable = this.#missingVariables.get(providerOf(id));
-    return variable !== undefined && this.models.some((each) => each.id === id) ? variable : undefined;
+  /** The aliases of a model that can be listed. */
+  aliasesOf({ id }: Model): readonly string[] {
+    const known = this.#listed.get(id);
+    if (known !== undefined) return known;
+    const names = this.#aliases.namesOf(id).filter((name) => !this.#active.has(name));
+    this.#listed.set(id, names);
+    return names;
+  }
+
+  /** Models of these whose names are most like one that is none. */
+  near(name: string, models: readonly Model[]): Model[] {
+    this.#likenesses ??= new Likenesses(this.models);
+    return this.#likenesses.mostAlike(name, new Set(models), MOST_NEAR);
+  }
+
+  /** The variable that is not set, if a request means a model by this name that is in the config but was left out for it. */
+  missingVariableOf(name: string): string | undefined {
+    const isModel = (id: string) => this.models.some((each) => each.id === id);
+    const id = isModel(name) ? name : this.#aliases.idOf(name);
+    return id !== undefined && isModel(id) ? this.#missingVariables.get(providerOf(id)) : undefined;
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */

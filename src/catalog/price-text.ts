@@ -1,7 +1,7 @@
 /**
  * The price of a request as the journal keeps it: compact, and readable without this program. USD per
  * million tokens as `input/cached input/output`, then what else applied:
- * `0.15/0.075/0.6 tier=flex above=200000 of=2026-11-22`. Pure.
+ * `0.15/0.075/0.6 tier=flex above=200000 of=2026-11-22 as=fast`. Pure.
  */
 
 import type { ToolCalls } from '../core/host-tools.ts';
@@ -22,6 +22,8 @@ export interface PriceFacts {
   readonly parts?: TokenUsage['parts'];
   /** Calls of the host's own tools. */
   readonly calls?: readonly ToolCalls[];
+  /** The name that the request gives the model, if that is not its id: visible characters alone. */
+  readonly alias?: string | undefined;
 }
 
 /** `0.15/0.075/0.6` of prices that apply at any length: nearly every request has those. */
@@ -36,7 +38,8 @@ export function priceText(model: ModelTerms, facts: PriceFacts): string {
   if (prices !== listed) text += ` above=${listed.above?.tokens}`;
   if (facts.parts !== undefined) text += partsText(prices, facts.parts);
   if (facts.calls !== undefined) text += callsText(prices, facts.calls);
-  return model.pricesOf === undefined ? text : `${text} of=${model.pricesOf}`;
+  if (model.pricesOf !== undefined) text += ` of=${model.pricesOf}`;
+  return facts.alias === undefined ? text : `${text} as=${facts.alias}`;
 }
 
 function baseText(prices: Prices): string {

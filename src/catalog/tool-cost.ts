@@ -2,7 +2,7 @@
 import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-tools.ts';
 import { MAX_TPM } from '../core/limits.ts';
 import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
-import { toolsRunBy } from './model-tools.ts';
+import { toolsRunBy } from './model-traits.ts';
 
 /** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
 export function toolsFor({ upstream }: Pick<ModelTerms, 'upstream'>, asked: readonly HostTool[]): readonly HostTool[] {

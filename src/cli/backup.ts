@@ -3,15 +3,13 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { PROGRAM } from '../core/program.ts';
 import { bytes, dateTime } from '../operator/format.ts';
 import { backUpState, isMissingFile, restoreState } from '../state/open.ts';
 import { differencesIn } from './audit.ts';
 import { isConfirmed } from './confirm.ts';
-import { interruptible } from './interrupt.ts';
 import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
-import { configOf, configOrDefaults, globalOptions } from './state.ts';
+import { configOf, configOrDefaults, globalOptions, hint } from './state.ts';
 
 export function registerBackup(program: Command): void {
   program
@@ -56,7 +54,7 @@ async function backup(name: string, command: Command): Promise<void> {
     backUpState(state, file, { signal, onProgress: showPages, verify: auditing('the copy', signal) }),
   );
   if (globalOptions(command).json) return printJson({ state: statePath, file, bytes: size });
-  printLine(`Backed up to ${file} (${bytes(size)}). To put it back: ${PROGRAM} restore ${file}`);
+  printLine(`Backed up to ${file} (${bytes(size)}). To put it back: ${hint(command, 'restore', file)}`);
 }
 
 async function restore(name: string, options: { yes?: true }, command: Command): Promise<void> {
@@ -102,4 +100,18 @@ function auditing(what: string, signal: AbortSignal): (draft: string) => Promise
     if (differences.length === 0) return;
     throw new UserError([`${what} does not agree with itself, so it was not used`, ...differences]);
   };
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Runs `work` with a signal that is aborted with a UserError. `outcome`: what an interruption leaves. */
+async function interruptible<T>(outcome: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const interrupt = () => controller.abort(new UserError(`interrupted; ${outcome}`));
+  for (const signal of SIGNALS) process.once(signal, interrupt);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+  }
 }

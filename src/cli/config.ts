@@ -45,6 +45,7 @@ function check(command: Command): void {
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
+    ...(config.aliases.size === 0 ? [] : [['aliases', aliasesOf(config)] as const]),
     ['cors', config.corsOrigins?.join(', ') ?? 'off'],
     ['health checks', healthOf(config)],
     ['metrics', metricsOf(config)],
@@ -97,6 +98,10 @@ function stateFields({ state, node }: Config): readonly (readonly [name: string,
 
 function healthOf({ listen, tls, health }: Config): string {
   return `${originOf(health ?? listen, health === undefined && tls !== undefined)}/readyz`;
+}
+
+function aliasesOf({ aliases }: Config): string {
+  return [...aliases].map(([name, model]) => `${name} = ${model}`).join(', ');
 }
 
 function metricsOf({ metrics }: Config): string {
@@ -160,6 +165,7 @@ function configJson(config: Config) {
     tier: config.tierName,
     limits: { rpm: tier.rpm, tpm: tier.tpm, concurrency: tier.concurrency, models_rpm: tier.modelsRpm },
     alerts: config.alerts.map(alertJson),
+    aliases: Object.fromEntries(config.aliases),
     providers: config.providers.map(providerJson),
   };
 }

@@ -1,4 +1,6 @@
 /** What `init` makes beside the config, and what it says at its end: what there is now, and what to type next. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { Command } from 'commander';
 import type { Config, ModelConfig } from '../config/config.ts';
 import { type ActiveProvider, EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../config/example.ts';
@@ -7,6 +9,7 @@ import { formatAddress } from '../core/address.ts';
 import type { Nanos } from '../core/money.ts';
 import { commandLine, PROGRAM } from '../core/program.ts';
 import type { Balance } from '../state/account.ts';
+import { CLIENTS, type Client } from './clients/clients.ts';
 import { balanceJson, enterCredit } from './credit.ts';
 import { newKeyJson, printSecret } from './key-view.ts';
 import { createKey } from './keys.ts';
@@ -111,6 +114,34 @@ function printNext({ config, providers, isNew, made }: InitReport): void {
   printLine(`  curl http://${formatAddress(config.listen)}/v1/chat/completions \\`);
   printLine(`    -H "Authorization: Bearer $INF_GW_KEY" -H "Content-Type: application/json" \\`);
   printLine(`    -d '${body}'`);
+  printAgents(config);
+}
+
+/** The agents that are installed here, each with the line that starts it. */
+function printAgents({ path }: Config): void {
+  const agents = installedClients();
+  if (agents.length === 0) return;
+  printLine('or an agent, which finds the gateway and a model by itself, with a key of its own:');
+  for (const { name } of agents) printLine(`  ${commandLine('run --max-usd 2', path)} -- ${name}`);
+  const sourced = agents.filter(({ file }) => file === undefined);
+  if (sourced.length === 0) return;
+  printLine('or with the key above, for as long as this shell is open:');
+  for (const { name } of sourced) printLine(`  eval "$(${commandLine(`env --client ${name}`, path)})"`);
+}
+
+/** Those whose commands are in the path. */
+function installedClients(): readonly Client[] {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return CLIENTS.filter(({ name }) => folders.some((folder) => isExecutable(join(folder, name))));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The cheapest model of the first provider that costs something, once there is credit for it; else the mock. */
@@ -138,6 +169,7 @@ function reportJson({ config, providers, made }: InitReport, unaddressed: typeof
     unaddressed,
     key: made.key ?? null,
     credit: made.balance === undefined ? null : balanceJson(made.balance),
+    agents: installedClients().map(({ name }) => name),
     next: commandLine('serve', config.path),
   };
 }

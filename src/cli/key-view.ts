@@ -1,7 +1,7 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
 
 import type { Command } from 'commander';
-import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
+import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
@@ -10,10 +10,24 @@ import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
-import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { isGone, type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
+import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { TIER_NAMES, TIER_TERMS, termsJson } from '../operator/terms.ts';
+import { isGone, type KeyChange, type KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { isTerminal, look, money, notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
+import {
+  isTerminal,
+  look,
+  money,
+  notice,
+  printFields,
+  printJson,
+  printLine,
+  printNote,
+  printTable,
+  remark,
+  remarkLines,
+  remarkLook,
+} from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
@@ -36,17 +50,12 @@ export function printSecret(secret: string): void {
 
 /** `limits` are those in effect, its own or the tier's. */
 function jsonOf(key: KeyRecord, month: MonthFigures, spends: readonly BudgetSpend[], state: State) {
-  const { rpm, tpm, concurrency } = limitsInForce(key, state.config.tier);
   return {
     id: key.id,
     name: key.name,
     preview: key.preview,
     state: key.state,
-    limits: { rpm, tpm, concurrency },
-    spend_limit_usd: key.spendLimitNanos === null ? null : formatUsd(key.spendLimitNanos),
-    budgets: spends.map(budgetJson),
-    expires_at: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
-    allowlist: key.allowlist,
+    ...termsJson(key, state.config.tier, spends),
     created_at: isoTime(key.createdAtMs),
     month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
   };
@@ -89,22 +98,39 @@ export function warnOfUnknownModels(models: readonly string[], state: State): vo
 
 /** Prints everything about a key. */
 export async function printKey(key: KeyRecord, state: State): Promise<void> {
+  printFields(await keyFields(key, state));
+}
+
+/** What a new key is. In a pipe the key itself stands alone, and this is a remark: `KEY=$(inf-gw keys create ci)`. */
+export async function printBesideKey(key: KeyRecord, state: State, note?: string): Promise<void> {
+  const fields = await keyFields(key, state);
+  if (!isTerminal()) {
+    remarkLines(fieldLines(fields, remarkLook()));
+    if (note !== undefined) remark(note);
+    return;
+  }
+  printLine();
+  printFields(fields);
+  if (note === undefined) return;
+  printLine();
+  printLine(note);
+}
+
+async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
   const reached = limitText(forecastLimit(key.spendLimitNanos, month.costNanos, state.nowMs));
-  printFields([
+  return [
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
     ['state', stateCell(key, state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
-    ['requests per minute', limit(key.rpm, tier.rpm)],
-    ['tokens per minute', limit(key.tpm, tier.tpm)],
-    ['concurrent requests', limit(key.concurrency, tier.concurrency)],
+    ...TIER_NAMES.map((name) => [TIER_TERMS[name].label.toLowerCase(), limit(key[name], tier[name])] as const),
     ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${money(key.spendLimitNanos)} USD`],
     ...(await spentBy(key, state)).map(budgetField),
     ...(reached === undefined || !isTerminal() ? [] : [['forecast', reached] as const]),
@@ -114,7 +140,7 @@ export async function printKey(key: KeyRecord, state: State): Promise<void> {
       'this month (UTC)',
       `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${money(month.costNanos)} USD`,
     ],
-  ]);
+  ];
 }
 
 /** `budget per 24h`, with what is spent of it. */
@@ -159,9 +185,9 @@ export function keysTable(
       { head: 'ID', rank: 9 },
       { head: 'KEY', rank: 5 },
       { head: 'STATE' },
-      { head: 'RPM', number: true, rank: 3 },
-      { head: 'TPM', number: true, rank: 8 },
-      { head: 'CONCURRENCY', number: true, rank: 8 },
+      ...Object.values(TIER_TERMS).map(
+        ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
+      ),
       { head: 'LIMIT (USD)', usd: true, rank: 1 },
       ...(hasBudgets ? [{ head: 'BUDGETS (USD)', least: 10, rank: 7 }] : []),
       ...(hasExpiries ? [{ head: 'EXPIRES', rank: 7 }] : []),
@@ -172,16 +198,13 @@ export function keysTable(
     ],
     rows: keys.map((key) => {
       const month = figures.get(key.id) ?? NO_FIGURES;
-      const limits = limitsInForce(key, tier);
       const { allowlist } = key;
       return [
         key.name,
         key.id,
         key.preview,
         stateCell(key, nowMs),
-        count(limits.rpm),
-        count(limits.tpm),
-        count(limits.concurrency),
+        ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
         ...(hasBudgets ? [budgetsText(key.budgets, (nanos) => amount(nanos, look)) || '-'] : []),
         ...(hasExpiries ? [key.expiresAtMs === null ? '-' : dateTime(key.expiresAtMs)] : []),

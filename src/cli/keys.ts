@@ -4,12 +4,9 @@ import type { Command } from 'commander';
 import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import type { Nanos } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
-import { type BudgetWord, budgetEdit } from '../operator/budgets.ts';
-import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
-import { isGone, type KeyRecord, type KeyState, type NewKey } from '../state/keys.ts';
-import { parseBudgets, parseExpiryOrNever, parseModelIds, parseWith } from './arguments.ts';
+import { readCount, readKeyName } from '../operator/input.ts';
+import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
+import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
   changedKeyOrThrow,
@@ -17,6 +14,7 @@ import {
   keyOrThrow,
   keysJson,
   newKeyJson,
+  printBesideKey,
   printKey,
   printKeys,
   printRefusals,
@@ -24,9 +22,9 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { BUDGET_HELP, EXPIRES_HELP } from './limits.ts';
 import { notice, printJson, printLine } from './output.ts';
-import { globalOptions, type State, withState } from './state.ts';
+import { globalOptions, hint, type State, withState } from './state.ts';
+import { addOptions, newTerms, saidBy, termOptions } from './terms.ts';
 
 /** How many keys a table shows without --limit. */
 const TABLE_ROWS = 200;
@@ -38,16 +36,6 @@ interface ListOptions {
   readonly after?: string;
 }
 
-interface CreateOptions {
-  readonly rpm?: number;
-  readonly tpm?: number;
-  readonly concurrency?: number;
-  readonly spendLimit?: Nanos;
-  readonly budget?: readonly BudgetWord[];
-  readonly expires?: number | 'never';
-  readonly allow?: string[];
-}
-
 export function registerKeys(program: Command): void {
   const keys = program.command('keys').description('manage API keys');
   registerCreate(keys);
@@ -56,24 +44,22 @@ export function registerKeys(program: Command): void {
 }
 
 function registerCreate(keys: Command): void {
-  keys
+  const options = termOptions('create');
+  const creation = keys
     .command('create')
     .description('create a key and print it; it is shown only once')
-    .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName))
-    .option('--rpm <n>', 'requests per minute (default: the tier’s)', parseWith(readRpm))
-    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', parseWith(readTpm))
-    .option('--concurrency <n>', 'concurrent requests (default: the tier’s)', parseWith(readConcurrency))
-    .option('--spend-limit <usd>', 'spend limit per calendar month, UTC (default: none)', parseWith(readAmount))
-    .option('--budget <period=usd>', `${BUDGET_HELP} (default: none)`, parseBudgets)
-    .option('--expires <time|never>', `${EXPIRES_HELP} (default: never)`, parseExpiryOrNever)
-    .option('--allow <model>', 'allow this model; repeat for more (default: all models)', parseModelIds)
+    .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName));
+  addOptions(creation, options)
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini\n' +
-        '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d',
+        '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d\n' +
+        '  KEY=$(inf-gw keys create ci)',
     )
-    .action((name: string, options: CreateOptions, command: Command) =>
-      withState(command, (state) => create(name, options, command, state), { creates: true }),
+    .action((name: string, _: unknown, command: Command) =>
+      withState(command, (state) => create(name, newTerms(saidBy(command, options)), command, state), {
+        creates: true,
+      }),
     );
 }
 
@@ -139,27 +125,20 @@ function registerChanges(keys: Command): void {
     .action((key: string, _: unknown, command: Command) => withState(command, (state) => rotate(key, command, state)));
 }
 
-async function create(name: string, options: CreateOptions, command: Command, state: State): Promise<void> {
-  const { rpm, tpm, concurrency, spendLimit, budget = [], expires, allow } = options;
-  const terms = { budgets: budgetEdit(budget)([]), expiresAtMs: expires === 'never' ? null : expires };
-  const limits = { rpm, tpm, concurrency, spendLimitNanos: spendLimit, allowlist: allow, ...terms };
-  const { record, secret } = await createKey(name, limits, state);
-  warnOfUnknownModels(allow ?? [], state);
+async function create(name: string, terms: KeyTerms, command: Command, state: State): Promise<void> {
+  const { record, secret } = await createKey(name, terms, state);
+  warnOfUnknownModels(terms.allowlist ?? [], state);
   await printNewKey(record, secret, command, state);
 }
 
 /** Makes a key; what is not given is that of the tier. Throws a UserError if the name is taken. */
 export async function createKey(
   name: string,
-  limits: { readonly [Field in keyof Omit<NewKey, 'name'>]?: NewKey[Field] | undefined },
+  terms: Partial<KeyTerms> & { readonly leash?: Leash },
   state: State,
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
-  const { rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, allowlist = null } = limits;
-  const { budgets = [], expiresAtMs = null, leash } = limits;
-  const terms = { allowlist, budgets, expiresAtMs, ...(leash !== undefined && { leash }) };
-  const key = { name, rpm, tpm, concurrency, spendLimitNanos, ...terms };
-  const change = await state.keys.create(secret, key, state.nowMs);
+  const change = await state.keys.create(secret, { ...NO_TERMS, ...terms, name }, state.nowMs);
   return { record: changedKeyOrThrow(change, name), secret };
 }
 
@@ -173,7 +152,7 @@ async function list({ all = false, limit, after }: ListOptions, command: Command
   if (records.length === 0) {
     return printLine(
       previous === undefined
-        ? `No keys yet. Create one with: ${PROGRAM} keys create my-app`
+        ? `No keys yet. Create one with: ${hint(command, 'keys', 'create', 'my-app')}`
         : `No keys after ${previous.name}.`,
     );
   }
@@ -182,8 +161,8 @@ async function list({ all = false, limit, after }: ListOptions, command: Command
   const last = records.at(-1) as KeyRecord;
   const next = await state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 });
   if (next.length > 0) {
-    const sameOptions = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
-    printLine(`More keys: ${PROGRAM} keys list${sameOptions} --after ${last.id}`, 'dim');
+    const sameOptions = [...(all ? ['--all'] : []), ...(limit === undefined ? [] : ['--limit', String(limit)])];
+    printLine(`More keys: ${hint(command, 'keys', 'list', ...sameOptions, '--after', last.id)}`, 'dim');
   }
 }
 
@@ -204,7 +183,7 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
   if (keyState === 'enabled' && isGone(record, state.nowMs)) {
-    notice(`note: it has expired, and is refused until it has more time: ${moreTimeFor(record.name)}`);
+    notice(`note: it has expired, and is refused until it has more time: ${moreTime(command, record.name)}`);
   }
 }
 
@@ -225,22 +204,25 @@ async function rotate(key: string, command: Command, state: State): Promise<void
   const { id, name } = old;
   // The successor would be refused like it.
   if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
-    throw new UserError(`key ${name} has expired; give it more time first: ${moreTimeFor(name)}`);
+    throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
   }
   const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
-  await printNewKey(record, secret, command, state);
-  if (globalOptions(command).json) return;
-  printLine();
-  printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
+  const note = `The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`;
+  await printNewKey(record, secret, command, state, note);
 }
 
-function moreTimeFor(name: string): string {
-  return `${PROGRAM} limits set ${name} --expires 30d`;
+function moreTime(command: Command, name: string): string {
+  return hint(command, 'limits', 'set', name, '--expires', '30d');
 }
 
-async function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): Promise<void> {
+async function printNewKey(
+  record: KeyRecord,
+  secret: string,
+  command: Command,
+  state: State,
+  note?: string,
+): Promise<void> {
   if (globalOptions(command).json) return printJson(await newKeyJson(record, secret, state));
   printSecret(secret);
-  printLine();
-  await printKey(record, state);
+  await printBesideKey(record, state, note);
 }

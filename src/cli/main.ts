@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   status: async () => (await import('./status.ts')).registerStatus,
   reload: async () => (await import('./status.ts')).registerReload,
   run: async () => (await import('./run/run.ts')).registerRun,
+  env: async () => (await import('./env.ts')).registerEnv,
   tui: async () => (await import('./tui.ts')).registerTui,
   keys: async () => (await import('./keys.ts')).registerKeys,
   limits: async () => (await import('./limits.ts')).registerLimits,

@@ -23,7 +23,7 @@ async function models(command: Command): Promise<void> {
   // The gateway may have been started with other variables, and may not have reloaded the config.
   const served = await readModels(socketPathOf(config));
   const rows = served ?? modelRows(config);
-  if (globalOptions(command).json) return printJson(rows);
+  if (globalOptions(command).json) return printJson(rows.map(modelJson));
   if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');
   printLine('Prices in USD per million tokens.');
   printLine();
@@ -37,9 +37,15 @@ async function models(command: Command): Promise<void> {
   }
 }
 
+/** The names are there only where the config has some. */
+function modelJson({ dialects: _, aliases = [], ...row }: ModelRow): object {
+  return aliases.length === 0 ? row : { ...row, aliases };
+}
+
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
   // On a terminal without the zeros that make all prices of a column equally long.
   const shown = (usd: string) => (room === undefined ? usd : price(parseUsd(usd) ?? 0n));
+  const hasAliases = rows.some(({ aliases = [] }) => aliases.length > 0);
   return {
     columns: [
       { head: 'MODEL', least: 16 },
@@ -48,6 +54,7 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       { head: 'CACHED INPUT', usd: true, rank: 2 },
       { head: 'OUTPUT', usd: true },
       { head: 'ACTIVE', rank: 1 },
+      ...(hasAliases ? [{ head: 'ALIASES', rank: 4 }] : []),
     ],
     rows: rows.map((row) => [
       row.id,
@@ -56,6 +63,7 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       shown(row.cached_input_usd),
       shown(row.output_usd),
       row.active ? marked('yes', 'good') : marked('no', 'warn'),
+      ...(hasAliases ? [row.aliases?.join(', ') ?? ''] : []),
     ]),
   };
 }

@@ -11,7 +11,7 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
 import { count, dateTime } from '../operator/format.ts';
-import { readAmount, readCount, readMoment } from '../operator/input.ts';
+import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
@@ -37,11 +37,7 @@ export function registerRequests(program: Command): void {
     .command('list', { isDefault: true })
     .description('list requests that have ended, latest first')
     .option('--key <key>', 'only this key (id or name)')
-    .option(
-      '--since <time>',
-      'admitted from this time on: a date, a time, or how long ago (7d, 12h)',
-      parseWith(readMoment(Date.now())),
-    )
+    .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
@@ -183,6 +179,7 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     key_id: request.keyId,
     model: request.model,
     requested_model: request.requestedModel,
+    ...aliasJson(request.price),
     ...(isShared && { node: request.node ?? null }),
     user: end?.spentBy?.user || null,
     tag: end?.spentBy?.tag || null,
@@ -207,6 +204,12 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
   };
+}
+
+/** The name by which it was requested, if that is an alias. */
+function aliasJson(price: string | undefined) {
+  const alias = price === undefined ? undefined : readPriceText(price)?.alias;
+  return alias === undefined ? {} : { alias };
 }
 
 /** Amounts are USD per million tokens, and of tools per call. */

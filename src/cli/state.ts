@@ -8,6 +8,7 @@ import { withEnvFile } from '../config/env-file.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
+import { commandLine } from '../operator/shell-words.ts';
 import { emptyState, isMissingFile, openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import { notice } from './output.ts';
@@ -20,6 +21,11 @@ export interface GlobalOptions {
 
 export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
+}
+
+/** A command of this program for the same installation. */
+export function hint(command: Command, ...words: string[]): string {
+  return commandLine(words, globalOptions(command).config);
 }
 
 /** The config of the installation. Throws a UserError if there is none: it never makes one by accident. */
@@ -80,7 +86,7 @@ export async function withStateOf<T>(
       notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
     const { keys, account, usage, requests, budgets, standings, nodes } = state;
-    const catalog = new Catalog(config.providers);
+    const catalog = new Catalog(config.providers, config.aliases);
     return await state.run(() =>
       work({ config, catalog, keys, account, usage, requests, budgets, standings, nodes, nowMs: Date.now() }),
     );

@@ -12,7 +12,7 @@ interface TuiOptions {
 export function registerTui(program: Command): void {
   program
     .command('tui')
-    .description('open the dashboard: live figures, and everything you can do with keys, limits and credit')
+    .description('open the dashboard: live figures, and everything you can do with keys, limits, budgets and credit')
     .option('--read-only', 'show everything, and change nothing')
     .option('--mouse', 'click tabs and rows, and scroll; to select text, most terminals need Shift then')
     .addHelpText('after', '\nExamples:\n  inf-gw tui     press ? for help\n  inf-gw tui --read-only')

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { usageCsv, usageJson } from '../operator/export.ts';
 import { blocks, count, percent } from '../operator/format.ts';
-import { readMoment } from '../operator/input.ts';
+import { MOMENT, readMoment } from '../operator/input.ts';
 import { NO_NAME, NO_USAGE } from '../operator/messages.ts';
 import { amount, type Look, type Table } from '../operator/table.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
@@ -29,12 +29,12 @@ export function registerUsage(program: Command): void {
     .addOption(new Option('--by <group>', 'group by').choices(USAGE_GROUPS))
     .option('--key <key>', 'only this key (id or name)')
     .option('--model <model>', 'only this model')
-    .option('--since <time>', 'from this time on: a date, a time, or how long ago (7d, 12h)', parseMoment)
+    .option('--since <time>', `from this time on: ${MOMENT}`, parseMoment)
     .option('--until <time>', 'before this time', parseMoment)
     .option('--csv', 'print comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
+      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }

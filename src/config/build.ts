@@ -98,6 +98,7 @@ class ConfigBuilder {
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
+      aliases: new Map(Object.entries(parsed.aliases)),
       warnings: this.#warnings,
     };
   }

@@ -164,6 +164,8 @@ export interface Config {
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
+  /** The models that other names stand for; one `*` in a name stands for any text without a slash. */
+  readonly aliases: ReadonlyMap<string, string>;
   /** What is odd in the file, but can be used. Each names the field. */
   readonly warnings: readonly string[];
   /** When the file was last changed, in seconds since 1970: the `created` of its models. */

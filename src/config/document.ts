@@ -30,10 +30,7 @@ export function readDocument<T>(
 ): T {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problems: { offset: number; message: string }[] = document.errors.map((error) => ({
-    offset: error.pos[0],
-    message: error.message,
-  }));
+  const problems = syntaxProblems(document, text);
   const addProblem: AddProblem = (path, message) => {
     const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
     problems.push({ offset: offsetOf(document, path), message: where + message });
@@ -59,6 +56,22 @@ export function readDocument<T>(
       return `${shownPath}:${line}:${col}: ${message}`;
     });
   throw new UserError([...located, ...included]);
+}
+
+interface LocatedProblem {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** A variable without quotes, within braces or brackets, begins a map there: all that follows is misread, and not told. */
+function syntaxProblems({ errors }: Document.Parsed, text: string): LocatedProblem[] {
+  const found = errors.map(({ pos: [offset], message }) => ({ offset, message }));
+  const variables = found.flatMap(({ offset }) => {
+    const variable = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1))?.[0];
+    return variable === undefined ? [] : [{ offset: offset - 1, message: `quote it here: "${variable}"` }];
+  });
+  const [first] = variables;
+  return first === undefined ? found : [...found.filter(({ offset }) => offset < first.offset), ...variables];
 }
 
 /** Records a problem that zod found, in the words of this program. */

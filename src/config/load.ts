@@ -11,10 +11,10 @@ import { buildConfig } from './build.ts';
 import type { Config } from './config.ts';
 import { addIssue, type Problems, readDocument } from './document.ts';
 import { type Variables, withEnvFile } from './env-file.ts';
-import { checkFallbacks } from './fallbacks.ts';
+import { checkModelReferences } from './model-references.ts';
 import { NO_PRICES, type PriceSource, readPriceFile } from './price-file.ts';
 import { configSchema } from './schema.ts';
-import { validParts } from './valid-parts.ts';
+import { hiddenIssues, validParts } from './valid-parts.ts';
 
 const DEFAULT_FILE = 'config.yaml';
 const VARIABLE = 'INF_GW_CONFIG';
@@ -116,13 +116,13 @@ function checkConfig(raw: unknown, options: ParseOptions, problems: Problems): C
   const source = { path, modifiedAtS, environment, warnings, baseDirectory, prices };
   const result = configSchema.safeParse(raw);
   if (result.success) {
-    checkFallbacks(result.data, raw, problems.add);
+    checkModelReferences(result.data, raw, problems.add);
     return buildConfig(result.data, source, problems.add);
   }
-  for (const issue of result.error.issues) addIssue(issue, problems.add);
+  for (const issue of [...result.error.issues, ...hiddenIssues(raw)]) addIssue(issue, problems.add);
   // The rest is checked further, so that one run shows all problems.
   const valid = validParts(raw);
-  checkFallbacks(valid, raw, problems.add);
+  checkModelReferences(valid, raw, problems.add);
   buildConfig(valid, source, problems.add);
   return undefined;
 }

@@ -150,6 +150,8 @@ const mockProvider = z.strictObject({
   models,
 });
 
+export const KINDS = ['openai', 'anthropic', 'mock'] as const;
+
 export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anthropicProvider, mockProvider], {
   error: (issue) =>
     issue.code === 'invalid_union'
@@ -206,6 +208,12 @@ const tls = z.strictObject(
   { error: () => 'expected the files of a certificate and its key, such as  { cert: ./cert.pem, key: ./key.pem }' },
 );
 
+const aliases = z
+  .record(modelName, modelName, {
+    error: () => 'expected a map of names to models, such as  { fast: groq/openai/gpt-oss-20b }',
+  })
+  .default({});
+
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   tls: tls.optional(),
@@ -244,6 +252,7 @@ export const configSchema = z.strictObject({
         .default('info'),
     })
     .prefault({}),
+  aliases,
   providers: z
     .record(providerName, providerSchema, { error: () => 'expected a map of provider names to providers' })
     .optional(),

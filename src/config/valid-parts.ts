@@ -2,8 +2,9 @@
  * Extracts the valid parts of an invalid config, so that one run can check them further and report
  * all problems.
  */
+import type * as z from 'zod';
 import { isObject } from '../core/json.ts';
-import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
+import { configSchema, KINDS, type ParsedConfig, providerSchema } from './schema.ts';
 
 /** The config with defaults in place of every invalid part. */
 export function validParts(raw: unknown): ParsedConfig {
@@ -36,6 +37,26 @@ function validEntries(
   return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
 }
 
+/** What is wrong beside the `kind` of a provider, which decides what it may have. */
+export function hiddenIssues(raw: unknown): z.core.$ZodIssue[] {
+  const providers = isObject(raw) && isObject(raw.providers) ? raw.providers : {};
+  return Object.entries(providers).flatMap(([name, provider]) => {
+    if (!isObject(provider) || isKind(provider.kind)) return [];
+    const { error } = providerSchema.safeParse({ ...provider, kind: likelyKind(provider.kind) });
+    return (error?.issues ?? []).map((issue) => ({ ...issue, path: ['providers', name, ...issue.path] }));
+  });
+}
+
+function isKind(kind: unknown): boolean {
+  return KINDS.some((each) => each === kind);
+}
+
+/** The kind that is meant, by its first letter; that of most hosts where that says nothing. */
+function likelyKind(kind: unknown): (typeof KINDS)[number] {
+  const letter = String(kind).toLowerCase().charAt(0);
+  return KINDS.find((each) => each.startsWith(letter)) ?? 'openai';
+}
+
 /**
  * A valid provider with those parts of an invalid one that can be checked further: addresses, keys,
  * headers, models.
@@ -44,9 +65,11 @@ function checkableParts(raw: unknown): unknown {
   const address = { base_url: 'http://placeholder' };
   const isList = isObject(raw) && raw.upstreams !== undefined;
   const placeholder = { kind: 'openai', models: {}, ...(isList ? { upstreams: [address] } : address) };
-  if (!isObject(raw) || raw.kind !== 'openai') return placeholder;
+  if (!isObject(raw) || (raw.kind !== 'openai' && isKind(raw.kind))) return placeholder;
   const names = [...(isList ? ['upstreams'] : ['base_url', 'api_key']), 'headers', 'models'];
-  const fields = names.map((name) => ({ [name]: raw[name] }));
+  // Of an unknown kind nobody knows what it lacks.
+  const told = names.filter((name) => raw.kind === 'openai' || raw[name] !== undefined);
+  const fields = told.map((name) => ({ [name]: raw[name] }));
   const isValid = (field: object) => providerSchema.safeParse({ ...placeholder, ...field }).success;
   return Object.assign(placeholder, ...fields.filter(isValid));
 }

@@ -204,6 +204,10 @@ export interface ModelRow {
   readonly cached_input_usd: string;
   readonly output_usd: string;
   readonly active: boolean;
+  /** What its clients can speak; undefined from a gateway that does not say it. */
+  readonly dialects?: readonly string[];
+  /** Other names of it; undefined from a gateway that knows none. */
+  readonly aliases?: readonly string[];
 }
 
 /** A provider or upstream that is left out because an environment variable is not set. */

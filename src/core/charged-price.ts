@@ -13,6 +13,8 @@ export interface ChargedPrice {
   readonly above: number | undefined;
   /** The day of the price file; undefined for a price of the config. */
   readonly of: string | undefined;
+  /** The name that the request gave the model, if that is not its id. */
+  readonly alias: string | undefined;
 }
 
 /** Reads a text that `catalog/price-text.ts` has written. Undefined if it is none. */
@@ -33,8 +35,9 @@ export function readPriceText(text: string): ChargedPrice | undefined {
     tier: named.get('tier'),
     above: above === undefined ? undefined : Number(above),
     of: named.get('of'),
+    alias: named.get('as'),
   };
 }
 
 /** What is no price. */
-const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'of']);
+const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'of', 'as']);

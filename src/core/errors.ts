@@ -53,6 +53,14 @@ export function statusOf(error: ClientError): number {
   return error.status ?? ERROR_STATUS[error.code];
 }
 
+/** Where only somebody can help who gives the key what it lacks. Agents have retried such errors for minutes. */
+const FOR_PEOPLE: ReadonlySet<number> = new Set([401, 402, 403]);
+
+/** Whether trying again may help, as far as the client has no rule of its own. */
+export function mayRetry(error: ClientError): boolean {
+  return error.shouldRetry !== false && !FOR_PEOPLE.has(statusOf(error));
+}
+
 /**
  * The body of an error response, and the data of an error event in a stream: exactly two fields.
  */

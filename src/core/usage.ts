@@ -31,7 +31,7 @@ export const NO_PARTS: UsageParts = {
 };
 
 /** The input tokens that were written to a prompt cache. */
-export function cacheWritesOf({ parts = NO_PARTS }: TokenUsage): number {
+export function cacheWritesOf({ parts = NO_PARTS }: Pick<TokenUsage, 'parts'>): number {
   return parts.cacheWriteTokens + parts.cacheWrite1hTokens;
 }
 

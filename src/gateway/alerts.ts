@@ -5,9 +5,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Worker as Thread } from 'node:worker_threads';
 import { RECENT_S } from '../alerts/observation.ts';
-import type { AlertsStart, FromAlerts, ToAlerts } from '../alerts/protocol.ts';
+import type { AlertsCalls, AlertsStart, MainCalls } from '../alerts/protocol.ts';
 import type { WatcherOptions } from '../alerts/watcher.ts';
 import type { Config } from '../config/config.ts';
+import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
 import type { Log } from '../observe/log.ts';
 import { HEALTH_ONLY, MAX_ENDED, type SnapshotQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
@@ -27,10 +28,11 @@ export interface AlertSources {
   readonly hasPredecessor: boolean;
 }
 
-/** A thread, and its end. */
 interface Running {
   readonly thread: Thread;
-  readonly closed: PromiseWithResolvers<void>;
+  readonly port: Port<MainCalls, AlertsCalls>;
+  /** Whether it is still at the last look. */
+  isBusy: boolean;
 }
 
 export class AlertWatch {
@@ -39,8 +41,6 @@ export class AlertWatch {
   /** As the thread has them. */
   #options: WatcherOptions | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Whether the thread is still at the last look. */
-  #isBusy = false;
   #lookedAtMs = Date.now();
   /** Whether a key was refused for money is asked from this second on. */
   #askedUntilS = 0;
@@ -54,7 +54,7 @@ export class AlertWatch {
     const options = optionsOf(config);
     if (options.targets.length === 0) void this.close();
     else if (this.#running === undefined) this.#start(config, options);
-    else if (!isDeepStrictEqual(options, this.#options)) this.#tell({ kind: 'configure', options });
+    else if (!isDeepStrictEqual(options, this.#options)) this.#running.port.tell('configure', options);
     this.#options = options;
   }
 
@@ -63,10 +63,9 @@ export class AlertWatch {
     clearInterval(this.#timer);
     const running = this.#running;
     if (running === undefined) return;
-    this.#tell({ kind: 'close' });
     this.#running = undefined;
-    const timer = setTimeout(running.closed.resolve, CLOSING_MS);
-    await running.closed.promise;
+    const timer = setTimeout(() => running.port.end(new Error('it takes too long')), CLOSING_MS);
+    await running.port.call('close').catch(() => {});
     clearTimeout(timer);
     await running.thread.terminate();
   }
@@ -76,40 +75,31 @@ export class AlertWatch {
     const { log, hasPredecessor } = this.#sources;
     const start: AlertsStart = { state, durability, options, hasPredecessor };
     const thread = startThread('alerts/thread', { workerData: start });
-    const closed = Promise.withResolvers<void>();
-    this.#running = { thread, closed };
-    this.#isBusy = false;
-    thread.on('message', (message: FromAlerts) => {
-      switch (message.kind) {
-        case 'log':
-          return log[message.level](message.message);
-        case 'looked':
-          this.#isBusy = false;
-          return;
-        case 'closed':
-          return closed.resolve();
-      }
-    });
+    const port = new Port<MainCalls, AlertsCalls>(thread, 'the thread of alerts');
+    port.serve({ log: (level, message) => log[level](message) });
+    this.#running = { thread, port, isBusy: false };
     // Requests are served without it.
     thread.on('error', (err: Error) => {
       log.error({ err }, 'internal error: the thread of alerts died; no alerts are told until a restart');
       clearInterval(this.#timer);
-      closed.resolve();
     });
     thread.unref();
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   #look(): void {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    this.#show().catch(() => {
-      // A worker has ended, and so will this.
-      this.#isBusy = false;
-    });
+    const running = this.#running;
+    if (running === undefined || running.isBusy) return;
+    running.isBusy = true;
+    this.#show(running)
+      // A worker or the thread has ended, and so will this.
+      .catch(() => {})
+      .finally(() => {
+        running.isBusy = false;
+      });
   }
 
-  async #show(): Promise<void> {
+  async #show({ port }: Running): Promise<void> {
     const nowMs = Date.now();
     const nowS = Math.floor(nowMs / 1_000);
     const workers = await this.#sources.snapshots({ ...HEALTH_ONLY, sinceS: nowS - RECENT_S });
@@ -121,11 +111,7 @@ export class AlertWatch {
     this.#lookedAtMs = nowMs;
     this.#askedUntilS = nowS;
     const storageFault = this.#sources.storageFault();
-    this.#tell({ kind: 'look', sight: { upstreams: upstreamSights(workers), refused, storageFault } });
-  }
-
-  #tell(message: ToAlerts): void {
-    this.#running?.thread.postMessage(message);
+    await port.call('look', { upstreams: upstreamSights(workers), refused, storageFault });
   }
 }
 

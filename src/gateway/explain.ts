@@ -28,7 +28,7 @@ export async function explainHere(
   const facts = factsOfStanding(key, standing, spends, { ...tier, creditEnforced }, now);
   const providers = startProviders(config.providers);
   try {
-    const parts = { catalog: new Catalog(config.providers), providers, capOutput, maxBodyBytes };
+    const parts = { catalog: new Catalog(config.providers, config.aliases), providers, capOutput, maxBodyBytes };
     const ledger = { forecast: async (asked: Parameters<typeof forecastOf>[0]) => forecastOf(asked, facts) };
     return { explanation: await explain({ ...parts, ledger }, question), interrupted: standing.interrupted };
   } finally {

@@ -3,10 +3,12 @@ import { Catalog } from '../catalog/catalog.ts';
 import { type Config, isActive } from '../config/config.ts';
 import type { ModelRow, SkippedRow } from '../control/protocol.ts';
 import { formatUsd } from '../core/money.ts';
+import { clientDialects } from '../proxy/list-models.ts';
 
 /** The models of a config, with their prices and whether they can be called. */
-export function modelRows({ providers }: Config): ModelRow[] {
-  return new Catalog(providers).models.map((model) => ({
+export function modelRows({ providers, aliases }: Config): ModelRow[] {
+  const catalog = new Catalog(providers, aliases);
+  return catalog.models.map((model) => ({
     id: model.id,
     provider: model.provider,
     upstream: model.upstream,
@@ -14,6 +16,8 @@ export function modelRows({ providers }: Config): ModelRow[] {
     cached_input_usd: formatUsd(model.cachedInput),
     output_usd: formatUsd(model.output),
     active: model.active,
+    dialects: clientDialects(model),
+    aliases: catalog.aliasesOf(model),
   }));
 }
 

@@ -3,6 +3,7 @@
  * request that has ended.
  */
 import type { AddressInfo } from 'node:net';
+import { isMainThread } from 'node:worker_threads';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
@@ -29,7 +30,7 @@ import { Dispatcher } from '../proxy/dispatch.ts';
 import { type ExplainParts, explain } from '../proxy/explain.ts';
 import { ModelPaces } from '../proxy/pace.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
-import type { ListeningSocket } from '../takeover/pass-sockets.ts';
+import { fdOf, type ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { countExchange, logExchange, logFailed, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
@@ -40,9 +41,8 @@ const ABORT_GRACE_MS = 2_000;
 /** How long the last traces may take to be exported, in milliseconds. */
 const EXPORT_GRACE_MS = 2_000;
 
-/** Serves requests, in this thread or in one of its own. */
-export interface Worker {
-  readonly address: AddressInfo;
+/** What serves requests, in this thread or in one of its own. */
+export interface WorkerCalls {
   /** How many requests are in flight. */
   inFlight(): Promise<number>;
   snapshot(query: WorkerQuery): Promise<WorkerSnapshot>;
@@ -64,6 +64,10 @@ export interface Worker {
   sockets(): Promise<readonly ListeningSocket[]>;
   /** Accepts nothing more: another process does. Resolves when nothing is left to do; see `Listener.leave`. */
   leave(quietMs: number): Promise<void>;
+}
+
+export interface Worker extends WorkerCalls {
+  readonly address: AddressInfo;
   /** Frees what is left after `stop`. Until then a snapshot can be taken. */
   close(): Promise<void>;
 }
@@ -235,7 +239,7 @@ class LocalWorker implements Worker {
   }
 
   async sockets(): Promise<readonly ListeningSocket[]> {
-    return this.#listener.sockets;
+    return isMainThread ? this.#listener.sockets : this.#listener.sockets.map(fdOf);
   }
 
   leave(quietMs: number): Promise<void> {
@@ -254,7 +258,7 @@ class LocalWorker implements Worker {
   #setUp(config: Config): Setup {
     this.#traces?.know(config);
     const providers = startProviders(config.providers);
-    const catalog = new Catalog(config.providers);
+    const catalog = new Catalog(config.providers, config.aliases);
     const pipeline = new Pipeline({
       catalog,
       ledger: this.#ledger,

@@ -1,5 +1,6 @@
 /** Reads a request body within limits of size and time, and discards a body that is not needed. */
 import type { IncomingMessage } from 'node:http';
+import { isEncoded } from '../core/content-coding.ts';
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 
@@ -87,19 +88,13 @@ export function takeBufferedBody(request: IncomingMessage, maxBytes: number): Bu
   const { headers, readableLength, complete } = request;
   // The parser sets `complete` only after it has delivered the last chunk.
   const isWhole = complete || Number(headers['content-length']) === readableLength;
-  if (!isWhole || isEncoded(request) || readableLength > maxBytes) return undefined;
+  if (!isWhole || isEncoded(request.headers['content-encoding']) || readableLength > maxBytes) return undefined;
   const chunks: Buffer[] = [];
   // Each read returns one chunk.
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) chunks.push(chunk);
   // Makes the stream emit `end`.
   request.resume();
   return joined(chunks);
-}
-
-/** Whether the body has a content coding. `identity` is none, in any case and however often. */
-function isEncoded({ headers }: IncomingMessage): boolean {
-  const codings = headers['content-encoding']?.split(',') ?? [];
-  return codings.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
 }
 
 function joined(chunks: readonly Buffer[]): Buffer {
@@ -123,7 +118,7 @@ export class BodyReader {
    * Reads the whole body. `sendContinue` is called before any of it is read. Throws a BodyError.
    */
   async read(sendContinue?: () => void): Promise<Buffer> {
-    if (isEncoded(this.#request)) {
+    if (isEncoded(this.#request.headers['content-encoding'])) {
       const message = 'Compressed request bodies are not supported. Send the body without Content-Encoding.';
       throw new BodyError({ code: 'invalid_request', message });
     }

@@ -1,7 +1,7 @@
 /** One request and its response: reads the body, writes the response, watches for a hang-up. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ClientError, statusOf } from '../core/errors.ts';
+import { type ClientError, mayRetry, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
@@ -141,7 +141,7 @@ export class Exchange {
   async readBody(check: BodyCheck): Promise<Buffer> {
     const { maxBodyBytes, requestMs, expectsContinue } = this.#options;
     const reader = new BodyReader(this.request, maxBodyBytes, requestMs, check);
-    const body = await reader.read(expectsContinue ? () => this.#sendContinue() : undefined);
+    const body = await reader.read(expectsContinue ? () => this.#response.writeContinue() : undefined);
     this.#bodyBytes = body.length;
     return body;
   }
@@ -163,7 +163,7 @@ export class Exchange {
     this.#error = error;
     const headers: string[] = [];
     if (error.retryAfterS !== undefined) headers.push(SENT_HEADERS.retryAfter, String(error.retryAfterS));
-    if (error.shouldRetry === false) headers.push(SENT_HEADERS.shouldRetry, 'false');
+    if (!mayRetry(error)) headers.push(SENT_HEADERS.shouldRetry, 'false');
     if (error.allow !== undefined) headers.push('Allow', error.allow);
     if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);
@@ -243,18 +243,6 @@ export class Exchange {
     return this.#response.statusCode;
   }
 
-  /**
-   * Sends `100 Continue`. On a pipelined request, whose response has no socket yet, Node would
-   * write it between the headers and the body of the queued response, so it waits for the socket.
-   */
-  #sendContinue(): void {
-    const response = this.#response;
-    if (response.socket !== null) return response.writeContinue();
-    response.once('socket', () => {
-      if (!response.headersSent) response.writeContinue();
-    });
-  }
-
   #send(status: number, body: string | Buffer, more: readonly string[]): void {
     if (this.#response.headersSent || this.#response.destroyed) return;
     const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)), ...more];
@@ -269,9 +257,7 @@ export class Exchange {
     const response = this.#response;
     response.end(bytes);
     if (response.writableLength === 0) return;
-    // A pipelined response gets the socket only once the responses before it are out.
-    if (response.socket === null) response.once('socket', () => this.#limitReadTime());
-    else this.#limitReadTime();
+    this.#limitReadTime();
   }
 
   #limitReadTime(): void {

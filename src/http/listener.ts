@@ -17,6 +17,7 @@ import type { CertificatePair } from '../core/settings.ts';
 import { ConnectionLimiter, type ConnectionLimits } from './connection-limiter.ts';
 import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
+import { Intake } from './intake.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import { checkHead, errorForParser, MAX_HEADER_BYTES, type ParserError, targetIn } from './malformed.ts';
 import { OverloadMonitor, type OverloadThresholds } from './overload.ts';
@@ -76,15 +77,9 @@ interface ConnectionState {
   unread: IncomingMessage | undefined;
   /** Ends a connection whose TLS handshake takes too long. */
   readonly handshake: NodeJS.Timeout | undefined;
-  /** How many of its requests have not got all of their response. */
-  unanswered: number;
+  /** Undefined until its TLS handshake is done. */
+  intake: Intake | undefined;
 }
-
-/**
- * A client may send its next requests before it has its answer; common ones send none, or a few. The parser hands over
- * all that one read holds at once, some 2,000: without a bound a single write delayed everybody by 0.6 s.
- */
-const MAX_UNANSWERED = 16;
 
 /** How often rejections are reported, in milliseconds. */
 const PRESSURE_REPORT_MS = 2_000;
@@ -122,9 +117,8 @@ export class Listener {
     this.#events = events;
     this.#connections = new ConnectionLimiter(options.connections, {
       isBusy: (socket) => {
-        const { open, exchange, unanswered } = this.#stateOf(socket);
-        // Of several requests only the last may be incomplete.
-        return open !== undefined && (unanswered > 1 || open.req.complete || exchange?.keyId !== undefined);
+        const { open, exchange } = this.#stateOf(socket);
+        return open !== undefined && (open.req.complete || exchange?.keyId !== undefined);
       },
       onClosed: () => this.#rejected.count('connections'),
     });
@@ -153,17 +147,22 @@ export class Listener {
         open: undefined,
         exchange: undefined,
         unread: undefined,
-        unanswered: 0,
         handshake,
+        intake: certificate === undefined ? new Intake(socket) : undefined,
       });
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
-    this.#server.on('secureConnection', (socket: Socket) => clearTimeout(this.#stateOf(socket).handshake));
+    this.#server.on('secureConnection', (socket: Socket) => {
+      const state = this.#stateOf(socket);
+      clearTimeout(state.handshake);
+      state.intake = new Intake(socket);
+    });
     this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
     this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
     this.#server.on('checkExpectation', (request, response) => this.#onRequest(request, response, 'unknown'));
     this.#server.on('connect', (_, socket) => {
+      this.#stateOf(socket as Socket).intake?.stop();
       writeRaw(
         socket as Socket,
         { code: 'invalid_request', status: 404, message: 'CONNECT is not supported.', close: true },
@@ -254,7 +253,7 @@ export class Listener {
     // Anything after the last request of a connection must be ignored: it could be smuggled.
     const state = this.#stateOf(socket);
     if (state.open?.shouldKeepAlive === false || !socket.writable) return;
-    if (state.unanswered >= MAX_UNANSWERED) {
+    if (state.intake?.begin(request) === false) {
       socket.destroy();
       return;
     }
@@ -311,12 +310,10 @@ export class Listener {
     state.requests++;
     state.open = response;
     state.exchange = exchange;
-    state.unanswered++;
     const place = this.#open.add(response);
     this.#leaving?.check();
     response.once('close', () => {
       this.#open.remove(place);
-      state.unanswered--;
       if (state.open === response) {
         state.open = undefined;
         state.exchange = undefined;
@@ -324,6 +321,7 @@ export class Listener {
       if (!request.complete) state.unread = request;
       if (exchange.keyId !== undefined) this.#connections.showKey(connectionOf(socket));
       if (response.shouldKeepAlive) this.#markIdle(request);
+      state.intake?.answered();
       this.#events.onClose(exchange);
       this.#leaving?.check();
       if (this.#draining && this.#open.size === 0) this.#onIdle();
@@ -373,7 +371,8 @@ export class Listener {
   }
 
   #refuse(error: ParserError, socket: Socket): void {
-    const { open: response, unread } = this.#stateOf(socket);
+    const { open: response, unread, intake } = this.#stateOf(socket);
+    intake?.stop();
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
     // A client that sends data after its last request still gets the response to that request; the

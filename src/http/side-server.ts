@@ -5,6 +5,7 @@ import type { ListenAddress } from '../core/address.ts';
 import { createServer } from '../core/node-http.ts';
 import { assertFree, explainListenError } from './address.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
+import { Intake } from './intake.ts';
 
 /** Prometheus, or a load balancer, keeps one. A proxy or a second one have more, but not many. */
 const MAX_CONNECTIONS = 32;
@@ -42,8 +43,7 @@ export class SideServer {
   readonly #pages = Promise.withResolvers<Pages>();
   readonly #knowsHost: (host: string) => boolean;
   #isLeaving = false;
-  /** Requests that are not answered, by their connections. */
-  readonly #unanswered = new WeakMap<Socket, number>();
+  readonly #intakes = new WeakMap<Socket, Intake>();
 
   /** Listens; whoever asks waits until there is something to serve. Rejects with a UserError. */
   static async listen(address: ListenAddress, options: SideServerOptions): Promise<SideServer> {
@@ -55,24 +55,30 @@ export class SideServer {
 
   private constructor({ knowsHost }: SideServerOptions) {
     this.#knowsHost = knowsHost;
-    const unanswered = (socket: Socket) => this.#unanswered.get(socket) ?? 0;
     const limits = { max: MAX_CONNECTIONS, maxPerSource: undefined };
     // Slow connections must not keep the others out.
     const connections = new ConnectionLimiter(limits, {
-      isBusy: (socket) => unanswered(socket) > 0,
+      isBusy: (socket) => this.#intakes.get(socket)?.isAnswering === true,
       onClosed: () => {},
     });
     this.#server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
       const { socket } = request;
+      const intake = this.#intakes.get(socket);
+      if (intake?.begin(request) !== true) {
+        socket.destroy();
+        return;
+      }
       if (connections.isSurplus(socket) || this.#isLeaving) response.shouldKeepAlive = false;
-      this.#unanswered.set(socket, unanswered(socket) + 1);
       response.once('close', () => {
-        this.#unanswered.set(socket, unanswered(socket) - 1);
-        if (unanswered(socket) === 0) connections.markIdle(socket);
+        intake.answered();
+        connections.markIdle(socket);
       });
       void this.#answer(request, response);
     });
-    this.#server.on('connection', (socket) => connections.add(socket));
+    this.#server.on('connection', (socket) => {
+      this.#intakes.set(socket, new Intake(socket));
+      connections.add(socket);
+    });
     // The gateway does not run for these pages.
     this.#server.unref();
   }

@@ -20,11 +20,11 @@ import {
   type ListingAdmission,
 } from './ledger.ts';
 import { packCommand, unpackReply } from './packing.ts';
-import type { Answer, Answers, Command, FromLedger, PackedCommand, Reply, ToLedger } from './protocol.ts';
+import type { Answer, Answers, Ask, Command, PackedCommand, Reply, Told } from './protocol.ts';
 
-/** A port to the ledger thread. */
+/** The way to the ledger thread. */
 interface LedgerPort {
-  postMessage(message: ToLedger): void;
+  tell(name: 'ask', ...asked: Ask): void;
 }
 
 export class LedgerClient implements LedgerControl {
@@ -77,7 +77,7 @@ export class LedgerClient implements LedgerControl {
     if (waiting === undefined) {
       waiting = Promise.withResolvers<void>();
       this.#flushes.set(commit, waiting);
-      this.#port.postMessage({ kind: 'flush', commit });
+      this.#port.tell('ask', 'flush', commit);
     }
     return waiting.promise;
   }
@@ -110,11 +110,10 @@ export class LedgerClient implements LedgerControl {
     return this.#ended !== undefined;
   }
 
-  /** To be called with every message from the port. */
-  receive(message: FromLedger): void {
-    if (message.kind === 'replies') this.#receiveReplies(message);
-    else if (message.kind === 'storage_fault') this.#storageFault = message.message;
-    else if (message.kind === 'storage_recovered') this.#storageFault = undefined;
+  /** To be called with all that the ledger tells. */
+  receive(told: Told): void {
+    if (told[0] === 'replies') this.#receiveReplies(told);
+    else this.#storageFault = told[1];
   }
 
   /** No more replies will come: rejects all outstanding calls, and every later one. */
@@ -129,7 +128,7 @@ export class LedgerClient implements LedgerControl {
   flush(): void {
     const commands = this.#outbox;
     this.#outbox = [];
-    if (commands.length > 0) this.#port.postMessage({ kind: 'commands', commands });
+    if (commands.length > 0) this.#port.tell('ask', 'commands', commands);
   }
 
   /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
@@ -147,7 +146,7 @@ export class LedgerClient implements LedgerControl {
     return reply as Promise<Answers[K]>;
   }
 
-  #receiveReplies({ replies, commit, flushed }: Extract<FromLedger, { kind: 'replies' }>): void {
+  #receiveReplies([, replies, commit, flushed]: Extract<Told, ['replies', ...unknown[]]>): void {
     this.#commit = commit;
     this.#flushed = flushed;
     for (const [waitedFor, { resolve }] of this.#flushes) {

@@ -1,5 +1,5 @@
 /** What the ledger thread does besides its batches, one at a time and between two of them. */
-import type { Engine } from './engine.ts';
+import type { Engine, Eventual } from './engine.ts';
 
 /** How long counted refusals wait, so that later ones are written with them. */
 const REFUSALS_MS = 100;
@@ -14,7 +14,7 @@ interface ChoresContext {
   /** A chore has become due: `run` is to be called. */
   onDue(): void;
   /** Runs a write, and reports a storage fault. */
-  tryTo(write: (lockWaitMs: number) => Promise<void>): Promise<void>;
+  tryTo(write: (lockWaitMs: number) => Eventual<void>): Promise<void>;
   isFaulty(): boolean;
 }
 

@@ -1,12 +1,12 @@
 /** Starts the ledger thread, and connects the other threads to it. */
 
-import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
-import { UserError } from '../core/errors.ts';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
 import { LedgerClient } from './calls.ts';
 import type { Handover } from './handover.ts';
 import type { Ledger, LedgerControl, LedgerOptions, LedgerStart, LedgerSummary } from './ledger.ts';
-import type { Ask, FromLedger, ToLedger, Told } from './protocol.ts';
+import type { Ask, Askable, LedgerCalls, MainCalls, Tellable, Told } from './protocol.ts';
 
 /** Events the ledger reports outside of replies. */
 export interface LedgerEvents {
@@ -34,9 +34,9 @@ export interface RunningLedger {
    * Opens a port for what an earlier process asks. These requests are its own; what is open of them,
    * and of those that it has admitted here, is charged as held when the port closes.
    */
-  connectEarlier(requestIds: readonly string[]): MessagePort;
+  connectEarlier(requestIds: readonly string[], onTold: (told: Told) => void): EarlierPort;
   /**
-   * Has the ledger end what it has begun and decide nothing more, until `keep` or `relay`. Rejects
+   * Has the ledger end what it has begun and decide nothing more, until `keep` or `forward`. Rejects
    * with a UserError if it cannot be handed over; it decides on then.
    */
   handOver(): Promise<Handover>;
@@ -46,13 +46,19 @@ export interface RunningLedger {
    * The ledger of the next process decides from now on. What threads of this process ask is passed to
    * `ask`; undefined once a thread has ended.
    */
-  relay(ask: (port: number, asked: Ask | undefined) => void): void;
+  forward(ask: (port: number, asked: Ask | undefined) => void): void;
   /** What the next process tells the thread at this port. */
   tell(port: number, told: Told): void;
   /** The next process has ended: fails all calls, and every later one. */
   abandon(reason: string): void;
   /** Runs the commands sent so far, then closes the file. Unsettled requests stay open in it. */
   close(): Promise<void>;
+}
+
+/** A port that stands for one of an earlier process. */
+export interface EarlierPort {
+  ask(asked: Ask): void;
+  close(): void;
 }
 
 /** A ledger thread that has not opened the state. */
@@ -76,158 +82,99 @@ export function startLedger(options: LedgerOptions, events: LedgerEvents): Promi
  */
 export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAhead: boolean): WaitingLedger {
   const worker = startThread('ledger/thread', { workerData: { options, isAhead } satisfies LedgerStart });
-  const started = Promise.withResolvers<RunningLedger>();
+  const port = new Port<MainCalls, LedgerCalls>(worker, 'the ledger thread');
+  const client = new LedgerClient(port);
+  const served = servedBy(client, events);
+  port.serve(served);
+  const loaded = port.call('load');
   // It may fail before anybody waits for it.
-  started.promise.catch(() => {});
-  const loaded = Promise.withResolvers<void>();
-  loaded.promise.catch(() => {});
-  const fail = (error: Error) => {
-    loaded.reject(error);
-    started.reject(error);
+  loaded.catch(() => {});
+  const die = (error: Error) => {
+    if (client.hasEnded) return;
+    client.end(error.message);
+    events.onDeath(error);
   };
-  worker.once('error', fail);
-  const receive = (message: FromLedger) => {
-    if (message.kind === 'loaded') return loaded.resolve();
-    worker.off('error', fail);
-    worker.off('message', receive);
-    if (message.kind === 'ready') started.resolve(new LedgerWorker(worker, message.summary, events));
-    else fail(new UserError(message.kind === 'failed' ? message.lines : `unexpected message: ${message.kind}`));
-  };
-  worker.on('message', receive);
+  const discard = async () => void (await worker.terminate());
   return {
-    loaded: loaded.promise,
-    open: (handover) => {
-      worker.postMessage({ kind: 'open', handover } satisfies ToLedger);
-      return started.promise;
+    loaded,
+    open: async (handover) => {
+      try {
+        const summary = await port.call('open', handover);
+        worker.on('error', die);
+        // Not at once: its last reply, that it has closed, arrives together with its end.
+        worker.on('exit', () => setImmediate(() => die(new Error('the ledger thread has ended'))));
+        return running(port, client, summary, served);
+      } catch (error) {
+        await discard();
+        throw error;
+      }
     },
-    discard: async () => {
-      await worker.terminate();
-    },
+    discard,
   };
 }
 
 /** The ledger for a thread that has not started it. */
-export function connectLedger(port: MessagePort): Ledger {
+export function connectLedger(channel: MessagePort): Ledger {
+  const port = new Port<Tellable, Askable>(channel, 'the ledger thread');
   const client = new LedgerClient(port);
-  port.on('message', (message: FromLedger) => client.receive(message));
-  port.on('close', () => client.end('the ledger is closed'));
+  port.serve({ told: (...told) => client.receive(told) });
+  channel.on('close', () => client.end('the ledger is closed'));
   return client;
 }
 
-class LedgerWorker implements RunningLedger {
-  readonly client: LedgerClient;
-  readonly summary: LedgerSummary;
-  readonly #worker: Worker;
-  readonly #events: LedgerEvents;
-  readonly #closed = Promise.withResolvers<void>();
-  #handover = Promise.withResolvers<Handover>();
-  #ask: (port: number, asked: Ask | undefined) => void = () => {};
+/** All that the ledger tells the main thread before it is handed over. */
+function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'forwarded'> {
+  return {
+    told: (...told) => {
+      client.receive(told);
+      if (told[0] === 'storage_fault') events.onStorageFault(told[1]);
+      else if (told[0] === 'storage_recovered') events.onStorageRecovered();
+    },
+    stops: events.onStops,
+    deaths: events.onDeaths,
+    orphans: events.onOrphans,
+  };
+}
 
-  constructor(worker: Worker, summary: LedgerSummary, events: LedgerEvents) {
-    this.#worker = worker;
-    this.summary = summary;
-    // It may end while nobody waits for a handover.
-    this.#handover.promise.catch(() => {});
-    this.#events = events;
-    this.client = new LedgerClient(worker);
-    worker.on('message', (message: FromLedger) => this.#receive(message));
-    worker.on('error', (error: Error) => this.#die(error));
-    worker.on('exit', () => this.#die(new Error('the ledger thread has ended')));
-  }
-
-  connect(): MessagePort {
+function running(
+  port: Port<MainCalls, LedgerCalls>,
+  client: LedgerClient,
+  summary: LedgerSummary,
+  served: Partial<MainCalls>,
+): RunningLedger {
+  const connect = (inherited?: readonly string[]) => {
     const { port1, port2 } = new MessageChannel();
-    this.#worker.postMessage({ kind: 'connect', port: port1 } satisfies ToLedger, [port1]);
+    port.tell('connect', port1, inherited);
     return port2;
-  }
-
-  connectEarlier(inherited: readonly string[]): MessagePort {
-    const { port1, port2 } = new MessageChannel();
-    this.#worker.postMessage({ kind: 'connect', port: port1, inherited } satisfies ToLedger, [port1]);
-    return port2;
-  }
-
-  handOver(): Promise<Handover> {
-    this.#handover = Promise.withResolvers<Handover>();
-    this.#send({ kind: 'hand_over' });
-    return this.#handover.promise;
-  }
-
-  keep(): void {
-    this.#send({ kind: 'keep' });
-  }
-
-  relay(ask: (port: number, asked: Ask | undefined) => void): void {
-    this.#ask = ask;
-    this.#send({ kind: 'relay' });
-  }
-
-  tell(port: number, told: Told): void {
-    this.#send({ kind: 'relayed', port, told });
-  }
-
-  abandon(reason: string): void {
-    this.client.end(reason);
-    // Closes the ports of the other threads as well.
-    this.#send({ kind: 'close' });
-  }
-
-  close(): Promise<void> {
-    if (!this.client.hasEnded) {
-      this.client.flush();
-      this.#send({ kind: 'close' });
-    }
-    return this.#closed.promise;
-  }
-
-  #receive(message: FromLedger): void {
-    this.client.receive(message);
-    switch (message.kind) {
-      case 'storage_fault':
-        this.#events.onStorageFault(message.message);
-        return;
-      case 'storage_recovered':
-        this.#events.onStorageRecovered();
-        return;
-      case 'stops':
-        this.#events.onStops(message.requestIds);
-        return;
-      case 'deaths':
-        this.#events.onDeaths(message.names, message.requests);
-        return;
-      case 'handover':
-        this.#handover.resolve(message.handover);
-        return;
-      case 'not_handed_over':
-        this.#handover.reject(new UserError(message.why));
-        return;
-      case 'relayed':
-        this.#ask(message.port, message.asked);
-        return;
-      case 'charged_held':
-        this.#events.onOrphans(message.requests);
-        return;
-      case 'closed':
-        this.client.end('the ledger is closed');
-        this.#closed.resolve();
-        return;
-      case 'loaded':
-      case 'ready':
-      case 'failed':
-      case 'replies':
-        return;
-    }
-  }
-
-  #send(message: ToLedger): void {
-    this.#worker.postMessage(message);
-  }
-
-  #die(error: Error): void {
-    this.#closed.resolve();
-    this.#handover.reject(error);
-    if (this.client.hasEnded) return;
-    this.client.end(error.message);
-    this.#events.onDeath(error);
-  }
+  };
+  // Of a thread that has died nothing is left to close.
+  const close = () => port.call('close').catch(() => {});
+  return {
+    client,
+    summary,
+    connect: () => connect(),
+    connectEarlier: (requestIds, onTold) => {
+      const channel = connect(requestIds);
+      const asking = new Port<Tellable, Askable>(channel, 'the ledger thread');
+      asking.serve({ told: (...told) => onTold(told) });
+      return { ask: (asked) => asking.tell('ask', ...asked), close: () => channel.close() };
+    },
+    handOver: () => port.call('handOver'),
+    keep: () => port.tell('keep'),
+    forward: (forwarded) => {
+      port.serve({ ...served, forwarded });
+      port.tell('forward');
+    },
+    tell: (number, told) => port.tell('tell', number, told),
+    abandon: (reason) => {
+      client.end(reason);
+      // Closes the ports of the other threads as well.
+      void close();
+    },
+    close: async () => {
+      client.flush();
+      await close();
+      client.end('the ledger is closed');
+    },
+  };
 }

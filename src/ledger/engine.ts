@@ -4,26 +4,29 @@ import type { EngineHandover } from './handover.ts';
 import type { LedgerSummary } from './ledger.ts';
 import type { Answer, Command } from './protocol.ts';
 
+/** Some engines need not wait for what others must. */
+export type Eventual<T> = T | Promise<T>;
+
 /**
  * The ledger thread calls one method at a time, but for `flush`, which may run beside the others.
- * Any method may reject with a storage error, which {@link Engine.faultOf} recognizes.
+ * Any method may throw a storage error, or reject with one, which {@link Engine.faultOf} recognizes.
  *
  * `lockWaitMs` bounds the wait for another writer of the state, in milliseconds.
  */
 export interface Engine {
   /** Settles what an earlier process left open. To be called once, before everything else. */
-  recover(): Promise<LedgerSummary>;
+  recover(): Eventual<LedgerSummary>;
   /** In place of `recover`: goes on with what the ledger of an earlier process has handed over. */
-  adopt(handover: EngineHandover): Promise<LedgerSummary>;
+  adopt(handover: EngineHandover): Eventual<LedgerSummary>;
   /** What is only in memory. Throws a UserError if its state cannot be handed over. */
   handOver(): EngineHandover;
   /** The number of commands in a batch at most. */
   readonly maxBatch: number;
   /**
-   * Decides all commands in one transaction, those of one request in their order. Where it rejects
+   * Decides all commands in one transaction, those of one request in their order. Where it fails
    * nothing has changed, or the same command can be sent again: a repeated settlement counts once.
    */
-  process(commands: readonly Command[], lockWaitMs?: number): Promise<readonly Answer[]>;
+  process(commands: readonly Command[], lockWaitMs?: number): Eventual<readonly Answer[]>;
   /** Whether commits need a flush to be durable. Where not, nothing waits for one. */
   readonly needsFlush: boolean;
   /** Whether an answer waits until its commit is flushed. */
@@ -39,18 +42,18 @@ export interface Engine {
   isLostWithFlush(commands: readonly Command[]): boolean;
   /** True while refusals are counted that are not stored. */
   readonly hasRefusals: boolean;
-  /** Stores the counted refusals. Where it rejects, they are kept. */
-  writeRefusals(lockWaitMs?: number): Promise<void>;
+  /** Stores the counted refusals. Where it fails, they are kept. */
+  writeRefusals(lockWaitMs?: number): Eventual<void>;
   /** How long journal rows are kept; undefined for ever. */
   readonly journalRetentionMs: number | undefined;
   /** Drops some journal rows past their retention. Returns true if there may be more. */
-  dropOldRows(lockWaitMs?: number): Promise<boolean>;
+  dropOldRows(lockWaitMs?: number): Eventual<boolean>;
   /** What has to be done now and then between batches. */
-  maintain(): Promise<void>;
+  maintain(): Eventual<void>;
   /** Why nothing is admitted, although what ends requests can be written. */
   readonly fault: StorageFault | undefined;
-  /** Rejects with a storage error if nothing can be written. */
-  probe(lockWaitMs?: number): Promise<void>;
+  /** Fails with a storage error if nothing can be written. */
+  probe(lockWaitMs?: number): Eventual<void>;
   /** The storage fault behind an error; undefined for an internal one. */
   faultOf(error: unknown): StorageFault | undefined;
   /** Closes the state, after a last flush. */

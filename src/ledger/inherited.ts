@@ -1,17 +1,16 @@
 /** The open requests of earlier processes, whose commands come through ports that stand for them. */
-import type { MessagePort } from 'node:worker_threads';
 import type { PortHandover } from './handover.ts';
-import { type Command, isAdmitted, isCountBegun } from './protocol.ts';
+import { type ClientPort, type Command, isAdmitted, isCountBegun } from './protocol.ts';
 import type { DecidedCommand } from './responder.ts';
 
 export class InheritedRequests {
-  readonly #byPort = new Map<MessagePort, Set<string>>();
-  readonly #portOf = new Map<string, MessagePort>();
-  readonly #closed = new Set<MessagePort>();
+  readonly #byPort = new Map<ClientPort, Set<string>>();
+  readonly #portOf = new Map<string, ClientPort>();
+  readonly #closed = new Set<ClientPort>();
   /** Those of them that are counts of tokens, of which the next process is told nothing. */
   readonly #counts = new Set<string>();
 
-  add(port: MessagePort, requestIds: readonly string[]): void {
+  add(port: ClientPort, requestIds: readonly string[]): void {
     this.#byPort.set(port, new Set(requestIds));
     for (const id of requestIds) this.#portOf.set(id, port);
   }
@@ -30,12 +29,12 @@ export class InheritedRequests {
   }
 
   /** A port has closed. What it has sent before is still to be decided. */
-  close(port: MessagePort): void {
+  close(port: ClientPort): void {
     if (this.#byPort.has(port)) this.#closed.add(port);
   }
 
   /** The ports that have closed, until their requests are taken. */
-  get closed(): Iterable<MessagePort> {
+  get closed(): Iterable<ClientPort> {
     return this.#closed;
   }
 
@@ -43,7 +42,7 @@ export class InheritedRequests {
    * Takes what is open of closed ports: the commands that end it. `isAwaited` says of one that commands from it are still
    * to be decided.
    */
-  takeOrphans(isAwaited: (port: MessagePort) => boolean): Command[] {
+  takeOrphans(isAwaited: (port: ClientPort) => boolean): Command[] {
     const ids = [...this.#closed].flatMap((port) => {
       if (isAwaited(port)) return [];
       this.#closed.delete(port);
@@ -57,14 +56,14 @@ export class InheritedRequests {
   }
 
   /** The open requests of each port. */
-  handOver(numberOf: (port: MessagePort) => number): PortHandover[] {
+  handOver(numberOf: (port: ClientPort) => number): PortHandover[] {
     return [...this.#byPort].map(([port, ids]) => ({
       port: numberOf(port),
       requestIds: [...ids].filter((id) => !this.#counts.has(id)),
     }));
   }
 
-  #open(port: MessagePort, id: string): boolean {
+  #open(port: ClientPort, id: string): boolean {
     const open = this.#byPort.get(port);
     if (open === undefined) return false;
     open.add(id);
@@ -72,7 +71,7 @@ export class InheritedRequests {
     return true;
   }
 
-  #openCount(port: MessagePort, countId: string): void {
+  #openCount(port: ClientPort, countId: string): void {
     if (this.#open(port, countId)) this.#counts.add(countId);
   }
 

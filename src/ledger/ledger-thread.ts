@@ -1,14 +1,25 @@
 /** What the ledger thread does: it runs the commands that arrive while it works as one batch. */
 import type { MessagePort } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
+import { Port } from '../core/port.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
 import { Chores } from './chores.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Eventual } from './engine.ts';
+import { Forwarder } from './forwarder.ts';
+import type { Handover } from './handover.ts';
 import { InheritedRequests } from './inherited.ts';
-import type { LedgerSummary } from './ledger.ts';
 import { unpackCommand } from './packing.ts';
-import { type Ask, type FromLedger, isWritten, type ToLedger, waitsForStore } from './protocol.ts';
-import { Relay } from './relay.ts';
+import {
+  type Ask,
+  type Askable,
+  type ClientPort,
+  isWritten,
+  type LedgerCalls,
+  type MainCalls,
+  type Tellable,
+  type Told,
+  waitsForStore,
+} from './protocol.ts';
 import { type QueuedCommand, Responder } from './responder.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
@@ -18,15 +29,17 @@ const RETRY_MS = 100;
 /** The number of attempts when closing. What is unsettled then is left to the next start. */
 const CLOSING_ATTEMPTS = 20;
 
-export class LedgerThread {
+type MainPort = Port<LedgerCalls, MainCalls>;
+
+export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   /** The port of the main thread. */
-  readonly #main: MessagePort;
-  /** The ports of all threads that send commands. */
-  readonly #ports = new Set<MessagePort>();
+  readonly #main: MainPort;
+  /** The ports of all threads that send commands, and what they run on. */
+  readonly #ports = new Map<ClientPort, MessagePort>();
   readonly #engine: Engine;
   readonly #responder: Responder;
   readonly #inherited = new InheritedRequests();
-  readonly #relay: Relay;
+  readonly #forwarder: Forwarder;
   /**
    * Bounded by the open requests: each has one command outstanding at a time, and may count one
    * refusal.
@@ -35,23 +48,24 @@ export class LedgerThread {
   readonly #chores: Chores;
   #isScheduled = false;
   #isRunning = false;
-  #isHandingOver = false;
+  #handingOver: PromiseWithResolvers<Handover> | undefined;
   /** While the next process takes over. */
   #isPaused = false;
   #flushing: Promise<void> | undefined;
   #closing = false;
   #closed = false;
+  readonly #end = Promise.withResolvers<void>();
   #closingAttempts = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   /** Why the state cannot be written; undefined while it can. */
   #fault: StorageFault | undefined;
 
   /** `commits` is how many an earlier process has written. */
-  constructor(port: MessagePort, engine: Engine, commits = 0) {
-    this.#main = port;
+  constructor(main: MainPort, engine: Engine, commits = 0) {
+    this.#main = main;
     this.#engine = engine;
     this.#responder = new Responder(engine, commits);
-    this.#relay = new Relay(port);
+    this.#forwarder = new Forwarder(main);
     this.#chores = new Chores(engine, {
       onDue: () => this.#schedule(),
       tryTo: (write) => this.#tryTo(() => write(this.#lockWaitMs)),
@@ -59,10 +73,10 @@ export class LedgerThread {
     });
   }
 
-  /** Begins to serve. */
-  start(summary: LedgerSummary): void {
-    send(this.#main, { kind: 'ready', summary });
-    this.#connect(this.#main);
+  /** Begins to serve. `parent` is what the port of the main thread runs on. */
+  start(parent: MessagePort): void {
+    this.#main.serve(this);
+    this.#add(this.#main, parent);
     this.#chores.add('retention');
   }
 
@@ -72,50 +86,59 @@ export class LedgerThread {
     this.#scheduleRetry();
   }
 
-  #connect(port: MessagePort, inherited?: readonly string[]): void {
-    this.#ports.add(port);
-    this.#relay.add(port);
+  ask(...asked: Ask): void {
+    this.#ask(asked, this.#main);
+  }
+
+  connect(channel: MessagePort, inherited?: readonly string[]): void {
+    const port = new Port<Askable, Tellable>(channel, 'a thread');
+    this.#add(port, channel, inherited);
+    port.serve({ ask: (...asked) => this.#ask(asked, port) });
+  }
+
+  handOver(): Promise<Handover> {
+    this.#handingOver = Promise.withResolvers<Handover>();
+    this.#schedule();
+    return this.#handingOver.promise;
+  }
+
+  keep(): void {
+    this.#isPaused = false;
+    this.#schedule();
+  }
+
+  forward(): void {
+    void this.#startForwarding();
+  }
+
+  tell(port: number, told: Told): void {
+    this.#forwarder.tell(port, told);
+  }
+
+  close(): Promise<void> {
+    this.#closing = true;
+    this.#schedule();
+    return this.#end.promise;
+  }
+
+  #add(port: ClientPort, channel: MessagePort, inherited?: readonly string[]): void {
+    this.#ports.set(port, channel);
+    this.#forwarder.add(port);
     if (inherited !== undefined) this.#inherited.add(port, inherited);
-    port.on('message', (message: ToLedger) => this.#receive(message, port));
-    port.once('close', () => {
+    channel.once('close', () => {
       this.#ports.delete(port);
       this.#responder.forget(port);
       this.#inherited.close(port);
-      this.#relay.end(port);
+      this.#forwarder.end(port);
       this.#schedule();
     });
-    if (this.#fault !== undefined) send(port, { kind: 'storage_fault', message: this.#fault.message });
+    if (this.#fault !== undefined) port.tell('told', 'storage_fault', this.#fault.message);
   }
 
-  #receive(message: ToLedger, port: MessagePort): void {
-    switch (message.kind) {
-      case 'commands':
-      case 'flush':
-        return this.#ask(message, port);
-      case 'connect':
-        return this.#connect(message.port, message.inherited);
-      case 'hand_over':
-        this.#isHandingOver = true;
-        return this.#schedule();
-      case 'keep':
-        this.#isPaused = false;
-        return this.#schedule();
-      case 'relay':
-        return void this.#startRelay();
-      case 'relayed':
-        return this.#relay.tell(message.port, message.told);
-      case 'close':
-        this.#closing = true;
-        return this.#schedule();
-      case 'open':
-        return;
-    }
-  }
-
-  #ask(asked: Ask, port: MessagePort): void {
-    if (this.#relay.isOpen) return this.#relay.ask(port, asked);
-    if (asked.kind === 'flush') this.#responder.flushFor(port, asked.commit);
-    else for (const command of asked.commands) this.#queue.push({ envelope: unpackCommand(command), port });
+  #ask(asked: Ask, port: ClientPort): void {
+    if (this.#forwarder.isOpen) return this.#forwarder.ask(port, asked);
+    if (asked[0] === 'flush') this.#responder.flushFor(port, asked[1]);
+    else for (const command of asked[1]) this.#queue.push({ envelope: unpackCommand(command), port });
     this.#schedule();
   }
 
@@ -139,9 +162,9 @@ export class LedgerThread {
   }
 
   async #run(): Promise<void> {
-    if (this.#relay.isOpen) return this.#close();
+    if (this.#forwarder.isOpen) return this.#close();
     this.#isRunning = true;
-    if (this.#isHandingOver) await this.#handOver();
+    if (this.#handingOver !== undefined) await this.#handOver(this.#handingOver);
     if (!this.#isPaused) await this.#work();
     this.#isRunning = false;
     if (this.#isPaused) return;
@@ -167,30 +190,29 @@ export class LedgerThread {
     if (orphans.length === 0) return;
     for (const command of orphans) this.#queue.push({ envelope: { ticket: 0, command }, port: this.#main });
     const charged = orphans.filter(({ kind }) => kind === 'charge_held');
-    if (charged.length > 0) send(this.#main, { kind: 'charged_held', requests: charged.length });
+    if (charged.length > 0) this.#main.tell('orphans', charged.length);
   }
 
   /** Ends all that was begun, and decides nothing until it is known who does. */
-  async #handOver(): Promise<void> {
-    this.#isHandingOver = false;
+  async #handOver({ resolve, reject }: PromiseWithResolvers<Handover>): Promise<void> {
+    this.#handingOver = undefined;
     try {
       await this.#flushing;
       await this.#chores.writeRefusals();
       await this.#tryTo(() => this.#responder.flush());
       if (this.#fault !== undefined) throw new UserError(this.#fault.message);
-      const ports = this.#inherited.handOver((port) => this.#relay.numberOf(port));
-      const handover = { ...this.#engine.handOver(), commits: this.#responder.commits, ports };
+      const ports = this.#inherited.handOver((port) => this.#forwarder.numberOf(port));
+      resolve({ ...this.#engine.handOver(), commits: this.#responder.commits, ports });
       this.#isPaused = true;
-      send(this.#main, { kind: 'handover', handover });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      send(this.#main, { kind: 'not_handed_over', why: error.message });
+      reject(error);
     }
   }
 
-  async #startRelay(): Promise<void> {
-    this.#relay.open(this.#queue.splice(0));
-    for (const port of this.#inherited.closed) this.#relay.end(port);
+  async #startForwarding(): Promise<void> {
+    this.#forwarder.open(this.#queue.splice(0));
+    for (const port of this.#inherited.closed) this.#forwarder.end(port);
     clearTimeout(this.#retryTimer);
     this.#chores.stop();
     // All was flushed before the handover, and there is no other way to say now that it was not.
@@ -242,7 +264,7 @@ export class LedgerThread {
   }
 
   /** Writes something that no command waits for, and reports a storage fault. */
-  async #tryTo(write: () => Promise<void>): Promise<void> {
+  async #tryTo(write: () => Eventual<void>): Promise<void> {
     try {
       await write();
       // In a damaged file, a write to another page proves nothing.
@@ -287,12 +309,8 @@ export class LedgerThread {
     const known = this.#fault?.message;
     this.#fault = fault;
     if (fault?.message === known) return;
-    for (const port of this.#ports) {
-      send(
-        port,
-        fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message },
-      );
-    }
+    const told: Told = fault === undefined ? ['storage_recovered'] : ['storage_fault', fault.message];
+    for (const port of this.#ports.keys()) port.tell('told', ...told);
   }
 
   async #close(): Promise<void> {
@@ -301,18 +319,17 @@ export class LedgerThread {
     this.#isRunning = true;
     clearTimeout(this.#retryTimer);
     this.#chores.stop();
-    if (!this.#relay.isOpen) {
+    if (!this.#forwarder.isOpen) {
       await this.#chores.writeRefusals();
       await this.#tryTo(() => this.#responder.flush());
       this.#closed = true;
       await this.#tryTo(() => this.#engine.close());
     }
     this.#closed = true;
-    send(this.#main, { kind: 'closed' });
-    for (const port of this.#ports) port.close();
+    this.#end.resolve();
+    // After that is said to the main thread, whose port is among them.
+    setImmediate(() => {
+      for (const channel of this.#ports.values()) channel.close();
+    });
   }
-}
-
-export function send(port: MessagePort, message: FromLedger): void {
-  port.postMessage(message);
 }

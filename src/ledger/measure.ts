@@ -1,6 +1,6 @@
 /** Has an engine measure how long its batches and flushes take, for metrics. */
 import { DISK_BOUNDS, type DurationCounts, type LedgerTimes, recordDuration } from '../core/durations.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Eventual } from './engine.ts';
 
 /** Does nothing if there is nowhere to count. */
 export function measure(engine: Engine, times: LedgerTimes | undefined): void {
@@ -14,7 +14,7 @@ export function measure(engine: Engine, times: LedgerTimes | undefined): void {
 /** What fails takes its time as well. */
 function timed<Arguments extends unknown[], Result>(
   counts: DurationCounts,
-  run: (...args: Arguments) => Promise<Result>,
+  run: (...args: Arguments) => Eventual<Result>,
 ): (...args: Arguments) => Promise<Result> {
   return async (...args) => {
     const startedAtMs = performance.now();

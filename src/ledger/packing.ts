@@ -1,100 +1,57 @@
 /** Packs commands and replies into the flat arrays that are sent between threads, and unpacks them. Pure. */
-import type { Failure } from '../core/failure.ts';
+import { Layout } from '../core/layout.ts';
 import type { RateFigures } from '../core/limits.ts';
-import type { Settlement } from '../core/settlement.ts';
-import { cacheWritesOf, NO_PARTS } from '../core/usage.ts';
-import type { Admission, Grant } from './ledger.ts';
-import type { Envelope, Figures, PackedCommand, PackedFailure, PackedReply, Reply } from './protocol.ts';
+import { SETTLEMENT } from '../state/journal.ts';
+import type { Admission, AdmissionRequest, Grant, Growth } from './ledger.ts';
+import type { Envelope, PackedCommand, PackedReply, Reply } from './protocol.ts';
+
+const ADMISSION = new Layout<Omit<AdmissionRequest, 'fallbacks'>>({
+  requestId: 'text',
+  keyHash: 'text',
+  model: 'text',
+  reservedTokens: 'number',
+  inputTokens: 'number',
+  outputTokens: 'number',
+  holdNanos: 'nanos',
+  price: 'text',
+  stream: 'flag',
+});
+
+const GROWTH = new Layout<Growth>({ requestId: 'text', outputTokens: 'number', holdNanos: 'nanos' });
+
+const FIGURES = new Layout<RateFigures>({
+  limitRequests: 'number',
+  remainingRequests: 'number',
+  resetRequestsS: 'number',
+  limitTokens: 'number',
+  remainingTokens: 'number',
+  resetTokensS: 'number',
+});
 
 export function packCommand({ ticket, command }: Envelope): PackedCommand {
   switch (command.kind) {
-    case 'admit': {
+    case 'admit':
       if (command.request.fallbacks !== undefined) return [ticket, 'other', command];
-      const { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos, stream, price } =
-        command.request;
-      const tokens = [reservedTokens, inputTokens, outputTokens] as const;
-      return [ticket, 'admit', requestId, keyHash, model, ...tokens, holdNanos, stream, price];
-    }
+      return [ticket, 'admit', ADMISSION.values(command.request)];
     case 'settle':
-      return packSettlement(ticket, command.settlement);
-    case 'grow': {
-      const { requestId, outputTokens, holdNanos } = command.growth;
-      return [ticket, 'grow', requestId, outputTokens, holdNanos];
-    }
+      return [ticket, 'settle', SETTLEMENT.values(command.settlement)];
+    case 'grow':
+      return [ticket, 'grow', GROWTH.values(command.growth)];
     default:
       return [ticket, 'other', command];
   }
 }
 
-function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
-  const { requestId, outcome, usage, source, costNanos, completionId, firstByteMs, served, failure, price, spentBy } =
-    settlement;
-  const { promptTokens, cachedTokens, completionTokens } = usage;
-  return [
-    ticket,
-    'settle',
-    requestId,
-    outcome,
-    promptTokens,
-    cachedTokens,
-    completionTokens,
-    source,
-    costNanos,
-    completionId,
-    firstByteMs,
-    served && [served.model, served.upstream, served.attempts],
-    failure && [failure.reason, failure.status, failure.message],
-    cacheWritesOf(usage),
-    price,
-    spentBy && [spentBy.user, spentBy.tag, spentBy.app],
-  ];
-}
-
-function unpackFailure([reason, status, message]: PackedFailure): Failure {
-  return { reason, status, message };
-}
-
-export function unpackCommand(packed: PackedCommand): Envelope {
-  switch (packed[1]) {
-    case 'admit': {
-      const [
-        ticket,
-        kind,
-        requestId,
-        keyHash,
-        model,
-        reservedTokens,
-        inputTokens,
-        outputTokens,
-        holdNanos,
-        stream,
-        price,
-      ] = packed;
-      const tokens = { reservedTokens, inputTokens, outputTokens };
-      const rest = { ...(stream !== undefined && { stream }), ...(price !== undefined && { price }) };
-      const request = { requestId, keyHash, model, ...tokens, holdNanos, ...rest };
-      return { ticket, command: { kind, request } };
-    }
-    case 'settle': {
-      const [ticket, kind, requestId, outcome, promptTokens, cachedTokens, completionTokens, source, costNanos] =
-        packed;
-      const [, , , , , , , , , completionId, firstByteMs, by, why, cacheWriteTokens, price, names] = packed;
-      const served = by && { model: by[0], upstream: by[1], attempts: by[2] };
-      // The ledger needs no other part: the cost is known.
-      const parts = cacheWriteTokens > 0 && { parts: { ...NO_PARTS, cacheWriteTokens } };
-      const usage = { promptTokens, cachedTokens, completionTokens, ...parts };
-      const failure = why && unpackFailure(why);
-      const spentBy = names && { user: names[0], tag: names[1], app: names[2] };
-      const rest = { spentBy, ...(price !== undefined && { price }) };
-      const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served, failure, ...rest };
-      return { ticket, command: { kind, settlement: { requestId, ...end } } };
-    }
-    case 'grow': {
-      const [ticket, kind, requestId, outputTokens, holdNanos] = packed;
-      return { ticket, command: { kind, growth: { requestId, outputTokens, holdNanos } } };
-    }
+export function unpackCommand([ticket, kind, sent]: PackedCommand): Envelope {
+  switch (kind) {
+    case 'admit':
+      return { ticket, command: { kind, request: ADMISSION.record(sent) } };
+    case 'settle':
+      return { ticket, command: { kind, settlement: SETTLEMENT.record(sent) } };
+    case 'grow':
+      return { ticket, command: { kind, growth: GROWTH.record(sent) } };
     case 'other':
-      return { ticket: packed[0], command: packed[2] };
+      return { ticket, command: sent };
   }
 }
 
@@ -103,38 +60,27 @@ export function packReply({ command }: Envelope, reply: Reply): PackedReply {
   const { ticket } = reply;
   if ('unavailable' in reply) return [ticket, 'unavailable', reply.unavailable];
   const { answer } = reply;
-  if (command.kind === 'settle') return [ticket, 'settled', ...figuresList(answer as RateFigures)];
+  if (command.kind === 'settle') return [ticket, 'settled', FIGURES.values(answer as RateFigures)];
   const grant = command.kind === 'grow' ? (answer as Grant) : undefined;
   if (grant?.granted) return [ticket, 'granted', grant.holdNanos];
   const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
   if (admission?.admitted && admission.fallbacks === undefined) {
-    return [ticket, 'admitted', ...figuresList(admission.figures)];
+    return [ticket, 'admitted', FIGURES.values(admission.figures)];
   }
   return [ticket, 'other', answer];
 }
 
-export function unpackReply(packed: PackedReply): Reply {
-  const [ticket] = packed;
-  switch (packed[1]) {
+export function unpackReply([ticket, kind, sent]: PackedReply): Reply {
+  switch (kind) {
     case 'admitted':
-      return { ticket, answer: { admitted: true, figures: figuresOf(packed) } };
+      return { ticket, answer: { admitted: true, figures: FIGURES.record(sent) } };
     case 'settled':
-      return { ticket, answer: figuresOf(packed) };
+      return { ticket, answer: FIGURES.record(sent) };
     case 'granted':
-      return { ticket, answer: { granted: true, holdNanos: packed[2] } };
+      return { ticket, answer: { granted: true, holdNanos: sent } };
     case 'other':
-      return { ticket, answer: packed[2] };
+      return { ticket, answer: sent };
     case 'unavailable':
-      return { ticket, unavailable: packed[2] };
+      return { ticket, unavailable: sent };
   }
-}
-
-function figuresList(figures: RateFigures): Figures {
-  const { limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS } = figures;
-  return [limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS];
-}
-
-function figuresOf(packed: readonly [ticket: number, kind: 'admitted' | 'settled', ...figures: Figures]): RateFigures {
-  const [, , limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS] = packed;
-  return { limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS };
 }

@@ -3,15 +3,14 @@
  * safe from the end of the process. A flush, on the side and one at a time, makes all commits before
  * it safe from a power cut.
  */
-import type { MessagePort } from 'node:worker_threads';
 import type { Engine } from './engine.ts';
 import { packReply } from './packing.ts';
-import { type Answer, type Envelope, type FromLedger, isAdmitted, type PackedReply, type Reply } from './protocol.ts';
+import { type Answer, type ClientPort, type Envelope, isAdmitted, type PackedReply, type Reply } from './protocol.ts';
 
 /** A command, and the port that its reply goes to. */
 export interface QueuedCommand {
   readonly envelope: Envelope;
-  readonly port: MessagePort;
+  readonly port: ClientPort;
 }
 
 export interface DecidedCommand extends QueuedCommand {
@@ -26,7 +25,7 @@ export class Responder {
   /** Decided and committed, but not to be answered before a flush. */
   #waiting: DecidedCommand[] = [];
   /** The last commit of which a port is to be told that it is flushed. */
-  readonly #flushWaits = new Map<MessagePort, number>();
+  readonly #flushWaits = new Map<ClientPort, number>();
   /** How many batches were written, the last that admitted a request whose answer is out, */
   #commits: number;
   #answered: number;
@@ -79,14 +78,14 @@ export class Responder {
   }
 
   /** Has a commit flushed, and tells the port. */
-  flushFor(port: MessagePort, commit: number): void {
+  flushFor(port: ClientPort, commit: number): void {
     if (commit <= this.#flushed) return this.#tellFlushed(port);
     this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
     this.#toFlush = Math.max(this.#toFlush, commit);
   }
 
   /** The port is closed. */
-  forget(port: MessagePort): void {
+  forget(port: ClientPort): void {
     this.#flushWaits.delete(port);
   }
 
@@ -123,7 +122,7 @@ export class Responder {
 
   /** Replies with one message per port, which also says what is flushed. */
   reply<C extends QueuedCommand>(commands: readonly C[], replyTo: (command: C) => Reply): void {
-    const byPort = new Map<MessagePort, PackedReply[]>();
+    const byPort = new Map<ClientPort, PackedReply[]>();
     for (const command of commands) {
       const packed = packReply(command.envelope, replyTo(command));
       const replies = byPort.get(command.port);
@@ -148,12 +147,11 @@ export class Responder {
     }
   }
 
-  #tellFlushed(port: MessagePort): void {
+  #tellFlushed(port: ClientPort): void {
     this.#send(port, []);
   }
 
-  #send(port: MessagePort, replies: readonly PackedReply[]): void {
-    const message: FromLedger = { kind: 'replies', replies, commit: this.#answered, flushed: this.#flushed };
-    port.postMessage(message);
+  #send(port: ClientPort, replies: readonly PackedReply[]): void {
+    port.tell('told', 'replies', replies, this.#answered, this.#flushed);
   }
 }

@@ -1,12 +1,13 @@
 /** The entry point of the ledger thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
+import { Port } from '../core/port.ts';
 import type { Engine, EngineEvents } from './engine.ts';
 import type { Handover } from './handover.ts';
-import type { LedgerStart } from './ledger.ts';
-import { LedgerThread, send } from './ledger-thread.ts';
+import type { LedgerStart, LedgerSummary } from './ledger.ts';
+import { LedgerThread } from './ledger-thread.ts';
 import { measure } from './measure.ts';
-import type { ToLedger } from './protocol.ts';
+import type { LedgerCalls, MainCalls } from './protocol.ts';
 
 /** Loads what opens the state, and no more than that needs. */
 async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineEvents) => Promise<Engine>> {
@@ -14,41 +15,40 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   if (state.kind === 'file') {
     const { loadLocalEngine, openLocalEngine } = await import('./local/local-engine.ts');
     if (isAhead) loadLocalEngine(state.path);
-    return () => openLocalEngine(state.path, options);
+    return async () => openLocalEngine(state.path, options);
   }
   const { openSharedEngine } = await import('./shared/shared-engine.ts');
   return (events) => openSharedEngine(state.address, state.node, options, events);
 }
 
-/** Waits for the word to open the state. */
-function opened(port: MessagePort): Promise<Handover | undefined> {
-  return new Promise((resolve) => {
-    port.once('message', (message: ToLedger) => resolve(message.kind === 'open' ? message.handover : undefined));
-  });
+function main(parent: MessagePort, start: LedgerStart): void {
+  const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
+  let loading: ReturnType<typeof load> | undefined;
+  const loaded = () => {
+    loading ??= load(start);
+    return loading;
+  };
+  const open = async (handover: Handover | undefined): Promise<LedgerSummary> => {
+    let thread: LedgerThread | undefined;
+    let engine: Engine | undefined;
+    try {
+      const openEngine = await loaded();
+      engine = await openEngine({
+        onFault: (fault) => thread?.noticeFault(fault),
+        onStops: (requestIds) => port.tell('stops', requestIds),
+        onDeaths: (names, requests) => port.tell('deaths', names, requests),
+      });
+      measure(engine, start.options.times);
+      const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));
+      thread = new LedgerThread(port, engine, handover?.commits);
+      thread.start(parent);
+      return summary;
+    } catch (error) {
+      const fault = engine?.faultOf(error);
+      throw fault === undefined ? error : new UserError(fault.message);
+    }
+  };
+  port.serve({ load: async () => void (await loaded()), open });
 }
 
-async function main(port: MessagePort, start: LedgerStart): Promise<void> {
-  let thread: LedgerThread | undefined;
-  let engine: Engine | undefined;
-  try {
-    const open = await load(start);
-    send(port, { kind: 'loaded' });
-    const handover = await opened(port);
-    engine = await open({
-      onFault: (fault) => thread?.noticeFault(fault),
-      onStops: (requestIds) => send(port, { kind: 'stops', requestIds }),
-      onDeaths: (names, requests) => send(port, { kind: 'deaths', names, requests }),
-    });
-    measure(engine, start.options.times);
-    const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));
-    thread = new LedgerThread(port, engine, handover?.commits);
-    thread.start(summary);
-  } catch (error) {
-    const fault = engine?.faultOf(error);
-    if (fault !== undefined) return send(port, { kind: 'failed', lines: [fault.message] });
-    if (!(error instanceof UserError)) throw error;
-    send(port, { kind: 'failed', lines: error.lines });
-  }
-}
-
-if (parentPort !== null) void main(parentPort, workerData as LedgerStart);
+if (parentPort !== null) main(parentPort, workerData as LedgerStart);

@@ -8,10 +8,8 @@ import {
   shownTime,
   sortedBudgets,
 } from '../core/budgets.ts';
-import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
-import type { BudgetEdit } from '../state/keys.ts';
-import { type Reader, readAmount, readMoment } from './input.ts';
+import { type Reader, type Reading, readAmount, readMoment } from './input.ts';
 
 /** What `--budget` says once. */
 export type BudgetWord =
@@ -33,15 +31,12 @@ export const readBudget: Reader<BudgetWord> = (text) => {
   return reading.ok ? { ok: true, value: { kind: 'set', budget: { period, limitNanos: reading.value } } } : reading;
 };
 
-/** Applies the words in their order: `none` and then `day=5` leaves one budget. Throws a UserError if there are too many. */
-export function budgetEdit(words: readonly BudgetWord[]): BudgetEdit {
-  return (before) => {
-    const after = words.reduce(applied, before);
-    if (after.length <= MAX_BUDGETS) return sortedBudgets(after);
-    throw new UserError(
-      `a key has at most ${MAX_BUDGETS} budgets, and would have ${after.length}; remove some with <period>=none`,
-    );
-  };
+/** Applies the words in their order: `none` and then `day=5` leaves one budget. */
+export function budgetsAfter(before: readonly Budget[], words: readonly BudgetWord[]): Reading<readonly Budget[]> {
+  const after = words.reduce(applied, before);
+  if (after.length <= MAX_BUDGETS) return { ok: true, value: sortedBudgets(after) };
+  const expected = `a key has at most ${MAX_BUDGETS} budgets, and would have ${after.length}; remove some with <period>=none`;
+  return { ok: false, expected };
 }
 
 function applied(budgets: readonly Budget[], word: BudgetWord): readonly Budget[] {
@@ -55,13 +50,13 @@ function applied(budgets: readonly Budget[], word: BudgetWord): readonly Budget[
 const LATEST_MS = Date.UTC(9999, 11, 31);
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads when a key expires: `30d` from now, a date (00:00 UTC), or a time. */
+/** Reads when a key expires: `30d` from now, in whole seconds, a date (00:00 UTC), or a time. */
 export function readExpiry(nowMs: number): Reader<number> {
   return (text) => {
     const [, number, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
     const reading = number === undefined ? readMoment(nowMs)(text) : undefined;
-    const value =
-      reading === undefined ? nowMs + Number(number) * (UNITS_MS[unit] ?? 0) : reading.ok ? reading.value : 0;
+    const fromNowMs = nowMs + Number(number) * (UNITS_MS[unit] ?? 0);
+    const value = reading === undefined ? fromNowMs - (fromNowMs % 1_000) : reading.ok ? reading.value : 0;
     if (value > nowMs && value <= LATEST_MS) return { ok: true, value };
     return {
       ok: false,

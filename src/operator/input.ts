@@ -1,6 +1,5 @@
 /** Reads what people type, in commands and in forms: one reader for each kind of value. */
-import { DAY_MS } from '../core/clock.ts';
-import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
+import { DAY_MS, utcDay } from '../core/clock.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isPrintable } from '../core/printable.ts';
 import { checkKeyName } from '../state/keys.ts';
@@ -10,19 +9,14 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 
 export type Reader<T> = (text: string) => Reading<T>;
 
-function wholeNumber(maximum: number): Reader<number> {
+/** A whole number from 1 to this: a limit, or how many rows to list. */
+export function readCount(maximum: number): Reader<number> {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
     if (value >= 1 && value <= maximum) return { ok: true, value };
     return { ok: false, expected: `Expected a whole number from 1 to ${maximum}.` };
   };
 }
-
-export const readRpm = wholeNumber(MAX_RPM);
-export const readTpm = wholeNumber(MAX_TPM);
-export const readConcurrency = wholeNumber(MAX_CONCURRENCY);
-/** How many rows to list. */
-export const readCount = wholeNumber;
 
 export const readAmount: Reader<Nanos> = (text) => {
   const value = parseUsd(text);
@@ -57,20 +51,6 @@ export const readModelId: Reader<string> = (text) => {
   return { ok: false, expected: 'Expected <provider>/<model>, such as openai/gpt-4o-mini.' };
 };
 
-/** Model ids with blanks between them; null, which is every model, if there is none. */
-export const readModelIds: Reader<readonly string[] | null> = (text) => {
-  const readings = text
-    .split(/\s+/)
-    .filter((id) => id !== '')
-    .map(readModelId);
-  const ids: string[] = [];
-  for (const reading of readings) {
-    if (!reading.ok) return reading;
-    ids.push(reading.value);
-  }
-  return { ok: true, value: ids.length === 0 ? null : [...new Set(ids)] };
-};
-
 const MAX_NOTE_CHARACTERS = 500;
 
 export const readNote: Reader<string> = (text) => {
@@ -88,17 +68,28 @@ export const readPath: Reader<string> = (text) => {
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS };
 
+/** What a time can be given as. */
+export const MOMENT = 'a date, a time, today, yesterday, or how long ago (7d, 12h)';
+
 /**
- * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, or how long ago: `7d`, `12h`. Without a zone: UTC.
+ * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, the start of `today` or `yesterday`, or how long ago: `7d`, `12h`.
+ * Without a zone: UTC.
  */
 export function readMoment(nowMs: number): Reader<number> {
+  const todayMs = Date.parse(utcDay(nowMs));
+  const days = new Map([
+    ['today', todayMs],
+    ['yesterday', todayMs - DAY_MS],
+  ]);
   return (text) => {
     const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-    const value = number === undefined ? parseTime(text) : nowMs - Number(number) * (UNITS_MS[unit] ?? 0);
+    const ago = number === undefined ? undefined : nowMs - Number(number) * (UNITS_MS[unit] ?? 0);
+    const value = ago ?? days.get(text) ?? parseTime(text);
     if (value !== undefined) return { ok: true, value };
     return {
       ok: false,
-      expected: 'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), or how long ago (7d, 12h).',
+      expected:
+        'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), today, yesterday, or how long ago (7d, 12h).',
     };
   };
 }

@@ -16,12 +16,18 @@ export function requestFields(request: RequestRecord, isShared: boolean): Labell
     ['request', request.id],
     ['key', `${request.key} (${request.keyId})`],
     ['model', servedModel(request.model, request.requestedModel)],
+    ...aliasField(request),
     ...(isShared ? [['node', request.node ?? '-'] as const] : []),
     ['admitted', isoTime(request.admittedAtMs)],
     ['held', `${exactUsd(holdNanos)} USD`],
     ...(request.price === undefined ? [] : [['price', priceOf(request)] as const]),
     ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),
   ];
+}
+
+function aliasField({ price }: RequestRecord): LabelledText[] {
+  const alias = price === undefined ? undefined : readPriceText(price)?.alias;
+  return alias === undefined ? [] : [['asked for as', alias]];
 }
 
 /** From admission to the end; undefined while it is in flight. */

@@ -6,11 +6,13 @@ import type { Exchange } from '../http/exchange.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
 import { Meter } from '../relay/meter.ts';
 import type { Dispatch } from './dispatch.ts';
-import type { Plan, Route } from './plan.ts';
+import type { DialectHeaders, Permitted, Plan, Route } from './plan.ts';
 
 export interface Admitted {
   readonly exchange: Exchange;
   readonly request: ModelRequest;
+  /** Those of the client that reach a host of its dialect. */
+  readonly headers: DialectHeaders;
   /** The model that was asked for. */
   readonly model: Model;
   /** That model, then the fallbacks that admission allowed. */
@@ -25,14 +27,14 @@ export interface Admitted {
 /** `fallbacks`: the ids of the models that admission allows besides the one that was asked for. */
 export function admittedRequest(
   exchange: Exchange,
-  request: ModelRequest,
+  { request, headers }: Permitted,
   plan: Plan,
   fallbacks: readonly string[] = [],
 ): Admitted {
   const [asked, ...others] = plan.routes;
   const routes = [asked, ...others.filter(({ model }) => fallbacks.includes(model.id))] as const;
   const meter = new Meter(plan.inputTokens, request.audioBytesPerToken);
-  return { exchange, request, model: asked.model, routes, plan, meter };
+  return { exchange, request, headers, model: asked.model, routes, plan, meter };
 }
 
 export function liveRequestOf(admitted: Admitted): LiveRequest {

@@ -15,9 +15,9 @@ import { countInput } from '../tokens/input.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { admitListing, type ListingAccess, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
-import type { Target } from './plan.ts';
+import type { DialectHeaders, Permitted, Target } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { type Permitted, permit, resolveRequest } from './resolve.ts';
+import { permit, resolveRequest } from './resolve.ts';
 import { errorOf, finish } from './respond.ts';
 
 /** How long a host may take to count, in milliseconds. It takes some hundred for a long input. */
@@ -61,9 +61,9 @@ function refusedOf(access: ListingAccess): Refused | undefined {
 async function count(
   { dispatcher, counter }: PipelineParts,
   exchange: Exchange,
-  { request, targets: [target] }: Permitted,
+  { request, headers, targets: [target] }: Permitted,
 ): Promise<Termination> {
-  const counted = target.response === undefined ? await countAtHost(dispatcher, exchange, target) : undefined;
+  const counted = target.response === undefined ? await countAtHost(dispatcher, exchange, target, headers) : undefined;
   if (counted !== undefined) exchange.serveBy(target.model.id);
   if (counted !== undefined || exchange.gone) return counted ?? { kind: 'client_gone' };
   const body = JSON.stringify({ input_tokens: await countInput(counter, request, target.model) });
@@ -75,17 +75,15 @@ async function countAtHost(
   dispatcher: Dispatcher,
   exchange: Exchange,
   { model, request }: Target,
+  headers: DialectHeaders,
 ): Promise<Termination | undefined> {
-  const attempt = dispatcher.parts.providers
-    .get(model.provider)
-    ?.wellFor(model.upstream)
-    ?.attemptAside({
-      request,
-      model: model.upstream,
-      capTokens: undefined,
-      isTranslated: false,
-      headers: exchange.headers(COUNT_TOKENS.headers),
-    });
+  const attempt = dispatcher.parts.providers.get(model.provider)?.wellFor(model.upstream)?.attemptAside({
+    request,
+    model: model.upstream,
+    capTokens: undefined,
+    isTranslated: false,
+    headers,
+  });
   if (attempt === undefined) return undefined;
   exchange.onGone(() => attempt.abort());
   const timer = new PatientTimer(() => attempt.abort(), COUNT_AT_HOST_MS);

@@ -17,10 +17,9 @@ import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
-import { attemptFailureOf } from './attempt-failure.ts';
+import { attemptFailureOf, traceAttempt, traceEnd, traceHead } from './attempt-report.ts';
 import type { Route } from './plan.ts';
 import { rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
-import { traceAttempt, traceEnd, traceHead } from './trace-attempt.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;

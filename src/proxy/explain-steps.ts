@@ -8,9 +8,8 @@ import { inputParts } from '../dialects/input.ts';
 import type { KeyStanding, Refusal } from '../ledger/ledger.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Provider } from '../upstream/provider.ts';
-import type { Plan } from './plan.ts';
+import type { Permitted, Plan } from './plan.ts';
 import { causeOf } from './refusals.ts';
-import type { Permitted } from './resolve.ts';
 
 function ok(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
   return { step, status: 'ok', message, ...figures };

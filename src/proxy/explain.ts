@@ -13,6 +13,7 @@ import {
   type StepStatus,
 } from '../core/explanation.ts';
 import { newId } from '../core/ids.ts';
+import { printableName } from '../core/printable.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { guessDialect } from '../dialects/guess.ts';
@@ -29,9 +30,9 @@ import {
 import type { Provider } from '../upstream/provider.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { checkSteps, estimateStep, holdStep, keyStep, priceStep, requestStep, routeStep } from './explain-steps.ts';
-import { admissionRequest, type Plan, type Plans, plansFor } from './plan.ts';
+import { admissionRequest, type Permitted, type Plan, type Plans, plansFor } from './plan.ts';
 import { errorForRefusal } from './refusals.ts';
-import { type Permitted, permit, type Resolution, resolveRequest } from './resolve.ts';
+import { permit, type Resolution, resolveRequest } from './resolve.ts';
 
 export interface ExplainParts {
   readonly catalog: Catalog;
@@ -74,7 +75,7 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   trail.add(requestStep(permitted));
 
   const isCapped = parts.capOutput || standing.isLeashed;
-  const planning = plansFor(permitted.request, permitted.targets, isCapped);
+  const planning = plansFor(permitted, isCapped);
   if (!planning.ok) return trail.refuse('estimate', { code: 'invalid_request', message: planning.problem });
   const { plan, refusal, now } = await decide(parts, keyId, permitted, planning.plans);
   if (now === undefined) return trail.refuse('key', INVALID_API_KEY);
@@ -137,7 +138,10 @@ function addResolved(
   trail.add({ step: 'body', status: 'ok', message: what, dialect: dialect.name, bytes: length });
   const { model } = resolution;
   if (model === undefined) return;
-  trail.add({ step: 'model', status: 'ok', message: model.id, model: model.id, upstream_model: model.upstream });
+  const alias = resolution.ok ? resolution.alias : undefined;
+  const meant = alias === undefined ? model.id : `${printableName(alias)} is an alias of ${model.id}`;
+  const names = { model: model.id, upstream_model: model.upstream, ...(alias !== undefined && { alias }) };
+  trail.add({ step: 'model', status: 'ok', message: meant, ...names });
   if (allowlist !== null && !allowlist.includes(model.id)) return;
   const why = allowlist === null ? 'the key may call every model' : 'the key may call it';
   trail.add({ step: 'allowlist', status: 'ok', message: why, allowlist });

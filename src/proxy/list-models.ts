@@ -1,6 +1,6 @@
 /** Answers requests for the model listing, or for one model of it, in the format of the client that asks. */
 
-import type { Model } from '../catalog/catalog.ts';
+import type { Catalog, Model } from '../catalog/catalog.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -23,27 +23,39 @@ export async function listModels(
   const models = parts.catalog
     .callable(access.allowlist)
     .filter(({ dialects }) => format.dialects.some((dialect) => isReachable(dialect, dialects)));
-  const model = models.find((candidate) => candidate.id === id);
-  if (id !== undefined && model === undefined) return refused(modelNotFound(id));
-  const show = (each: Model) => format.model(each, parts.modelsCreatedS);
-  exchange.sendJson(200, JSON.stringify(model === undefined ? format.list(models.map(show)) : show(model)));
+  const rows = models.flatMap((model) => rowsOf(model, parts.catalog));
+  const row = rows.find((each) => each.name === id);
+  if (id !== undefined && row === undefined) return refused(modelNotFound(id, parts.catalog.near(id, models)));
+  const show = (each: Row) => format.model(each, parts.modelsCreatedS);
+  exchange.sendJson(200, JSON.stringify(row === undefined ? format.list(rows.map(show)) : show(row)));
   return undefined;
+}
+
+/** A name that a client can use, and what it stands for. */
+interface Row {
+  readonly name: string;
+  readonly model: Model;
+}
+
+function rowsOf(model: Model, catalog: Catalog): Row[] {
+  return [model.id, ...catalog.aliasesOf(model)].map((name) => ({ name, model }));
 }
 
 interface ListingFormat {
   /** Those of the clients that read it. */
   readonly dialects: readonly DialectName[];
-  model(model: Model, createdS: number): { readonly id: string };
+  model(row: Row, createdS: number): { readonly id: string };
   list(models: readonly { readonly id: string }[]): object;
 }
 
 const OPENAI_FORMAT: ListingFormat = {
   dialects: ['chat', 'responses', 'embeddings'],
-  model: (model, created) => ({
-    id: model.id,
+  model: ({ name, model }, created) => ({
+    id: name,
     object: 'model',
     created,
     owned_by: model.provider,
+    ...aliasOf(name, model),
     ...detailsOf(model),
   }),
   list: (data) => ({ object: 'list', data }),
@@ -51,11 +63,12 @@ const OPENAI_FORMAT: ListingFormat = {
 
 const MESSAGES_FORMAT: ListingFormat = {
   dialects: ['messages'],
-  model: (model, createdS) => ({
+  model: ({ name, model }, createdS) => ({
     type: 'model',
-    id: model.id,
-    display_name: model.id,
+    id: name,
+    display_name: name,
     created_at: new Date(createdS * 1000).toISOString(),
+    ...aliasOf(name, model),
     ...detailsOf(model),
   }),
   list: (data) => ({
@@ -65,6 +78,15 @@ const MESSAGES_FORMAT: ListingFormat = {
     last_id: data.at(-1)?.id ?? null,
   }),
 };
+
+function aliasOf(name: string, { id }: Model): object {
+  return name === id ? {} : { alias_of: id };
+}
+
+/** What clients of a model can speak. */
+export function clientDialects({ dialects }: Pick<Model, 'dialects'>): DialectName[] {
+  return DIALECT_NAMES.filter((dialect) => isReachable(dialect, dialects));
+}
 
 /** A price file has hundreds of models, and clients list them again and again. */
 const DETAILS = new WeakMap<Model, object>();
@@ -79,11 +101,11 @@ function detailsOf(model: Model): object {
 }
 
 function detailsFor(model: Model): object {
-  const { contextWindow, maxOutput, dialects, input, cachedInput, cacheWrite, output } = model;
+  const { contextWindow, maxOutput, input, cachedInput, cacheWrite, output } = model;
   return {
     ...(contextWindow !== undefined && { context_window: contextWindow }),
     ...(maxOutput !== undefined && { max_output: maxOutput }),
-    dialects: DIALECT_NAMES.filter((dialect) => isReachable(dialect, dialects)),
+    dialects: clientDialects(model),
     prices: {
       input_usd: formatUsd(input),
       cached_input_usd: formatUsd(cachedInput),

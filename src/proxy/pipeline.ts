@@ -2,7 +2,7 @@
 
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
-import type { Dialect, ModelRequest } from '../dialects/dialect.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -16,15 +16,14 @@ import { countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
-import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
-import { admissionRequest, type Planning, type Plans, plansFor } from './plan.ts';
+import { admissionRequest, type Permitted, type Planning, type Plans, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { causeOf, errorForRefusal } from './refusals.ts';
-import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
+import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
 import { showKey } from './show-key.ts';
@@ -148,7 +147,7 @@ export class Pipeline {
 
     this.#unsettled.enter();
     try {
-      const admitted = await this.#admit(exchange, keyHash, permitted.request, planning.plans);
+      const admitted = await this.#admit(exchange, keyHash, permitted, planning.plans);
       if (admitted !== undefined) await this.#serve(admitted);
     } finally {
       this.#unsettled.leave();
@@ -183,19 +182,20 @@ export class Pipeline {
     return resolution;
   }
 
-  #plan({ request, targets }: Permitted, key: KnownKey | undefined): Planning {
-    return plansFor(request, targets, this.#parts.capOutput || key?.isLeashed === true);
+  #plan(permitted: Permitted, key: KnownKey | undefined): Planning {
+    return plansFor(permitted, this.#parts.capOutput || key?.isLeashed === true);
   }
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
-  async #admit(exchange: Exchange, hash: string, request: ModelRequest, plans: Plans): Promise<Admitted | undefined> {
+  async #admit(exchange: Exchange, hash: string, permitted: Permitted, plans: Plans): Promise<Admitted | undefined> {
+    const { stream } = permitted.request;
     for (const plan of plans) {
       const { requestId, trace } = exchange;
       trace?.askAdmission(plan);
-      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, request.stream, plan));
+      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, stream, plan));
       trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
       exchange.showLimits(admission.figures);
-      if (admission.admitted) return admittedRequest(exchange, request, plan, admission.fallbacks);
+      if (admission.admitted) return admittedRequest(exchange, permitted, plan, admission.fallbacks);
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
@@ -230,7 +230,7 @@ export class Pipeline {
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
   async #dispatch(admitted: Admitted): Promise<RelayResult> {
-    const { exchange, request, routes, plan, meter } = admitted;
+    const { exchange, request, headers, routes, plan, meter } = admitted;
     const { requestId } = exchange;
     const { ledger, counter } = this.#parts;
     const { commit } = ledger;
@@ -246,7 +246,7 @@ export class Pipeline {
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId,
       request,
-      headers: exchange.headers(request.dialect.headers),
+      headers,
       trace: exchange.trace,
       routes,
       meter,
@@ -317,4 +317,17 @@ export class Pipeline {
     if (exchange.streamStarted) exchange.failStream(response);
     else exchange.sendError(response);
   }
+}
+
+/** Logs why `id` was not found, if the config has it. The client does not learn what is in the config. */
+function logLeftOut(
+  { catalog, log }: Pick<PipelineParts, 'catalog' | 'log'>,
+  requestId: string,
+  error: ClientError,
+  id: string | undefined,
+): void {
+  if (error.code !== 'model_not_found' || id === undefined) return;
+  const variable = catalog.missingVariableOf(id);
+  if (variable === undefined) return;
+  log.warn({ request_id: requestId, model: id }, `${requestId} ${id}: left out: ${variable} is not set`);
 }

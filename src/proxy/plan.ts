@@ -15,9 +15,21 @@ import { foldCase } from '../wire/names.ts';
 import { hiddenThinking } from './thinking.ts';
 import { readTokens } from './unreported.ts';
 
+/** The headers of a client that reach a host of its dialect, by their names in lower case. */
+export type DialectHeaders = Readonly<Record<string, string>>;
+
 /** A model that a request can go to, and the request for its host. */
 export interface Target extends HostRequest {
   readonly model: Model;
+}
+
+/** A request that its key may send: to the model it means, or to the fallbacks that the key may use and that can take it. */
+export interface Permitted {
+  readonly request: ModelRequest;
+  readonly headers: DialectHeaders;
+  /** The name that it gives the model, if that is not its id. */
+  readonly alias: string | undefined;
+  readonly targets: readonly [Target, ...Target[]];
 }
 
 /** A model that a request may go to. */
@@ -37,6 +49,8 @@ export interface Plan {
   readonly outputTokens: number;
   readonly reservedTokens: number;
   readonly holdNanos: Nanos;
+  /** The name that the request gives the model, if that is not its id. */
+  readonly alias: string | undefined;
   /** By which price, for the journal. */
   readonly price: string;
   /** The model that was asked for, then its fallbacks. */
@@ -53,15 +67,13 @@ export type Planning = { readonly ok: true; readonly plans: Plans } | { readonly
  * whichever serves), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum
  * counts up to what the first model can give; only fallbacks that can give it and take the input take part.
  */
-export function plansFor(
-  request: ModelRequest,
-  [asked, ...fallbacks]: readonly [Target, ...Target[]],
-  capOutput: boolean,
-): Planning {
+export function plansFor(permitted: Permitted, capOutput: boolean): Planning {
+  const { request } = permitted;
+  const [asked, ...fallbacks] = permitted.targets;
   const parts = inputParts(request);
   const first = inputAt(request, parts, asked);
   if (typeof first === 'string') return { ok: false, problem: first };
-  const alone = planForOne(request, asked, first, capOutput);
+  const alone = planForOne(permitted, asked, first, capOutput);
   const others = fallbacks
     .filter(({ model }) => canGive(model, request.maxOutput))
     .map((target) => ({ target, tokens: inputAt(request, parts, target) }))
@@ -69,7 +81,7 @@ export function plansFor(
   if (others.length === 0) return { ok: true, plans: [alone] };
   const most = Math.max(first, ...others.map(({ tokens }) => tokens));
   const plans = [asked, ...others.map(({ target }) => target)].map((target) =>
-    planForOne(request, target, most, capOutput),
+    planForOne(permitted, target, most, capOutput),
   );
   return { ok: true, plans: [plans.reduce(combine), alone] };
 }
@@ -92,7 +104,12 @@ function inputAt(
   return Math.max(...inputs.map(({ parts }) => tokensAt(parts, model)));
 }
 
-function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimated: number, capOutput: boolean): Plan {
+function planForOne(
+  { request, alias }: Permitted,
+  { model, ...hosted }: Target,
+  estimated: number,
+  capOutput: boolean,
+): Plan {
   // A translation may have written a maximum that the host needs.
   const sent = hosted.request;
   const declared = sent.maxOutput;
@@ -113,7 +130,8 @@ function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimat
     outputTokens,
     reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
     holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
-    price: priceText(model, { requestedTier: sent.serviceTier, inputTokens }),
+    alias,
+    price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
     routes: [{ model, hosted, capTokens, maximumTokens: isBounded ? most : undefined }],
   };
 }
@@ -126,11 +144,7 @@ export type Targeting =
  * What a valid request becomes for a model, which it must be able to reach, or what keeps it from being sent there.
  * `headers`: those of its dialect, which reach the host unless the request is translated.
  */
-export function targetFor(
-  request: ModelRequest,
-  model: Model,
-  headers: Readonly<Record<string, string>> = {},
-): Targeting {
+export function targetFor(request: ModelRequest, model: Model, headers: DialectHeaders = {}): Targeting {
   const hosting = hostRequest(request, model.dialects, model);
   if (!hosting.ok) return hosting;
   const { hosted } = hosting;

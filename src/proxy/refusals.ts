@@ -117,10 +117,13 @@ export function modelNotAllowed(model: string): ClientError {
   };
 }
 
-export function modelNotFound(model: string): ClientError {
+/** `near`: models that the key may call, and whose names are like this one. */
+export function modelNotFound(model: string, near: readonly { readonly id: string }[] = []): ClientError {
   const hint = model.includes('/') ? '' : ' Model names include their provider: <provider>/<model>.';
+  const ids = near.map(({ id }) => id).join(', ');
+  const alike = ids === '' ? '' : ` Names like it: ${ids}.`;
   return {
     code: 'model_not_found',
-    message: `The model "${printableName(model)}" does not exist.${hint} GET /v1/models lists the models.`,
+    message: `The model "${printableName(model)}" does not exist.${hint}${alike} GET /v1/models lists the models.`,
   };
 }

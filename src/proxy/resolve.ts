@@ -1,19 +1,22 @@
 /** What a request body asks for, and whether a key may have it. */
-import type { Catalog, Model } from '../catalog/catalog.ts';
+import type { Catalog, Model, NamedModel } from '../catalog/catalog.ts';
+import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
-import { type Target, targetFor } from './plan.ts';
+import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound } from './refusals.ts';
 
-/** A body that was read. `modelName` is the model it names, as a log can show it, if it names one. */
+/** A body that was read. `modelName` is the model it means, as a log can show it, if it names one. */
 export type Resolution =
   | {
       readonly ok: true;
       readonly modelName: string;
       readonly model: Model;
+      /** The name that the body gives the model, if it is not its id. */
+      readonly alias: string | undefined;
       readonly request: ModelRequest;
       readonly headers: DialectHeaders;
       readonly target: Target;
@@ -24,10 +27,9 @@ export type Resolution =
       /** Set where the body names a model that exists: then the allowlist decides before `error`. */
       readonly model: Model | undefined;
       readonly error: ClientError;
+      /** Of its client, where the model is what is wrong. */
+      readonly dialect?: DialectName;
     };
-
-/** The headers of a client that reach a host of its dialect, by their names in lower case. */
-export type DialectHeaders = Readonly<Record<string, string>>;
 
 /** Parses, checks and resolves a request, once. Which key sent it does not matter here. */
 export function resolveRequest(
@@ -40,21 +42,46 @@ export function resolveRequest(
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;
   if (typeof id !== 'string') return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');
-  const model = catalog.find(id);
-  if (model === undefined || !isReachable(dialect.name, model.dialects))
-    return { ok: false, modelName: printableName(id), model: undefined, error: modelNotFound(id) };
-  const checked = dialect.check(read.body, id);
-  if (!checked.ok) return invalid(id, model, checked.problem, checked.details);
+  const named = namedModel(catalog, dialect, id, headers);
+  if (named === undefined)
+    return {
+      ok: false,
+      modelName: printableName(id),
+      model: undefined,
+      error: modelNotFound(id),
+      dialect: dialect.name,
+    };
+  const { model, alias } = named;
+  const checked = dialect.check(read.body, model.id);
+  if (!checked.ok) return invalid(model.id, model, checked.problem, checked.details);
   const { request } = checked;
-  const targeting = targetFor(request, model, headers);
-  if (!targeting.ok) return invalid(id, model, targeting.problem);
-  return { ok: true, modelName: id, model, request, headers, target: targeting.target };
+  const targeting = targetFor(request, model, named.headers);
+  if (!targeting.ok) return invalid(model.id, model, targeting.problem);
+  return { ok: true, modelName: model.id, model, alias, request, headers: named.headers, target: targeting.target };
 }
 
-/** A request that its key may send: to the model it names, or to the fallbacks that the key may use and that can take it. */
-export interface Permitted {
-  readonly request: ModelRequest;
-  readonly targets: readonly [Target, ...Target[]];
+/** How Claude Code marks a model whose long context it wants, and what it tells the host then. */
+const LONG_CONTEXT = { suffix: '[1m]', beta: 'context-1m-2025-08-07' };
+
+/**
+ * The model that a request means, if its dialect reaches one. A name with the mark of a long context is a model of its own where the
+ * config has one; otherwise the host learns of it by the header.
+ */
+function namedModel(
+  catalog: Catalog,
+  { name: dialect }: Dialect,
+  name: string,
+  headers: DialectHeaders,
+): (NamedModel & { readonly headers: DialectHeaders }) | undefined {
+  const named = catalog.named(name);
+  if (named !== undefined) return isReachable(dialect, named.model.dialects) ? { ...named, headers } : undefined;
+  const { suffix, beta } = LONG_CONTEXT;
+  if (dialect !== 'messages' || !name.endsWith(suffix)) return undefined;
+  const plain = catalog.named(name.slice(0, -suffix.length));
+  if (plain === undefined || !isReachable(dialect, plain.model.dialects)) return undefined;
+  const { 'anthropic-beta': betas } = headers;
+  const asked = betas?.includes(beta) ? betas : [betas, beta].filter((each) => each !== undefined).join(',');
+  return { model: plain.model, alias: printableName(name), headers: { ...headers, 'anthropic-beta': asked } };
 }
 
 export type Permission =
@@ -67,14 +94,25 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
   if (model !== undefined && allowlist !== null && !allowlist.includes(model.id)) {
     return { ok: false, error: modelNotAllowed(model.id) };
   }
-  if (!resolution.ok) return { ok: false, error: resolution.error };
-  const { request, headers, target } = resolution;
+  if (!resolution.ok) return { ok: false, error: withNearModels(resolution, allowlist, catalog) };
+  const { request, headers, alias, target } = resolution;
   const fallbacks = catalog
     .fallbacks(target.model, allowlist)
     .filter(({ dialects }) => isReachable(request.dialect.name, dialects))
     .map((each) => targetFor(request, each, headers))
     .flatMap((targeting) => (targeting.ok ? [targeting.target] : []));
-  return { ok: true, permitted: { request, targets: [target, ...fallbacks] } };
+  return { ok: true, permitted: { request, headers, alias, targets: [target, ...fallbacks] } };
+}
+
+/** A model that does not exist may be a mistyped one that the key may call. */
+function withNearModels(
+  { error, modelName, dialect }: Resolution & { readonly ok: false },
+  allowlist: readonly string[] | null,
+  catalog: Catalog,
+): ClientError {
+  if (dialect === undefined || modelName === undefined) return error;
+  const models = catalog.callable(allowlist).filter(({ dialects }) => isReachable(dialect, dialects));
+  return modelNotFound(modelName, catalog.near(modelName, models));
 }
 
 /**
@@ -83,7 +121,8 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
  */
 export function permittedByAdmission(resolution: Resolution): Permitted | undefined {
   if (!resolution.ok || resolution.model.fallback.length > 0) return undefined;
-  return { request: resolution.request, targets: [resolution.target] };
+  const { request, headers, alias, target } = resolution;
+  return { request, headers, alias, targets: [target] };
 }
 
 function invalid(

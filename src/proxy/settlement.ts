@@ -29,7 +29,7 @@ interface Means {
 
 /** Counts the tokens if the upstream did not report them, and learns how fast it is if it did. */
 export async function endOf(
-  { request, routes, dispatch, model: asked }: Admitted,
+  { request, routes, dispatch, model: asked, plan }: Admitted,
   { metered, termination }: RelayResult,
   { counter, paces }: Means,
 ): Promise<RequestEnd & { readonly price: string }> {
@@ -61,7 +61,13 @@ export async function endOf(
     usage,
     source,
     costNanos: usageCost(prices, usage, calls),
-    price: priceText(model, { ...tiers, inputTokens: usage.promptTokens, parts: usage.parts, calls }),
+    price: priceText(model, {
+      ...tiers,
+      inputTokens: usage.promptTokens,
+      parts: usage.parts,
+      calls,
+      alias: plan.alias,
+    }),
     firstByteMs,
     served,
     failure,

@@ -1,6 +1,6 @@
 /** How much a model may think that its host bills and does not show. */
 import type { Model } from '../catalog/catalog.ts';
-import { thinksUnlessTold } from '../catalog/thinkers.ts';
+import { thinksUnlessTold } from '../catalog/model-traits.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 
 /** Of so many tokens that a model could have written in a choice while it showed nothing, those that it may have, in all choices. */

@@ -8,7 +8,7 @@ import { parseJson } from '../core/json.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { errorFacts } from '../dialects/error-facts.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { isRejection } from '../upstream/retry.ts';
+import { isRejection, parseRetryAfter } from '../upstream/retry.ts';
 import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
@@ -35,12 +35,19 @@ export async function relayErrorResponse(
 ): Promise<RelayResult> {
   const body = await readErrorBody(attempt);
   const value = body && parseJson(body.toString('utf8'))?.value;
-  const words = readErrorValue(value);
+  const error = errorForStatus(status, readErrorValue(value), secrets);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
-    termination: { kind: 'error', error: errorForStatus(status, words, secrets) },
+    termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt)) } : error },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
+}
+
+/** How long the host asked to wait. */
+async function waitOf(attempt: Attempt): Promise<Pick<ClientError, 'retryAfterS'>> {
+  const { retryAfter } = await attempt.head();
+  const waitMs = parseRetryAfter(retryAfter, Date.now());
+  return waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1000) };
 }
 
 /** The whole body of an error response; undefined if it is too long. */

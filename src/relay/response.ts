@@ -43,8 +43,8 @@ async function relayByHead(
   return relayed;
 }
 
-function isReadable({ status, contentEncoding }: ResponseHead): boolean {
-  return status >= 200 && status <= 299 && contentEncoding === undefined;
+function isReadable({ status, isEncoded }: ResponseHead): boolean {
+  return status >= 200 && status <= 299 && !isEncoded;
 }
 
 /** Relays a response that is no stream. */

@@ -1,5 +1,9 @@
-/** What the ledger writes and reads back of single requests: holds, and the recent past. */
+/** What the ledger writes and reads back of single requests. Each field is declared here, and messages, columns and moves follow. */
+import { type Column, Layout } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
+import type { Settlement } from '../core/settlement.ts';
+import { cacheWritesOf, NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import { NAME_COLUMNS } from './names.ts';
 
 /** A request in flight, as it is stored. */
 export interface HoldRow {
@@ -13,6 +17,68 @@ export interface HoldRow {
   /** Which price it was held by. */
   readonly price?: string | undefined;
 }
+
+export const HOLD = new Layout<HoldRow>({
+  requestId: 'text',
+  keyId: 'text',
+  model: 'text',
+  admittedAtMs: 'number',
+  inputTokens: 'number',
+  outputTokens: 'number',
+  holdNanos: 'nanos',
+  price: 'text',
+});
+
+/** Of the parts of its usage only what was written to a cache: nothing else is kept, since the cost is known. */
+const CACHE_WRITES = {
+  column: 'cache_write_tokens',
+  type: 'number',
+  flat: (parts: TokenUsage['parts']) => cacheWritesOf({ parts }),
+  full: (tokens: number) => (tokens > 0 ? { ...NO_PARTS, cacheWriteTokens: tokens } : undefined),
+} as const;
+
+const END_FIELDS = {
+  requestId: 'text',
+  outcome: 'text',
+  source: 'text',
+  served: { model: 'text', upstream: 'text', attempts: 'number' },
+  usage: { promptTokens: 'number', cachedTokens: 'number', parts: CACHE_WRITES, completionTokens: 'number' },
+  costNanos: 'nanos',
+  completionId: 'text',
+  firstByteMs: 'number',
+  failure: {
+    reason: { column: 'failure_reason', type: 'text' },
+    status: { column: 'failure_status', type: 'number' },
+    message: { column: 'failure_message', type: 'text' },
+  },
+  price: 'text',
+} as const;
+
+/** How a request has ended: all that its settlement says but who it was for. */
+export const END = new Layout<Omit<Settlement, 'spentBy'>>(END_FIELDS);
+
+/** All that a settlement says. Where nobody is named, the last columns are NULL in the journal. */
+export const SETTLEMENT = new Layout<Settlement>({
+  ...END_FIELDS,
+  spentBy: {
+    user: { column: NAME_COLUMNS.user, type: 'text' },
+    tag: { column: NAME_COLUMNS.tag, type: 'text' },
+    app: { column: NAME_COLUMNS.app, type: 'text' },
+  },
+});
+
+/** What both stores have of a request that has ended: what its settlement says, what is left of its hold, and its place. */
+export const JOURNAL_COLUMNS: readonly Column[] = [
+  ...SETTLEMENT.columns,
+  { name: 'id', type: 'number' },
+  { name: 'key_id', type: 'text' },
+  /** Where another model has served. */
+  { name: 'requested_model', type: 'text' },
+  { name: 'admitted_at_ms', type: 'number' },
+  { name: 'settled_at_ms', type: 'number' },
+  { name: 'hold_nanos', type: 'nanos' },
+  { name: 'corrected_at_ms', type: 'number' },
+];
 
 /** A request that ended recently. After a restart the windows are rebuilt from these. */
 export interface RecentEntry {

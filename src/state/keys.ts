@@ -15,23 +15,38 @@ export interface OwnLimits {
   readonly spendLimitNanos: Nanos | null;
 }
 
+/** What a key may do and spend. */
+export interface KeyTerms extends OwnLimits {
+  /** The shortest period first. */
+  readonly budgets: readonly Budget[];
+  /** From then on the key is refused as if it were deleted; null for never. */
+  readonly expiresAtMs: number | null;
+  /** The models that the key may call; null allows all. */
+  readonly allowlist: readonly string[] | null;
+}
+
+/** Those of a key that is bounded by its tier alone. */
+export const NO_TERMS: KeyTerms = {
+  rpm: null,
+  tpm: null,
+  concurrency: null,
+  spendLimitNanos: null,
+  budgets: [],
+  expiresAtMs: null,
+  allowlist: null,
+};
+
 /** Of a key that `run` has made. What its requests may write is capped. */
 export interface Leash {
   /** The keys of the runs around it: their total budgets hold for it as well, and it is refused unless they are enabled. */
   readonly outerIds: readonly string[];
 }
 
-export interface KeyRecord extends OwnLimits {
+export interface KeyRecord extends KeyTerms {
   readonly id: string;
   readonly name: string;
   readonly preview: string;
   readonly state: KeyState;
-  /** The models that the key may call; null allows all. */
-  readonly allowlist: readonly string[] | null;
-  /** The shortest period first. */
-  readonly budgets: readonly Budget[];
-  /** From then on the key is refused as if it were deleted; null for never. */
-  readonly expiresAtMs: number | null;
   readonly createdAtMs: number;
   /** Absent unless `run` has made it. */
   readonly leash?: Leash;

@@ -1,7 +1,8 @@
 /** Moves a state from one store to another: what is moved, and in which order it is copied and compared. */
 import { UserError } from '../core/errors.ts';
+import type { Column } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
-import { NAME_COLUMNS } from './names.ts';
+import { HOLD, JOURNAL_COLUMNS } from './journal.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
@@ -31,6 +32,12 @@ interface Columns {
 
 const SUMS: Columns = { text: ['key_id', 'model', 'source'], integers: SUM_FIGURES };
 
+function byType(columns: readonly Column[]): Columns {
+  const namesOf = (isText: boolean) =>
+    columns.filter(({ type }) => (type === 'text') === isText).map(({ name }) => name);
+  return { text: namesOf(true), integers: namesOf(false) };
+}
+
 /** The columns that both stores have, by the same names; of holds, by the names in a file. */
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
@@ -48,41 +55,8 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   usage_name_keys: { text: ['month', 'kind', 'key_id', 'name'], integers: [] },
   usage_name_days: { text: ['day', 'kind', 'name', 'key_id', 'model'], integers: SUM_FIGURES },
   refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },
-  holds: {
-    text: ['request_id', 'key_id', 'model', 'price'],
-    integers: ['admitted_at_ms', 'input_tokens', 'output_tokens', 'hold_nanos'],
-  },
-  journal: {
-    text: [
-      'request_id',
-      'key_id',
-      'model',
-      'requested_model',
-      'outcome',
-      'source',
-      'completion_id',
-      'upstream',
-      'failure_reason',
-      'failure_message',
-      'price',
-      ...Object.values(NAME_COLUMNS),
-    ],
-    integers: [
-      'id',
-      'admitted_at_ms',
-      'settled_at_ms',
-      'prompt_tokens',
-      'cached_tokens',
-      'cache_write_tokens',
-      'completion_tokens',
-      'cost_nanos',
-      'hold_nanos',
-      'first_byte_ms',
-      'attempts',
-      'failure_status',
-      'corrected_at_ms',
-    ],
-  },
+  holds: byType(HOLD.columns),
+  journal: byType(JOURNAL_COLUMNS),
 };
 
 /** All columns of a table, in one order. */

@@ -1,22 +1,16 @@
 /** Messages between two processes on one machine, over a Unix socket. */
+import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import { UserError } from '../core/errors.ts';
-import { within } from './within.ts';
+import type { Channel, Message } from '../core/port.ts';
 
 /** The bytes before each message, which say its length. */
 const HEAD_BYTES = 4;
 /** A handover of 100,000 busy keys has some 100 MB. */
 const MAX_MESSAGE_BYTES = 1024 ** 3;
 
-/** The other process has ended, or hung up. */
-export class ConversationEnded extends UserError {}
-
-interface Message {
-  readonly kind: string;
-}
-
-export class Conversation<In extends Message, Out extends Message> {
+/** Emits `message`, and `close` when nothing more comes. */
+export class Conversation extends EventEmitter implements Channel {
   readonly #socket: Socket;
   /** Resolves when nothing more comes. */
   readonly ended: Promise<void>;
@@ -25,11 +19,9 @@ export class Conversation<In extends Message, Out extends Message> {
   #pendingBytes = 0;
   /** Before these have come there is nothing to read. */
   #neededBytes = HEAD_BYTES;
-  /** Arrived before anybody listened. */
-  #early: In[] = [];
-  #onMessage: ((message: In) => void) | undefined;
 
   constructor(socket: Socket) {
+    super();
     this.#socket = socket;
     // An error is followed by a close.
     socket.on('error', () => {});
@@ -37,6 +29,7 @@ export class Conversation<In extends Message, Out extends Message> {
     this.ended = new Promise((resolve) => {
       socket.once('close', () => {
         this.#hasEnded = true;
+        this.emit('close');
         resolve();
       });
     });
@@ -47,8 +40,9 @@ export class Conversation<In extends Message, Out extends Message> {
     return this.#hasEnded;
   }
 
-  send(message: Out): void {
-    if (this.#hasEnded) return;
+  /** Does nothing once either side has said its last. */
+  postMessage(message: Message): void {
+    if (!this.#socket.writable) return;
     const body = serialize(message);
     const head = Buffer.alloc(HEAD_BYTES);
     head.writeUInt32BE(body.length);
@@ -56,29 +50,6 @@ export class Conversation<In extends Message, Out extends Message> {
     this.#socket.write(head);
     this.#socket.write(body);
     this.#socket.uncork();
-  }
-
-  /** From now on every message goes there. */
-  listen(onMessage: (message: In) => void): void {
-    this.#onMessage = onMessage;
-    const early = this.#early;
-    this.#early = [];
-    for (const message of early) onMessage(message);
-  }
-
-  /**
-   * Waits for the next message. Rejects with a UserError if it is of another kind, if it takes longer,
-   * or if the conversation ends; `problem` says what did not happen.
-   */
-  next<K extends In['kind']>(kind: K, milliseconds: number, problem: string): Promise<Extract<In, { kind: K }>> {
-    const message = new Promise<In>((resolve, reject) => {
-      void this.ended.then(() => reject(new ConversationEnded(`${problem}: the other process has ended`)));
-      this.#takeOne(resolve);
-    });
-    return within(milliseconds, problem, message).then((found) => {
-      if (found.kind === kind) return found as Extract<In, { kind: K }>;
-      throw new UserError('lines' in found ? (found.lines as string[]) : `${problem}: it said ${found.kind}`);
-    });
   }
 
   /** Says nothing more, and waits until the other side hangs up, too. */
@@ -90,15 +61,6 @@ export class Conversation<In extends Message, Out extends Message> {
     this.#socket.destroy();
   }
 
-  #takeOne(take: (message: In) => void): void {
-    const first = this.#early.shift();
-    if (first !== undefined) return take(first);
-    this.#onMessage = (message) => {
-      this.#onMessage = undefined;
-      take(message);
-    };
-  }
-
   #receive(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#pendingBytes += piece.length;
@@ -107,16 +69,11 @@ export class Conversation<In extends Message, Out extends Message> {
       const end = HEAD_BYTES + whole.readUInt32BE();
       if (end > MAX_MESSAGE_BYTES) return this.destroy();
       const isComplete = whole.length >= end;
-      if (isComplete) this.#deliver(deserialize(whole.subarray(HEAD_BYTES, end)));
+      if (isComplete) this.emit('message', deserialize(whole.subarray(HEAD_BYTES, end)) as Message);
       const rest = isComplete ? whole.subarray(end) : whole;
       this.#pieces = [rest];
       this.#pendingBytes = rest.length;
       this.#neededBytes = isComplete ? HEAD_BYTES : end;
     }
-  }
-
-  #deliver(message: In): void {
-    if (this.#onMessage === undefined) this.#early.push(message);
-    else this.#onMessage(message);
   }
 }

@@ -2,20 +2,14 @@
 import { Socket } from 'node:net';
 import type { Greeting } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
-import { Tickets } from '../core/tickets.ts';
-import type { RunningLedger } from '../ledger/client.ts';
+import { Port } from '../core/port.ts';
+import type { EarlierPort, RunningLedger } from '../ledger/client.ts';
 import type { Handover } from '../ledger/handover.ts';
-import type { Ask, Told } from '../ledger/protocol.ts';
+import type { Ask } from '../ledger/protocol.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
-import { Conversation, ConversationEnded } from './conversation.ts';
+import { Conversation } from './conversation.ts';
 import { receiveSockets } from './pass-sockets.ts';
-import type {
-  FromPredecessor,
-  FromSuccessor,
-  PredecessorCall,
-  PredecessorReplies,
-  PredecessorReply,
-} from './protocol.ts';
+import type { PredecessorCalls, SuccessorCalls } from './protocol.ts';
 import { within } from './within.ts';
 
 /** How long the running process may take to answer, in milliseconds: its ledger may pause for six seconds. */
@@ -25,16 +19,16 @@ const END_MS = 1_000;
 /** How long a snapshot may take that is shown to an operator. */
 const CALL_MS = 2_000;
 
-type Talk = Conversation<FromPredecessor, FromSuccessor>;
-
 export class Predecessor {
   readonly greeting: Greeting;
   readonly #path: string;
-  readonly #talk: Talk;
-  readonly #tickets = new Tickets<PredecessorReply>();
+  readonly #conversation: Conversation;
+  readonly #port: Port<SuccessorCalls, PredecessorCalls>;
   #lastSnapshots: readonly WorkerSnapshot[] = [];
   /** Ports of the ledger that stand for those of the earlier process. */
-  readonly #ports = new Map<number, ReturnType<RunningLedger['connectEarlier']>>();
+  readonly #ports = new Map<number, EarlierPort>();
+  /** What it asks before there is a ledger that decides waits for that. */
+  readonly #ledger = Promise.withResolvers<RunningLedger>();
 
   /** Connects to a process that has agreed to hand over. Rejects with a UserError. */
   static async meet(path: string, greeting: Greeting): Promise<Predecessor> {
@@ -42,11 +36,17 @@ export class Predecessor {
     return new Predecessor(path, greeting, new Conversation(socket));
   }
 
-  private constructor(path: string, greeting: Greeting, talk: Talk) {
+  private constructor(path: string, greeting: Greeting, conversation: Conversation) {
     this.#path = path;
     this.greeting = greeting;
-    this.#talk = talk;
-    void talk.ended.then(() => this.#tickets.rejectAll(new UserError('the process has ended')));
+    this.#conversation = conversation;
+    this.#port = new Port<SuccessorCalls, PredecessorCalls>(conversation, 'the running gateway').serve({
+      refused: (lines) => this.#port.end(new UserError(lines)),
+      asked: (port, asked) => void this.#ledger.promise.then((ledger) => this.#pass(port, asked, ledger)),
+      end: (snapshots) => {
+        this.#lastSnapshots = snapshots;
+      },
+    });
   }
 
   /** What it has counted for metrics, once it has ended. */
@@ -56,7 +56,7 @@ export class Predecessor {
 
   /** Resolves when the process has ended. */
   get ended(): Promise<void> {
-    return this.#talk.ended;
+    return this.#conversation.ended;
   }
 
   /**
@@ -64,7 +64,7 @@ export class Predecessor {
    * Rejects with a UserError.
    */
   async takeSockets(count: number): Promise<number[]> {
-    this.#talk.send({ kind: 'sockets', count });
+    this.#port.tell('sockets', count);
     if (count === 0) return [];
     try {
       return await receiveSockets(await connected(this.#path), count);
@@ -84,9 +84,7 @@ export class Predecessor {
    * died. Rejects with a UserError if it refuses.
    */
   async takeState(): Promise<Handover | undefined> {
-    this.#talk.send({ kind: 'pause' });
-    const answer = this.#talk.next('handover', STEP_MS, 'the running gateway did not hand its state over');
-    return this.#unlessDead(answer.then(({ handover }) => handover));
+    return this.#step('the running gateway did not hand its state over', this.#port.call('pause'));
   }
 
   /**
@@ -94,8 +92,7 @@ export class Predecessor {
    * with a UserError if it goes on.
    */
   async confirm(): Promise<void> {
-    this.#talk.send({ kind: 'ready' });
-    await this.#unlessDead(this.#talk.next('go', STEP_MS, 'the running gateway did not let go'));
+    await this.#step('the running gateway did not let go', this.#port.call('ready'));
   }
 
   /** Has the ledger decide for the earlier process as well. */
@@ -106,78 +103,57 @@ export class Predecessor {
     for (const { port, requestIds } of [{ port: 0, requestIds: rest }, ...handover.ports]) {
       this.#open(ledger, port, requestIds);
     }
-    this.#talk.listen((message) => this.#receive(message, ledger));
-    void this.#talk.ended.then(() => {
+    this.#ledger.resolve(ledger);
+    void this.ended.then(() => {
       for (const port of this.#ports.values()) port.close();
     });
   }
 
   /** This process accepts connections. */
   announceServing(): void {
-    this.#talk.send({ kind: 'serving' });
+    this.#port.tell('serving');
   }
 
   /** This process shuts down. Resolves when the earlier one has ended, or after a while. */
   async stop(milliseconds: number, graceMs: number): Promise<void> {
-    this.#talk.send({ kind: 'stop', milliseconds });
+    this.#port.tell('stop', milliseconds);
     await within(milliseconds + graceMs, '', this.ended).catch(() => {});
-    this.#talk.destroy();
+    this.#conversation.destroy();
   }
 
   /** Nothing was taken over. */
   leave(): void {
-    this.#talk.destroy();
+    this.#conversation.destroy();
   }
 
   /** Of its threads; none if it has ended or does not answer. */
   snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]> {
-    return this.#call({ kind: 'snapshots', query }).catch(() => []);
+    return within(CALL_MS, 'no answer', this.#port.call('snapshots', query)).catch(() => []);
   }
 
   stopRequest(id: string): Promise<boolean> {
-    return this.#call({ kind: 'stop_request', id }).catch(() => false);
-  }
-
-  #call<K extends PredecessorCall['kind']>(
-    call: Extract<PredecessorCall, { kind: K }>,
-  ): Promise<PredecessorReplies[K]> {
-    const { ticket, reply } = this.#tickets.take();
-    this.#talk.send({ kind: 'call', ticket, call });
-    if (this.#talk.hasEnded) this.#tickets.reject(ticket, new UserError('the process has ended'));
-    // It replies to each call with the reply of its kind.
-    return within(CALL_MS, 'no answer', reply as Promise<PredecessorReplies[K]>);
-  }
-
-  #receive(message: FromPredecessor, ledger: RunningLedger): void {
-    if (message.kind === 'reply') this.#tickets.resolve(message.ticket, message.reply);
-    else if (message.kind === 'end') this.#lastSnapshots = message.snapshots;
-    else if (message.kind === 'asked') this.#pass(message.port, message.asked, ledger);
+    return within(CALL_MS, 'no answer', this.#port.call('stopRequest', id)).catch(() => false);
   }
 
   #pass(number: number, asked: Ask | undefined, ledger: RunningLedger): void {
     const port = this.#ports.get(number) ?? this.#open(ledger, number, []);
-    if (asked !== undefined) return port.postMessage(asked);
+    if (asked !== undefined) return port.ask(asked);
     this.#ports.delete(number);
     port.close();
   }
 
-  #open(
-    ledger: RunningLedger,
-    number: number,
-    requestIds: readonly string[],
-  ): ReturnType<RunningLedger['connectEarlier']> {
-    const port = ledger.connectEarlier(requestIds);
-    port.on('message', (told: Told) => this.#talk.send({ kind: 'told', port: number, told }));
+  #open(ledger: RunningLedger, number: number, requestIds: readonly string[]): EarlierPort {
+    const port = ledger.connectEarlier(requestIds, (told) => this.#port.tell('told', number, told));
     this.#ports.set(number, port);
     return port;
   }
 
   /** Undefined if the conversation ends first: then there is nobody to share the state with. */
-  async #unlessDead<T>(answer: Promise<T>): Promise<T | undefined> {
+  async #step<T>(problem: string, answer: Promise<T>): Promise<T | undefined> {
     try {
-      return await answer;
+      return await within(STEP_MS, problem, answer);
     } catch (error) {
-      if (error instanceof ConversationEnded) return undefined;
+      if (this.#conversation.hasEnded && !(error instanceof UserError)) return undefined;
       throw error;
     }
   }

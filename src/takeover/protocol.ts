@@ -14,7 +14,7 @@ import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts'
  * of snapshots. A process takes over only from one with the same version, so it goes up with every
  * change of those.
  */
-const TAKEOVER_VERSION = 8;
+const TAKEOVER_VERSION = 9;
 
 /** What this process speaks. V8 says the version of its format in the second byte of what it serializes. */
 export const OFFER: TakeoverOffer = {
@@ -31,40 +31,30 @@ export function assertSame({ takeover, serialization }: TakeoverOffer): void {
   );
 }
 
-/** In this order, up to `serving`. */
-export type FromSuccessor =
-  /** Asks for this many listening sockets, through the second connection. */
-  | { readonly kind: 'sockets'; readonly count: number }
-  /** All is done that takes long, and it can open the state: decide nothing more. */
-  | { readonly kind: 'pause' }
-  /** It has opened the state, decides nothing yet, and waits for `go`. */
-  | { readonly kind: 'ready' }
-  /** It accepts connections. */
-  | { readonly kind: 'serving' }
-  | { readonly kind: 'told'; readonly port: number; readonly told: Told }
-  | { readonly kind: 'call'; readonly ticket: number; readonly call: PredecessorCall }
-  /** It shuts down: requests in flight have this many milliseconds left. */
-  | { readonly kind: 'stop'; readonly milliseconds: number };
-
-export type FromPredecessor =
-  | { readonly kind: 'refused'; readonly lines: readonly string[] }
-  | { readonly kind: 'handover'; readonly handover: Handover }
-  /** From here on the next process decides, and this one asks it. */
-  | { readonly kind: 'go' }
-  /** Undefined once the thread at this port has ended. */
-  | { readonly kind: 'asked'; readonly port: number; readonly asked: Ask | undefined }
-  | { readonly kind: 'reply'; readonly ticket: number; readonly reply: PredecessorReply }
-  /** All is settled: what metrics have counted, if they are configured. */
-  | { readonly kind: 'end'; readonly snapshots: readonly WorkerSnapshot[] };
-
-export type PredecessorCall =
-  | { readonly kind: 'snapshots'; readonly query: WorkerQuery }
-  | { readonly kind: 'stop_request'; readonly id: string };
-
-/** The reply to each kind of call. */
-export interface PredecessorReplies {
-  snapshots: readonly WorkerSnapshot[];
-  stop_request: boolean;
+/** What the earlier process serves to the next one, which calls the first four in this order. */
+export interface PredecessorCalls {
+  /** Sends this many listening sockets, through the second connection. */
+  sockets(count: number): void;
+  /** All is done that takes long, and the next process can open the state: decides nothing more. */
+  pause(): Promise<Handover>;
+  /** The next process has opened the state. Resolves when it is to decide: this one asks it from then on. */
+  ready(): Promise<void>;
+  /** The next process accepts connections. */
+  serving(): void;
+  told(port: number, told: Told): void;
+  /** Of all its threads. */
+  snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]>;
+  stopRequest(id: string): Promise<boolean>;
+  /** The next process shuts down: requests in flight have this many milliseconds left. */
+  stop(milliseconds: number): void;
 }
 
-export type PredecessorReply = PredecessorReplies[keyof PredecessorReplies];
+/** What the next process serves to the earlier one. */
+export interface SuccessorCalls {
+  /** The earlier process goes on: no call is answered any more. */
+  refused(lines: readonly string[]): void;
+  /** Undefined once the thread at this port has ended. */
+  asked(port: number, asked: Ask | undefined): void;
+  /** All is settled: what metrics have counted, if they are configured. */
+  end(snapshots: readonly WorkerSnapshot[]): void;
+}

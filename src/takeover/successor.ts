@@ -1,11 +1,14 @@
 /** The next process, as the one sees it that hands over to it. */
+import type { Socket } from 'node:net';
 import { UserError } from '../core/errors.ts';
+import { Port } from '../core/port.ts';
 import type { RunningLedger } from '../ledger/client.ts';
+import type { Handover } from '../ledger/handover.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Conversation } from './conversation.ts';
 import type { Meeting } from './meeting.ts';
 import { type ListeningSocket, sendSockets } from './pass-sockets.ts';
-import type { FromPredecessor, FromSuccessor, PredecessorCall, PredecessorReply } from './protocol.ts';
+import type { PredecessorCalls, SuccessorCalls } from './protocol.ts';
 import { within } from './within.ts';
 
 /** How long the next process may take for each of its steps, in milliseconds. It loads the program meanwhile. */
@@ -38,12 +41,48 @@ export interface SuccessorEvents {
   onStop(milliseconds: number): void;
 }
 
-type Talk = Conversation<FromSuccessor, FromPredecessor>;
+/** The next process until it decides: what it has asked for, and what it waits for. */
+class Next {
+  readonly conversation: Conversation;
+  readonly port: Port<PredecessorCalls, SuccessorCalls>;
+  readonly sockets = Promise.withResolvers<number>();
+  readonly pause = Promise.withResolvers<void>();
+  readonly handover = Promise.withResolvers<Handover>();
+  readonly ready = Promise.withResolvers<void>();
+  readonly go = Promise.withResolvers<void>();
+
+  constructor(socket: Socket) {
+    this.conversation = new Conversation(socket);
+    this.port = new Port<PredecessorCalls, SuccessorCalls>(this.conversation, 'the next process').serve({
+      sockets: this.sockets.resolve,
+      pause: () => {
+        this.pause.resolve();
+        return this.handover.promise;
+      },
+      ready: () => {
+        this.ready.resolve();
+        return this.go.promise;
+      },
+    });
+  }
+
+  /** Waits until it has asked for something. Rejects with a UserError if that takes longer, or it ends. */
+  step<T>({ promise }: PromiseWithResolvers<T>, milliseconds: number, problem: string): Promise<T> {
+    const ended = this.conversation.ended.then(() => {
+      throw new UserError(`${problem}: it has ended`);
+    });
+    return within(milliseconds, problem, Promise.race([promise, ended]));
+  }
+
+  /** It is not to decide. Only the first reason counts. */
+  refuse(lines: readonly string[]): void {
+    this.port.tell('refused', lines);
+    this.conversation.end();
+  }
+}
 
 export class Successor {
-  readonly #talk: Talk;
-  readonly #gateway: HandingOver;
-  readonly #events: SuccessorEvents;
+  readonly #next: Next;
   #isEnding = false;
 
   /**
@@ -51,32 +90,35 @@ export class Successor {
    * gateway goes on then as if nothing had been.
    */
   static async meet(meeting: Meeting, gateway: HandingOver, events: SuccessorEvents): Promise<Successor> {
-    let talk: Talk | undefined;
+    let next: Next | undefined;
     try {
-      talk = new Conversation(await within(STEP_MS, 'the next process did not connect', meeting.next()));
-      await passSockets(talk, meeting, gateway);
-      await talk.next('pause', STEP_MS, 'the next process did not get ready');
-      await passState(talk, gateway);
+      next = new Next(await within(STEP_MS, 'the next process did not connect', meeting.next()));
+      await passSockets(next, meeting, gateway);
+      await next.step(next.pause, STEP_MS, 'the next process did not get ready');
+      await passState(next, gateway);
     } catch (error) {
-      talk?.send({ kind: 'refused', lines: error instanceof UserError ? error.lines : [String(error)] });
-      talk?.end();
+      next?.refuse(error instanceof UserError ? error.lines : [String(error)]);
       throw error;
     } finally {
       meeting.close();
     }
-    return new Successor(talk, gateway, events);
+    return new Successor(next, gateway, events);
   }
 
   /** The state is the next process's. */
-  private constructor(talk: Talk, gateway: HandingOver, events: SuccessorEvents) {
-    this.#talk = talk;
-    this.#gateway = gateway;
-    this.#events = events;
+  private constructor(next: Next, gateway: HandingOver, events: SuccessorEvents) {
+    this.#next = next;
     events.onDecided();
-    talk.send({ kind: 'go' });
-    gateway.ledger.relay((port, asked) => talk.send({ kind: 'asked', port, asked }));
-    talk.listen((message) => this.#receive(message));
-    void talk.ended.then(() => {
+    next.port.serve({
+      told: (port, told) => gateway.ledger.tell(port, told),
+      serving: () => events.onServing(),
+      stop: (milliseconds) => events.onStop(milliseconds),
+      snapshots: (query) => gateway.snapshots(query),
+      stopRequest: (id) => gateway.stopRequest(id),
+    });
+    next.go.resolve();
+    gateway.ledger.forward((port, asked) => next.port.tell('asked', port, asked));
+    void next.conversation.ended.then(() => {
       if (!this.#isEnding) events.onLost();
     });
   }
@@ -84,41 +126,13 @@ export class Successor {
   /** All is settled, and `snapshots` is what metrics have counted. */
   end(snapshots: readonly WorkerSnapshot[]): void {
     this.#isEnding = true;
-    this.#talk.send({ kind: 'end', snapshots });
-    this.#talk.end();
-  }
-
-  #receive(message: FromSuccessor): void {
-    switch (message.kind) {
-      case 'told':
-        return this.#gateway.ledger.tell(message.port, message.told);
-      case 'serving':
-        return this.#events.onServing();
-      case 'stop':
-        return this.#events.onStop(message.milliseconds);
-      case 'call':
-        return void this.#answer(message.call).then((reply) => {
-          this.#talk.send({ kind: 'reply', ticket: message.ticket, reply });
-        });
-      case 'sockets':
-      case 'pause':
-      case 'ready':
-        return;
-    }
-  }
-
-  #answer(call: PredecessorCall): Promise<PredecessorReply> {
-    switch (call.kind) {
-      case 'snapshots':
-        return this.#gateway.snapshots(call.query);
-      case 'stop_request':
-        return this.#gateway.stopRequest(call.id);
-    }
+    this.#next.port.tell('end', snapshots);
+    this.#next.conversation.end();
   }
 }
 
-async function passSockets(talk: Talk, meeting: Meeting, gateway: HandingOver): Promise<void> {
-  const { count } = await talk.next('sockets', STEP_MS, 'the next process did not ask for the listening sockets');
+async function passSockets(next: Next, meeting: Meeting, gateway: HandingOver): Promise<void> {
+  const count = await next.step(next.sockets, STEP_MS, 'the next process did not ask for the listening sockets');
   if (count === 0) return;
   const own = await gateway.sockets();
   const connection = await within(
@@ -135,15 +149,13 @@ async function passSockets(talk: Talk, meeting: Meeting, gateway: HandingOver): 
  * Until the next process has said that it has opened the state, this one keeps the lock: whatever becomes of the other, it
  * can go on.
  */
-async function passState(talk: Talk, gateway: HandingOver): Promise<void> {
+async function passState(next: Next, gateway: HandingOver): Promise<void> {
   const handover = await gateway.ledger.handOver();
   try {
-    if (talk.hasEnded) throw new UserError('the next process has ended');
-    talk.send({ kind: 'handover', handover });
-    await talk.next('ready', PAUSE_MS, 'the next process did not open the state');
+    next.handover.resolve(handover);
+    await next.step(next.ready, PAUSE_MS, 'the next process did not open the state');
   } catch (error) {
-    talk.send({ kind: 'refused', lines: ['the running gateway did not wait any longer, and goes on'] });
-    talk.end();
+    next.refuse(['the running gateway did not wait any longer, and goes on']);
     gateway.ledger.keep();
     throw error;
   }

@@ -3,19 +3,22 @@ import type { DialectName } from '../core/dialects.ts';
 import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
-import { CHAT_TO_MESSAGES } from './chat-messages/chat-messages.ts';
-import { MESSAGES_TO_CHAT } from './messages-chat/messages-chat.ts';
-import { RESPONSES_TO_CHAT } from './responses-chat/responses-chat.ts';
-import { RESPONSES_TO_MESSAGES } from './responses-messages/responses-messages.ts';
-import type { HostTerms, ResponseTranslation, Translation } from './translation.ts';
+import { CHAT_CLIENT, CHAT_HOST } from './chat/chat.ts';
+import { Findings } from './findings.ts';
+import { MESSAGES_CLIENT, MESSAGES_HOST } from './messages/messages.ts';
+import { RESPONSES_CLIENT } from './responses/responses.ts';
+import type {
+  AnswerWriters,
+  ClientFormat,
+  HostFormat,
+  HostTerms,
+  ResponseTranslation,
+  TranslatedRequest,
+} from './translation.ts';
 
+const CLIENTS: readonly ClientFormat[] = [CHAT_CLIENT, MESSAGES_CLIENT, RESPONSES_CLIENT];
 /** In the order of preference, where a host speaks several dialects. */
-const TRANSLATIONS: readonly Translation[] = [
-  CHAT_TO_MESSAGES,
-  MESSAGES_TO_CHAT,
-  RESPONSES_TO_CHAT,
-  RESPONSES_TO_MESSAGES,
-];
+const HOSTS: readonly HostFormat[] = [CHAT_HOST, MESSAGES_HOST];
 
 /** A request as it goes to a host. */
 export interface HostRequest {
@@ -38,7 +41,7 @@ export type Hosted =
 
 /** Whether a client of a dialect can use a host of these. */
 export function isReachable(from: DialectName, hostDialects: readonly DialectName[]): boolean {
-  return hostDialects.includes(from) || translationFor(from, hostDialects) !== undefined;
+  return hostDialects.includes(from) || (clientOf(from) !== undefined && hostOf(hostDialects) !== undefined);
 }
 
 /** What a request becomes for a host of these dialects, which must be reachable. */
@@ -50,8 +53,8 @@ export function hostRequest(
   if (hostDialects.includes(request.dialect.name)) {
     return { ok: true, hosted: { request, response: undefined, ignored: [] } };
   }
-  const translation = translationFor(request.dialect.name, hostDialects) as Translation;
-  const translated = translation.request(request, model);
+  const host = hostOf(hostDialects) as HostFormat;
+  const translated = translate(request, host.dialect, model);
   if (!translated.ok) return translated;
   const { response } = translated;
   const unknown = model.ignoreFields.filter((name) => translated.fields[name] !== undefined);
@@ -59,12 +62,48 @@ export function hostRequest(
   const fields = without(translated.fields, unknown);
   const text = JSON.stringify(fields);
   try {
-    const checked = DIALECTS[translation.to].check({ text, fields, members: membersOf(text, 0) }, request.model);
+    const checked = DIALECTS[host.dialect].check({ text, fields, members: membersOf(text, 0) }, request.model);
     return checked.ok ? { ok: true, hosted: { request: checked.request, response, ignored } } : checked;
   } catch (error) {
     if (!(error instanceof NestingError)) throw error;
     return { ok: false, problem: 'the request is nested too deeply to be translated' };
   }
+}
+
+/** Translates a valid request for a host of another dialect, which must be reachable. */
+export function translate(request: ModelRequest, to: DialectName, terms: HostTerms): TranslatedRequest {
+  const client = clientOf(request.dialect.name) as ClientFormat;
+  const host = hostOf([to]) as HostFormat;
+  const findings = new Findings();
+  const { request: neutral, writers } = client.read(request, terms, findings);
+  const fields = host.write(neutral, terms, findings);
+  if (findings.problem !== undefined) return { ok: false, problem: findings.problem };
+  return { ok: true, fields, ignored: findings.ignored, response: responseTranslation(host, writers) };
+}
+
+function responseTranslation(host: HostFormat, writers: AnswerWriters): ResponseTranslation {
+  return {
+    answer(answer, context) {
+      const writer = writers.whole(context);
+      host.reader(writer).readWhole(answer);
+      return writer.whole();
+    },
+    stream(context) {
+      const writer = writers.stream(context);
+      const reader = host.reader(writer);
+      return {
+        push(event) {
+          reader.readEvent(event);
+          return writer.take();
+        },
+        completion() {
+          reader.end();
+          return writer.completion();
+        },
+        failure: (error) => writer.failure(error),
+      };
+    },
+  };
 }
 
 function without(fields: Fields, names: readonly string[]): Fields {
@@ -73,6 +112,10 @@ function without(fields: Fields, names: readonly string[]): Fields {
     : Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
-function translationFor(from: DialectName, hostDialects: readonly DialectName[]): Translation | undefined {
-  return TRANSLATIONS.find((translation) => translation.from === from && hostDialects.includes(translation.to));
+function clientOf(from: DialectName): ClientFormat | undefined {
+  return CLIENTS.find(({ dialect }) => dialect === from);
+}
+
+function hostOf(dialects: readonly DialectName[]): HostFormat | undefined {
+  return HOSTS.find(({ dialect }) => dialects.includes(dialect));
 }

@@ -1,17 +1,39 @@
 /**
- * A translation: lets clients of one dialect use hosts of another. Each file beside this one is one
- * direction between two dialects; all of them are pure.
+ * A translation lets clients of one dialect use hosts of another: a reader of the one says to the waist (`request.ts`,
+ * `answer.ts`) what a writer of the other says from there. All of it is pure.
  */
 import type { DialectName } from '../core/dialects.ts';
 import type { Fields, ModelRequest, StreamEnds } from '../dialects/dialect.ts';
+import type { AnswerWriter, HostReader, StreamWriter, WholeWriter } from './answer.ts';
+import type { Findings } from './findings.ts';
+import type { NeutralRequest } from './request.ts';
 
-export interface Translation {
-  /** The client's dialect. */
-  readonly from: DialectName;
-  /** The host's dialect. */
-  readonly to: DialectName;
-  /** Translates a valid request of the client's dialect. */
-  request(request: ModelRequest, terms: HostTerms): TranslatedRequest;
+/** A dialect in which clients may ask hosts of others. */
+export interface ClientFormat {
+  readonly dialect: DialectName;
+  /** Reads a valid request. What cannot be said is in `findings`. */
+  read(request: ModelRequest, terms: HostTerms, findings: Findings): ReadRequest;
+}
+
+export interface ReadRequest {
+  readonly request: NeutralRequest;
+  /** Write the answer to it. */
+  readonly writers: AnswerWriters;
+}
+
+/** Writes the answer to one request for its client. */
+export interface AnswerWriters {
+  whole(context: ResponseContext): WholeWriter;
+  stream(context: ResponseContext): StreamWriter;
+}
+
+/** A dialect in which hosts may answer clients of others. */
+export interface HostFormat {
+  readonly dialect: DialectName;
+  /** The body for the host. What cannot be said is in `findings`. */
+  write(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields;
+  /** Reads an answer of the host. */
+  reader(writer: AnswerWriter): HostReader;
 }
 
 /** What a translation may need to know of the model. */

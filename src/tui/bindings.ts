@@ -71,7 +71,7 @@ export const SECTIONS: readonly Section[] = [
       { shown: 'r', meaning: 'rotate the key', press: 'r', isChange: true },
       { shown: 'e', meaning: 'enable the key', press: 'e', isChange: true },
       { shown: 'd', meaning: 'disable the key', press: 'd', isChange: true },
-      { shown: 'l', meaning: 'edit its limits', press: 'l', isChange: true },
+      { shown: 'l', meaning: 'limits, budgets, expiry', press: 'l', isChange: true },
       { shown: 'm', meaning: 'edit its models', press: 'm', isChange: true },
       { shown: 'D', meaning: 'delete it permanently', press: 'D', isChange: true },
     ],

@@ -18,14 +18,8 @@ export async function carryOut(
 ): Promise<ActionEvent> {
   const secret = mintKey();
   switch (action.kind) {
-    case 'create': {
-      const change = await keys.create(
-        secret,
-        { name: action.name, allowlist: action.models, ...action.limits },
-        nowMs,
-      );
-      return keyCreated(change, action.name, secret);
-    }
+    case 'create':
+      return keyCreated(await keys.create(secret, { ...action.terms, name: action.name }, nowMs), action.name, secret);
     case 'rotate':
       return keyCreated(await keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
     case 'set_state':
@@ -36,7 +30,7 @@ export async function carryOut(
       );
     case 'set_limits':
       return outcomeOf(
-        await keys.setLimits(action.keyId, action.limits),
+        await keys.setLimits(action.keyId, { ...action.limits, budgets: () => action.limits.budgets }, nowMs),
         action.keyId,
         (name) => `The limits of ${name} are in effect.`,
       );

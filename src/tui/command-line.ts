@@ -1,7 +1,8 @@
 /** The command line that does the same as what was done in the dashboard. Pure; no secret comes in here. */
 import { formatUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
-import { checkKeyName, type KeyRecord, type OwnLimits } from '../state/keys.ts';
+import { commandLine } from '../operator/shell-words.ts';
+import { changeOptions, createOptions } from '../operator/terms.ts';
+import { checkKeyName, type KeyRecord } from '../state/keys.ts';
 import type { Deed } from './deeds.ts';
 
 /** The arguments of the program. */
@@ -16,23 +17,14 @@ type Named = Pick<KeyRecord, 'id' | 'name'>;
  */
 export function commandsOf(deed: Deed, before: KeyRecord | undefined): readonly Words[] {
   switch (deed.kind) {
-    case 'create': {
-      const { rpm, tpm, concurrency, spendLimitNanos } = deed.limits;
-      const options = [
-        ...(rpm === null ? [] : ['--rpm', String(rpm)]),
-        ...(tpm === null ? [] : ['--tpm', String(tpm)]),
-        ...(concurrency === null ? [] : ['--concurrency', String(concurrency)]),
-        ...(spendLimitNanos === null ? [] : ['--spend-limit', formatUsd(spendLimitNanos)]),
-        ...(deed.models ?? []).flatMap((id) => ['--allow', id]),
-      ];
-      return [['keys', 'create', ...options, ...argument(deed.name)]];
-    }
+    case 'create':
+      return [['keys', 'create', ...createOptions(deed.terms), ...argument(deed.name)]];
     case 'set_state':
       return [['keys', VERBS[deed.state], nameOf(before, deed.keyId)]];
     case 'rotate':
       return [['keys', 'rotate', nameOf(before, deed.keyId)]];
     case 'set_limits':
-      return [['limits', 'set', nameOf(before, deed.keyId), ...limitOptions(deed.limits, before)]];
+      return [['limits', 'set', nameOf(before, deed.keyId), ...changeOptions(deed.limits, before)]];
     case 'set_allowlist':
       return allowlistCommands(nameOf(before, deed.keyId), deed.models, before?.allowlist ?? null);
     case 'add_credit': {
@@ -65,23 +57,6 @@ function option(name: string, value: string): Words {
   return value.startsWith('-') ? [`${name}=${value}`] : [name, value];
 }
 
-/** Those that change; all if none does, or nobody knows. */
-function limitOptions(limits: OwnLimits, before: OwnLimits | undefined): Words {
-  const own = (value: number | null) => (value === null ? 'default' : String(value));
-  const { spendLimitNanos } = limits;
-  const all = [
-    { field: 'rpm', words: ['--rpm', own(limits.rpm)] },
-    { field: 'tpm', words: ['--tpm', own(limits.tpm)] },
-    { field: 'concurrency', words: ['--concurrency', own(limits.concurrency)] },
-    {
-      field: 'spendLimitNanos',
-      words: ['--spend-limit', spendLimitNanos === null ? 'none' : formatUsd(spendLimitNanos)],
-    },
-  ] as const;
-  const changed = all.filter(({ field }) => limits[field] !== before?.[field]);
-  return (changed.length === 0 ? all : changed).flatMap(({ words }) => words);
-}
-
 /** No command sets an empty allowlist: it is what is left once all models are removed. */
 function allowlistCommands(
   key: string,
@@ -102,13 +77,5 @@ const ANY_MODEL = 'no/model';
 
 /** As it is typed in a shell. `config` is the `--config` that the dashboard was started with. */
 export function shellLine(commands: readonly Words[], config: string | undefined): string {
-  const start = config === undefined ? '' : ` -c ${quoted(config)}`;
-  return commands.map((words) => `${PROGRAM}${start} ${words.map(quoted).join(' ')}`).join(' && ');
-}
-
-/** What no shell takes for anything else. */
-const PLAIN = /^[\w@%+:,./-]+$/;
-
-function quoted(word: string): string {
-  return PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return commands.map((words) => commandLine(words, config)).join(' && ');
 }

@@ -6,6 +6,7 @@ import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
+import type { LimitTerms } from '../operator/terms.ts';
 import type { CreditEntry } from '../state/account.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
@@ -112,7 +113,7 @@ export interface Field {
 
 export type FormPurpose =
   | { readonly kind: 'create' }
-  | { readonly kind: 'limits'; readonly keyId: string }
+  | { readonly kind: 'limits'; readonly keyId: string; readonly before: LimitTerms }
   /** Whether it is added or removed. */
   | { readonly kind: 'credit'; readonly sign: 1n | -1n }
   | { readonly kind: 'export' };

@@ -1,6 +1,7 @@
 /** What was done in this dashboard, and how the last of it can be undone. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import type { KeyRecord, OwnLimits } from '../state/keys.ts';
+import { hasLimits, limitsOf } from '../operator/terms.ts';
+import type { KeyRecord } from '../state/keys.ts';
 import type { Action, Done } from './deeds.ts';
 import type { Model } from './model.ts';
 import { keysById } from './select.ts';
@@ -75,7 +76,7 @@ function isAs(deed: Done['deed'], key: KeyRecord): boolean {
     case 'set_state':
       return key.state === deed.state;
     case 'set_limits':
-      return isDeepStrictEqual(limitsOf(key), limitsOf(deed.limits));
+      return hasLimits(key, deed.limits);
     case 'set_allowlist':
       return isDeepStrictEqual(key.allowlist, deed.models);
     case 'create':
@@ -86,8 +87,4 @@ function isAs(deed: Done['deed'], key: KeyRecord): boolean {
     case 'reload':
       return false;
   }
-}
-
-function limitsOf({ rpm, tpm, concurrency, spendLimitNanos }: OwnLimits): OwnLimits {
-  return { rpm, tpm, concurrency, spendLimitNanos };
 }

@@ -32,8 +32,8 @@ export class UpstreamFailure extends Error {
 export interface ResponseHead {
   readonly status: number;
   readonly contentType: string;
-  /** Undefined if the body is not compressed. */
-  readonly contentEncoding: string | undefined;
+  /** Whether the body is compressed. */
+  readonly isEncoded: boolean;
   /** The unparsed header. */
   readonly retryAfter: string | undefined;
 }

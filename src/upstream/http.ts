@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module';
 import type { Dispatcher, Pool } from 'undici';
+import { isEncoded } from '../core/content-coding.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, type Endpoint, endpointOf, type Host, headersFor } from '../providers/host.ts';
 import type { Secrets } from '../wire/secrets.ts';
@@ -117,11 +118,10 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     // ends.
     controller.rawHeaders = null;
     this.#expectMore();
-    const encoding = single(headers['content-encoding']);
     this.#attempt.receiveHead({
       status,
       contentType: single(headers['content-type']) ?? '',
-      contentEncoding: encoding === 'identity' ? undefined : encoding,
+      isEncoded: isEncoded(single(headers['content-encoding'])),
       retryAfter: single(headers['retry-after']),
     });
   }

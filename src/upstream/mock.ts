@@ -84,7 +84,7 @@ class ScriptPlayer {
       return;
     }
     this.#after(delayMs, () => {
-      this.#attempt.receiveHead({ status, contentType, contentEncoding: undefined, retryAfter: undefined });
+      this.#attempt.receiveHead({ status, contentType, isEncoded: false, retryAfter: undefined });
       this.#play();
     });
   }

@@ -8,6 +8,7 @@ import { DIALECTS } from '../../src/dialects/dialects.ts';
 import { COUNT_TOKENS } from '../../src/dialects/messages/count-tokens.ts';
 import { plansFor, targetFor } from '../../src/proxy/plan.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
+import { permittedAs } from '../support/permitted.ts';
 import { type Name, PIXEL } from './names.ts';
 import type { Row, Shown } from './rows.ts';
 import type { Format } from './table.ts';
@@ -115,7 +116,7 @@ function attempt(fields: Fields, format: Format, model: Model = PRICED): Attempt
   if (!checked.ok) return checked;
   const targeting = targetFor(checked.request, model);
   if (!targeting.ok) return targeting;
-  const planning = plansFor(checked.request, [targeting.target], false);
+  const planning = plansFor(permittedAs(checked.request, [targeting.target]), false);
   return planning.ok ? { nanos: Number(planning.plans[0].holdNanos) } : planning;
 }
 

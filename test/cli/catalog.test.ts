@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { CONCURRENCY, inParallel, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, inParallel, CONFIG as MOCK_CONFIG, Workplace } from '../support/cli.ts';
 
 const SECRET = 'very-secret-key-of-the-operator-0123456789';
 const SHORT_SECRET = 'tiny-one';
@@ -116,6 +116,20 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
       }
     }
     assert.deepEqual(readdirSync(place.directory).sort(), ['config.yaml', 'short.txt'], 'a check creates nothing');
+  });
+
+  test('a model that has aliases is shown with them, wherever it stands', async (t) => {
+    const place = new Workplace(t, `${MOCK_CONFIG}aliases: { fast: mock/echo, "e*": "mock/e*" }\n`);
+    const { key } = await place.createKey('app');
+    const serving = await place.serveHere();
+    const answer = await serving.chat(key, { model: 'fast' });
+    await answer.text();
+    const id = answer.headers.get('x-request-id') ?? '';
+    assert.match((await place.run(['models'])).stdout, /^mock\/echo .* fast, echo$/m);
+    assert.match((await place.run(['config', 'check'])).stdout, /fast = mock\/echo, e\* = mock\/e\*/);
+    assert.match((await place.run(['requests', 'show', id])).stdout, /^asked for as +fast$/m);
+    const { model, alias } = await place.json<{ model: string; alias: string }>('requests', 'show', id);
+    assert.deepEqual([model, alias], ['mock/echo', 'fast']);
   });
 
   test('a secret in an address is masked too, and an invalid value is not shown', async (t) => {

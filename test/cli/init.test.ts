@@ -1,6 +1,7 @@
 /** `init`: the first run, outside an installation. It overwrites nothing, and asks only on a terminal. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, test } from 'node:test';
 import { EXAMPLE } from '../../src/config/example.ts';
 import { type BalanceJson, CONCURRENCY, type KeyJson, type NewKeyJson, Workplace } from '../support/cli.ts';
@@ -62,6 +63,20 @@ describe('`init`', { concurrency: CONCURRENCY }, () => {
     assert.match(stdout, /^ {2}inf-gw serve --config .*\/own\.yaml$/m);
     assert.match(stdout, /"model": "mock\/echo"/);
     assert.doesNotMatch(stdout, /credit add/);
+  });
+
+  test('ends with the lines that start the agents that are installed here', async (t) => {
+    const place = new Workplace(t, null);
+    for (const agent of ['claude', 'crush']) chmodSync(place.write(agent, '#!/bin/sh\n'), 0o755);
+    place.write('codex', 'no program');
+    place.environment.PATH = `${place.directory}:${dirname(process.execPath)}`;
+    const { stdout } = await place.run(['init', '--yes']);
+    assert.match(
+      stdout,
+      /\n {2}inf-gw run --max-usd 2 -- claude\n {2}inf-gw run --max-usd 2 -- crush\nor with the key above.*\n {2}eval "\$\(inf-gw env --client claude\)"\n$/,
+    );
+    const { agents } = await place.json<{ agents: readonly string[] }>('init', '--force');
+    assert.deepEqual(agents, ['claude', 'crush']);
   });
 
   test('leaves an existing config as it is unless it is told to replace it', async (t) => {

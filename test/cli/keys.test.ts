@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { CONCURRENCY, inParallel, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, inParallel, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
 describe('keys', { concurrency: CONCURRENCY }, () => {
   test('a key is printed exactly once, when it is created, and is in no file and no later output', async (t) => {
@@ -13,7 +13,9 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     const found = `${created.stdout}${created.stderr}`.match(/sk-inf-[0-9A-Za-z]{40,}/g) ?? [];
     assert.equal(found.length, 1, 'once, on stdout or stderr');
     const key = found[0] ?? '';
-    assert.ok(created.stdout.includes(key));
+    // `KEY=$(inf-gw keys create app)`
+    assert.equal(created.stdout, `${key}\n`);
+    assert.match(created.stderr, /^name +app$/m);
 
     const serving = await place.serve();
     assert.equal(await serving.chatOutcome(key), '200');
@@ -95,6 +97,23 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     assert.equal(ofDeletedName[0]?.requests, 0, 'the name means the key that bears it now');
     for (const verb of ['enable', 'disable', 'rotate']) {
       assert.equal((await place.run(['keys', verb, old.id])).status, 1, `${verb} does not bring a deleted key back`);
+    }
+  });
+
+  test('what to run next is for the same installation', async (t) => {
+    const place = new Workplace(t, null);
+    place.write("the app's.yaml", CONFIG);
+    const config = ['-c', "the app's.yaml"];
+    await place.run(['keys', 'create', 'app', ...config]);
+    const again = "inf-gw -c 'the app'\\''s.yaml'";
+    for (const [words, hint] of [
+      [['keys', 'rotate', 'app'], `run: ${again} keys disable app`],
+      [['keys', 'list', '--limit', '1'], `More keys: ${again} keys list --limit 1 --after key_`],
+      [['backup', 'copy.db'], `To put it back: ${again} restore ${place.directory}/copy.db`],
+      [['credit', 'history'], `Add some with: ${again} credit add 10`],
+    ] as const) {
+      const { stdout, stderr } = await place.run([...words, ...config]);
+      assert.ok(`${stdout}${stderr}`.includes(hint), stdout);
     }
   });
 

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { END } from '../../src/state/journal.ts';
+import { ARGUMENTS } from '../../src/state/postgres/batch.ts';
 import { CONFIG, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
@@ -146,6 +148,7 @@ describe('`state grant`', () => {
     };
     const late = (fields: Readonly<Record<string, string>>) => {
       const all = {
+        ...Object.fromEntries(END.columns.map(({ name }) => [`p_${name}`, 'NULL'])),
         p_node: '1',
         p_writes: 'true',
         p_request_id: `'req_forged'`,
@@ -156,18 +159,11 @@ describe('`state grant`', () => {
         p_outcome: `'ok'`,
         p_source: `'reported'`,
         p_model: `'mock/paid'`,
-        p_prompt: '0',
-        p_cached: '0',
-        p_written: '0',
-        p_completion: '0',
-        p_cost: '0',
-        ...Object.fromEntries(
-          ['completion_id', 'upstream', 'failure_reason', 'failure_message', 'price'].map((name) => [
-            `p_${name}`,
-            'NULL',
-          ]),
-        ),
-        ...Object.fromEntries(['first_byte_ms', 'attempts', 'failure_status'].map((name) => [`p_${name}`, 'NULL'])),
+        p_prompt_tokens: '0',
+        p_cached_tokens: '0',
+        p_cache_write_tokens: '0',
+        p_completion_tokens: '0',
+        p_cost_nanos: '0',
         ...fields,
       };
       return `SELECT inf_gw.settle_late(${Object.entries(all).map(([name, value]) => `${name} => ${value}`)})`;
@@ -175,7 +171,7 @@ describe('`state grant`', () => {
     const JOURNAL_OF_NOW = 'SELECT inf_gw.drop_old_rows(9000000000000000, 1000000)';
     const ATTACKS: readonly (readonly [what: string, statement: string])[] = [
       ['to drop the journal', JOURNAL_OF_NOW],
-      ['to make money of a charge', late({ p_cost: '-1000000000' })],
+      ['to make money of a charge', late({ p_cost_nanos: '-1000000000' })],
       ['to charge a key that is not there', late({ p_key_id: `'nobody'` })],
       ['to write a request of the future', late({ p_admitted_us: '9000000000000000' })],
       ['to write a request of no gateway', late({ p_node: '999' })],
@@ -206,14 +202,16 @@ describe('`state grant`', () => {
     }
 
     test('to admit or settle for less than nothing', async () => {
-      const count = 41;
       const names = (await inDatabase(`SELECT unnest(proargnames) AS name, unnest(proargmodes) AS mode FROM pg_proc
         WHERE pronamespace = 'inf_gw'::regnamespace AND proname = 'decide_batch'`)) as { name: string; mode: string }[];
       const inputs = names.filter(({ mode }) => mode === 'i').map(({ name }) => name);
-      assert.equal(inputs.length, count);
-      const amounts = ['s_prompt', 's_cached', 's_written', 's_completion', 's_cost', 'g_output', 'g_hold'];
-      const asked = ['a_reserved', 'a_input', 'a_output', 'a_hold'];
-      for (const name of [...amounts, ...asked, 'a_k', 'g_k']) {
+      assert.equal(inputs.length, ARGUMENTS);
+      const amounts = ['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens', 'cost_nanos'].map(
+        (name) => `s_${name}`,
+      );
+      const grown = ['g_output_tokens', 'g_hold_nanos'];
+      const asked = ['a_reserved_tokens', 'a_input_tokens', 'a_output_tokens', 'a_hold_nanos'];
+      for (const name of [...amounts, ...grown, ...asked, 'a_key', 'g_key']) {
         assert.ok(inputs.includes(name), name);
         const value = (each: string) =>
           each === name

@@ -62,7 +62,7 @@ const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['credit', 'remove', '0'],
   ['usage', '--by', 'nonsense'],
   ['usage', '--since', '2026-02-30'],
-  ['usage', '--since', 'yesterday'],
+  ['usage', '--since', 'tomorrow'],
   ['usage', '--until', '7y'],
   ['usage', '--since', '2026-11-02', '--until', '2026-11-01'],
   ['usage', '--csv', '--json'],

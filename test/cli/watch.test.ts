@@ -13,6 +13,7 @@ describe('`status --watch`', { concurrency: CONCURRENCY }, () => {
     await desk.command('echo earlier work; stty -g > before');
     await desk.shows(/^earlier work\n/m);
     const before = await desk.settings();
+    await desk.prompts();
     await desk.command('"$NODE" "$PROGRAM" status --watch; echo "ended with $?"; stty -g > after');
     await desk.shows(/^inf-gw status .* q ends\n(.*\n)*no gateway is running/m);
     assert.deepEqual(await desk.settings(), { ...before, alternateScreen: true, cursorVisible: false });

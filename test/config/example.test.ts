@@ -41,6 +41,17 @@ test('it has about 25 models of eight providers, and says of which month their p
   assert.match(text, /[Pp]rices.* 20\d\d-(0[1-9]|1[0-2])\b/);
 });
 
+test('every model that an agent reaches in its own dialect has prices for the search that agents always send', () => {
+  const searching = providers({}).filter(
+    ({ kind, dialects }) => kind === 'anthropic' || dialects.includes('responses'),
+  );
+  const ids = searching
+    .filter(({ kind }) => kind !== 'mock')
+    .flatMap(({ name, models }) => models.map((model) => [`${name}/${model.name}`, model.tools.has('web_search')]));
+  assert.ok(ids.length > 10);
+  for (const [id, isPriced] of ids) assert.ok(isPriced, `${id} refuses every request of Codex`);
+});
+
 test('the settings it shows are the defaults, so that removing a line changes nothing', () => {
   const shown = load(text);
   const { providers: _, path: _path, modifiedAtS: _time, state: _state, statePath: _shown, ...settings } = shown;

@@ -33,6 +33,7 @@ metrics: { listen: "127.0.0.1:9464", key_labels: 7, hosts: [Gateway.Internal] }
 alerts: { command: [notify, ops] }
 otel: { endpoint: https://collector.example/otlp/, headers: { X-Token: "\${TOKEN}" }, attributes: { a.b: c }, sample: 10% }
 log: { level: warn }
+aliases: { quick: host/fast, "m-*": "mock/*" }
 providers:
   host:
     kind: openai
@@ -86,6 +87,10 @@ test('every key of the config takes effect', () => {
       attributes: { 'a.b': 'c' },
       sampleRatio: 0.1,
     },
+    aliases: new Map([
+      ['quick', 'host/fast'],
+      ['m-*', 'mock/*'],
+    ]),
     logLevel: 'warn',
   });
   const [host, mock] = providers as [HttpProviderConfig, ProviderConfig];

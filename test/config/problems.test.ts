@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemsOf } from '../support/configs.ts';
 
+const MOCK = 'providers: { p: { kind: mock, models: { m: { input: 0, output: 0 }, n: { input: 0, output: 0 } } } }';
+
 const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['listne: x', /^1:1: listne: unknown key/],
   ['# comment\n\nlistne: x', /^3:1: listne: unknown key/],
@@ -45,6 +47,13 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['max_body: 32', /^1:1: max_body: expected a size/],
   ['max_body: 1gb', /^1:1: max_body: expected a size/],
   ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],
+  ['aliases: fast', /^1:1: aliases: expected a map of names to models/],
+  ['aliases: { fast: p/m }', /^1:12: aliases\.fast: no such model in this file: "p\/m"/],
+  [`aliases: { "*-*": "p/*-*" }\n${MOCK}`, /^1:12: aliases\.\*-\*: expected at most one \* on each side/],
+  [`aliases: { fast: "p/*" }\n${MOCK}`, /^1:12: aliases\.fast: expected a \* in the name as well/],
+  [`aliases: { "a*": "q/*" }\n${MOCK}`, /^1:12: aliases\.a\*: no such model in this file/],
+  [`aliases: { p/m: p/n }\n${MOCK}`, /^1:12: aliases\.p\/m: this is the name of a model in this file/],
+  [`aliases: { "a b": p/m }\n${MOCK}`, /^1:12: aliases\.a b: expected a model name/],
   ['log: loud', /^1:1: log: expected a map/],
   [
     'alerts:\n  webhooks:\n    - { url: https://a.example, secret: whsec_not-base64 }\n    - { url: https://b.example, secret: whsec_c2hvcnQ= }',
@@ -102,6 +111,18 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   [
     'providers:\n  p: { kind: azure, models: {} }',
     /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/,
+  ],
+  [
+    'providers:\n  p: { kind: opanai, base_url: ftp://h, modles: {}, models: { a: { output: 1 } } }',
+    /^2:8: providers\.p\.kind: expected kind/,
+    /^2:22: providers\.p\.base_url: expected an address/,
+    /^2:41: providers\.p\.modles: unknown key/,
+    /^2:63: providers\.p\.models\.a\.input: expected a price/,
+  ],
+  [
+    `providers:\n  p: { kind: openai, base_url: "http://h", api_key: \${A}, models: {} }\nlisten: [\${B}]`,
+    /^2:53: quote it here: "\$\{A\}"$/,
+    /^3:10: quote it here: "\$\{B\}"$/,
   ],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],

@@ -64,7 +64,8 @@ type Step = 'before' | 'written' | 'committed';
 
 async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> {
   const { Journal } = await built<typeof import('../../src/state/sqlite/journal.ts')>('state/sqlite/journal.js');
-  const { LedgerEngine } = await built<typeof import('../../src/ledger/local/engine.ts')>('ledger/local/engine.js');
+  const { LocalEngine } =
+    await built<typeof import('../../src/ledger/local/local-engine.ts')>('ledger/local/local-engine.js');
   const side = step === 'before' ? 'before' : 'after';
   let uncommitted = 0;
   const come = (written: { readonly model: string }) => {
@@ -79,7 +80,7 @@ async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> 
       if (end.source !== 'held') come(hold);
     });
   }
-  at('after', LedgerEngine.prototype, 'process', () => {
+  at('after', LocalEngine.prototype, 'process', () => {
     for (; uncommitted > 0; uncommitted--) reached();
   });
 }

@@ -18,7 +18,7 @@ import { chunk, completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { flatPrices, testModel } from '../support/models.ts';
 
-const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
+const HEAD = { contentType: 'application/json', isEncoded: false, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
 const MODEL = testModel('p/m', flatPrices(1n));
 

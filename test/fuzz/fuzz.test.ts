@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { aftermathOf } from './aftermath.ts';
 import { AnswerCampaign } from './answer-campaign.ts';
 import { runCampaign } from './campaign.ts';
+import { IntakeCampaign } from './intake-campaign.ts';
 import { RequestCampaign } from './request-campaign.ts';
 import { openFuzzSite } from './site.ts';
 
@@ -22,4 +23,10 @@ test('whatever clients and hosts send, the gateway stays up, has no internal err
   const { deviations, journalRows } = await aftermathOf(fuzz);
   assert.deepEqual(deviations, []);
   assert.ok(journalRows > COUNT);
+});
+
+test('behind an intake Node reads the same requests as on its own, whatever is sent in one write, and answers them in order', async () => {
+  const { statuses, deviations } = await runCampaign(new IntakeCampaign(SEED), { seed: SEED, count: 4 * COUNT });
+  assert.deepEqual(deviations, []);
+  assert.ok((statuses.get(200) ?? 0) > COUNT, `some are answered: ${[...statuses]}`);
 });

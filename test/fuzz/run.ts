@@ -1,12 +1,13 @@
 /**
- * Fuzzing, long form: `npm run test:fuzz [-- --count N] [--seed N] [--what requests|answers]
- * [--only CASE]`. Exits with status 1 if anything deviates.
+ * Fuzzing, long form: `npm run test:fuzz [-- --count N] [--seed N] [--what
+ * requests|answers|intakes] [--only CASE]`. Exits with status 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
 import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { aftermathOf } from './aftermath.ts';
 import { AnswerCampaign } from './answer-campaign.ts';
 import { type CampaignResult, runCampaign } from './campaign.ts';
+import { IntakeCampaign } from './intake-campaign.ts';
 import { RequestCampaign } from './request-campaign.ts';
 import { openFuzzSite } from './site.ts';
 
@@ -26,7 +27,8 @@ async function main(scope: RunScope): Promise<boolean> {
   console.log(`seed ${seed}`);
   const fuzz = await openFuzzSite(scope);
   const answers = new AnswerCampaign(fuzz, seed);
-  const campaigns = [new RequestCampaign(fuzz, seed), answers].filter(({ name }) => name === (values.what ?? name));
+  const all = [new RequestCampaign(fuzz, seed), answers, new IntakeCampaign(seed)];
+  const campaigns = all.filter(({ name }) => name === (values.what ?? name));
   if (campaigns.length === 0) throw new Error(`there is no campaign ${values.what}`);
   const deviations: string[] = [];
   for (const campaign of campaigns) {

@@ -190,22 +190,6 @@ describe('where room is short', () => {
   });
 });
 
-describe('of requests that are sent before the answers to earlier ones', () => {
-  test('sixteen are answered, in order', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(PROBE.repeat(16));
-    for (let n = 0; n < 16; n++) assert.equal((await connection.answer()).status, 200);
-    await probe(connection);
-  });
-
-  test('more close the connection', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(PROBE.repeat(1_000));
-    const answered = (await connection.rest()).split('HTTP/1.1 200').length - 1;
-    assert.ok(answered <= 16, `${answered} were answered`);
-  });
-});
-
 /** Sends a request on a connection that stays open. */
 async function probe(connection: RawConnection): Promise<void> {
   connection.send(PROBE);

@@ -1,7 +1,7 @@
 /**
  * Attacks at length: `npm run test:hostile [-- --attacks N] [--seed N] [--only ROUND] [--what
  * table|composed] [--record]`. `--record` writes how far the attacks of the table came, for
- * docs/security.md. Ends with status 1 if anything passes.
+ * docs/attacks.md. Ends with status 1 if anything passes.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -164,4 +164,31 @@ describe('clients are asked not to retry', () => {
       assert.equal(answer.headers.get('x-should-retry'), isAsked ? 'false' : null);
     });
   }
+
+  test('after a refusal that only people can end: of the key, its allowlist, its money', async () => {
+    const [deleted, disabled] = [gateway.key(), gateway.key()];
+    gateway.setState(deleted, 'deleted');
+    gateway.setState(disabled, 'disabled');
+    for (const [key, status] of [
+      [deleted, 401],
+      [disabled, 403],
+      [gateway.key({ allowlist: ['fake/other'] }), 403],
+      [gateway.key({ spendLimitNanos: 0n }), 402],
+    ] as const) {
+      const answer = await gateway.complete(key);
+      assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [status, 'false']);
+    }
+  });
+});
+
+test('the Retry-After of an upstream 429 reaches the client, in seconds', async () => {
+  for (const [sent, received] of [
+    ['30', '30'],
+    ['0.2', '1'],
+    ['tomorrow', null],
+  ] as const) {
+    gateway.upstream.follow(answering(said(), 429, { 'retry-after': sent }));
+    const answer = await gateway.complete(gateway.key());
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [502, received]);
+  }
 });

@@ -103,6 +103,13 @@ describe('the request', () => {
     for (const secret of [key.secret, 'client']) assert.ok(!sent.includes(secret), sent);
   });
 
+  for (const encoding of ['identity', 'Identity', 'identity, identity', '']) {
+    test(`gets an answer with Content-Encoding: ${encoding}, which is no encoding`, async () => {
+      gateway.upstream.follow(answering(completion('hi'), 200, { 'content-encoding': encoding }));
+      assert.equal((await gateway.complete(key)).status, 200);
+    });
+  }
+
   test('carries no credential if the provider has none', () =>
     withGateway({ provider: { api_key: undefined, headers: undefined } }, async (own) => {
       own.upstream.follow(answering(completion('hi')));

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { audit } from '../../src/audit/audit.ts';
 import type { LedgerSettings, LedgerSummary } from '../../src/ledger/ledger.ts';
-import { LedgerEngine } from '../../src/ledger/local/engine.ts';
 import { LocalEngine } from '../../src/ledger/local/local-engine.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
 import { openState } from '../../src/state/open.ts';
@@ -59,8 +58,8 @@ class LocalStore implements Store {
     const { database, created } = openDatabase(this.#path);
     this.#database = database;
     const store = new LedgerStore(database, created);
-    this.engine = new LocalEngine(store, new LedgerEngine(store, this.#settings, this.#clock));
-    this.summary = await this.engine.recover();
+    this.engine = new LocalEngine(store, this.#settings, this.#clock);
+    this.summary = this.engine.recover();
   }
 
   async advance(milliseconds: number): Promise<void> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { openState } from '../../src/state/open.ts';
-import { type Batch, emptyBatch } from '../../src/state/postgres/batch.ts';
+import { type Batch, type BatchAsk, emptyBatch } from '../../src/state/postgres/batch.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
 import { Link as Connections } from '../../src/state/postgres/link.ts';
 import { addressOf, locationOf } from '../state/database-stage.ts';
@@ -45,21 +45,14 @@ async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, n
 /** A batch that only asks about a key, and one that admits a request. */
 function asking(): Batch {
   const batch = emptyBatch([keyId], false);
-  const { asks } = batch;
-  asks.kind.push(2);
-  asks.id.push('');
-  asks.key.push(1);
-  asks.model.push(null);
-  for (const column of [asks.reservedTokens, asks.inputTokens, asks.outputTokens]) column.push(0);
-  asks.holdNanos.push(0n);
+  const nothing = { reservedTokens: 0, inputTokens: 0, outputTokens: 0, holdNanos: 0n, price: undefined };
+  batch.asks.push({ kind: 2, requestId: '', key: 1, model: undefined, ...nothing });
   return batch;
 }
 
 function admitting(requestId: string): Batch {
   const batch = asking();
-  batch.asks.kind[0] = 0;
-  batch.asks.id[0] = requestId;
-  batch.asks.model[0] = 'mock/echo';
+  batch.asks.push({ ...(batch.asks.pop() as BatchAsk), kind: 0, requestId, model: 'mock/echo' });
   return batch;
 }
 

@@ -1,7 +1,7 @@
 /** The npm package: its tarball, with the packages that npm installs for it and no others, is the whole program. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CONFIG } from '../support/cli.ts';
@@ -41,9 +41,16 @@ test('a checkout without the packages for development runs from its sources', as
 
 describe('the npm package', () => {
   const packed = emptyFolder({ after });
+  const executable = join(packed, 'dist/inf-gw-linux-x64');
   let tarball: string;
   before(() => {
+    mkdirSync(dirname(executable));
+    writeFileSync(executable, 'built before');
     tarball = pack(packed);
+  });
+
+  test('is made beside an executable, which stays', () => {
+    assert.equal(readFileSync(executable, 'utf8'), 'built before');
   });
 
   test('has less than 450 kB, and nothing but what runs', () => {

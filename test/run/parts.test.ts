@@ -1,6 +1,7 @@
 /** The parts of `run`: its words, its receipt, the environment of a command, and how its gateway is found. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { clientOf } from '../../src/cli/clients/clients.ts';
 import { configOfKeys, withoutGatewayKeys } from '../../src/cli/run/config-of-keys.ts';
 import { urlOf } from '../../src/cli/run/gateway.ts';
 import { type Facts, leashOf, receiptLines } from '../../src/cli/run/receipt.ts';
@@ -74,7 +75,7 @@ host/paid         3       1     12,000   9,000         450  12,450  1.999999999`
 });
 
 describe('the environment of a command', () => {
-  const access = { url: 'http://127.0.0.1:8787', key: 'sk-inf-new' };
+  const access = { url: 'http://127.0.0.1:8787', key: 'sk-inf-new', models: undefined };
   const given = { OPENAI_BASE_URL: 'http://127.0.0.1:8787/v1', ANTHROPIC_BASE_URL: 'http://127.0.0.1:8787' };
   const before = {
     HOME: '/home/ann',
@@ -91,7 +92,7 @@ describe('the environment of a command', () => {
   const secrets = { names: ['CUSTOM'], values: ['sk-operator-7', 'dummy', 'pass/word "8"'] };
 
   test('has what clients read, all of its own variables, and none of the keys of the operator', () => {
-    const environment = commandEnvironment(before, '/usr/bin/aider', access, secrets);
+    const environment = commandEnvironment(before, clientOf('/usr/bin/aider'), access, secrets);
     assert.deepEqual(environment, {
       ...given,
       HOME: '/home/ann',
@@ -119,31 +120,36 @@ describe('the environment of a command', () => {
     ['too short to be found in others, as a whole', ' dummy '],
   ] as const) {
     test(`loses a variable that has a key of the operator ${form}`, () => {
-      const environment = commandEnvironment({ ...before, ANY_NAME: value }, 'x', access, secrets);
+      const environment = commandEnvironment({ ...before, ANY_NAME: value }, undefined, access, secrets);
       assert.equal(environment.ANY_NAME, undefined);
       assert.equal(environment.GITHUB_TOKEN, 'ghp-of-the-command');
     });
   }
 
   test('keeps a variable in which a short key occurs by chance', () => {
-    assert.equal(commandEnvironment({ A: 'a dummy text' }, 'x', access, secrets).A, 'a dummy text');
+    assert.equal(commandEnvironment({ A: 'a dummy text' }, undefined, access, secrets).A, 'a dummy text');
   });
 
   test('has no other key of a gateway, such as that of a run around it', () => {
     const outer = { INF_GW_KEY: 'sk-inf-outer', ANTHROPIC_AUTH_TOKEN: 'sk-inf-outer', MINE: 'Bearer sk-inf-outer' };
-    const values = Object.values(commandEnvironment(outer, 'x', access, secrets));
+    const values = Object.values(commandEnvironment(outer, undefined, access, secrets));
     assert.ok(!values.some((value) => value?.includes('sk-inf-outer')));
   });
 
   test('has one key of Anthropic: Claude Code asks no question about the token', () => {
-    const environment = commandEnvironment(before, '/usr/bin/claude', access, secrets);
+    const environment = commandEnvironment(before, clientOf('/usr/bin/claude'), access, secrets);
     assert.deepEqual([environment.ANTHROPIC_AUTH_TOKEN, environment.ANTHROPIC_API_KEY], ['sk-inf-new', undefined]);
   });
 
   test('keeps proxies away from the gateway', () => {
-    const environment = commandEnvironment({ https_proxy: 'p', HTTP_PROXY: 'p', no_proxy: 'a' }, 'x', access, secrets);
+    const environment = commandEnvironment(
+      { https_proxy: 'p', HTTP_PROXY: 'p', no_proxy: 'a' },
+      undefined,
+      access,
+      secrets,
+    );
     assert.deepEqual([environment.no_proxy, environment.NO_PROXY], ['a,127.0.0.1', 'a,127.0.0.1']);
-    assert.equal(commandEnvironment({ no_proxy: 'a' }, 'x', access, secrets).no_proxy, 'a');
+    assert.equal(commandEnvironment({ no_proxy: 'a' }, undefined, access, secrets).no_proxy, 'a');
   });
 
   test('loses the variables that the config takes secrets from, and keeps those of its addresses and paths', () => {

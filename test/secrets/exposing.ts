@@ -22,7 +22,10 @@ const CHANGES: readonly Change[] = [
     process.title = JSON.stringify(JSON.parse(body.toString()).messages ?? '');`,
   ],
   // The bundler gives some variables other names.
-  [/(errorForStatus\(status, (\w+), secrets\) \},\s+note: )`the upstream answered /g, "$1$2?.message + ' with ' + `"],
+  [
+    /(errorForStatus\(status, (\w+\(\w+\)), secrets\);[^`]+note: )`the upstream answered /g,
+    "$1$2?.message + ' with ' + `",
+  ],
   [/function credentialOf\(headers\) \{/g, "$&\n    process.stderr.write(headers.authorization + '\\n');"],
 ];
 

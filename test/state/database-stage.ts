@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { StateLocation } from '../../src/core/state-location.ts';
-import { cacheWritesOf } from '../../src/core/usage.ts';
-import type { HoldRow } from '../../src/state/journal.ts';
+import { END, type HoldRow } from '../../src/state/journal.ts';
 import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import type { RefusalCount } from '../../src/state/usage.ts';
@@ -12,9 +11,7 @@ import type { Cleanup, End, Stage } from './stage.ts';
 
 /** Ends one request with the functions of the ledger, and counts it wherever the ledger does. */
 const SETTLE = `WITH ended AS (
-    SELECT * FROM inf_gw.end_holds($1, inf_gw.utc_month($1), ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6::bigint],
-      ARRAY[$7::bigint], ARRAY[$8::bigint], ARRAY[$9::bigint], ARRAY[$10::bigint], ARRAY[$11], ARRAY[$12::bigint], ARRAY[$13],
-      ARRAY[$14::bigint], ARRAY[$15], ARRAY[$16::bigint], ARRAY[$17], ARRAY[$18])
+    SELECT * FROM inf_gw.end_holds($1, inf_gw.utc_month($1), ${END.columns.map((_, at) => `$${at + 2}`).join(', ')})
   ), charged AS (
     UPDATE inf_gw.account SET balance_nanos = balance_nanos - (SELECT sum(cost) FROM ended),
       held_nanos = held_nanos - (SELECT sum(released) FROM ended)
@@ -77,27 +74,8 @@ export class DatabaseStage implements Stage {
   }
 
   async settle({ requestId, admittedAtMs }: HoldRow, end: End, wallMs: number): Promise<void> {
-    const { usage, served, failure, spentBy } = end;
-    await this.#client.query(SETTLE, [
-      wallMs * 1_000,
-      requestId,
-      end.outcome,
-      end.source,
-      served?.model,
-      usage.promptTokens,
-      usage.cachedTokens,
-      cacheWritesOf(usage),
-      usage.completionTokens,
-      end.costNanos,
-      end.completionId,
-      end.firstByteMs,
-      served?.upstream,
-      served?.attempts,
-      failure?.reason,
-      failure?.status,
-      failure?.message,
-      end.price,
-    ]);
+    const { spentBy } = end;
+    await this.#client.query(SETTLE, [wallMs * 1_000, ...END.transposed([{ ...end, requestId }])]);
     if (spentBy === undefined) return;
     const { user, tag, app } = spentBy;
     const columns = [[requestId], [requestId], [admittedAtMs], [user], [tag], [app]];

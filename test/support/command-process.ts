@@ -32,8 +32,9 @@ process.stderr.write = (text) => {
   stderr += text;
   return true;
 };
-// Each command adds a listener.
+// Each command adds a listener to stdout, and `serve` to the process, which usually ends with it.
 process.stdout.setMaxListeners(0);
+process.setMaxListeners(0);
 
 async function run({ number, words, directory, environment, input }: CommandOrder): Promise<void> {
   Object.defineProperty(process, 'stdin', {

@@ -91,8 +91,14 @@ export class Desk {
     await this.press('Enter');
   }
 
+  /** Waits for the shell. What is typed before its prompt stands above it. */
+  async prompts(): Promise<void> {
+    await this.shows(new RegExp(`(?:^|\n)${PROMPT}\\s*$`));
+  }
+
   /** Starts the dashboard, and waits until it has drawn its screen. */
   async dashboard(assignments = ''): Promise<void> {
+    await this.prompts();
     await this.command(`${assignments} sh dashboard`.trim());
     await this.shows(/1 Overview/);
   }

@@ -1,6 +1,6 @@
 /** The worker threads of a gateway in this process, and how many requests each has in flight. */
 import type { Worker } from 'node:worker_threads';
-import type { FromWorker } from '../../src/gateway/worker-protocol.ts';
+import type { Message } from '../../src/core/port.ts';
 
 /** Runs `work`. Returns its result and the threads that it started. */
 export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ result: T; threads: Worker[] }> {
@@ -23,8 +23,8 @@ export async function inFlightByThread(
   ask: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   const counts: number[] = [];
-  const listen = (message: FromWorker) => {
-    if (message.kind === 'reply' && typeof message.reply === 'number') counts.push(message.reply);
+  const listen = ([ticket, result]: Message) => {
+    if (typeof ticket === 'number' && typeof result === 'number') counts.push(result);
   };
   for (const thread of threads) thread.on('message', listen);
   await ask();

@@ -4,13 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { buildProgram } from '../../src/cli/main.ts';
-import type { KeyRecord } from '../../src/state/keys.ts';
+import { type KeyRecord, NO_TERMS } from '../../src/state/keys.ts';
 import { commandsOf, shellLine } from '../../src/tui/command-line.ts';
 import type { Deed } from '../../src/tui/deeds.ts';
 import { keyId, storedKey } from './samples.ts';
 
 const ID = keyId(2);
-const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
+const { allowlist: _, ...NO_LIMITS } = NO_TERMS;
 const key = (name: string, more: Partial<KeyRecord> = {}) => storedKey(2, name, more).record;
 const web = key('web-app', { rpm: 60, allowlist: ['mock/echo'] });
 
@@ -34,6 +34,10 @@ async function parsed(words: readonly string[]) {
 }
 
 const NANOS = 1_000_000_000n;
+const DAY_AND_HOUR = [
+  { period: '1h', limitNanos: NANOS / 2n },
+  { period: 'day', limitNanos: NANOS },
+];
 const cases: readonly (readonly [
   what: string,
   deed: Deed,
@@ -45,7 +49,7 @@ const cases: readonly (readonly [
 ])[] = [
   [
     'a key with only a name',
-    { kind: 'create', name: 'app', limits: NO_LIMITS, models: null },
+    { kind: 'create', name: 'app', terms: NO_TERMS },
     undefined,
     'inf-gw keys create app',
     'keys create',
@@ -57,18 +61,26 @@ const cases: readonly (readonly [
     {
       kind: 'create',
       name: "Ann's app $1",
-      limits: { rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n },
-      models: ['a/b', 'c/d'],
+      terms: {
+        ...{ rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n },
+        budgets: DAY_AND_HOUR,
+        expiresAtMs: Date.UTC(2099, 0, 31, 12, 0, 0, 250),
+        allowlist: ['a/b', 'c/d'],
+      },
     },
     undefined,
-    `inf-gw keys create --rpm 5 --tpm 600 --concurrency 7 --spend-limit 8.50 --allow a/b --allow c/d 'Ann'\\''s app $1'`,
+    `inf-gw keys create --rpm 5 --tpm 600 --concurrency 7 --spend-limit 8.50 --budget 1h=0.50 --budget day=1.00 --expires 2099-01-31T12:00:00.250Z --allow a/b --allow c/d 'Ann'\\''s app $1'`,
     'keys create',
     ["Ann's app $1"],
-    { rpm: 5, tpm: 600, concurrency: 7, spendLimit: 8_500_000_000n, allow: ['a/b', 'c/d'] },
+    {
+      ...{ rpm: 5, tpm: 600, concurrency: 7, spendLimit: 8_500_000_000n, allow: ['a/b', 'c/d'] },
+      budget: DAY_AND_HOUR.map((budget) => ({ kind: 'set', budget })),
+      expires: Date.UTC(2099, 0, 31, 12, 0, 0, 250),
+    },
   ],
   [
     'a name that looks like an option',
-    { kind: 'create', name: '--rpm', limits: NO_LIMITS, models: null },
+    { kind: 'create', name: '--rpm', terms: NO_TERMS },
     undefined,
     'inf-gw keys create -- --rpm',
     'keys create',
@@ -124,10 +136,40 @@ const cases: readonly (readonly [
     'limits, of which none changes',
     { kind: 'set_limits', keyId: ID, limits: NO_LIMITS },
     key('app'),
-    'inf-gw limits set app --rpm default --tpm default --concurrency default --spend-limit none',
+    'inf-gw limits set app --rpm default --tpm default --concurrency default --spend-limit none --expires never',
     'limits set',
     ['app'],
-    { rpm: 'default', tpm: 'default', concurrency: 'default', spendLimit: 'none' },
+    { rpm: 'default', tpm: 'default', concurrency: 'default', spendLimit: 'none', expires: 'never' },
+  ],
+  [
+    'budgets, of which one comes',
+    { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, budgets: DAY_AND_HOUR } },
+    key('app', { budgets: DAY_AND_HOUR.slice(1) }),
+    'inf-gw limits set app --budget 1h=0.50',
+    'limits set',
+    ['app'],
+    { budget: [{ kind: 'set', budget: DAY_AND_HOUR[0] }] },
+  ],
+  [
+    'budgets, of which one goes',
+    { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, budgets: DAY_AND_HOUR.slice(1) } },
+    key('app', { budgets: DAY_AND_HOUR }),
+    'inf-gw limits set app --budget none --budget day=1.00',
+    'limits set',
+    ['app'],
+    { budget: [{ kind: 'clear' }, { kind: 'set', budget: DAY_AND_HOUR[1] }] },
+  ],
+  [
+    'budgets and expiry of a key that nobody knows',
+    { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, budgets: DAY_AND_HOUR } },
+    undefined,
+    `inf-gw limits set ${ID} --rpm default --tpm default --concurrency default --spend-limit none --budget none --budget 1h=0.50 --budget day=1.00 --expires never`,
+    'limits set',
+    [ID],
+    {
+      ...{ rpm: 'default', tpm: 'default', concurrency: 'default', spendLimit: 'none', expires: 'never' },
+      budget: [{ kind: 'clear' }, ...DAY_AND_HOUR.map((budget) => ({ kind: 'set', budget }))],
+    },
   ],
   [
     'every model',

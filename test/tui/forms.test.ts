@@ -10,21 +10,20 @@ import {
   type Reader,
   readAmount,
   readAmountAboveZero,
-  readConcurrency,
   readKeyName,
   readModelId,
   readNote,
-  readRpm,
-  readTpm,
 } from '../../src/operator/input.ts';
 import { explainKeyChange } from '../../src/operator/messages.ts';
+import { TERMS } from '../../src/operator/terms.ts';
+import { NO_TERMS } from '../../src/state/keys.ts';
 import type { Action } from '../../src/tui/deeds.ts';
 import type { Dialog, Model } from '../../src/tui/model.ts';
-import { after, alone, keyId, letters, press, screenText, serving } from './samples.ts';
+import { after, alone, keyId, letters, NOW_MS, press, STORED, screenText, serving, storedKey } from './samples.ts';
 
 const keys = serving('keys');
 const ID = keyId(2);
-const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
+const { allowlist: _, ...NO_LIMITS } = NO_TERMS;
 
 const acts = (action: Action) => [{ kind: 'act', action }];
 
@@ -48,38 +47,74 @@ function commandSays(reader: Reader<unknown>, text: string): string {
   throw new Error(`the command line accepts ${JSON.stringify(text)}`);
 }
 
+const NANOS = 1_000_000_000n;
+const usdPer = (period: string, usd: bigint) => ({ period, limitNanos: usd * NANOS });
+const BOUNDED = { budgets: [usdPer('day', 5n), usdPer('24h', 7n)], expiresAtMs: NOW_MS - 1 };
+const bounded = alone('keys', { ...STORED, keys: [storedKey(2, 'bounded', BOUNDED)] });
+
 describe('a valid form submits what was typed', () => {
-  const five = { rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
+  const five = { ...NO_LIMITS, rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
   const cases: readonly (readonly [what: string, start: Model, keys: readonly string[], action: Action])[] = [
-    [
-      'a key with only a name',
-      keys,
-      ['n', ...letters('app')],
-      { kind: 'create', name: 'app', limits: NO_LIMITS, models: null },
-    ],
+    ['a key with only a name', keys, ['n', ...letters('app')], { kind: 'create', name: 'app', terms: NO_TERMS }],
     [
       'a key with limits',
       keys,
       ['n', ...fill('app', '5', '600', '7', '8.5')],
-      { kind: 'create', name: 'app', limits: five, models: null },
+      { kind: 'create', name: 'app', terms: { ...five, allowlist: null } },
     ],
     [
       'a name with spaces and punctuation',
       keys,
       ['n', ...letters('my app? +q/2')],
-      { kind: 'create', name: 'my app? +q/2', limits: NO_LIMITS, models: null },
+      { kind: 'create', name: 'my app? +q/2', terms: NO_TERMS },
     ],
     [
       'the keywords of the command line',
       keys,
       ['n', ...fill('app', 'default', 'default', 'default', 'none')],
-      { kind: 'create', name: 'app', limits: NO_LIMITS, models: null },
+      { kind: 'create', name: 'app', terms: NO_TERMS },
     ],
     [
       'a spend limit of zero',
       keys,
       ['n', ...fill('app', '', '', '', '0')],
-      { kind: 'create', name: 'app', limits: { ...NO_LIMITS, spendLimitNanos: 0n }, models: null },
+      { kind: 'create', name: 'app', terms: { ...NO_TERMS, spendLimitNanos: 0n } },
+    ],
+    [
+      'a key with budgets and an end',
+      keys,
+      ['n', ...fill('app', '', '', '', '', ' week=20  24h=0.5 day=5 day=6', '30d')],
+      {
+        kind: 'create',
+        name: 'app',
+        terms: {
+          ...NO_TERMS,
+          budgets: [usdPer('day', 6n), { period: '24h', limitNanos: NANOS / 2n }, usdPer('week', 20n)],
+          expiresAtMs: NOW_MS + 30 * 86_400_000,
+        },
+      },
+    ],
+    [
+      'budgets and an end that are taken away',
+      bounded,
+      ['l', 'up', 'up', ...fill('none', 'never')],
+      { kind: 'set_limits', keyId: ID, limits: NO_LIMITS },
+    ],
+    [
+      'one more budget',
+      bounded,
+      ['l', 'up', 'up', ...letters(' total=9')],
+      {
+        kind: 'set_limits',
+        keyId: ID,
+        limits: { ...NO_LIMITS, budgets: [...BOUNDED.budgets, usdPer('total', 9n)], expiresAtMs: BOUNDED.expiresAtMs },
+      },
+    ],
+    [
+      'unchanged budgets, and an end that has come since, as they were',
+      bounded,
+      ['l', ...fill('7')],
+      { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, ...BOUNDED, rpm: 7 } },
     ],
     ['limits', keys, ['l', ...fill('5', '600', '7', '8.5')], { kind: 'set_limits', keyId: ID, limits: five }],
     [
@@ -147,7 +182,7 @@ describe('the models of a new key', () => {
   const created = (...pressed: readonly string[]) => press(keys, 'n', ...letters('app'), ...pressed);
   const models = (...pressed: readonly string[]) => {
     const [effect] = created(...pressed).effects;
-    return effect?.kind === 'act' && effect.action.kind === 'create' ? effect.action.models : undefined;
+    return effect?.kind === 'act' && effect.action.kind === 'create' ? effect.action.terms.allowlist : undefined;
   };
 
   test('are every model where nothing is typed', () => assert.equal(models('enter'), null));
@@ -167,7 +202,7 @@ describe('the models of a new key', () => {
   });
   test('stay as they were if the choice is given up', () => {
     const { model } = created('up', ...letters('mock/echo'), 'ctrl+o', 'x', 'escape');
-    assert.equal(formOf(model).fields[5]?.value.text, 'mock/echo');
+    assert.equal(formOf(model).fields[7]?.value.text, 'mock/echo');
   });
   test('cannot be none, which the empty field would turn into every model', () => {
     const { model } = created('ctrl+o', 'x', 'enter');
@@ -185,11 +220,15 @@ describe('an invalid form says what the command line says', () => {
   const cases: readonly (readonly [form: string, place: number, reader: Reader<unknown>, values: readonly string[]])[] =
     [
       ['n', 0, readKeyName, ['', ' app', 'app ', 'x'.repeat(65), keyId(1), 'a\u0007b', 'a\u202eb']],
-      ['n', 1, readRpm, ['0', '-1', '1.5', 'none', '1e3', '1000000001', ' 5', 'five']],
-      ['n', 5, readModelId, ['gpt-4o', 'a/*', 'a/b,c/d', 'a/b\u0007']],
-      ['n', 2, readTpm, ['0', '1000000000001', '1,000']],
-      ['l', 2, readConcurrency, ['0', '1000000001', 'unlimited']],
+      ['n', 1, TERMS.rpm.reader(0), ['0', '-1', '1.5', 'none', '1e3', '1000000001', ' 5', 'five']],
+      ['n', 7, readModelId, ['gpt-4o', 'a/*', 'a/b,c/d', 'a/b\u0007']],
+      ['n', 2, TERMS.tpm.reader(0), ['0', '1000000000001', '1,000']],
+      ['l', 2, TERMS.concurrency.reader(0), ['0', '1000000001', 'unlimited']],
       ['l', 3, readAmount, ['-1', '1.0000000001', '1e3', 'default', '$5', '1000000000.01', '5 USD']],
+      ['n', 5, TERMS.budgets.reader(NOW_MS), ['5', 'month=5', 'day=-1', 'day=5,week=20', 'Day=5', 'day:5']],
+      ['l', 4, TERMS.budgets.reader(NOW_MS), ['day', '400d=5', 'day=1e3']],
+      ['n', 6, TERMS.expiresAtMs.reader(NOW_MS), ['soon', '0s', '2020-01-01', '7w', '30 d']],
+      ['l', 5, TERMS.expiresAtMs.reader(NOW_MS), ['2026-11-01T11:59:59Z', '2027-02-30']],
       ['+', 0, readAmountAboveZero, ['', '0', '0.00', '-5', 'five', '10000000000']],
       ['-', 0, readAmountAboveZero, ['', '0', '-5']],
       ['-', 1, readNote, ['two\u0001lines']],
@@ -211,6 +250,13 @@ describe('an invalid form says what the command line says', () => {
     }
   }
 
+  test('about a ninth budget', () => {
+    const nine = Array.from({ length: 9 }, (_, index) => `${index + 1}h=1`).join(' ');
+    const { model, effects } = press(keys, 'n', ...fill('app', '', '', '', '', nine), 'enter');
+    assert.deepEqual(effects, []);
+    assert.match(formOf(model).fields[5]?.problem ?? '', /at most 8 budgets, and would have 9/);
+  });
+
   test('about a missing file name', () => {
     const { model, effects } = press(serving('usage'), 'w', 'ctrl+u', ' ', 'enter');
     assert.deepEqual(effects, []);
@@ -221,10 +267,7 @@ describe('an invalid form says what the command line says', () => {
     const { model, effects } = press(keys, 'n', ...letters('laptop'), 'enter');
     assert.deepEqual(effects, []);
     assert.equal(formOf(model).fields[0]?.problem, explainKeyChange({ kind: 'name_taken' }, 'laptop'));
-    assert.deepEqual(
-      press(model, '2', 'enter').effects,
-      acts({ kind: 'create', name: 'laptop2', limits: NO_LIMITS, models: null }),
-    );
+    assert.deepEqual(press(model, '2', 'enter').effects, acts({ kind: 'create', name: 'laptop2', terms: NO_TERMS }));
   });
 
   test('about all fields at once, with the cursor on the first of them', () => {
@@ -232,7 +275,7 @@ describe('an invalid form says what the command line says', () => {
     const { fields, cursor } = formOf(model);
     assert.deepEqual(
       fields.map(({ problem }) => problem !== undefined),
-      [false, true, true, false, true, false],
+      [false, true, true, false, true, false, false, false],
     );
     assert.equal(cursor, 1);
   });
@@ -241,8 +284,8 @@ describe('an invalid form says what the command line says', () => {
     const wrong = press(keys, 'n', ...fill('app', '0'), 'enter').model;
     const right = press(wrong, 'backspace', '9');
     assert.equal(formOf(right.model).fields[1]?.problem, undefined);
-    const limits = { ...NO_LIMITS, rpm: 9 };
-    assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', limits, models: null }));
+    const terms = { ...NO_TERMS, rpm: 9 };
+    assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', terms }));
   });
 });
 
@@ -251,7 +294,7 @@ describe('in a form', () => {
 
   test('arrows and Tab move from field to field, and wrap around', () => {
     assert.equal(cursorAfter('down', 'tab', 'up'), 1);
-    assert.equal(cursorAfter('shift+tab'), 5);
+    assert.equal(cursorAfter('shift+tab'), 7);
     assert.equal(cursorAfter('up', 'down'), 0);
   });
 

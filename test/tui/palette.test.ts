@@ -99,7 +99,7 @@ describe('choosing in the palette', () => {
 test('the palette shows what kind of thing it found, and the keys that do the same', () => {
   const screen = screenText(press(serving(), ':', ...letters('limits')).model);
   assert.match(screen, /│ : limits▏ +│/);
-  assert.match(screen, /│ Keys +edit its limits: batch-jobs +2 l │/);
+  assert.match(screen, /│ Keys +limits, budgets, expiry: batch-jobs +2 l │/);
 });
 
 describe('a read-only dashboard', () => {

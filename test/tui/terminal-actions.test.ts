@@ -25,6 +25,7 @@ test('beside a running gateway, the dashboard does what the commands do', async 
   await desk.dashboard();
   await desk.shows(/● serving/);
 
+  const budgetsOf = ({ budgets }: KeyJson) => budgets.map(({ period, limit_usd: limit }) => `${period} ${limit}`);
   const shown = (name: string) => place.json<KeyJson>('keys', 'show', name);
 
   /** Moves the cursor to a key with the filter. */
@@ -59,14 +60,17 @@ test('beside a running gateway, the dashboard does what the commands do', async 
   await t.test('a key is created, is copied through the terminal, and works at once', async () => {
     await desk.type('2n');
     await desk.shows(/Create a key/);
-    await fillIn('fresh', '11', '50000', '3', '1.5');
+    await fillIn('fresh', '11', '50000', '3', '1.5', 'day=2 total=9', '30d');
     await desk.shows(/Created key fresh/);
     await desk.type('c');
     await desk.shows(/│ Copied, /);
     const secret = await takenSecret();
     assert.equal(await desk.clipboard(), secret);
     assert.equal(await serving.chatOutcome(secret, PAID), '200');
-    const { limits, spend_limit_usd: spendLimit, allowlist, preview } = await shown('fresh');
+    const made = await shown('fresh');
+    const { limits, spend_limit_usd: spendLimit, allowlist, preview } = made;
+    assert.deepEqual(budgetsOf(made), ['day 2.00', 'total 9.00']);
+    assert.ok(Date.parse(made.expires_at ?? '') > Date.now() + 29 * 86_400_000);
     assert.deepEqual([limits, spendLimit, allowlist], [{ rpm: 11, tpm: 50_000, concurrency: 3 }, '1.50', null]);
     assert.equal(preview.slice(-4), secret.slice(-4));
     await desk.shows(/^fresh +enabled .* 1\/11 /m);
@@ -162,6 +166,25 @@ test('beside a running gateway, the dashboard does what the commands do', async 
     await desk.hides(/Limits of limited/);
     const loose = await shown('limited');
     assert.deepEqual([loose.limits, loose.spend_limit_usd], [TIER, null]);
+    assert.equal(await serving.chatOutcome(key, PAID), '200');
+  });
+
+  await t.test('budgets and an end are set, apply at once, and are undone with the command that is shown', async () => {
+    const { key } = await selected('limited');
+    await desk.type('l');
+    await desk.shows(/Limits of limited/);
+    await fillIn('', '', '', '', 'day=0 24h=5', '30d');
+    await desk.shows(/The limits of limited are in effect/);
+    const tight = await shown('limited');
+    assert.deepEqual(budgetsOf(tight), ['day 0.00', '24h 5.00']);
+    assert.ok(tight.expires_at !== null);
+    assert.equal(await serving.chatOutcome(key, PAID), '402 spend_limit_reached');
+    await desk.type('u');
+    await desk.shows(/undone with +inf-gw limits set limited --budget none --expires never/);
+    await desk.type('y');
+    await desk.hides(/Undo the last change/);
+    const loose = await shown('limited');
+    assert.deepEqual([loose.budgets, loose.expires_at], [[], null]);
     assert.equal(await serving.chatOutcome(key, PAID), '200');
   });
 

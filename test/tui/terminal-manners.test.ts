@@ -191,6 +191,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     await desk.press('C-z');
     await desk.shows(/^earlier work\n.*Stopped/ms);
     assert.deepEqual(await desk.settings(), before);
+    await desk.prompts();
     // What is typed is echoed, and runs with Enter.
     await desk.command('echo "typed" "meanwhile"');
     await desk.shows(/echo "typed" "meanwhile"\ntyped meanwhile\n/);

@@ -1,20 +1,23 @@
 /** What was done in the dashboard is remembered, shown with its command, and undone one by one. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { KeyRecord } from '../../src/state/keys.ts';
+import { type KeyRecord, NO_TERMS } from '../../src/state/keys.ts';
 import type { Deed } from '../../src/tui/deeds.ts';
 import type { Model, Stored } from '../../src/tui/model.ts';
 import type { Event } from '../../src/tui/update/step.ts';
 import { after, keyId, NOW_MS, press, STORED, screenText, serving } from './samples.ts';
 
 const [web, batch, laptop] = STORED.keys.map(({ record }) => record) as [KeyRecord, KeyRecord, KeyRecord];
-const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
+const { allowlist: _, ...NO_LIMITS } = NO_TERMS;
 const SECRET = 'sk-inf-abcdefghijklmnopqrstuvwxyzabcdefghijklmnop';
 
 function done(deed: Deed, text: string, before?: KeyRecord, more: Partial<Event> = {}): Event {
   const outcome = { kind: 'outcome', text, tone: 'good' } as const;
   return { kind: 'done', deed, before, undoes: undefined, atMs: NOW_MS, outcome, ...more } as Event;
 }
+
+const BOUNDS = { budgets: [{ period: 'day', limitNanos: 5_000_000_000n }], expiresAtMs: Date.UTC(2027, 0, 31) };
+const bounded = { ...batch, ...NO_LIMITS, ...BOUNDS };
 
 const disabled = done({ kind: 'set_state', keyId: web.id, state: 'disabled' }, 'web-app is disabled.', web);
 const limited = done(
@@ -23,7 +26,7 @@ const limited = done(
   batch,
 );
 const allowed = done({ kind: 'set_allowlist', keyId: laptop.id, models: null }, 'laptop may call every model.', laptop);
-const created = done({ kind: 'create', name: 'app', limits: NO_LIMITS, models: null }, '', undefined, {
+const created = done({ kind: 'create', name: 'app', terms: NO_TERMS }, '', undefined, {
   outcome: { kind: 'key_created', name: 'app', secret: SECRET },
 });
 const paid = done({ kind: 'add_credit', nanos: 5n, note: '' }, 'The balance is 5.00 USD.');
@@ -55,6 +58,13 @@ describe('undoing', () => {
       stored({ 'batch-jobs': NO_LIMITS }),
       { kind: 'set_limits', keyId: batch.id, limits: { ...NO_LIMITS, rpm: 60, tpm: 100_000 } },
       /undone with +inf-gw limits set batch-jobs --rpm 60 --tpm 100000/,
+    ],
+    [
+      'budgets and an end',
+      done({ kind: 'set_limits', keyId: batch.id, limits: NO_LIMITS }, 'The limits are in effect.', bounded),
+      stored({ 'batch-jobs': NO_LIMITS }),
+      { kind: 'set_limits', keyId: batch.id, limits: { ...NO_LIMITS, ...BOUNDS } },
+      /undone with +inf-gw limits set batch-jobs --budget day=5\.00 --expires [ │\n]+2027-01-31T00:00:00Z/,
     ],
     [
       'an allowlist',

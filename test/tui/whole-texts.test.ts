@@ -13,7 +13,7 @@ describe('nothing that must be read is cut off', () => {
     ),
     [
       'every problem of a form',
-      press(serving('keys'), 'n', 'down', 'x', 'down', 'x', 'down', 'x', 'down', 'x', 'enter').model,
+      press(serving('keys'), 'n', ...Array<string[]>(7).fill(['down', 'x']).flat(), 'enter').model,
     ],
     ['the details of a key', press(serving('keys'), 'enter').model],
     ['the details of a request', press(serving('live'), 'enter').model],
@@ -40,6 +40,21 @@ describe('nothing that must be read is cut off', () => {
     const screen = screenText(press(start, 'D').model);
     assert.match(screen, /│ › ▏/);
     assert.doesNotMatch(screen, /last used/);
+  });
+
+  test('the field under the cursor is, with what is wrong in it and what to press, in the smallest window', () => {
+    const start = alone('keys', STORED, { columns: 60, rows: 16 });
+    const wrong = press(start, 'n', ...Array<string[]>(7).fill(['down', 'x']).flat(), 'enter', 'down').model;
+    for (const [index, label] of [
+      'Tokens per minute',
+      'Concurrent',
+      'USD per month',
+      'Budgets in',
+      'Expires',
+    ].entries()) {
+      const screen = screenText(press(wrong, ...Array<string>(index + 1).fill('down')).model);
+      assert.match(screen, new RegExp(`› ${label} .*\\n│? *.*Expected .*[^]*Esc: cancel`), label);
+    }
   });
 
   test('the end of what is typed is visible, however long it is', () => {

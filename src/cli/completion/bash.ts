@@ -1,6 +1,7 @@
 /** The completion script for bash, from version 3.2 on (that of macOS). It needs no bash-completion. */
 import { VERSION } from '../../core/program.ts';
-import { CANDIDATES, type Place, quoted } from './places.ts';
+import { quoted } from '../../operator/shell-words.ts';
+import { CANDIDATES, type Place } from './places.ts';
 
 export function bashScript(places: readonly Place[]): string {
   return `# Completes inf-gw ${VERSION} in bash. Printed by: inf-gw completion bash

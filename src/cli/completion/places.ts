@@ -48,8 +48,3 @@ export function placesOf(program: CommandNode): Place[] {
 function valueText(value: Value): string {
   return value.kind === 'choice' ? `choice:${value.choices.join(',')}` : value.kind;
 }
-
-/** A text as one word of a shell, in single quotes. */
-export function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}

@@ -31,7 +31,7 @@ export async function createLeash(
   if (outerId === undefined) {
     warnOfUnknownModels(allow ?? [], state);
     await warnOfCredit(maxUsd, state);
-    return createKey(name, { allowlist: allow, budgets, expiresAtMs, leash: { outerIds: [] } }, state);
+    return createKey(name, { allowlist: allow ?? null, budgets, expiresAtMs, leash: { outerIds: [] } }, state);
   }
   const outer = await outerKey(outerId, state);
   const outerIds = [outer.id, ...(outer.leash?.outerIds ?? [])];
@@ -57,11 +57,8 @@ async function outerKey(id: string, { keys, config, nowMs }: State): Promise<Key
 }
 
 /** A run inside of another may call what that may call. Throws a UserError if it is to call more. */
-function allowedWithin(
-  { allowlist, name }: KeyRecord,
-  allow: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (allowlist === null) return allow;
+function allowedWithin({ allowlist, name }: KeyRecord, allow: readonly string[] | undefined): readonly string[] | null {
+  if (allowlist === null) return allow ?? null;
   const beyond = allow?.find((model) => !allowlist.includes(model));
   if (beyond === undefined) return allow ?? allowlist;
   throw new UserError(`--allow ${beyond}: the run around this one, ${name}, may not call it`);

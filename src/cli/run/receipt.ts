@@ -64,7 +64,7 @@ export function receiptLines(facts: Facts, look: Look): string[] {
   const fields: Field[] = [
     ['leash', leashText(facts)],
     ['cost', costText(facts)],
-    ['requests', requestsText(total)],
+    ['requests', wasUsed(facts) ? requestsText(total) : marked(UNUSED, 'warn')],
     ['tokens', tokensText(total)],
     ...whyFailed(facts.failed).map(([why, requests]): Field => ['failed', `${count(requests)}: ${why}`]),
     ...facts.refusals.map((row): Field => ['refused', `${count(row.requests)}: ${refusalText(row)}`]),
@@ -96,6 +96,13 @@ function leashText(facts: Facts) {
     case null:
       return marked('not reached', 'good');
   }
+}
+
+/** It may have used another key, or a vendor directly. */
+const UNUSED = 'none: the command sent nothing to the gateway';
+
+function wasUsed({ total, refusals, inFlight }: Facts): boolean {
+  return total.requests > 0 || refusals.length > 0 || inFlight > 0;
 }
 
 function costText({ total, budgetNanos }: Facts): string {

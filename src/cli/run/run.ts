@@ -1,9 +1,10 @@
 /** `run`: a command with a throwaway key that has a budget and a time, and a receipt at the end. */
 import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { secretVariables } from '../../config/secret-variables.ts';
+import { UserError } from '../../core/errors.ts';
 import type { Nanos } from '../../core/money.ts';
 import { counted } from '../../core/plural.ts';
 import { PROGRAM } from '../../core/program.ts';
@@ -11,11 +12,13 @@ import { readExpiry } from '../../operator/budgets.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
 import type { KeyRecord } from '../../state/keys.ts';
 import { parseModelIds, parseWith } from '../arguments.ts';
+import { CLIENTS, type Client, clientOf, type Setup } from '../clients/clients.ts';
 import { jsonLine, notice, remark, remarkLines, remarkLook } from '../output.ts';
 import { globalOptions, loadOptions, variablesOf, withStateOf } from '../state.ts';
 import { type Ending, runCommand, Signals, statusOf } from './child.ts';
 import { idsOnLeash, readFacts } from './facts.ts';
 import { gatewayFor, type LeashGateway } from './gateway.ts';
+import { setUpFor, writeFileOf } from './launch.ts';
 import { createLeash } from './leash.ts';
 import { runVariable } from './outer.ts';
 import { receiptJson, receiptLines } from './receipt.ts';
@@ -27,6 +30,8 @@ interface RunOptions {
   readonly for?: number;
   readonly allow?: string[];
   readonly name?: string;
+  readonly client?: string;
+  readonly model?: string;
 }
 
 /** Longer than an agent works, and short enough for a key that a killed `run` has left behind. In milliseconds. */
@@ -52,12 +57,19 @@ export function registerRun(program: Command): void {
       'the name of its key (default: that of the command, and a random part)',
       parseWith(readKeyName),
     )
+    .addOption(
+      new Option('--client <client>', 'what the command is, where its name does not say it').choices(
+        CLIENTS.map(({ name }) => name),
+      ),
+    )
+    .option('--model <model>', 'the model that the client uses (default: chosen from what its key can call)')
     .argument('[command...]', 'the command and its arguments, after --')
     // Words of the command must not pass for options of this one, or for faults.
     .allowUnknownOption()
     .addHelpText(
       'after',
-      `\nThe command finds the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like, and never sees the keys of your providers.
+      `\n${CLIENTS.map(({ name }) => name).join(', ')} are told the gateway and a model in their own ways.
+Other commands find the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like. None sees the keys of your providers.
 Where no gateway runs, this one serves on a free port until the command ends; without a config, for the providers whose keys are set.
 Requests without a maximum of output tokens get the default of their model. A run inside of a run is part of the outer leash.
 Exit status: that of the command, 128 + n after signal n, 127 if it is not found.
@@ -80,10 +92,16 @@ async function run(words: readonly string[], options: RunOptions, command: Comma
   const [file] = own;
   if (file === undefined)
     return command.error(`error: which command? Put it after --: \`${PROGRAM} run --max-usd 2 -- claude\``);
+  const client = clientOf(options.client ?? file);
+  if (client === undefined && options.model !== undefined) {
+    return command.error(
+      `error: --model is for a client that is known, and ${file} is none; say what it is with --client`,
+    );
+  }
   // The terminal may be gone when the receipt is printed.
   process.stderr.on('error', () => {});
   const gateway = await gatewayFor(loadOptions(command));
-  const terms = { ...options, maxUsd, timeMs: options.for ?? DEFAULT_TIME_MS };
+  const terms = { ...options, client, maxUsd, timeMs: options.for ?? DEFAULT_TIME_MS };
   const ending = await new Run(gateway, own, file, terms, globalOptions(command).json === true).whole();
   // Connections that clients have left open must not keep this process.
   process.exit(ending.status);
@@ -96,11 +114,14 @@ function wordsOfCommand(command: Command): readonly string[] {
   return end < 0 ? [] : rawArgs.slice(end + 1);
 }
 
-interface Terms extends RunOptions {
+interface Terms extends Omit<RunOptions, 'client'> {
+  readonly client: Client | undefined;
   readonly maxUsd: Nanos;
   readonly timeMs: number;
 }
 
+/** Where the command was not started. */
+const FAILED = 1;
 /** How often it is checked whether requests in flight have ended, in milliseconds. */
 const CHECK_MS = 50;
 /** Nobody is told that he has to wait before he notices, in milliseconds. */
@@ -152,11 +173,38 @@ class Run {
   async #command({ id }: KeyRecord, secret: string): Promise<Ending> {
     const { signal } = this.#stopped;
     if (signal.aborted) return { status: statusOf(signal.reason), signal: signal.reason, problem: undefined };
-    const { url, config } = this.#gateway;
-    const environment = commandEnvironment(process.env, this.#file, { url, key: secret }, secretsOf(config));
-    const ending = await runCommand(this.#words, { ...environment, ...runVariable(id, config) }, this.#signals);
-    if (ending.problem !== undefined) notice(`error: cannot run ${this.#file}: ${ending.problem}`);
-    return ending;
+    const { client } = this.#terms;
+    let setup: Setup;
+    let file: ReturnType<typeof writeFileOf> | undefined;
+    try {
+      setup = await this.#setUp(secret);
+      file = client && writeFileOf(client, setup);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      notice(`error: ${error.message}`);
+      return { status: FAILED, signal: undefined, problem: error.message };
+    }
+    const { config } = this.#gateway;
+    const environment = commandEnvironment(process.env, client, setup, secretsOf(config));
+    const [name = '', ...words] = this.#words;
+    try {
+      const ending = await runCommand(
+        [name, ...(client?.words?.(setup) ?? []), ...words],
+        { ...environment, ...file?.variables, ...runVariable(id, config) },
+        this.#signals,
+      );
+      if (ending.problem !== undefined) notice(`error: cannot run ${this.#file}: ${ending.problem}`);
+      return ending;
+    } finally {
+      file?.remove();
+    }
+  }
+
+  /** Throws a UserError if the client cannot have the model that was named. */
+  async #setUp(key: string): Promise<Setup> {
+    const { client, model } = this.#terms;
+    if (client === undefined) return { url: this.#gateway.url, key, models: undefined };
+    return setUpFor(client, this.#gateway, key, { model, environment: process.env });
   }
 
   /** Ends the key, lets what is in flight end, and prints the receipt. */

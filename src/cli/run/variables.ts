@@ -1,13 +1,7 @@
 /** The environment of a command on a leash: what its clients read is set, and the operator's own keys are gone. Pure. */
-import { basename } from 'node:path';
 import { EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../../config/example.ts';
-
-/** What the command is given. */
-export interface Access {
-  /** Of the gateway, without a path: `http://127.0.0.1:8787`. */
-  readonly url: string;
-  readonly key: string;
-}
+import { accessVariables } from '../clients/access.ts';
+import { type Client, KEY_VARIABLE, type Setup } from '../clients/clients.ts';
 
 /** What must not reach the command. */
 export interface Secrets {
@@ -25,7 +19,7 @@ const KNOWN_KEYS: readonly string[] = [
   'CLAUDE_CODE_OAUTH_TOKEN',
   'OPENAI_ADMIN_KEY',
   // Of a gateway: the user's own, or that of a run around this one.
-  'INF_GW_KEY',
+  KEY_VARIABLE,
 ];
 
 /** A shorter one, such as `dummy` for a host without keys, occurs in other values by chance: it only counts as a whole. */
@@ -35,33 +29,19 @@ const LEAST_SECRET_CHARACTERS = 8;
 const PROXIES = ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'];
 const NO_PROXIES = ['no_proxy', 'NO_PROXY'];
 
+/** `client` is undefined for a command that is none of those that are known. */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
-  command: string,
-  { url, key }: Access,
+  client: Client | undefined,
+  setup: Setup,
   secrets: Secrets,
 ): NodeJS.ProcessEnv {
   return {
     ...withoutSecrets(environment, secrets),
-    ...withoutProxy(environment, new URL(url).hostname),
-    INF_GW_URL: url,
-    INF_GW_KEY: key,
-    OPENAI_API_KEY: key,
-    OPENAI_BASE_URL: `${url}/v1`,
-    OPENAI_API_BASE: `${url}/v1`,
-    OPENAI_API_BASE_URL: `${url}/v1`,
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_BASE: url,
-    [anthropicKeyOf(command)]: key,
+    ...withoutProxy(environment, new URL(setup.url).hostname),
+    ...accessVariables(setup, client?.without),
+    ...client?.variables(setup),
   };
-}
-
-/**
- * Some clients of Anthropic send both keys where both are set, which the gateway refuses. Claude Code asks before it
- * uses ANTHROPIC_API_KEY; the others read that, and not all of them read the token.
- */
-function anthropicKeyOf(command: string): string {
-  return basename(command) === 'claude' ? 'ANTHROPIC_AUTH_TOKEN' : 'ANTHROPIC_API_KEY';
 }
 
 function withoutSecrets(environment: NodeJS.ProcessEnv, { names, values }: Secrets): NodeJS.ProcessEnv {

@@ -62,7 +62,7 @@ export class Decisions {
   /** Rebuilds what a restart has lost: the windows of the last minute. */
   rebuild(): void {
     const nowMs = this.#clock.wallMs();
-    this.#activities.rebuild(this.#store.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
+    this.#activities.rebuild(this.#store.journal.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
     this.#balanceNanos = this.#store.balance();
   }
 
@@ -257,7 +257,7 @@ export class Decisions {
     this.#undo.push(() => this.#leases.remove(lease, activity));
     activity.requests.add(nowMs, 1);
     this.#undo.push(() => activity.requests.undoAdd());
-    this.#store.hold(hold);
+    this.#store.journal.hold(hold);
   }
 
   #settle(settlement: Settlement): RateFigures {
@@ -265,7 +265,7 @@ export class Decisions {
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
     // Before the charge is recorded: a key read afterwards would already include it, and it would count twice.
     const key = this.#keys.byId(lease.hold.keyId);
-    this.#store.settle(lease.hold, settlement, wallMs);
+    this.#store.journal.settle(lease.hold, settlement, wallMs);
     this.#leases.remove(lease, activity);
     this.#undo.push(() => this.#leases.add(lease, activity));
     if (activity.countTokens(settlement.usage, nowMs)) this.#undo.push(() => activity.tokens.undoAdd());
@@ -288,7 +288,7 @@ export class Decisions {
       hold,
       spendLimitNanos: key?.record.spendLimitNanos ?? null,
       // The hold counts in the month of its admission, which may be over.
-      chargedNanos: key?.month === month ? key.chargedNanos : this.#store.chargedInMonth(hold.keyId, month),
+      chargedNanos: key?.month === month ? key.chargedNanos : this.#store.journal.chargedInMonth(hold.keyId, month),
       heldOfKeyNanos: activity.heldIn(month),
       budgets: key?.budgets?.roomsOf(hold.admittedAtMs, activity, this.#clock.wallMs()) ?? [],
       balanceNanos: this.#balanceNanos,
@@ -296,7 +296,7 @@ export class Decisions {
       creditEnforced: this.#settings.creditEnforced,
     });
     if ('reason' in after) return { granted: false, refusal: after };
-    this.#store.grow(after);
+    this.#store.journal.grow(after);
     // Where output is reserved at all, the reservation grows with what the hold covers.
     const grownTokens = lease.reservedTokens > hold.inputTokens ? after.outputTokens - hold.outputTokens : 0;
     this.#replace(lease, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens }, activity);

@@ -39,7 +39,7 @@ interface Sliding {
   readonly steps: Map<number, Nanos>;
 }
 
-type Source = Pick<LedgerStore, 'chargedOnDays' | 'chargedEver' | 'windowSteps'>;
+type Source = Pick<LedgerStore['journal'], 'chargedOnDays' | 'chargedEver' | 'windowSteps'>;
 
 export class KeyBudgets {
   readonly #keyId: string;

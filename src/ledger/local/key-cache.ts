@@ -50,11 +50,13 @@ export class KeyCache {
    * moment.
    */
   byHash(hash: string): CachedKey | undefined {
-    return this.#withOuter(this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#store.keyByHash(hash), hash));
+    return this.#withOuter(
+      this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#store.keys.byHash(hash), hash),
+    );
   }
 
   byId(id: string): CachedKey | undefined {
-    return this.#withOuter(this.#current(this.#byId.get(id)) ?? this.#remember(this.#store.keyById(id), undefined));
+    return this.#withOuter(this.#current(this.#byId.get(id)) ?? this.#remember(this.#store.keys.find(id), undefined));
   }
 
   /** Changes the limits of keys that have none of their own. */
@@ -71,7 +73,7 @@ export class KeyCache {
   /** The key, and the keys of the runs around it in the cache: a charge counts for all of them, so it must come after they are read. */
   #withOuter(key: CachedKey | undefined): CachedKey | undefined {
     for (const id of key?.record.leash?.outerIds ?? []) {
-      if (this.#current(this.#byId.get(id)) === undefined) this.#remember(this.#store.keyById(id), undefined);
+      if (this.#current(this.#byId.get(id)) === undefined) this.#remember(this.#store.keys.find(id), undefined);
     }
     return key;
   }
@@ -91,7 +93,7 @@ export class KeyCache {
       record: this.#inForce(record),
       limits: limitsInForce(record, this.#defaults),
       month,
-      chargedNanos: this.#store.chargedInMonth(record.id, month),
+      chargedNanos: this.#store.journal.chargedInMonth(record.id, month),
       budgets: this.#budgetsOf(record, wallMs),
     };
     this.#byId.set(record.id, cached);
@@ -102,15 +104,15 @@ export class KeyCache {
   /** A run ends with those around it. */
   #inForce(record: KeyRecord): KeyRecord {
     const { outerIds = [] } = record.leash ?? {};
-    if (outerIds.every((id) => this.#store.keyById(id)?.state === 'enabled')) return record;
+    if (outerIds.every((id) => this.#store.keys.find(id)?.state === 'enabled')) return record;
     return { ...record, state: record.state === 'enabled' ? 'disabled' : record.state };
   }
 
   #budgetsOf(record: KeyRecord, wallMs: number): CachedKey['budgets'] {
     const { id, leash } = record;
-    if (leash === undefined) return KeyBudgets.read(record, this.#store, wallMs);
-    const onLeash = new Set([id, ...this.#store.innerIds(id)]);
-    const own = KeyBudgets.read(record, this.#store, wallMs, () => this.#heldBy(onLeash));
+    if (leash === undefined) return KeyBudgets.read(record, this.#store.journal, wallMs);
+    const onLeash = new Set([id, ...this.#store.keys.innerIds(id)]);
+    const own = KeyBudgets.read(record, this.#store.journal, wallMs, () => this.#heldBy(onLeash));
     return new LeashBudgets(own, () => leash.outerIds.flatMap((outerId) => this.#totalOf(outerId)));
   }
 

@@ -1,44 +1,86 @@
-/** The engine of a ledger that has its state file to itself: it decides in memory. */
+/** The engine of a ledger that has its state file to itself: it decides in memory, and writes each batch in one transaction. */
 
-import { machineMs, systemClock } from '../../core/clock.ts';
+import { CLOCK_STEP_MS, type Clock, machineMs, systemClock } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
+import { invariant } from '../../core/invariant.ts';
 import { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
+import { checkCommand } from '../checks.ts';
 import type { Engine } from '../engine.ts';
 import type { EngineHandover } from '../handover.ts';
-import type { LedgerOptions, LedgerSummary } from '../ledger.ts';
+import type { LedgerOptions, LedgerSettings, LedgerSummary } from '../ledger.ts';
 import { type Answer, type Command, isWritten } from '../protocol.ts';
-import { LedgerEngine } from './engine.ts';
+import { RefusalCounts } from '../refusal-counts.ts';
+import { Decisions } from './decisions.ts';
+import { settleOpenHolds } from './recovery.ts';
 
 /** The number of batches between two checks of the size of the store's log. */
 const BATCHES_PER_LOG_CHECK = 100;
 
 export class LocalEngine implements Engine {
   readonly maxBatch = Number.POSITIVE_INFINITY;
+  readonly fault = undefined;
   readonly #store: LedgerStore;
-  readonly #engine: LedgerEngine;
+  readonly #clock: Clock;
+  readonly #refusals = new RefusalCounts();
+  readonly #decisions: Decisions;
+  /** The latest time by the wall clock. */
+  #latestMs = Number.NEGATIVE_INFINITY;
   #batches = 0;
 
-  constructor(store: LedgerStore, engine: LedgerEngine) {
+  constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
     this.#store = store;
-    this.#engine = engine;
+    this.#clock = clock;
+    this.#decisions = new Decisions(store, settings, clock);
   }
 
-  async recover(): Promise<LedgerSummary> {
-    return this.#engine.recover();
+  /** Settles the requests that a crash left open, and rebuilds the windows of the last minute. */
+  recover(): LedgerSummary {
+    const recoveredHolds = settleOpenHolds(this.#store, this.#clock.wallMs());
+    this.#store.countFutureNow(this.#clock.wallMs());
+    this.#decisions.rebuild();
+    return this.#summary(recoveredHolds);
   }
 
-  async adopt(handover: EngineHandover): Promise<LedgerSummary> {
-    return this.#engine.adopt(handover, machineMs());
+  handOver(nowMs = machineMs()): EngineHandover {
+    return this.#decisions.handOver(nowMs);
   }
 
-  handOver(): EngineHandover {
-    return this.#engine.handOver(machineMs());
+  /** Throws an InvariantError if the requests that are handed over are not those that are open in the file. */
+  adopt(handover: EngineHandover, nowMs = machineMs()): LedgerSummary {
+    const stored = new Set(this.#store.journal.openHolds().map(({ requestId }) => requestId));
+    invariant(
+      stored.size === handover.open.length && handover.open.every(({ hold }) => stored.has(hold.requestId)),
+      () => `${stored.size} requests are open in the file and ${handover.open.length} in what was handed over`,
+    );
+    this.#store.countFutureNow(this.#clock.wallMs());
+    this.#decisions.adopt(handover, nowMs);
+    return this.#summary(0);
   }
 
-  async process(commands: readonly Command[], lockWaitMs?: number): Promise<readonly Answer[]> {
-    if (commands.some(isWritten)) this.#store.assertUsable();
-    return this.#engine.process(commands, lockWaitMs);
+  /**
+   * If it throws, nothing has changed, in the file or in memory. Throws an InvariantError for an invalid command, or if the
+   * totals do not agree after the batch.
+   */
+  process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
+    const writes = commands.some(isWritten);
+    if (writes) this.#store.assertUsable();
+    // First, and outside the transaction: a refusal counts even if the batch fails.
+    for (const command of commands) {
+      if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
+    }
+    try {
+      for (const command of commands) checkCommand(command);
+      this.#followClock(lockWaitMs);
+      const answers = writes
+        ? this.#store.transaction(() => this.#decideAndWrite(commands), lockWaitMs)
+        : this.#decisions.decideAll(commands);
+      this.#decisions.keep();
+      return answers;
+    } catch (error) {
+      this.#decisions.rollBack();
+      throw error;
+    }
   }
 
   get needsFlush(): boolean {
@@ -67,34 +109,32 @@ export class LocalEngine implements Engine {
   }
 
   get hasRefusals(): boolean {
-    return this.#engine.hasRefusals;
+    return !this.#refusals.isEmpty;
   }
 
-  async writeRefusals(lockWaitMs?: number): Promise<void> {
+  writeRefusals(lockWaitMs?: number): void {
     this.#store.assertUsable();
-    this.#engine.writeRefusals(lockWaitMs);
+    this.#store.writeRefusals(this.#refusals.all(), lockWaitMs);
+    this.#refusals.clear();
   }
 
   get journalRetentionMs(): number | undefined {
-    return this.#engine.journalRetentionMs;
+    return this.#decisions.settings.journalRetentionMs;
   }
 
-  async dropOldRows(lockWaitMs?: number): Promise<boolean> {
+  dropOldRows(lockWaitMs?: number): boolean {
     this.#store.assertUsable();
-    return this.#engine.dropOldRows(lockWaitMs);
+    if (this.journalRetentionMs === undefined) return false;
+    return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
   }
 
-  async maintain(): Promise<void> {
+  maintain(): void {
     if (++this.#batches % BATCHES_PER_LOG_CHECK !== 0) return;
     this.#store.assertUsable();
     this.#store.boundLog();
   }
 
-  get fault(): undefined {
-    return undefined;
-  }
-
-  async probe(lockWaitMs?: number): Promise<void> {
+  probe(lockWaitMs?: number): void {
     this.#store.assertUsable();
     this.#store.probe(lockWaitMs);
   }
@@ -111,6 +151,26 @@ export class LocalEngine implements Engine {
       this.#store.close();
     }
   }
+
+  /** If the clock has come back: as at a start. */
+  #followClock(lockWaitMs: number | undefined): void {
+    const wallMs = this.#clock.wallMs();
+    const hasComeBack = wallMs < this.#latestMs - CLOCK_STEP_MS;
+    if (hasComeBack && this.#store.countFutureNow(wallMs, lockWaitMs)) this.#decisions.forgetKeys();
+    this.#latestMs = hasComeBack ? wallMs : Math.max(this.#latestMs, wallMs);
+  }
+
+  #summary(recoveredHolds: number): LedgerSummary {
+    const { balanceNanos } = this.#decisions;
+    return { created: this.#store.created, balanceNanos, keys: this.#store.keys.count(), recoveredHolds };
+  }
+
+  #decideAndWrite(commands: readonly Command[]): Answer[] {
+    const answers = this.#decisions.decideAll(commands);
+    this.#store.journal.writeCharges();
+    this.#decisions.checkTotals(commands.length);
+    return answers;
+  }
 }
 
 /** Loads what `openLocalEngine` needs. Throws a UserError if that would change the tables, which may take minutes. */
@@ -119,10 +179,10 @@ export function loadLocalEngine(path: string): void {
 }
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */
-export async function openLocalEngine(path: string, options: LedgerOptions): Promise<LocalEngine> {
+export function openLocalEngine(path: string, options: LedgerOptions): LocalEngine {
   const store = LedgerStore.open(path, options.durability);
   try {
-    return new LocalEngine(store, new LedgerEngine(store, options, systemClock));
+    return new LocalEngine(store, options, systemClock);
   } catch (error) {
     const fault = store.faultOf(error);
     throw fault === undefined ? error : new UserError(fault.message);

@@ -26,13 +26,13 @@ export function chargedAsHeld({ requestId, inputTokens, outputTokens, holdNanos 
 export function settleOpenHolds(store: LedgerStore, wallMs: number): number {
   return store.transaction(() => {
     const before = store.balance();
-    const holds = store.openHolds();
+    const holds = store.journal.openHolds();
     let charged = 0n;
     for (const hold of holds) {
-      store.settle(hold, chargedAsHeld(hold), wallMs);
+      store.journal.settle(hold, chargedAsHeld(hold), wallMs);
       charged += hold.holdNanos;
     }
-    store.writeCharges();
+    store.journal.writeCharges();
     const after = store.balance();
     invariant(
       after === before - charged,

@@ -2,10 +2,9 @@
 
 import { invariant } from '../../core/invariant.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import { cacheWritesOf } from '../../core/usage.ts';
-import { type Batch, emptyBatch, type SettlementColumns } from '../../state/postgres/batch.ts';
+import { type Batch, emptyBatch } from '../../state/postgres/batch.ts';
 import type { KnownKey } from '../../state/postgres/ledger-store.ts';
-import type { AdmissionRequest, Growth } from '../ledger.ts';
+import type { AdmissionRequest } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
 
 /** A command whose key is known, and the positions of its parts in the batch. */
@@ -102,11 +101,11 @@ function placeOne(
   }
   switch (command.kind) {
     case 'settle':
-      addSettlement(batch.settlements, command.settlement);
+      batch.settlements.push(command.settlement);
       addNames(batch, command.settlement, lookup);
       return { kind: 'settle', key };
     case 'grow':
-      return { kind: 'grow', key, position: addGrowth(batch, command.growth, key) };
+      return { kind: 'grow', key, position: batch.growths.push({ ...command.growth, key }) - 1 };
     case 'admit':
       return { kind: 'admit', key, ask: addAdmission(batch, command.request, key), request: command.request };
     case 'admit_listing':
@@ -129,68 +128,17 @@ function placeOne(
   }
 }
 
-function addSettlement(columns: SettlementColumns, settlement: Settlement): void {
-  const { usage, served, failure } = settlement;
-  columns.id.push(settlement.requestId);
-  columns.outcome.push(settlement.outcome);
-  columns.source.push(settlement.source);
-  columns.model.push(served?.model ?? null);
-  columns.promptTokens.push(usage.promptTokens);
-  columns.cachedTokens.push(usage.cachedTokens);
-  columns.cacheWriteTokens.push(cacheWritesOf(usage));
-  columns.completionTokens.push(usage.completionTokens);
-  columns.costNanos.push(settlement.costNanos);
-  columns.completionId.push(settlement.completionId ?? null);
-  columns.firstByteMs.push(settlement.firstByteMs ?? null);
-  columns.upstream.push(served?.upstream ?? null);
-  columns.attempts.push(served?.attempts ?? null);
-  columns.failureReason.push(failure?.reason ?? null);
-  columns.failureStatus.push(failure?.status ?? null);
-  columns.failureMessage.push(failure?.message ?? null);
-  columns.price.push(settlement.price ?? null);
-}
-
-function addNames({ names }: Batch, { requestId, spentBy }: Settlement, lookup: KeyLookup): void {
+function addNames({ named }: Batch, { requestId, spentBy }: Settlement, lookup: KeyLookup): void {
   const admittedAtMs = lookup.admittedAtMs(requestId);
-  if (spentBy === undefined || admittedAtMs === undefined) return;
-  names.id.push(requestId);
-  names.admittedAtMs.push(admittedAtMs);
-  names.user.push(spentBy.user);
-  names.tag.push(spentBy.tag);
-  names.app.push(spentBy.app);
-}
-
-function addGrowth({ growths }: Batch, { requestId, outputTokens, holdNanos }: Growth, key: number): number {
-  growths.id.push(requestId);
-  growths.key.push(key);
-  growths.outputTokens.push(outputTokens);
-  growths.holdNanos.push(holdNanos);
-  return growths.id.length - 1;
+  if (spentBy !== undefined && admittedAtMs !== undefined) named.push({ requestId, admittedAtMs, ...spentBy });
 }
 
 /** Of kind 2 it takes nothing. */
 function addAdmission({ asks }: Batch, request: AdmissionRequest, key: number, kind: 0 | 2 = 0): number {
-  asks.kind.push(kind);
-  asks.id.push(request.requestId);
-  asks.key.push(key);
-  asks.model.push(request.model);
-  asks.reservedTokens.push(request.reservedTokens);
-  asks.inputTokens.push(request.inputTokens);
-  asks.outputTokens.push(request.outputTokens);
-  asks.holdNanos.push(request.holdNanos);
-  asks.price.push(request.price ?? null);
-  return asks.kind.length - 1;
+  return asks.push({ ...request, price: request.price, kind, key }) - 1;
 }
 
 function addQuestion({ asks }: Batch, kind: 1 | 2, key: number, holdNanos: bigint): number {
-  asks.kind.push(kind);
-  asks.id.push('');
-  asks.key.push(key);
-  asks.model.push(null);
-  asks.reservedTokens.push(0);
-  asks.inputTokens.push(0);
-  asks.outputTokens.push(0);
-  asks.holdNanos.push(holdNanos);
-  asks.price.push(null);
-  return asks.kind.length - 1;
+  const nothing = { reservedTokens: 0, inputTokens: 0, outputTokens: 0, holdNanos, price: undefined };
+  return asks.push({ kind, requestId: '', key, model: undefined, ...nothing }) - 1;
 }

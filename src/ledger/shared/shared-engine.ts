@@ -224,7 +224,7 @@ export class SharedEngine implements Engine {
 
   /** `late`: the batch was on its way for so long that nothing was decided. */
   async #send(batch: Batch): Promise<Decided | 'late'> {
-    const asks = batch.asks.kind.length > 0;
+    const asks = batch.asks.length > 0;
     const sentMs = this.#clock.monotonicMs();
     if (asks && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
     try {

@@ -1,61 +1,92 @@
 /** The arguments of a batch as the database takes them: arrays, one for each column. */
-import { type NameColumns, noNames } from './name-columns.ts';
+import { type Column, type FieldType, Layout } from '../../core/layout.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import type { SpentBy } from '../../core/spent-by.ts';
+import { END } from '../journal.ts';
 
-/** Settlements of open requests. */
-export interface SettlementColumns {
-  readonly id: string[];
-  readonly outcome: string[];
-  readonly source: string[];
-  /** The model that served; null for the one that was asked for. */
-  readonly model: (string | null)[];
-  readonly promptTokens: number[];
-  readonly cachedTokens: number[];
-  readonly cacheWriteTokens: number[];
-  readonly completionTokens: number[];
-  readonly costNanos: bigint[];
-  readonly completionId: (string | null)[];
-  readonly firstByteMs: (number | null)[];
-  readonly upstream: (string | null)[];
-  readonly attempts: (number | null)[];
-  readonly failureReason: (string | null)[];
-  readonly failureStatus: (number | null)[];
-  readonly failureMessage: (string | null)[];
-  /** Null for that of the hold. */
-  readonly price: (string | null)[];
+export const SQL_TYPES: Readonly<Record<FieldType, string>> = {
+  text: 'text',
+  number: 'bigint',
+  nanos: 'bigint',
+  flag: 'boolean',
+};
+
+/** Parameters of a function, one for each column. */
+export function typed(columns: readonly Column[], prefix: string, suffix = ''): string {
+  return columns.map(({ name, type }) => `${prefix}${name} ${SQL_TYPES[type]}${suffix}`).join(', ');
 }
 
-/** `key` is the position of the key among those of the batch, from 1. */
-export interface GrowthColumns {
-  readonly id: string[];
-  readonly key: number[];
-  readonly outputTokens: number[];
-  readonly holdNanos: bigint[];
+/** The same, each of them an array. */
+export function arraysOf(columns: readonly Column[], prefix: string): string {
+  return typed(columns, prefix, '[]');
 }
 
-/** 0 asks for an admission, 1 for one to the list of models, 2 whether a request could be admitted. */
-export type AskKind = 0 | 1 | 2;
-
-export interface AskColumns {
-  readonly kind: AskKind[];
-  readonly id: string[];
-  readonly key: number[];
-  /** Null asks for no model in particular. */
-  readonly model: (string | null)[];
-  readonly reservedTokens: number[];
-  readonly inputTokens: number[];
-  readonly outputTokens: number[];
-  readonly holdNanos: bigint[];
-  readonly price: (string | null)[];
+/** Who a request was for that has ended. Entered on its own: requests that do not say so need not pay for it. */
+interface NamedRequest extends SpentBy {
+  readonly requestId: string;
+  readonly admittedAtMs: number;
 }
+
+const NAMED = new Layout<NamedRequest>({
+  requestId: 'text',
+  admittedAtMs: 'number',
+  user: 'text',
+  tag: 'text',
+  app: 'text',
+});
+
+/** An open request that may hold more. `key` is the position of its key among those of the batch, from 1. */
+export interface BatchGrowth {
+  readonly requestId: string;
+  readonly key: number;
+  readonly outputTokens: number;
+  readonly holdNanos: Nanos;
+}
+
+export const GROWTH = new Layout<BatchGrowth>({
+  requestId: 'text',
+  key: 'number',
+  outputTokens: 'number',
+  holdNanos: 'nanos',
+});
+
+/** A request to admit; or a question, which takes nothing. */
+export interface BatchAsk {
+  /** 0 asks for an admission, 1 for one to the list of models, 2 whether a request could be admitted. */
+  readonly kind: 0 | 1 | 2;
+  readonly requestId: string;
+  readonly key: number;
+  /** Undefined asks for no model in particular. */
+  readonly model: string | undefined;
+  readonly reservedTokens: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly holdNanos: Nanos;
+  readonly price: string | undefined;
+}
+
+export const ASK = new Layout<BatchAsk>({
+  kind: 'number',
+  requestId: 'text',
+  key: 'number',
+  model: 'text',
+  reservedTokens: 'number',
+  inputTokens: 'number',
+  outputTokens: 'number',
+  holdNanos: 'nanos',
+  price: 'text',
+});
 
 export interface Batch {
   /** The ids of the keys, sorted. */
   readonly keys: readonly string[];
-  readonly settlements: SettlementColumns;
-  readonly names: NameColumns;
+  readonly settlements: Settlement[];
+  /** Those of their requests that say who they were for. */
+  readonly named: NamedRequest[];
   readonly freed: string[];
-  readonly growths: GrowthColumns;
-  readonly asks: AskColumns;
+  readonly growths: BatchGrowth[];
+  readonly asks: BatchAsk[];
   /** Whether names and allowlists of the keys are wanted. */
   readonly details: boolean;
 }
@@ -69,50 +100,13 @@ export interface BatchSettings {
   readonly creditEnforced: boolean;
 }
 
-/** A batch without commands. The columns are in the order of `decide_batch`'s arguments. */
+/** A batch without commands. */
 export function emptyBatch(keys: readonly string[], details: boolean): Batch {
-  return {
-    keys,
-    settlements: {
-      id: [],
-      outcome: [],
-      source: [],
-      model: [],
-      promptTokens: [],
-      cachedTokens: [],
-      cacheWriteTokens: [],
-      completionTokens: [],
-      costNanos: [],
-      completionId: [],
-      firstByteMs: [],
-      upstream: [],
-      attempts: [],
-      failureReason: [],
-      failureStatus: [],
-      failureMessage: [],
-      price: [],
-    },
-    names: noNames(),
-    freed: [],
-    growths: { id: [], key: [], outputTokens: [], holdNanos: [] },
-    asks: {
-      kind: [],
-      id: [],
-      key: [],
-      model: [],
-      reservedTokens: [],
-      inputTokens: [],
-      outputTokens: [],
-      holdNanos: [],
-      price: [],
-    },
-    details,
-  };
+  return { keys, settlements: [], named: [], freed: [], growths: [], asks: [], details };
 }
 
 /** The arguments of `decide_batch` after the node's, in their order. */
 export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
-  const { settlements, growths, asks } = batch;
   return [
     settings.rpm,
     settings.tpm,
@@ -121,9 +115,17 @@ export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
     settings.creditEnforced,
     batch.details,
     batch.keys,
-    ...Object.values(settlements),
+    ...END.transposed(batch.settlements),
     batch.freed,
-    ...Object.values(growths),
-    ...Object.values(asks),
+    ...GROWTH.transposed(batch.growths),
+    ...ASK.transposed(batch.asks),
   ];
+}
+
+/** How many arguments `decide_batch` has, with the three of the node. */
+export const ARGUMENTS = 11 + END.columns.length + GROWTH.columns.length + ASK.columns.length;
+
+/** The arguments of `enter_names` after the requests that have ended, in their order; none if no request has a name. */
+export function nameArgumentsOf({ named }: Batch): unknown[] {
+  return named.length === 0 ? [] : NAMED.transposed(named);
 }

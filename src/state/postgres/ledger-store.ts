@@ -3,16 +3,16 @@
 import type { Nanos } from '../../core/money.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import { cacheWritesOf } from '../../core/usage.ts';
+import { NAME_KINDS } from '../../core/spent-by.ts';
+import { END, SETTLEMENT } from '../journal.ts';
 import type { KeyActivity } from '../nodes.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { ACTIVITY_OF_KEYS, BUSIEST } from './activity.ts';
-import { argumentsOf, type Batch, type BatchSettings } from './batch.ts';
+import { ARGUMENTS, argumentsOf, type Batch, type BatchSettings, nameArgumentsOf } from './batch.ts';
 import { type Decided, type DecidedRow, decidedOf } from './decided.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
-import { nameArgumentsOf } from './name-columns.ts';
 
 /** A request of this process that was admitted. */
 export interface OpenRequest {
@@ -36,18 +36,20 @@ interface KnownKeyRow {
 }
 
 const IS_LEASHED = 'EXISTS (SELECT FROM inf_gw.leashes l WHERE l.key_id = keys.id) AS is_leashed';
-const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(41)})`;
+const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(ARGUMENTS)})`;
 /** Only for batches that have names: others need not pay for it. */
-const DECIDE_NAMED = `SELECT d.* FROM inf_gw.decide_batch(${parameters(41)}) AS d,
-  LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, 42)})`;
+const DECIDE_NAMED = `SELECT d.* FROM inf_gw.decide_batch(${parameters(ARGUMENTS)}) AS d,
+  LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, ARGUMENTS + 1)})`;
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
 const HELD_FOR = `SELECT held_nanos, coalesce((SELECT held_nanos FROM inf_gw.key_state s WHERE s.key_id = $1
     AND s.month = to_char(to_timestamp(a.last_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')), 0) AS of_key FROM inf_gw.account a`;
 /** Its admission: of a request that this process does not know, as its row has it. */
-const LATE_ADMITTED_MS = 'coalesce($6 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $3))';
-const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(23)}) THEN
-    inf_gw.enter_names(ARRAY[$3], ARRAY[$3], ARRAY[${LATE_ADMITTED_MS}], ARRAY[$24::text], ARRAY[$25::text], ARRAY[$26::text])
+const LATE_ADMITTED_MS = 'coalesce($5 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $7))';
+/** The hold in six, the end, whose first is the id of the request, and who it was for in three. */
+const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(6 + END.columns.length)}) THEN
+    inf_gw.enter_names(ARRAY[$7], ARRAY[$7], ARRAY[${LATE_ADMITTED_MS}],
+      ${NAME_KINDS.map((_, at) => `ARRAY[$${7 + END.columns.length + at}::text]`).join(', ')})
   END, ${DURABLY}`;
 const GIVE_BACK = `SELECT settled, ${DURABLY} FROM inf_gw.give_back($1)`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
@@ -105,7 +107,7 @@ export class SharedLedgerStore {
    */
   decide(batch: Batch, settings: BatchSettings, latestUs: bigint | null): Promise<Decided> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
-      const names = nameArgumentsOf(batch.names);
+      const names = nameArgumentsOf(batch);
       const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings), ...names];
       const [name, text] = names.length === 0 ? ['decide', DECIDE] : ['decide_named', DECIDE_NAMED];
       const [row] = await link.decide<DecidedRow & Record<string, unknown>>(name, text, values);
@@ -158,37 +160,9 @@ export class SharedLedgerStore {
    * Without `open`, only corrects. Counts once, however often it is called.
    */
   async settleLate(settlement: Settlement, open: OpenRequest | undefined): Promise<void> {
-    const { requestId, outcome, source, served, usage, costNanos, completionId, firstByteMs, failure, spentBy } =
-      settlement;
+    const hold = [open?.keyId, open?.model, open?.admittedUs, open?.holdNanos];
     await this.#membership.run(({ link, nodeId }) =>
-      link.decide('settle_late', SETTLE_LATE, [
-        nodeId,
-        open !== undefined,
-        requestId,
-        open?.keyId,
-        open?.model,
-        open?.admittedUs,
-        open?.holdNanos,
-        outcome,
-        source,
-        served?.model,
-        usage.promptTokens,
-        usage.cachedTokens,
-        cacheWritesOf(usage),
-        usage.completionTokens,
-        costNanos,
-        completionId,
-        firstByteMs,
-        served?.upstream,
-        served?.attempts,
-        failure?.reason,
-        failure?.status,
-        failure?.message,
-        settlement.price,
-        spentBy?.user,
-        spentBy?.tag,
-        spentBy?.app,
-      ]),
+      link.decide('settle_late', SETTLE_LATE, [nodeId, open !== undefined, ...hold, ...SETTLEMENT.values(settlement)]),
     );
   }
 
@@ -282,17 +256,16 @@ export class SharedLedgerStore {
 
 /** Whether somebody waits until the batch is flushed. Refusals take nothing. */
 function needsFlush(batch: Batch, decided: Decided): boolean {
-  return batch.settlements.id.length > 0 || batch.growths.id.length > 0 || admissionsIn(batch, decided) > 0;
+  return batch.settlements.length > 0 || batch.growths.length > 0 || admissionsIn(batch, decided) > 0;
 }
 
 function admissionsIn({ asks }: Batch, decided: Decided): number {
-  return decided.asks.filter(({ code }, index) => asks.kind[index] === 0 && code === 0).length;
+  return decided.asks.filter(({ code }, index) => asks[index]?.kind === 0 && code === 0).length;
 }
 
 /** Input and output of the requests that ended. */
 function tokensIn({ settlements }: Batch): number {
-  const sum = (tokens: readonly number[]) => tokens.reduce((total, each) => total + each, 0);
-  return sum(settlements.promptTokens) + sum(settlements.completionTokens);
+  return settlements.reduce((sum, { usage }) => sum + usage.promptTokens + usage.completionTokens, 0);
 }
 
 function parameters(count: number, first = 1): string {

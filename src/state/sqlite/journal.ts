@@ -4,16 +4,21 @@
  */
 
 import { utcDay } from '../../core/clock.ts';
+import { names, type Value } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
+import { NAME_KINDS } from '../../core/spent-by.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
 import type { Step } from '../budgets.ts';
-import type { HoldRow, RecentEntry } from '../journal.ts';
+import { END, HOLD, type HoldRow, type RecentEntry, SETTLEMENT } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { NameSumWriter } from './name-sums.ts';
 import { SumWriter } from './sums.ts';
+
+/** What a hold knows where the end of its request does not say it. */
+const [REQUEST_ID, MODEL, PRICE] = [placeOf('request_id'), placeOf('model'), placeOf('price')];
 
 export class Journal {
   readonly #database: Sqlite;
@@ -30,16 +35,14 @@ export class Journal {
 
   constructor(database: Sqlite) {
     this.#database = database;
-    this.#insertHold =
-      database.prepare(`INSERT INTO holds (request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos, price)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#insertHold = database.prepare(
+      `INSERT INTO holds (${names(HOLD.columns)}) VALUES (${places(HOLD.columns.length)})`,
+    );
     this.#growHold = database.prepare('UPDATE holds SET output_tokens = ?, hold_nanos = ? WHERE request_id = ?');
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
-      `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
-         cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
-         attempts, failure_reason, failure_status, failure_message, cache_write_tokens, price, by_user, by_tag, by_app)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, ${names(SETTLEMENT.columns)})
+         VALUES (${places(5 + END.columns.length)}, ${NAME_KINDS.map(() => "nullif(?, '')").join(', ')})`,
     );
     this.#sums = new SumWriter(database);
     this.#nameSums = new NameSumWriter(database);
@@ -53,16 +56,7 @@ export class Journal {
   }
 
   hold(hold: HoldRow): void {
-    this.#insertHold.run(
-      hold.requestId,
-      hold.keyId,
-      hold.model,
-      hold.admittedAtMs,
-      hold.inputTokens,
-      hold.outputTokens,
-      hold.holdNanos,
-      hold.price ?? null,
-    );
+    this.#insertHold.run(HOLD.values(hold));
   }
 
   /** Writes what a request holds now. */
@@ -75,40 +69,25 @@ export class Journal {
    * charged.
    */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    const { source, usage, costNanos, served, failure, spentBy } = end;
+    const { source, usage, costNanos, served, spentBy } = end;
+    const { keyId, admittedAtMs } = hold;
     const model = served?.model ?? hold.model;
     const { promptTokens, cachedTokens, completionTokens } = usage;
     const cacheWriteTokens = cacheWritesOf(usage);
+    const values = SETTLEMENT.values(end as Settlement);
+    values[REQUEST_ID] = hold.requestId;
+    values[MODEL] = model;
+    values[PRICE] ??= hold.price ?? null;
     this.#deleteHold.run(hold.requestId);
     this.#insertRow.run(
-      hold.requestId,
-      hold.keyId,
-      model,
-      hold.admittedAtMs,
+      keyId,
+      admittedAtMs,
       wallMs,
-      end.outcome,
-      source,
-      promptTokens,
-      cachedTokens,
-      completionTokens,
-      costNanos,
       hold.holdNanos,
-      end.completionId ?? null,
-      end.firstByteMs ?? null,
       model === hold.model ? null : hold.model,
-      served?.upstream ?? null,
-      served?.attempts ?? null,
-      failure?.reason ?? null,
-      failure?.status ?? null,
-      failure?.message ?? null,
-      cacheWriteTokens,
-      end.price ?? hold.price ?? null,
-      spentBy?.user || null,
-      spentBy?.tag || null,
-      spentBy?.app || null,
+      ...values,
     );
     const isError = isErrorOutcome(end.outcome);
-    const { keyId, admittedAtMs } = hold;
     const tokens = { promptTokens, cachedTokens, cacheWriteTokens, completionTokens };
     const summand = { keyId, model, source, admittedAtMs, isError, ...tokens, costNanos };
     this.#sums.add(summand);
@@ -163,20 +142,14 @@ export class Journal {
   }
 
   openHolds(): HoldRow[] {
-    const rows = this.#database.prepare('SELECT * FROM holds').safeIntegers().all() as Record<
-      string,
-      bigint | string | null
-    >[];
-    return rows.map((row) => ({
-      requestId: row.request_id as string,
-      keyId: row.key_id as string,
-      model: row.model as string,
-      admittedAtMs: Number(row.admitted_at_ms),
-      inputTokens: Number(row.input_tokens),
-      outputTokens: Number(row.output_tokens),
-      holdNanos: row.hold_nanos as bigint,
-      price: (row.price ?? undefined) as string | undefined,
-    }));
+    const rows = this.#database
+      .prepare(`SELECT ${names(HOLD.columns)} FROM holds`)
+      .safeIntegers()
+      .raw()
+      .all() as Value[][];
+    return rows.map((row) =>
+      HOLD.record(row.map((value, at) => (HOLD.columns[at]?.type === 'number' ? Number(value) : value))),
+    );
   }
 
   /**
@@ -201,4 +174,12 @@ export class Journal {
     }
     return recent;
   }
+}
+
+function placeOf(column: string): number {
+  return SETTLEMENT.columns.findIndex(({ name }) => name === column);
+}
+
+function places(count: number): string {
+  return Array(count).fill('?').join(', ');
 }

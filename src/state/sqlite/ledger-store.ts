@@ -3,11 +3,7 @@
  */
 import type { Nanos } from '../../core/money.ts';
 import type { Durability } from '../../core/settings.ts';
-import type { Settlement } from '../../core/settlement.ts';
 import type { BookAtOnce } from '../book.ts';
-import type { Step } from '../budgets.ts';
-import type { HoldRow, RecentEntry } from '../journal.ts';
-import type { KeyRecord } from '../keys.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { bookOf } from './book.ts';
@@ -40,9 +36,10 @@ import { keepingLog } from './whole-files.ts';
 export class LedgerStore {
   /** Whether opening created the file. */
   readonly created: boolean;
+  readonly keys: BookAtOnce['keys'];
+  /** To be written within a `transaction`. */
+  readonly journal: Journal;
   readonly #database: Sqlite;
-  readonly #keys: BookAtOnce['keys'];
-  readonly #journal: Journal;
   readonly #refusals: RefusalWriter;
   readonly #file: StateFile;
   readonly #logBound: LogBound;
@@ -79,8 +76,8 @@ export class LedgerStore {
     this.created = created;
     this.#logSync = logSync;
     this.#database = database;
-    this.#keys = bookOf(database).keys;
-    this.#journal = new Journal(database);
+    this.keys = bookOf(database).keys;
+    this.journal = new Journal(database);
     this.#refusals = new RefusalWriter(database);
     this.#file = new StateFile(database.name);
     this.#logBound = new LogBound(database);
@@ -112,38 +109,15 @@ export class LedgerStore {
   /**
    * Runs `work` in one transaction and commits. If `work` throws, nothing is written.
    *
-   * `hold`, `grow`, `settle` and `writeCharges` must be called in it. A transaction that settles must end
-   * with `writeCharges`.
+   * One that settles must end with {@link Journal.writeCharges}.
    */
   transaction<T>(work: () => T, lockWaitMs?: number): T {
     try {
       return immediately(this.#database, work, lockWaitMs);
     } catch (error) {
-      this.#journal.forgetCharges();
+      this.journal.forgetCharges();
       throw error;
     }
-  }
-
-  /** Records that a request is in flight. */
-  hold(hold: HoldRow): void {
-    this.#journal.hold(hold);
-  }
-
-  /** Records that a request in flight holds more. */
-  grow(hold: HoldRow): void {
-    this.#journal.grow(hold);
-  }
-
-  /**
-   * Moves a request from the holds to the journal. Its charge counts in `chargedInMonth` at once.
-   */
-  settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    this.#journal.settle(hold, end, wallMs);
-  }
-
-  /** Charges what the transaction has settled to the balance and the usage sums. */
-  writeCharges(): void {
-    this.#journal.writeCharges();
   }
 
   /**
@@ -154,26 +128,6 @@ export class LedgerStore {
     return this.#balance.get() as bigint;
   }
 
-  /** What a key was charged in a month. */
-  chargedInMonth(keyId: string, month: string): Nanos {
-    return this.#journal.chargedInMonth(keyId, month);
-  }
-
-  /** The same for the requests of whole days. */
-  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos {
-    return this.#journal.chargedOnDays(keyId, fromMs, toMs);
-  }
-
-  /** The same for all its requests, and those of the keys on its leash. */
-  chargedEver(keyId: string): Nanos {
-    return this.#journal.chargedEver(keyId);
-  }
-
-  /** What the requests of a key came to, by the steps of a sliding window. A step may come twice. */
-  windowSteps(keyId: string, windowS: number): Step[] {
-    return this.#journal.windowSteps(keyId, windowS);
-  }
-
   /**
    * Where the clock was ahead and came back, counts what was spent meanwhile as spent now. Returns whether anything was.
    * In a transaction of its own.
@@ -181,36 +135,8 @@ export class LedgerStore {
   countFutureNow(wallMs: number, lockWaitMs?: number): boolean {
     if (!hasFuture(this.#database, wallMs)) return false;
     immediately(this.#database, () => countFutureNow(this.#database, wallMs), lockWaitMs);
-    this.#journal.forgetBudgets();
+    this.journal.forgetBudgets();
     return true;
-  }
-
-  /** The key with that hash, in any state. */
-  keyByHash(hash: string): KeyRecord | undefined {
-    return this.#keys.byHash(hash);
-  }
-
-  keyById(id: string): KeyRecord | undefined {
-    return this.#keys.find(id);
-  }
-
-  /** The other keys on the leash of a key. */
-  innerIds(id: string): readonly string[] {
-    return this.#keys.innerIds(id);
-  }
-
-  /** The number of keys that are not deleted. */
-  countKeys(): number {
-    return this.#keys.count();
-  }
-
-  openHolds(): HoldRow[] {
-    return this.#journal.openHolds();
-  }
-
-  /** The requests that ended at `sinceMs` or later. */
-  recent(sinceMs: number): RecentEntry[] {
-    return this.#journal.recent(sinceMs);
   }
 
   /**
@@ -221,7 +147,7 @@ export class LedgerStore {
     const count = dataVersion(this.#database);
     if (count !== this.#knownChangeCount) {
       assertKnownVersion(this.#database);
-      this.#journal.forgetBudgets();
+      this.journal.forgetBudgets();
     }
     this.#knownChangeCount = count;
     return count;

@@ -1,8 +1,27 @@
 /** The items of a response's output: what they hold, and the events that say how it comes to be. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { CustomInputReader } from '../chat-messages/custom-input.ts';
-import type { Emit } from './events.ts';
-import type { ToolIdentity } from './tool-names.ts';
+import { CustomInputReader } from '../custom-input.ts';
+import type { ToolIdentity } from '../tool-names.ts';
+
+export type Emit = (type: string, fields: Fields) => void;
+
+/** Writes the events of a responses stream, in order. */
+export class EventLog {
+  #nextNumber = 0;
+  #text = '';
+
+  readonly emit: Emit = (type, fields) => {
+    const data = JSON.stringify({ type, sequence_number: this.#nextNumber++, ...fields });
+    this.#text += `event: ${type}\ndata: ${data}\n\n`;
+  };
+
+  /** What was written since the last time. */
+  take(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
+  }
+}
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 

@@ -1,22 +1,12 @@
 /** The response object: what the request said, and what became of it. */
 import type { Fields } from '../../dialects/dialect.ts';
+import type { AnswerUsage } from '../answer.ts';
 import type { ResponseContext } from '../translation.ts';
-
-/** What an answer has used. */
-export interface ResponseUsage {
-  /** With what was read from the cache and written to it. */
-  readonly input: number;
-  readonly cached: number;
-  readonly cacheWritten: number;
-  readonly output: number;
-  /** Part of the output. */
-  readonly reasoning: number;
-}
 
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly output: readonly Fields[];
-  readonly usage?: ResponseUsage | undefined;
+  readonly usage?: AnswerUsage | undefined;
   /** Why it is incomplete. */
   readonly reason?: string;
   readonly error?: Fields;
@@ -69,7 +59,7 @@ export function responseOf(request: Fields, context: ResponseContext, state: Res
   };
 }
 
-function usageFields({ input, cached, cacheWritten, output, reasoning }: ResponseUsage): Fields {
+function usageFields({ input, cached, cacheWritten, output, reasoning = 0 }: AnswerUsage): Fields {
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },

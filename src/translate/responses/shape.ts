@@ -1,7 +1,7 @@
 /** Which fields of an object a translation knows, and which it leaves out by intent. */
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../chat-messages/findings.ts';
+import type { Findings } from '../findings.ts';
 
 export interface Shape {
   /** For the names of ignored fields, such as `tools`. */

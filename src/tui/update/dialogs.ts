@@ -98,7 +98,7 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
   if (key === 'up' || key === 'shift+tab') return moveTo(cursor - 1);
   if (key === 'down' || key === 'tab') return moveTo(cursor + 1);
   if (key === 'enter') {
-    const next = submitForm(form, model.stored.keys);
+    const next = submitForm(form, model.stored.keys, model.nowMs);
     return 'fields' in next ? step({ ...model, dialog: next }) : submitted(closeDialog(model), next);
   }
   if (key === 'ctrl+o') return pickForField(model, form);
@@ -114,7 +114,7 @@ function submitted(model: Model, effect: Effect): Step {
   const action = effect.kind === 'act' ? effect.action : undefined;
   if (action?.kind === 'create') {
     const isKnown = (id: string) => model.stored.models.some((each) => each.id === id);
-    const unknown = (action.models ?? []).filter((id) => !isKnown(id)).map(unknownModel);
+    const unknown = (action.terms.allowlist ?? []).filter((id) => !isKnown(id)).map(unknownModel);
     return step(unknown.length === 0 ? model : withMessage(model, unknown.join(' · '), 'warn'), effect);
   }
   if (action?.kind !== 'add_credit') return step(model, effect);

@@ -1,7 +1,8 @@
 /** What is done with a key: its details, its state, its limits, its models. Pure. */
+
+import { ago, count, usd } from '../../operator/format.ts';
 import { clean } from '../../operator/text.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
-import { keyFacts } from '../facts.ts';
 import { currentKey } from '../lists/keys.ts';
 import type { Dialog, Model, StoredKey } from '../model.ts';
 import { createForm, limitsForm } from './forms.ts';
@@ -76,4 +77,11 @@ function confirm(
   { word, ...more }: Partial<Pick<ConfirmDialog, 'word' | 'facts'>> = {},
 ): Step {
   return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: NOTHING_TYPED, ...more } });
+}
+
+function keyFacts({ month, lastUsedMs }: StoredKey, nowMs: number): readonly (readonly [string, string])[] {
+  return [
+    ['this month', `${count(month.requests)} requests, ${usd(month.costNanos)} USD`],
+    ['last used', lastUsedMs === undefined ? 'never' : ago((nowMs - lastUsedMs) / 1_000)],
+  ];
 }

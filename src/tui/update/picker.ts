@@ -1,5 +1,5 @@
 /** Choosing the models that a key may call: for a key, or for the form that creates one. */
-import { readModelIds } from '../../operator/input.ts';
+import { readTerm } from '../../operator/terms.ts';
 import { typed } from '../draw/typed.ts';
 import type { Dialog, FormDialog, Model } from '../model.ts';
 import { moveCursor, type Step, step, withMessage } from './step.ts';
@@ -8,7 +8,7 @@ type PickerDialog = Extract<Dialog, { kind: 'picker' }>;
 
 /** How far PgUp and PgDn move in a list of models. */
 const PICKER_PAGE = 10;
-const FIELD = 'models';
+const FIELD = 'allowlist';
 
 /** The models in the config, and those in the allowlist that the config no longer has. */
 export function pickerOptions({ stored }: Model, allowlist: readonly string[] | null): string[] {
@@ -18,7 +18,7 @@ export function pickerOptions({ stored }: Model, allowlist: readonly string[] | 
 /** Opens the picker for the form's field of models, if it has one, with what was typed there. */
 export function pickForField(model: Model, form: FormDialog): Step {
   const at = form.fields.findIndex(({ name }) => name === FIELD);
-  const reading = readModelIds(form.fields[at]?.value.text ?? '');
+  const reading = readTerm(FIELD, form.fields[at]?.value.text ?? '', model.nowMs);
   if (at < 0) return step(model);
   const chosen = reading.ok ? reading.value : null;
   const saves = { kind: 'field', form: { ...form, cursor: at } } as const;

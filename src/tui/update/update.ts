@@ -1,6 +1,8 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
 import { clean, widthOf } from '../../operator/text.ts';
+import type { CreditEntry } from '../../state/account.ts';
 import type { UsageRow } from '../../state/usage.ts';
+import { MAX_ENTRIES } from '../credit-lines.ts';
 import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
 import { LISTS } from '../lists/lists.ts';
@@ -19,7 +21,6 @@ import { meantBy } from './mouse.ts';
 import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
 import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
-import { doneOf, withAudit, withCredit } from './told.ts';
 import { intoKey, intoRequests, intoTrouble } from './trail.ts';
 import { askToUndo } from './undo.ts';
 import { onViewKey } from './views.ts';
@@ -300,4 +301,24 @@ function openView(model: Model, view: View): Step {
     case 'models':
       return step(next);
   }
+}
+
+/** Nothing if nobody waits for it any more. */
+function withAudit(model: Model, event: Extract<Event, { kind: 'audit_progress' | 'audit_ended' }>): Model {
+  if (model.dialog?.kind !== 'audit') return model;
+  if (event.kind === 'audit_progress') return { ...model, dialog: { ...event, kind: 'audit' } };
+  return { ...model, dialog: { ...event, kind: 'notice', top: 0 } };
+}
+
+/** Not over what has been opened in the meantime. */
+function withCredit(model: Model, entries: readonly CreditEntry[]): Model {
+  if (model.dialog !== undefined && model.dialog.kind !== 'credit_history') return model;
+  const newest = entries.slice(-MAX_ENTRIES).reverse();
+  return { ...model, dialog: { kind: 'credit_history', entries: newest, total: entries.length, top: 0 } };
+}
+
+/** A new key is never among what is remembered. */
+function doneOf({ deed, before, undoes, atMs, outcome }: Extract<Event, { kind: 'done' }>) {
+  const told = outcome.kind === 'outcome' ? outcome : ({ text: `Created key ${outcome.name}.`, tone: 'good' } as const);
+  return { deed, before, undoes, atMs, text: told.text, tone: told.tone };
 }

@@ -8,7 +8,7 @@ import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from 
 import { firstShown } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { helpLines } from '../help-lines.ts';
-import type { Dialog, Model } from '../model.ts';
+import type { Dialog, Field, Model } from '../model.ts';
 import { palette } from './palette.ts';
 
 /** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
@@ -44,7 +44,7 @@ function contentOf(model: Model, dialog: Dialog, height: number): Line[] {
   const width = boxWidth(columns);
   switch (dialog.kind) {
     case 'form':
-      return form(dialog, width);
+      return form(dialog, width, height);
     case 'confirm':
       return confirmation(dialog, width, height);
     case 'picker':
@@ -109,10 +109,10 @@ function hints(width: number, ...keys: readonly string[]): Line[] {
   return lines.map((line) => [dim(line)]);
 }
 
-function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, width: number): Line[] {
+function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, width: number, height: number): Line[] {
   const labels = Math.max(...fields.map(({ label }) => widthOf(label)));
   const margin = labels + 4;
-  const lines = fields.flatMap(({ label, value, hint, problem }, index): Line[] => {
+  const linesOf = ({ label, value, hint, problem }: Field, index: number): Line[] => {
     const isFocused = index === cursor;
     const room = width - margin;
     const shown = isFocused
@@ -127,14 +127,15 @@ function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, widt
     ];
     const problems = problem === undefined ? [] : paragraph(problem, room, { tone: 'bad' });
     return [line, ...problems.map((line) => [{ text: ' '.repeat(margin) }, ...line])];
-  });
-  return [
-    ...paragraph(title, width, { bold: true }),
-    [],
-    ...lines,
-    [],
-    ...hints(width, '↑↓ or Tab: next field', 'Enter: confirm', 'Esc: cancel'),
-  ];
+  };
+  const blocks = fields.map(linesOf);
+  const head = [...paragraph(title, width, { bold: true }), []];
+  const foot = [[], ...hints(width, '↑↓ or Tab: next field', 'Enter: confirm', 'Esc: cancel')];
+  // In a small window what is wrong may not fit: the field under the cursor does, with what is wrong in it.
+  const room = height - head.length - foot.length;
+  const above = blocks.slice(0, cursor).flat().length;
+  const top = Math.max(0, Math.min(above, above + (blocks[cursor]?.length ?? 0) - room));
+  return [...head, ...blocks.flat().slice(top, top + room), ...foot];
 }
 
 function confirmation(

@@ -4,9 +4,10 @@ import { budgetsText } from '../../operator/budgets.ts';
 import { forecastLimit, limitText } from '../../operator/forecast.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
+import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, type Line, span } from '../draw/line.ts';
+import { beside, bold, dim, type Line, span, type Tone } from '../draw/line.ts';
 import { currentKey, shareOfLimit, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { activityById } from '../select.ts';
@@ -114,17 +115,18 @@ function keyDetail(
   const isSplit = width >= SPLIT_COLUMNS;
   const half = isSplit ? Math.floor((width - 2) / 2) : width;
   const isTall = model.rows >= TALL_ROWS;
-  const own = (value: number | null, inForce: number, unit = '') =>
+  const own = (value: number | null, inForce: number, unit: string) =>
     `${count(inForce)}${unit}${value === null ? ' (tier)' : ''}`;
   const facts: Line[] = [
     [bold(clean(record.name))],
     [dim('id       '), { text: record.id }],
-    [dim('requests '), { text: own(record.rpm, limits.rpm, ' per minute') }],
-    [dim('tokens   '), { text: own(record.tpm, limits.tpm, ' per minute') }],
-    [dim('at once  '), { text: own(record.concurrency, limits.concurrency) }],
+    ...TIER_NAMES.map((name): Line => {
+      const { brief, unit } = TIER_TERMS[name];
+      return [dim(fit(brief, LABEL)), { text: own(record[name], limits[name], unit) }];
+    }),
     [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
     ...capLines(record.spendLimitNanos, month.costNanos, model.nowMs, half),
-    ...(record.budgets.length === 0 ? [] : [[dim('budgets  '), { text: budgetsText(record.budgets, usd) }]]),
+    ...(record.budgets.length === 0 ? [] : labelled('budgets', budgetsText(record.budgets, usd), half)),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
     [dim('created  '), { text: dateTime(record.createdAtMs) }],
     ...(record.expiresAtMs === null ? [] : [[dim('expires  '), { text: dateTime(record.expiresAtMs) }]]),
@@ -155,10 +157,14 @@ function keyDetail(
 /** When the key reaches its spend limit, if it goes on as this month. */
 function capLines(limitNanos: bigint | null, costNanos: bigint, nowMs: number, width: number): Line[] {
   const forecast = limitText(forecastLimit(limitNanos, costNanos, nowMs));
-  if (forecast === undefined) return [];
-  return wrap(forecast.text, width - LABEL).map((text, index) => [
-    dim(index === 0 ? 'forecast ' : ' '.repeat(LABEL)),
-    span(text, { tone: forecast.tone }),
+  return forecast === undefined ? [] : labelled('forecast', forecast.text, width, forecast.tone);
+}
+
+/** A text beside its label, in as many lines as it needs. */
+function labelled(label: string, text: string, width: number, tone?: Tone): Line[] {
+  return wrap(text, width - LABEL).map((line, index) => [
+    dim(fit(index === 0 ? label : '', LABEL)),
+    span(line, { tone }),
   ]);
 }
 

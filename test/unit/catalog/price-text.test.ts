@@ -46,6 +46,7 @@ const TEXTS: readonly (readonly [model: typeof MODEL, facts: Partial<PriceFacts>
   [FLEX, { servedTier: 'flex' }, '0.07/0.075/0.6 tier=flex'],
   [FLEX, { requestedTier: 'flex', servedTier: 'default' }, '0.15/0.075/0.6'],
   [DATED, {}, '0.15/0.075/0.6 of=2026-11-22'],
+  [DATED, { alias: 'fast=5' }, '0.15/0.075/0.6 of=2026-11-22 as=fast=5'],
   [MODEL, { parts: NO_PARTS }, '0.15/0.075/0.6'],
   [
     MODEL,
@@ -70,7 +71,7 @@ describe('the price of a request', () => {
 
   test('is read again as it was', () => {
     assert.deepEqual(
-      readPriceText('0.3/0.15/0.9 tier=flex above=1000 cache_write=0.19 tools.web_search=0.01 of=2026-11-22'),
+      readPriceText('0.3/0.15/0.9 tier=flex above=1000 cache_write=0.19 tools.web_search=0.01 of=2026-11-22 as=5'),
       {
         input: usd(300),
         cachedInput: usd(150),
@@ -82,6 +83,7 @@ describe('the price of a request', () => {
         tier: 'flex',
         above: 1_000,
         of: '2026-11-22',
+        alias: '5',
       },
     );
     for (const text of ['', 'x', '1/2', '1/x/3']) assert.equal(readPriceText(text), undefined, text);

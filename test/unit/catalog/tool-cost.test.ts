@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mayBeFree } from '../../../src/catalog/cost.ts';
-import { toolsRunBy } from '../../../src/catalog/model-tools.ts';
+import { toolsRunBy } from '../../../src/catalog/model-traits.ts';
 import { dearestCall, toolProblem, toolsFor } from '../../../src/catalog/tool-cost.ts';
 import type { ToolSetting } from '../../../src/core/host-tools.ts';
 import type { ToolPrice, ToolVariant } from '../../../src/core/model-terms.ts';

@@ -20,7 +20,7 @@ import type {
   ListingAdmission,
   Refusal,
 } from '../../../src/ledger/ledger.ts';
-import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
+import { LocalEngine } from '../../../src/ledger/local/local-engine.ts';
 import type { BookAtOnce } from '../../../src/state/book.ts';
 import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
@@ -86,7 +86,7 @@ export class Bench {
   };
   /** The engine's connection. */
   database!: Sqlite;
-  engine!: LedgerEngine;
+  engine!: LocalEngine;
   summary!: LedgerSummary;
   #nextRequest = 1;
 
@@ -111,7 +111,7 @@ export class Bench {
   start(): void {
     const { database, created } = openDatabase(this.path);
     this.database = database;
-    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.engine = new LocalEngine(new LedgerStore(database, created), this.options, this.clock);
     this.summary = this.engine.recover();
   }
 
@@ -124,7 +124,7 @@ export class Bench {
     this.clock.monotonic += this.clock.monotonic > 1_000_000 ? -900_000 : 900_000;
     const { database, created } = openDatabase(this.path);
     this.database = database;
-    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.engine = new LocalEngine(new LedgerStore(database, created), this.options, this.clock);
     this.summary = this.engine.adopt(handover, beganMs + milliseconds);
   }
 

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
+import { Port } from '../../../src/core/port.ts';
 import type { Engine } from '../../../src/ledger/engine.ts';
-import type { LedgerSummary } from '../../../src/ledger/ledger.ts';
 import { LedgerThread } from '../../../src/ledger/ledger-thread.ts';
+import type { LedgerCalls, MainCalls } from '../../../src/ledger/protocol.ts';
 import { bounded } from '../../support/wait.ts';
 
 /** Much longer than a message takes between two ports of a thread. */
@@ -29,18 +30,16 @@ test('a thread that ends while the last flush runs does not have the state close
     close: async () => void closes++,
   };
   const [main, worker] = [new MessageChannel(), new MessageChannel()];
-  const closed = Promise.withResolvers<void>();
-  main.port2.on('message', ({ kind }: { readonly kind: string }) => {
-    if (kind === 'closed') closed.resolve();
-  });
-  new LedgerThread(main.port1, engine as Engine).start({} as LedgerSummary);
-  main.port2.postMessage({ kind: 'connect', port: worker.port1 }, [worker.port1]);
-  main.port2.postMessage({ kind: 'close' });
+  const port = new Port<LedgerCalls, MainCalls>(main.port1, 'the main thread');
+  new LedgerThread(port, engine as Engine).start(main.port1);
+  const ledger = new Port<MainCalls, LedgerCalls>(main.port2, 'the ledger').serve({});
+  ledger.tell('connect', worker.port1);
+  const closed = ledger.call('close');
   await bounded(flushing.promise, 'the last flush');
   worker.port2.close();
   await pause(MESSAGE_MS);
   flushed.resolve();
-  await bounded(closed.promise, 'the end of the ledger');
+  await bounded(closed, 'the end of the ledger');
   await pause(MESSAGE_MS);
   assert.equal(closes, 1);
 });

@@ -1,11 +1,10 @@
 /** What an earlier process has left open: requests are charged as held, counts of tokens just end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MessagePort } from 'node:worker_threads';
 import { InheritedRequests } from '../../../src/ledger/inherited.ts';
-import type { Answer, Command } from '../../../src/ledger/protocol.ts';
+import type { Answer, ClientPort, Command } from '../../../src/ledger/protocol.ts';
 
-const port = {} as MessagePort;
+const port = {} as ClientPort;
 const decided = (command: Command, answer: object = {}) => ({
   envelope: { ticket: 1, command },
   port,

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { NO_PARTS } from '../../../src/core/usage.ts';
+import type { AdmissionRequest } from '../../../src/ledger/ledger.ts';
 import { packCommand, packReply, unpackCommand, unpackReply } from '../../../src/ledger/packing.ts';
 import type { Answer, Command } from '../../../src/ledger/protocol.ts';
 
@@ -21,15 +23,20 @@ const admission = record({
   inputTokens: whole,
   outputTokens: whole,
   holdNanos: nanos,
-});
+  price: maybe(text),
+  stream: maybe(fc.boolean()),
+}) as fc.Arbitrary<AdmissionRequest>;
+/** The ledger learns of all writes to a cache, and of no other part. */
+const parts = fc.integer({ min: 1 }).map((cacheWriteTokens) => ({ ...NO_PARTS, cacheWriteTokens }));
 const settlement = record({
   requestId: text,
   outcome: fc.constantFrom('ok' as const, 'cancelled' as const, 'upstream_error' as const),
-  usage: record({ promptTokens: whole, cachedTokens: whole, completionTokens: whole }),
+  usage: record({ promptTokens: whole, cachedTokens: whole, completionTokens: whole, parts: maybe(parts) }),
   source: fc.constantFrom('reported' as const, 'counted' as const),
   costNanos: nanos,
   completionId: maybe(text),
   firstByteMs: maybe(whole),
+  price: maybe(text),
   served: maybe(record({ model: text, upstream: text, attempts: whole })),
   failure: maybe(
     record({

@@ -1,9 +1,8 @@
 /** Which commands are answered at once, and which after a flush. */
 import assert from 'node:assert/strict';
 import test, { beforeEach } from 'node:test';
-import type { MessagePort } from 'node:worker_threads';
 import type { RateFigures } from '../../../src/core/limits.ts';
-import type { Answer, Command, FromLedger } from '../../../src/ledger/protocol.ts';
+import type { Answer, ClientPort, Command, Told } from '../../../src/ledger/protocol.ts';
 import { type DecidedCommand, Responder } from '../../../src/ledger/responder.ts';
 
 const FIGURES: RateFigures = {
@@ -16,11 +15,12 @@ const FIGURES: RateFigures = {
 };
 
 /** A port that keeps what it is told: `1,2 f1` for replies to the tickets 1 and 2, flushed up to 1. */
-class Port {
+class Port implements ClientPort {
   told: string[] = [];
-  postMessage(message: FromLedger): void {
-    assert.ok(message.kind === 'replies');
-    this.told.push(`${message.replies.map(([ticket]) => ticket)} f${message.flushed}`.trim());
+  tell(_name: 'told', ...told: Told): void {
+    assert.ok(told[0] === 'replies');
+    const [, replies, , flushed] = told;
+    this.told.push(`${replies.map(([ticket]) => ticket)} f${flushed}`.trim());
   }
   take(): string[] {
     return this.told.splice(0);
@@ -52,9 +52,9 @@ function setUp() {
 
 let ticket = 0;
 
-function decided(port: Port | undefined, command: unknown, answer: Answer): DecidedCommand {
+function decided(port: ClientPort | undefined, command: unknown, answer: Answer): DecidedCommand {
   const envelope = { ticket: ++ticket, command: command as Command };
-  return { envelope, port: port as unknown as MessagePort, answer };
+  return { envelope, port: port as ClientPort, answer };
 }
 
 const admission = (port: Port | undefined, stream = false) =>
@@ -109,13 +109,13 @@ test('a port that asks for a flush is told once, also if the commit is flushed b
   const { store, responder, ports } = setUp();
   responder.answer([admission(ports[0])], true);
   ports[0]?.take();
-  responder.flushFor(ports[0] as unknown as MessagePort, 1);
+  responder.flushFor(ports[0] as ClientPort, 1);
   const flushed = responder.flush();
   responder.answer([admission(ports[0])], true);
   store.flushes[0]?.resolve();
   await flushed;
   assert.deepEqual(ports[0]?.take(), ['2 f0', 'f1']);
-  responder.flushFor(ports[0] as unknown as MessagePort, 1);
+  responder.flushFor(ports[0] as ClientPort, 1);
   assert.deepEqual(ports[0]?.take(), ['f1']);
   assert.equal(responder.shouldFlush, false);
 });

@@ -1,7 +1,8 @@
 /** Budgets and expiry as people write them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type BudgetWord, budgetEdit, readBudget, readExpiry } from '../../../src/operator/budgets.ts';
+import { type BudgetWord, budgetsAfter, readBudget, readExpiry } from '../../../src/operator/budgets.ts';
+import type { Reading } from '../../../src/operator/input.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -10,10 +11,14 @@ const word = (text: string): BudgetWord => {
   assert.ok(reading.ok, text);
   return reading.value;
 };
+const read = <T>(reading: Reading<T>): T => {
+  if (!reading.ok) throw new Error(reading.expected);
+  return reading.value;
+};
 /** The budgets of a key with `before` after these words. */
 const edited = (before: readonly string[], ...words: readonly string[]) => {
-  const start = budgetEdit(before.map(word))([]);
-  return budgetEdit(words.map(word))(start).map(({ period, limitNanos }) => `${period}=${limitNanos / 1_000_000_000n}`);
+  const after = budgetsAfter(read(budgetsAfter([], before.map(word))), words.map(word));
+  return read(after).map(({ period, limitNanos }) => `${period}=${limitNanos / 1_000_000_000n}`);
 };
 
 describe('`--budget`', () => {
@@ -55,6 +60,7 @@ test('`--expires` takes a time to come: how long from now, a date or a time', ()
   const table = [
     ['30d', NOW + 30 * 86_400_000],
     ['90s', NOW + 90_000],
+    ['1s', NOW + 1_000],
     ['2026-12-01', Date.UTC(2026, 11, 1)],
     ['2026-11-21T13:00:00Z', NOW + 3_600_000],
     ['0s', undefined],
@@ -66,5 +72,8 @@ test('`--expires` takes a time to come: how long from now, a date or a time', ()
   for (const [text, expected] of table) {
     const reading = readExpiry(NOW)(text);
     assert.equal(reading.ok ? reading.value : undefined, expected, text);
+    // Within a second it is the same, so that people can read it back.
+    const later = readExpiry(NOW + 999)(text);
+    assert.equal(later.ok ? later.value : undefined, expected, text);
   }
 });

@@ -9,16 +9,14 @@ import {
   type Reader,
   readAmount,
   readAmountAboveZero,
-  readConcurrency,
   readCount,
   readKeyName,
   readModelId,
   readMoment,
   readNote,
   readPath,
-  readRpm,
-  readTpm,
 } from '../../../src/operator/input.ts';
+import { TERMS } from '../../../src/operator/terms.ts';
 
 type Rejected = readonly [text: string, expected: string];
 interface Table {
@@ -64,14 +62,15 @@ const NOT_AMOUNTS = [
 const AMOUNT = 'Expected an amount in USD such as 25 or 0.50, up to a billion, with at most nine decimals.';
 const MODEL = 'Expected <provider>/<model>, such as openai/gpt-4o-mini.';
 const NOTE = 'Expected at most 500 characters, none of them control or format characters.';
-const MOMENT = 'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), or how long ago (7d, 12h).';
+const MOMENT =
+  'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), today, yesterday, or how long ago (7d, 12h).';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const LENGTH = 'A name has 1 to 64 characters.';
 const CONTROL = 'A name cannot contain control characters.';
 
 const TABLES: Readonly<Record<string, Table>> = {
   'requests per minute': {
-    reader: readRpm,
+    reader: TERMS.rpm.reader(NOW_MS),
     accepted: [
       ['1', 1],
       ['007', 7],
@@ -80,7 +79,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     rejected: each([...NOT_NUMBERS, '1000000001'], whole(1e9)),
   },
   'tokens per minute': {
-    reader: readTpm,
+    reader: TERMS.tpm.reader(NOW_MS),
     accepted: [
       ['1', 1],
       ['1000000000000', 1e12],
@@ -88,7 +87,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     rejected: each([...NOT_NUMBERS, '1000000000001'], whole(1e12)),
   },
   'concurrent requests': {
-    reader: readConcurrency,
+    reader: TERMS.concurrency.reader(NOW_MS),
     accepted: [
       ['60', 60],
       ['1000000000', 1e9],
@@ -170,16 +169,18 @@ const TABLES: Readonly<Record<string, Table>> = {
       ['12h', NOW_MS - 12 * 3_600_000],
       ['7d', NOW_MS - 7 * 86_400_000],
       ['2w', NOW_MS - 14 * 86_400_000],
+      ['today', NOW_MS - (NOW_MS % 86_400_000)],
+      ['yesterday', NOW_MS - (NOW_MS % 86_400_000) - 86_400_000],
     ],
-    rejected: each(['', 'yesterday', '7y', '2026-02-30', '2026-11-01T25:00', '-7d', '1.5h'], MOMENT),
+    rejected: each(['', 'tomorrow', '7y', '2026-02-30', '2026-11-01T25:00', '-7d', '1.5h'], MOMENT),
   },
   'a keyword or a number': {
-    reader: keywordOr('default', readRpm),
+    reader: keywordOr('default', readCount(5)),
     accepted: [
       ['default', 'default'],
       ['5', 5],
     ],
-    rejected: each(['Default', 'none', ''], whole(1e9)),
+    rejected: each(['Default', 'none', ''], whole(5)),
   },
 };
 

@@ -6,6 +6,7 @@ import type { ModelRequest } from '../../../src/dialects/dialect.ts';
 import { type Planning, plansFor, targetFor } from '../../../src/proxy/plan.ts';
 import { pngOf, wavOf } from '../../support/media.ts';
 import { testModel } from '../../support/models.ts';
+import { permittedAs } from '../../support/permitted.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
 import { messagesRequest } from '../dialects/messages/messages.ts';
 import { responsesRequest } from '../dialects/responses/responses.ts';
@@ -16,7 +17,7 @@ function planningOf(request: ModelRequest, ...terms: readonly Partial<Model>[]):
     assert.ok(targeting.ok, targeting.ok ? '' : targeting.problem);
     return targeting.target;
   });
-  return plansFor(request, targets as [(typeof targets)[0] & object], false);
+  return plansFor(permittedAs(request, targets as [(typeof targets)[0] & object]), false);
 }
 
 /** The input tokens of the plans, or the problem. */

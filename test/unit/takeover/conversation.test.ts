@@ -1,20 +1,18 @@
 /** Messages between two processes: however the bytes are cut, they arrive whole and in order. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { PassThrough } from 'node:stream';
+import { duplexPair, PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Conversation, ConversationEnded } from '../../../src/takeover/conversation.ts';
-
-interface Message {
-  readonly kind: string;
-  readonly body?: unknown;
-}
+import { UserError } from '../../../src/core/errors.ts';
+import { type Message, Port } from '../../../src/core/port.ts';
+import { Conversation } from '../../../src/takeover/conversation.ts';
 
 /** A socket whose other side the test plays. */
-function open(): { readonly wire: PassThrough; readonly talk: Conversation<Message, Message> } {
+function open(): { readonly wire: PassThrough; readonly talk: Conversation } {
   const wire = new PassThrough();
-  return { wire, talk: new Conversation<Message, Message>(wire as unknown as Socket) };
+  return { wire, talk: new Conversation(wire as unknown as Socket) };
 }
 
 /** What a conversation sends. */
@@ -22,15 +20,15 @@ function bytesOf(messages: readonly Message[]): Buffer {
   const wire = new PassThrough();
   const pieces: Buffer[] = [];
   wire.write = (piece: Buffer) => pieces.push(piece) > 0;
-  const talk = new Conversation<Message, Message>(wire as unknown as Socket);
-  for (const message of messages) talk.send(message);
+  const talk = new Conversation(wire as unknown as Socket);
+  for (const message of messages) talk.postMessage(message);
   return Buffer.concat(pieces);
 }
 
 const MESSAGES: readonly Message[] = [
-  { kind: 'first', body: [1n, undefined, null, Float64Array.of(0.5, 2)] },
-  { kind: 'second', body: 'x'.repeat(500) },
-  { kind: 'third' },
+  ['first', 0, [1n, undefined, null, Float64Array.of(0.5, 2)]],
+  [2, 'x'.repeat(500)],
+  ['third', 3],
 ];
 
 test('messages arrive whole and in order, wherever their bytes are cut', async () => {
@@ -40,7 +38,7 @@ test('messages arrive whole and in order, wherever their bytes are cut', async (
       const { wire, talk } = open();
       const received: Message[] = [];
       const complete = new Promise<void>((resolve) => {
-        talk.listen((message) => {
+        talk.on('message', (message: Message) => {
           received.push(message);
           if (received.length === MESSAGES.length) resolve();
         });
@@ -53,23 +51,36 @@ test('messages arrive whole and in order, wherever their bytes are cut', async (
   );
 });
 
-test('a message that nobody waits for yet is kept', async () => {
-  const { wire, talk } = open();
-  wire.write(bytesOf(MESSAGES));
-  for (const message of MESSAGES) assert.deepEqual(await talk.next(message.kind, 5_000, 'it did not come'), message);
+test('it carries calls: their results and errors cross, and its end rejects those that are open', async () => {
+  const [one, other] = duplexPair().map((side) => new Conversation(side as unknown as Socket));
+  assert.ok(one !== undefined && other !== undefined);
+  const asked = {
+    count: async (numbers: ReadonlySet<bigint>) => numbers.size,
+    refuse: async () => {
+      throw new UserError(['one line', 'and another']);
+    },
+    hang: () => new Promise<never>(() => {}),
+  };
+  new Port<typeof asked, Record<never, never>>(other, 'the caller').serve(asked);
+  const port = new Port<Record<never, never>, typeof asked>(one, 'the other process').serve({});
+  assert.equal(await port.call('count', new Set([1n, 2n])), 2);
+  await assert.rejects(port.call('refuse'), new UserError(['one line', 'and another']));
+  const open = port.call('hang');
+  one.destroy();
+  await assert.rejects(open, new Error('the other process has ended'));
 });
 
-test('another message than the expected one is a fault that says what it said', async () => {
-  const { wire, talk } = open();
-  wire.write(bytesOf([{ kind: 'first' }]));
-  await assert.rejects(talk.next('second', 5_000, 'it did not come'), /it did not come: it said first/);
-});
-
-test('the end of the conversation is a fault of its own kind', async () => {
-  const { wire, talk } = open();
-  const next = talk.next('first', 5_000, 'it did not come');
-  wire.destroy();
-  await assert.rejects(next, ConversationEnded);
+test('after its last word nothing more is said, and the last word arrives', async () => {
+  const [one, other] = duplexPair().map((side) => new Conversation(side as unknown as Socket));
+  assert.ok(one !== undefined && other !== undefined);
+  const said = once(other, 'message');
+  one.postMessage(['last', 0]);
+  one.end();
+  one.postMessage(['too late', 0]);
+  assert.deepEqual(await said, [['last', 0]]);
+  other.on('message', assert.fail);
+  other.end();
+  await other.ended;
 });
 
 test('a length that no message has ends the conversation', async () => {

@@ -44,6 +44,19 @@ const CONVERSATIONS: readonly (readonly [what: string, chat: readonly Fields[], 
     { system: [text('One'), text('Two', { cache_control: HOUR }), text('Three')], messages: [HI_BLOCKS] },
   ],
   [
+    'ids of calls with characters that hosts refuse',
+    [
+      { role: 'assistant', content: null, tool_calls: [call('functions.f:0', 'f', '{}')] },
+      { role: 'tool', tool_call_id: 'functions.f:0', content: 'd' },
+    ],
+    {
+      messages: [
+        { role: 'assistant', content: [use('functions_f_0', 'f', {})] },
+        { role: 'user', content: [result('functions_f_0', 'd')] },
+      ],
+    },
+  ],
+  [
     'cache control of messages',
     [
       { role: 'system', content: 'S', cache_control: { ...EPHEMERAL, ttl: null } },

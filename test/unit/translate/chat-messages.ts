@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import type { Checked, Fields } from '../../../src/dialects/dialect.ts';
 import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { CHAT_TO_MESSAGES } from '../../../src/translate/chat-messages/chat-messages.ts';
+import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { HostTerms, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 
@@ -23,7 +23,7 @@ export function checked(body: Fields): Checked {
 export function translate(body: Fields, terms = TERMS): TranslatedRequest {
   const result = checked(body);
   assert.ok(result.ok, result.ok ? '' : result.problem);
-  return CHAT_TO_MESSAGES.request(result.request, terms);
+  return translateFor(result.request, 'messages', terms);
 }
 
 /** The translation of a body that has one, which is a valid request of the messages dialect. */

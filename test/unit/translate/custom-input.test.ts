@@ -1,7 +1,7 @@
 /** The text of custom tools, read from arguments that come in pieces. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CustomInputReader } from '../../../src/translate/chat-messages/custom-input.ts';
+import { CustomInputReader } from '../../../src/translate/custom-input.ts';
 
 /** The text as it comes, and what is left at its end. */
 function read(pieces: readonly string[]): readonly [text: string, rest: string] {

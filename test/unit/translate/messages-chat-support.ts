@@ -4,7 +4,7 @@ import { isObject } from '../../../src/core/json.ts';
 import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { MESSAGES_TO_CHAT } from '../../../src/translate/messages-chat/messages-chat.ts';
+import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
@@ -35,7 +35,7 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     summarizesAbove: undefined,
     hostTools: [],
   };
-  return MESSAGES_TO_CHAT.request(request, { maxOutput, defaultOutput: 512 });
+  return translateFor(request, 'chat', { maxOutput, defaultOutput: 512 });
 }
 
 /** What a request becomes, with these fields beside the smallest ones. */

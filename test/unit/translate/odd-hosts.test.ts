@@ -78,6 +78,40 @@ const STREAMS: readonly OddStream[] = [
     ),
     reads: { text: '', calls: [CALL], finish: 'calls' },
   },
+  {
+    what: 'a call whose name comes after its arguments have begun',
+    host: 'chat',
+    stream: lines(
+      chunk(piece({ id: CALL.id, function: { arguments: '{"a"' } })),
+      chunk(piece({ function: { name: 'look', arguments: ':1}' } })),
+      chunk({}, 'tool_calls', { usage: USAGE }),
+      '[DONE]',
+    ),
+    reads: { calls: [CALL], finish: 'calls' },
+  },
+  {
+    what: 'pieces that repeat the name of their call, without an index or further ids',
+    host: 'chat',
+    stream: lines(
+      chunk({ tool_calls: [{ id: CALL.id, function: { name: 'look', arguments: '{"a"' } }] }),
+      chunk({ tool_calls: [{ function: { name: 'look', arguments: ':1}' } }] }),
+      chunk({ tool_calls: [{ id: 'toolu_2', function: { name: 'look', arguments: '{"a":1}' } }] }),
+      chunk({}, 'tool_calls', { usage: USAGE }),
+      '[DONE]',
+    ),
+    reads: { calls: [CALL, { ...CALL, id: 'toolu_2' }], finish: 'calls' },
+  },
+  {
+    what: 'thinking that is empty under one name and not under the other',
+    host: 'chat',
+    stream: lines(
+      chunk({ reasoning_content: '', reasoning: 'Hm.' }),
+      chunk({ content: 'Hi.' }),
+      chunk({}, 'stop', { usage: USAGE }),
+      '[DONE]',
+    ),
+    reads: { thinking: 'Hm.', text: 'Hi.', finish: 'stop' },
+  },
   ...['error', 'abort', 'insufficient_system_resource', 'model_length'].map((reason) => ({
     what: `a call that is cut by the host, which says ${reason}`,
     host: 'chat' as const,
@@ -111,6 +145,21 @@ const STREAMS: readonly OddStream[] = [
       STOP,
     ),
     reads: { calls: [CALL, { ...CALL, id: 'toolu_2' }], finish: 'calls' },
+  },
+  {
+    what: 'blocks that nothing ends',
+    host: 'messages',
+    stream: named(
+      started(),
+      ...[{ type: 'text', text: 'Hi.' }, LOOK, { ...LOOK, id: 'toolu_2' }].map((content_block, index) => ({
+        type: 'content_block_start',
+        index,
+        content_block,
+      })),
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
+      STOP,
+    ),
+    reads: { text: 'Hi.', calls: [CALL, { ...CALL, id: 'toolu_2' }], finish: 'calls' },
   },
   {
     what: 'an end without a stop reason',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { RESPONSES } from '../../../src/dialects/responses/responses.ts';
-import { encryptedContent } from '../../../src/translate/responses-messages/thinking.ts';
+import { encryptedContent } from '../../../src/translate/responses/thinking.ts';
 import { answer, completion, toolCall, use } from './responses-hosts.ts';
 import { CONTEXT, type Host, responseTo, TOOLS } from './responses-support.ts';
 

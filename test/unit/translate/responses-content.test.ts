@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { encryptedContent } from '../../../src/translate/responses-messages/thinking.ts';
+import { encryptedContent } from '../../../src/translate/responses/thinking.ts';
 import {
   block,
   type Case,

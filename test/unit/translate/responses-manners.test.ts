@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { thinkingBlock } from '../../../src/translate/responses-messages/thinking.ts';
+import { thinkingBlock } from '../../../src/translate/responses/thinking.ts';
 import {
   begin,
   blockStart,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { thinkingBlock } from '../../../src/translate/responses-messages/thinking.ts';
+import { thinkingBlock } from '../../../src/translate/responses/thinking.ts';
 import { CONTEXT, type Host, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 
 /** The same as JSON makes it: with the usual prototype, and without a negative zero. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { encryptedContent } from '../../../src/translate/responses-messages/thinking.ts';
+import { encryptedContent } from '../../../src/translate/responses/thinking.ts';
 import { THINKING, WHOLE } from './responses-hosts.ts';
 import { CONTEXT, eventsIn, type Host, MODEL, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 

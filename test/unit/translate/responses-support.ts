@@ -5,8 +5,7 @@ import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import type { Fields, ModelRequest } from '../../../src/dialects/dialect.ts';
 import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
 import { RESPONSES } from '../../../src/dialects/responses/responses.ts';
-import { RESPONSES_TO_CHAT } from '../../../src/translate/responses-chat/responses-chat.ts';
-import { RESPONSES_TO_MESSAGES } from '../../../src/translate/responses-messages/responses-messages.ts';
+import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { HostTerms, ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
@@ -18,18 +17,17 @@ const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512 };
 /** The dialects of hosts that clients of responses can use. */
 export type Host = 'chat' | 'messages';
 export const HOSTS: readonly Host[] = ['chat', 'messages'];
-const TRANSLATIONS = { chat: RESPONSES_TO_CHAT, messages: RESPONSES_TO_MESSAGES };
 const DIALECTS = { chat: CHAT, messages: MESSAGES };
 
 /** `body`: without `model` and, if it has no `input`, with a text of a user. */
 export function translate(host: Host, body: Fields, terms = TERMS): TranslatedRequest {
-  return TRANSLATIONS[host].request(requestOf(body), terms);
+  return translateFor(requestOf(body), host, terms);
 }
 
 /** The same for fields that are too many to be read each time. */
 export function translateUnchecked(host: Host, fields: Fields): TranslatedRequest {
   const body = { text: '', fields: { model: MODEL, input: 'Hi', ...fields }, members: [] };
-  return TRANSLATIONS[host].request({ ...requestOf({}), body }, TERMS);
+  return translateFor({ ...requestOf({}), body }, host, TERMS);
 }
 
 function requestOf(body: Fields): ModelRequest {

@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { isObject, parseJson } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { thinkingBlock } from '../../../src/translate/responses-messages/thinking.ts';
+import { thinkingBlock } from '../../../src/translate/responses/thinking.ts';
 import type { Speaker } from './recordings.ts';
 
 /** An answer. */

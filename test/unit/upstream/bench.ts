@@ -28,7 +28,7 @@ export function meet(attempt: Attempt, fate: Fate): void {
   if (fate === 'aborted') return attempt.abort();
   const [status, retryAfterS] = typeof fate === 'number' ? [fate, undefined] : fate;
   const retryAfter = retryAfterS === undefined ? undefined : String(retryAfterS);
-  attempt.receiveHead({ status, contentType: '', contentEncoding: undefined, retryAfter });
+  attempt.receiveHead({ status, contentType: '', isEncoded: false, retryAfter });
 }
 
 /** Upstreams that respond on command, and a clock that is moved by hand. */

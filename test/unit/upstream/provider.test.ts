@@ -47,7 +47,7 @@ describe('the last resort', () => {
     assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, false], 'one is probing');
     probe.attempt.begin(SOURCE);
     assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true], 'there is a connection');
-    probe.attempt.receiveHead({ status: 200, contentType: '', contentEncoding: undefined, retryAfter: undefined });
+    probe.attempt.receiveHead({ status: 200, contentType: '', isEncoded: false, retryAfter: undefined });
     await turn();
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
   });

@@ -128,8 +128,8 @@ END $$;
  */
 export const STEPS_OF_ENDED = `steps AS (
     INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
-    SELECT b.key_id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost)
-    FROM d JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL WHERE d.cost > 0 GROUP BY 1, 2, 3
+    SELECT b.key_id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost_nanos)
+    FROM d JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL WHERE d.cost_nanos > 0 GROUP BY 1, 2, 3
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
     RETURNING key_id, window_s, at_ms
   ), oldest_steps AS (

@@ -1,12 +1,16 @@
 /** The function that decides a batch of commands of one node: one call, one transaction. */
+import { names } from '../../../core/layout.ts';
+import { END } from '../../journal.ts';
+import { ASK, arraysOf, GROWTH } from '../batch.ts';
 import { ENDS } from './settle.ts';
 
-const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
+/** What a hold has of the ask for its admission. */
+const ASKED = ASK.columns.filter(({ name }) => name !== 'kind' && name !== 'key');
 
 /**
  * `k_ids`: the keys of the batch, sorted. `s_…`: settlements. `f_id`: requests that free their slot.
  * `g_…`: growths. `a_…`: asks, which are admissions (kind 0), listings (1), and questions whether the
- * key could be admitted (2), which take nothing. `…_k` is the position of the key in `k_ids`.
+ * key could be admitted (2), which take nothing. `…_key` is the position of the key in `k_ids`.
  *
  * The codes of asks: 0 admitted, 1 unknown key, 2 disabled, 3 model not allowed, 4 spend limit
  * reached, 5 insufficient credit, 6 larger than the token limit, 7 requests per minute, 8 tokens per
@@ -63,9 +67,8 @@ CREATE OR REPLACE FUNCTION inf_gw.decide_batch(
   p_details boolean, k_ids text[],
   ${ENDS},
   f_id text[],
-  g_id text[], g_k int[], g_output bigint[], g_hold bigint[],
-  a_kind int[], a_id text[], a_k int[], a_model text[], a_reserved bigint[], a_input bigint[], a_output bigint[],
-  a_hold bigint[], a_price text[],
+  ${arraysOf(GROWTH.columns, 'g_')},
+  ${arraysOf(ASK.columns, 'a_')},
   OUT o_us bigint, OUT o_balance bigint, OUT o_ended text[],
   OUT k_state text[], OUT k_name text[], OUT k_allowlist text[], OUT k_rpm bigint[], OUT k_tpm bigint[],
   OUT k_concurrency bigint[], OUT k_expires bigint[], OUT o_budgets jsonb, OUT k_spend_limit bigint[], OUT k_charged bigint[], OUT k_slots bigint[],
@@ -91,9 +94,10 @@ DECLARE
   memo_requests bigint[]; memo_requests_wait bigint[]; memo_tokens bigint[]; memo_tokens_wait bigint[];
 BEGIN
   -- Whoever calls, nothing costs less than nothing, and every key is one of the batch.
-  IF EXISTS (SELECT FROM unnest(s_prompt || s_cached || s_written || s_completion || s_cost || g_output || g_hold || a_reserved
-      || a_input || a_output || a_hold) x WHERE x < 0)
-    OR EXISTS (SELECT FROM unnest(g_k || a_k) x WHERE x NOT BETWEEN 1 AND n_keys) THEN
+  IF EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens || s_cache_write_tokens || s_completion_tokens
+      || s_cost_nanos || g_output_tokens || g_hold_nanos || a_reserved_tokens || a_input_tokens || a_output_tokens
+      || a_hold_nanos) x WHERE x < 0)
+    OR EXISTS (SELECT FROM unnest(g_key || a_key) x WHERE x NOT BETWEEN 1 AND n_keys) THEN
     RAISE EXCEPTION 'no gateway decides this' USING ERRCODE = 'IG901';
   END IF;
   -- One lock for everybody: the clock is read and everything else is decided under it.
@@ -147,9 +151,9 @@ BEGIN
 
   -- Settlements.
   o_ended := '{}';
-  IF cardinality(s_id) > 0 THEN
+  IF cardinality(s_request_id) > 0 THEN
     FOR r IN SELECT array_position(k_ids, e.key_id) AS k, e.*
-      FROM inf_gw.end_holds(v_us, v_month, ${END_NAMES}) e
+      FROM inf_gw.end_holds(v_us, v_month, ${names(END.columns, 's_')}) e
     LOOP
       k := r.k;
       o_ended := o_ended || r.ids;
@@ -176,10 +180,10 @@ BEGIN
 
   -- Growths: as much as balance and spend limit leave.
   g_code := '{}'; g_granted := '{}'; g_reached := '{}';
-  FOR i IN 1 .. cardinality(g_id) LOOP
-    k := g_k[i];
+  FOR i IN 1 .. cardinality(g_request_id) LOOP
+    k := g_key[i];
     SELECT g.code, g.hold_nanos, g.more_nanos, g.more_reserved, g.in_month, g.reached::text AS reached INTO r
-      FROM inf_gw.grow(g_id[i], g_output[i], g_hold[i], v_month, v_us, k_spend_limit[k], k_charged[k], v_held_k[k], p_credit,
+      FROM inf_gw.grow(g_request_id[i], g_output_tokens[i], g_hold_nanos[i], v_month, v_us, k_spend_limit[k], k_charged[k], v_held_k[k], p_credit,
         o_balance, v_held) g;
     g_code := g_code || r.code; g_granted := g_granted || r.hold_nanos; g_reached := array_append(g_reached, r.reached);
     v_held := v_held + r.more_nanos; v_reserved[k] := v_reserved[k] + r.more_reserved;
@@ -210,7 +214,7 @@ BEGIN
   a_code := array_fill(0, ARRAY[n_asks]); a_wait := array_fill(0::bigint, ARRAY[n_asks]); a_requests := a_wait;
   a_tokens := a_wait; a_reset_requests := a_wait; a_reset_tokens := a_wait;
   FOR i IN 1 .. n_asks LOOP
-    k := a_k[i]; v_code := 0; v_wait := 0;
+    k := a_key[i]; v_code := 0; v_wait := 0;
     IF k_state[k] = 'deleted' THEN
       v_code := 1;
     ELSIF k_state[k] = 'disabled' THEN
@@ -225,9 +229,9 @@ BEGIN
       v_code := 3;
     ELSIF v_is_spent[k] OR (k_spend_limit[k] IS NOT NULL AND k_charged[k] >= k_spend_limit[k]) THEN
       v_code := 4;
-    ELSIF p_credit AND a_hold[i] > 0 AND o_balance < a_hold[i] THEN
+    ELSIF p_credit AND a_hold_nanos[i] > 0 AND o_balance < a_hold_nanos[i] THEN
       v_code := 5;
-    ELSIF a_reserved[i] > k_tpm[k] THEN
+    ELSIF a_reserved_tokens[i] > k_tpm[k] THEN
       v_code := 6;
     ELSE
       -- The reason is the first limit that is exceeded, and the wait the longest.
@@ -239,7 +243,7 @@ BEGIN
         END IF;
         v_wait := memo_requests_wait[k];
       END IF;
-      v_need := v_window_tokens[k] + v_reserved[k] + a_reserved[i] - k_tpm[k];
+      v_need := v_window_tokens[k] + v_reserved[k] + a_reserved_tokens[i] - k_tpm[k];
       IF v_need > 0 THEN
         IF v_code = 0 THEN v_code := 8; END IF;
         IF memo_tokens[k] <> v_need THEN
@@ -252,7 +256,7 @@ BEGIN
         v_wait := greatest(v_wait, 1);
       END IF;
       IF (k_spend_limit[k] IS NOT NULL AND v_held_k[k] > 0 AND k_charged[k] + v_held_k[k] >= k_spend_limit[k])
-        OR v_budgets_leave[k] <= 0 OR (p_credit AND a_hold[i] > 0 AND o_balance - v_held < a_hold[i]) THEN
+        OR v_budgets_leave[k] <= 0 OR (p_credit AND a_hold_nanos[i] > 0 AND o_balance - v_held < a_hold_nanos[i]) THEN
         IF v_code = 0 THEN v_code := 10; END IF;
         v_wait := greatest(v_wait, 1);
       END IF;
@@ -261,12 +265,12 @@ BEGIN
         k_slots[k] := k_slots[k] + 1; v_open[k] := v_open[k] + 1;
         -- One that is open may be dated later, from before the clock came back.
         v_newest[k] := CASE WHEN v_open[k] > 1 THEN greatest(v_newest[k], v_us) ELSE v_us END;
-        v_reserved[k] := v_reserved[k] + a_reserved[i];
-        v_held_k[k] := v_held_k[k] + a_hold[i]; v_held := v_held + a_hold[i];
-        v_budgets_leave[k] := v_budgets_leave[k] - a_hold[i];
+        v_reserved[k] := v_reserved[k] + a_reserved_tokens[i];
+        v_held_k[k] := v_held_k[k] + a_hold_nanos[i]; v_held := v_held + a_hold_nanos[i];
+        v_budgets_leave[k] := v_budgets_leave[k] - a_hold_nanos[i];
         IF v_leash[k] IS NOT NULL THEN
           FOR j IN 1 .. n_keys LOOP
-            IF j <> k AND v_leash[j] = v_leash[k] THEN v_budgets_leave[j] := v_budgets_leave[j] - a_hold[i]; END IF;
+            IF j <> k AND v_leash[j] = v_leash[k] THEN v_budgets_leave[j] := v_budgets_leave[j] - a_hold_nanos[i]; END IF;
           END LOOP;
         END IF;
       END IF;
@@ -283,11 +287,9 @@ BEGIN
   END LOOP;
 
   -- From here on nothing is refused any more.
-  INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens,
-      hold_nanos, price)
-    SELECT a.id, p_node, k_ids[a.k], a.model, v_us, a.input, a.output, a.reserved, a.hold, a.price
-    FROM unnest(a_kind, a_id, a_k, a_model, a_reserved, a_input, a_output, a_hold, a_price, a_code)
-      AS a (kind, id, k, model, reserved, input, output, hold, price, code) WHERE a.kind = 0 AND a.code = 0;
+  INSERT INTO inf_gw.holds (node_id, key_id, admitted_us, ${names(ASKED)})
+    SELECT p_node, k_ids[a.key], v_us, ${names(ASKED, 'a.')}
+    FROM unnest(${names(ASK.columns, 'a_')}, a_code) AS a (${names(ASK.columns)}, code) WHERE a.kind = 0 AND a.code = 0;
   UPDATE inf_gw.key_state SET window_requests = u.requests, window_tokens = u.tokens, window_listings = u.listings,
       slots = u.slots, open_requests = u.open, reserved_tokens = u.reserved, month = v_month, charged_nanos = u.charged,
       held_nanos = u.held, last_request_us = u.last_request, last_tokens_us = u.last_tokens,

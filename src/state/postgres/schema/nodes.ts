@@ -1,4 +1,8 @@
 /** The functions by which gateways take part, are heard of, and are taken for dead. */
+import { names } from '../../../core/layout.ts';
+import { END } from '../../journal.ts';
+import { SQL_TYPES } from '../batch.ts';
+
 /** Silence after which a node is dead: its holds are settled and its name is free. */
 export const SILENCE_US = 8_000_000;
 
@@ -7,6 +11,20 @@ const MISSED_US = 3_000_000;
 
 /** The nodes with requests in flight: one pass over these. Nodes of the past are many, and stay. */
 const OPEN_NODES = '(SELECT DISTINCT node_id FROM inf_gw.holds) h JOIN inf_gw.nodes n ON n.id = h.node_id';
+
+/** The end of a request whose node is dead, by the columns that are not NULL. */
+const ENDED_AS_HELD: Readonly<Record<string, string>> = {
+  request_id: 'h.request_id',
+  outcome: `'interrupted'::text`,
+  source: `'held'::text`,
+  prompt_tokens: 'h.input_tokens',
+  cached_tokens: '0::bigint',
+  cache_write_tokens: '0::bigint',
+  completion_tokens: 'h.output_tokens',
+  cost_nanos: 'h.hold_nanos',
+  failure_reason: `'interrupted'::text`,
+  failure_message: `'the gateway stopped before the request ended'::text`,
+};
 
 export const NODES = `
 -- A node takes part, or takes part again, under a new epoch: whoever decides under an older one is shut out. Holds that an
@@ -89,15 +107,10 @@ CREATE OR REPLACE FUNCTION inf_gw.settle_holds_of(p_node int, p_us bigint) RETUR
 DECLARE
   v_month text := inf_gw.utc_month(p_us); v_count bigint := 0; v_cost bigint := 0; v_released bigint := 0; r record; e record;
 BEGIN
-  SELECT array_agg(h.request_id) AS id, array_agg('interrupted'::text) AS outcome, array_agg('held'::text) AS source,
-      array_agg(NULL::text) AS none, array_agg(NULL::bigint) AS no_number, array_agg(h.input_tokens) AS prompt,
-      array_agg(0::bigint) AS zero, array_agg(h.output_tokens) AS completion, array_agg(h.hold_nanos) AS cost,
-      array_agg('the gateway stopped before the request ended'::text) AS message
+  SELECT ${END.columns.map(({ name, type }) => `array_agg(${ENDED_AS_HELD[name] ?? `NULL::${SQL_TYPES[type]}`}) AS ${name}`).join(', ')}
     INTO r FROM inf_gw.holds h WHERE h.node_id = p_node;
-  IF r.id IS NULL THEN RETURN 0; END IF;
-  FOR e IN SELECT * FROM inf_gw.end_holds(p_us, v_month, r.id, r.outcome, r.source, r.none, r.prompt, r.zero, r.zero,
-    r.completion, r.cost, r.none, r.no_number, r.none, r.no_number, r.outcome, r.no_number, r.message,
-    r.none)
+  IF r.request_id IS NULL THEN RETURN 0; END IF;
+  FOR e IN SELECT * FROM inf_gw.end_holds(p_us, v_month, ${names(END.columns, 'r.')})
   LOOP
     v_count := v_count + e.requests; v_cost := v_cost + e.cost; v_released := v_released + e.released;
     PERFORM inf_gw.change_key_state(e.key_id, v_month, p_us, e.requests, e.slots, e.reserved, e.tokens, e.month_cost,

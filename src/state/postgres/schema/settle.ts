@@ -1,5 +1,8 @@
 /** The functions that end requests: they charge, write the journal, and keep the sums. */
 
+import { names } from '../../../core/layout.ts';
+import { END } from '../../journal.ts';
+import { arraysOf, typed } from '../batch.ts';
 import { STEPS_OF_ENDED } from './budgets.ts';
 
 /** What a journal row adds to the sums of its day and month. */
@@ -18,21 +21,18 @@ export const ADD_FIGURES = FIGURES.map((name) => `${name} = u.${name} + excluded
 
 export const SUM_COLUMNS = `key_id, model, source, ${FIGURES.join(', ')}`;
 
-const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt), sum(cached), sum(written),
-  sum(completion), sum(cost)`;
+const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
+  sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)`;
 
-const JOURNAL_COLUMNS = `id, request_id, key_id, model, requested_model, admitted_at_ms, settled_at_ms, outcome, source,
-  prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id,
-  first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id,
-  price`;
+/** What a settlement says that the hold of its request does not know. */
+const SAID = END.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
+
+/** What becomes of both, in an order that `SAID` follows. */
+const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, request_id, model, price,
+  ${names(SAID)}`;
 
 /** How requests ended, as one array for each column. */
-export const ENDS = `s_id text[], s_outcome text[], s_source text[], s_model text[], s_prompt bigint[], s_cached bigint[],
-  s_written bigint[], s_completion bigint[], s_cost bigint[], s_completion_id text[], s_first_byte_ms bigint[],
-  s_upstream text[], s_attempts bigint[], s_failure_reason text[], s_failure_status bigint[], s_failure_message text[],
-  s_price text[]`;
-
-const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
+export const ENDS = arraysOf(END.columns, 's_');
 
 export const SETTLE = `
 -- Ends requests in flight: deletes their holds, writes their rows and adds them to the sums. Returns by key what its state
@@ -45,20 +45,14 @@ LANGUAGE plpgsql AS $$
 BEGIN
   RETURN QUERY
   WITH s AS (
-    SELECT * FROM unnest(${END_NAMES})
-      AS s (id, outcome, source, model, prompt, cached, written, completion, cost, completion_id, first_byte_ms, upstream,
-        attempts, failure_reason, failure_status, failure_message, price)
+    SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
   ), d AS (
-    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.id
-    RETURNING h.*, coalesce(s.model, h.model) AS served, s.outcome, s.source, s.prompt, s.cached, s.written, s.completion,
-      s.cost, s.completion_id, s.first_byte_ms, s.upstream, s.attempts, s.failure_reason, s.failure_status,
-      s.failure_message, coalesce(s.price, h.price) AS charged_price
+    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.request_id
+    RETURNING h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
   ), j AS (
-    INSERT INTO inf_gw.journal (${JOURNAL_COLUMNS})
-    SELECT nextval('inf_gw.journal_ids'), request_id, key_id, served, CASE WHEN served <> model THEN model END,
-      admitted_us / 1000, p_us / 1000, outcome, source, prompt, cached, written, completion, cost, hold_nanos,
-      completion_id, first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id,
-      charged_price
+    INSERT INTO inf_gw.journal (${ROW_COLUMNS})
+    SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
+      hold_nanos, node_id, request_id, served, charged_price, ${names(SAID)}
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
@@ -73,8 +67,8 @@ BEGIN
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   ), ${STEPS_OF_ENDED}
   SELECT key_id, count(*), count(*) FILTER (WHERE has_slot), sum(reserved_tokens)::bigint,
-    sum(prompt + completion)::bigint, sum(cost)::bigint, sum(hold_nanos)::bigint,
-    coalesce(sum(cost) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
+    sum(prompt_tokens + completion_tokens)::bigint, sum(cost_nanos)::bigint, sum(hold_nanos)::bigint,
+    coalesce(sum(cost_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
     coalesce(sum(hold_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
     max(admitted_us), array_agg(request_id)
   FROM d GROUP BY key_id;
@@ -83,17 +77,14 @@ END $$;
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
 -- really came to. The database lost the hold in a failover: the row is written now, if p_writes. Anything else was settled
 -- before. Returns whether something changed.
-CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_request_id text, p_key_id text, p_requested_model text,
-  p_admitted_us bigint, p_hold_nanos bigint, p_outcome text, p_source text, p_model text, p_prompt bigint, p_cached bigint,
-  p_written bigint, p_completion bigint, p_cost bigint, p_completion_id text, p_first_byte_ms bigint, p_upstream text,
-  p_attempts bigint, p_failure_reason text, p_failure_status bigint, p_failure_message text,
-  p_price text)
+CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_key_id text, p_requested_model text,
+  p_admitted_us bigint, p_hold_nanos bigint, ${typed(END.columns, 'p_')})
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt + p_completion;
+  v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
   v_model text := coalesce(p_model, p_requested_model);
 BEGIN
-  IF least(p_prompt, p_cached, p_written, p_completion, p_cost, p_hold_nanos) < 0
+  IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
     RAISE EXCEPTION 'no gateway settles this' USING ERRCODE = 'IG901';
   END IF;
@@ -119,19 +110,17 @@ BEGIN
   ELSIF p_admitted_us > v_us OR NOT EXISTS (SELECT FROM inf_gw.keys WHERE id = p_key_id) THEN
     RAISE EXCEPTION 'no gateway has admitted this' USING ERRCODE = 'IG901';
   END IF;
-  INSERT INTO inf_gw.journal (${JOURNAL_COLUMNS})
-  VALUES (nextval('inf_gw.journal_ids'), p_request_id, p_key_id, v_model,
-    CASE WHEN v_model <> p_requested_model THEN p_requested_model END, p_admitted_us / 1000, v_us / 1000, p_outcome,
-    p_source, p_prompt, p_cached, p_written, p_completion, p_cost, p_hold_nanos, p_completion_id, p_first_byte_ms,
-    p_upstream, p_attempts, p_failure_reason, p_failure_status, p_failure_message, p_node,
-    coalesce(p_price, v_old.price));
-  PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt, p_cached, p_written,
-    p_completion, p_cost);
-  v_charge := p_cost - coalesce(v_old.cost_nanos, 0);
+  INSERT INTO inf_gw.journal (${ROW_COLUMNS})
+  VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
+    p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_request_id, v_model, coalesce(p_price, v_old.price),
+    ${names(SAID, 'p_')});
+  PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
+    p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
+  v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge, last_us = v_us;
   UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + v_charge
     WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us);
-  PERFORM inf_gw.add_to_steps(p_key_id, v_us / 1000, p_cost);
+  PERFORM inf_gw.add_to_steps(p_key_id, v_us / 1000, p_cost_nanos);
   IF v_tokens > 0 THEN
     INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES (p_key_id, v_us, 0, v_tokens, 0);
     UPDATE inf_gw.key_state SET window_tokens = window_tokens + v_tokens, last_tokens_us = v_us WHERE key_id = p_key_id;

@@ -1,0 +1,225 @@
+/** The clients that `run` and `env` know: by which variables and arguments each takes address, key and models. Pure. */
+import { basename } from 'node:path';
+import type { DialectName } from '../../core/dialects.ts';
+import { UserError } from '../../core/errors.ts';
+import type { Choice } from './choice.ts';
+
+/** What a client is told. */
+export interface Setup {
+  /** Of the gateway, without a path: `http://127.0.0.1:8787`. */
+  readonly url: string;
+  readonly key: string;
+  /** Undefined where there is no model for it: then it keeps its own. */
+  readonly models: Choice | undefined;
+}
+
+/** A file that a client reads in place of its own configuration. */
+export interface ClientFile {
+  /** What names the folder of the file. */
+  readonly variable: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Client {
+  /** The name of its command. */
+  readonly name: string;
+  readonly title: string;
+  /** What it speaks. */
+  readonly dialect: DialectName;
+  /** The variable by which its user chooses a model, if it has one. */
+  readonly modelVariable?: string;
+  /** Whether it has a model of its own for titles, summaries and the like. */
+  readonly usesSmall?: true;
+  /** What must not be set beside its own variables. */
+  readonly without?: readonly string[];
+  variables(setup: Setup): Readonly<Record<string, string>>;
+  /** Arguments, before those of the user. */
+  words?(setup: Setup): readonly string[];
+  file?(setup: Setup): ClientFile;
+}
+
+/** The variable that has the key for clients whose configuration names one. */
+export const KEY_VARIABLE = 'INF_GW_KEY';
+/** The name of the gateway in the configuration of clients. */
+const PROVIDER = 'inf-gw';
+
+export const CLIENTS: readonly Client[] = [
+  {
+    name: 'claude',
+    title: 'Claude Code',
+    dialect: 'messages',
+    modelVariable: 'ANTHROPIC_MODEL',
+    usesSmall: true,
+    // It asks before it uses this one.
+    without: ['ANTHROPIC_API_KEY'],
+    variables: ({ url, key, models }) => ({
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: key,
+      ...(models && {
+        ANTHROPIC_MODEL: models.main.id,
+        ANTHROPIC_DEFAULT_OPUS_MODEL: models.main.id,
+        ANTHROPIC_DEFAULT_SONNET_MODEL: models.main.id,
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: models.small.id,
+      }),
+      // It only counts for models whose names Claude Code does not know.
+      ...(models?.main.contextWindow !== undefined && {
+        CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(models.main.contextWindow),
+      }),
+    }),
+  },
+  {
+    name: 'codex',
+    title: 'Codex',
+    dialect: 'responses',
+    variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
+    // It reads no variable but that of the key.
+    words: ({ url, models }) => {
+      const provider = { name: PROVIDER, base_url: `${url}/v1`, env_key: KEY_VARIABLE, wire_api: 'responses' };
+      return overrides({
+        model_provider: PROVIDER,
+        ...Object.fromEntries(
+          Object.entries(provider).map(([name, value]) => [`model_providers.${PROVIDER}.${name}`, value]),
+        ),
+        ...(models && { model: models.main.id }),
+        ...(models?.main.contextWindow !== undefined && { model_context_window: models.main.contextWindow }),
+      });
+    },
+  },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    dialect: 'chat',
+    usesSmall: true,
+    variables: ({ url, key, models }) => ({
+      [KEY_VARIABLE]: key,
+      ...(models && {
+        OPENCODE_CONFIG_CONTENT: JSON.stringify({
+          model: `${PROVIDER}/${models.main.id}`,
+          small_model: `${PROVIDER}/${models.small.id}`,
+          provider: {
+            [PROVIDER]: {
+              npm: '@ai-sdk/openai-compatible',
+              options: { baseURL: `${url}/v1`, apiKey: `{env:${KEY_VARIABLE}}` },
+              models: Object.fromEntries(
+                [models.main, models.small].map((model) => [
+                  model.id,
+                  { limit: { context: contextOf(model), output: outputOf(model) } },
+                ]),
+              ),
+            },
+          },
+        }),
+      }),
+    }),
+  },
+  {
+    name: 'aider',
+    title: 'aider',
+    dialect: 'chat',
+    usesSmall: true,
+    variables: ({ url, key, models }) => ({
+      OPENAI_API_BASE: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      // The first part names the dialect.
+      ...(models && {
+        AIDER_MODEL: `openai/${models.main.id}`,
+        AIDER_WEAK_MODEL: `openai/${models.small.id}`,
+        AIDER_SHOW_MODEL_WARNINGS: 'false',
+      }),
+    }),
+  },
+  {
+    name: 'goose',
+    title: 'goose',
+    dialect: 'chat',
+    modelVariable: 'GOOSE_MODEL',
+    variables: ({ url, key, models }) => ({
+      OPENAI_HOST: url,
+      OPENAI_BASE_PATH: 'v1/chat/completions',
+      OPENAI_API_KEY: key,
+      GOOSE_PROVIDER: 'openai',
+      ...(models && { GOOSE_MODEL: models.main.id }),
+    }),
+  },
+  {
+    name: 'qwen',
+    title: 'Qwen Code',
+    dialect: 'chat',
+    modelVariable: 'OPENAI_MODEL',
+    variables: ({ url, key, models }) => ({
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      ...(models && { OPENAI_MODEL: models.main.id }),
+    }),
+    words: () => ['--auth-type', 'openai'],
+  },
+  {
+    name: 'crush',
+    title: 'Crush',
+    dialect: 'chat',
+    usesSmall: true,
+    variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
+    // It takes models of others than its own vendors from a file alone.
+    file: ({ url, models }) => ({
+      variable: 'CRUSH_GLOBAL_CONFIG',
+      name: 'crush.json',
+      text: JSON.stringify({
+        ...(models && {
+          models: {
+            large: { provider: PROVIDER, model: models.main.id },
+            small: { provider: PROVIDER, model: models.small.id },
+          },
+        }),
+        providers: {
+          [PROVIDER]: {
+            type: 'openai-compat',
+            base_url: `${url}/v1`,
+            api_key: `$${KEY_VARIABLE}`,
+            models: [...new Set(models && [models.main, models.small])].map((model) => ({
+              id: model.id,
+              name: model.id,
+              context_window: contextOf(model),
+              default_max_tokens: outputOf(model),
+            })),
+          },
+        },
+      }),
+    }),
+  },
+];
+
+/** Clients that cannot use a gateway, and why. */
+export const UNSERVED: readonly { readonly name: string; readonly title: string; readonly why: string }[] = [
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    why: "it speaks its vendor's own format alone, which this gateway does not serve",
+  },
+];
+
+/** The client whose command this is, by the last part of its path. Throws a UserError for one that cannot use a gateway. */
+export function clientOf(file: string): Client | undefined {
+  const name = basename(file);
+  const unserved = UNSERVED.find((each) => each.name === name);
+  if (unserved !== undefined) throw new UserError(`${unserved.title} cannot use this gateway: ${unserved.why}`);
+  return CLIENTS.find((client) => client.name === name);
+}
+
+/** Where a config does not say: what agents need at least, and what most models can do. In tokens. */
+const CONTEXT = 128_000;
+/** Agents declare it as the maximum of each answer, and all of it is held. In tokens. */
+const MOST_OUTPUT = 32_000;
+
+function contextOf({ contextWindow = CONTEXT }: Choice['main']): number {
+  return contextWindow;
+}
+
+function outputOf({ maxOutput = MOST_OUTPUT }: Choice['main']): number {
+  return Math.min(maxOutput, MOST_OUTPUT);
+}
+
+/** Values as TOML has them: JSON's are the same for texts and numbers. */
+function overrides(values: Readonly<Record<string, string | number>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
+}

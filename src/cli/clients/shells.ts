@@ -1,0 +1,75 @@
+/** Variables, and arguments of a command, as lines that a shell reads. Pure. */
+import { quoted } from '../../operator/shell-words.ts';
+import { KEY_VARIABLE } from './clients.ts';
+
+export const SHELLS = ['bash', 'fish', 'powershell'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** Stands for the key where only the shell knows it. */
+export const KEY_OF_SHELL = `$${KEY_VARIABLE}`;
+
+interface Syntax {
+  /** `value` is a word as the shell reads it. */
+  set(name: string, value: string): string;
+  unset(name: string): string;
+  word(text: string): string;
+  /** The value of the variable with the key. */
+  readonly key: string;
+  /** A command of this name that gets `words` first. */
+  command(name: string, words: readonly string[]): string;
+}
+
+const SYNTAX: Readonly<Record<Shell, Syntax>> = {
+  bash: {
+    set: (name, value) => `export ${name}=${value}`,
+    unset: (name) => `unset ${name}`,
+    word: quoted,
+    key: `"$${KEY_VARIABLE}"`,
+    command: (name, words) => `alias ${name}=${quoted([name, ...words.map(quoted)].join(' '))}`,
+  },
+  fish: {
+    set: (name, value) => `set -gx ${name} ${value}`,
+    unset: (name) => `set -e ${name}`,
+    word: fishWord,
+    key: `"$${KEY_VARIABLE}"`,
+    command: (name, words) => `alias ${name} ${fishWord([name, ...words.map(fishWord)].join(' '))}`,
+  },
+  powershell: {
+    set: (name, value) => `$env:${name} = ${value}`,
+    unset: (name) => `Remove-Item Env:${name} -ErrorAction Ignore`,
+    word: powershellWord,
+    key: `$env:${KEY_VARIABLE}`,
+    command: (name, words) =>
+      `function ${name} { & (Get-Command -CommandType Application ${name})[0] ${words.map(powershellWord).join(' ')} @args }`,
+  },
+};
+
+/** What a shell is to do for a command. */
+export interface ShellSetup {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Variables that must not be set. */
+  readonly without: readonly string[];
+  /** Of the command. */
+  readonly name: string;
+  /** What it gets ahead of its arguments. */
+  readonly words: readonly string[];
+}
+
+export function shellLines(shell: Shell, { variables, without, name, words }: ShellSetup): string[] {
+  const syntax = SYNTAX[shell];
+  return [
+    ...without.map((variable) => syntax.unset(variable)),
+    ...Object.entries(variables).map(([variable, value]) =>
+      syntax.set(variable, value === KEY_OF_SHELL ? syntax.key : syntax.word(value)),
+    ),
+    ...(words.length === 0 ? [] : [syntax.command(name, words)]),
+  ];
+}
+
+function fishWord(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
+}
+
+function powershellWord(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

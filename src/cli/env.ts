@@ -1,0 +1,106 @@
+/** `env`: the variables by which clients find the gateway, as lines for a shell to read. */
+import { basename } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { Config } from '../config/config.ts';
+import { readModels, readSnapshot } from '../control/client.ts';
+import { socketPathOf } from '../control/protocol.ts';
+import { formatAddress } from '../core/address.ts';
+import { isWellFormedKey } from '../core/api-key.ts';
+import { UserError } from '../core/errors.ts';
+import { PROGRAM } from '../core/program.ts';
+import { modelRows } from '../gateway/served.ts';
+import { accessVariables } from './clients/access.ts';
+import { chooseModels } from './clients/choice.ts';
+import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup, UNSERVED } from './clients/clients.ts';
+import { configuredOffers } from './clients/offers.ts';
+import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
+import { keyOrThrow } from './key-view.ts';
+import { printJson, remark } from './output.ts';
+import { urlOf } from './run/gateway.ts';
+import { configOf, globalOptions, withStateOf } from './state.ts';
+
+interface EnvOptions {
+  readonly key?: string;
+  readonly client?: string;
+  readonly model?: string;
+  readonly shell?: Shell;
+}
+
+export function registerEnv(program: Command): void {
+  program
+    .command('env')
+    .description('print the variables by which clients find the gateway, for a shell to read')
+    .option('--key <key>', `the key: whole, or its name, and the key itself stays in $${KEY_VARIABLE}`)
+    .addOption(
+      new Option('--client <client>', 'what this client needs, with a model for it').choices(
+        [...CLIENTS, ...UNSERVED].map(({ name }) => name),
+      ),
+    )
+    .option('--model <model>', 'the model for the client (default: chosen from what the key can call)')
+    .addOption(new Option('--shell <shell>', 'for which shell (default: that of $SHELL)').choices(SHELLS))
+    .addHelpText(
+      'after',
+      `
+Without a key, the lines use $${KEY_VARIABLE}: set it to the key.
+
+Examples:
+  eval "$(inf-gw env)"
+  eval "$(inf-gw env --client claude --key my-app)"
+  inf-gw env --client codex --shell fish | source`,
+    )
+    .action((options: EnvOptions, command: Command) => env(options, command));
+}
+
+async function env(options: EnvOptions, command: Command): Promise<void> {
+  const client = options.client === undefined ? undefined : clientOf(options.client);
+  if (client === undefined && options.model !== undefined)
+    return command.error('error: --model is for a client; say which with --client');
+  if (client?.file !== undefined) {
+    throw new UserError(
+      `${client.title} takes its models from a file alone: start it with \`${PROGRAM} run --max-usd 2 -- ${client.name}\`, or write the file by docs/clients.md`,
+    );
+  }
+  const config = configOf(command);
+  const setup = await setUp(client, options, config);
+  const variables = client === undefined ? accessVariables(setup) : client.variables(setup);
+  const words = client?.words?.(setup) ?? [];
+  if (globalOptions(command).json) return printJson({ client: client?.name ?? null, variables, words });
+  const all = { [KEY_VARIABLE]: setup.key, ...variables };
+  const withKey = Object.entries(all).filter(([name, value]) => name !== KEY_VARIABLE || value !== KEY_OF_SHELL);
+  const own = Object.fromEntries(
+    withKey.map(([name, value]) => [name, name !== KEY_VARIABLE && value === setup.key ? KEY_OF_SHELL : value]),
+  );
+  const shown = { variables: own, without: client?.without ?? [], name: client?.name ?? '', words };
+  const lines = shellLines(options.shell ?? shellOf(process.env), shown);
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+async function setUp(client: Client | undefined, { key, model }: EnvOptions, config: Config): Promise<Setup> {
+  const isWhole = key !== undefined && isWellFormedKey(key);
+  const record =
+    key === undefined
+      ? undefined
+      : await withStateOf(config, async ({ keys }) => keyOrThrow(await keys.find(key), key));
+  const socket = socketPathOf(config);
+  const snapshot = await readSnapshot(socket, { maxLive: 0, maxEnded: 0 });
+  const url =
+    snapshot === undefined
+      ? urlOf(formatAddress(config.listen), config.tls && [])
+      : urlOf(snapshot.address, snapshot.tls?.names);
+  if (!isWhole) remark(`note: set ${KEY_VARIABLE} to the key first; \`${PROGRAM} keys create\` makes one`);
+  const setup = { url, key: isWhole ? key : KEY_OF_SHELL, models: undefined };
+  if (client === undefined) return setup;
+  const rows = (await readModels(socket)) ?? modelRows(config);
+  const models = chooseModels(configuredOffers(rows, config, record?.allowlist ?? null), client.dialect, model);
+  if (models !== undefined) return { ...setup, models };
+  if (model !== undefined)
+    throw new UserError(
+      `--model ${model}: ${client.title} cannot call it here; \`${PROGRAM} models\` lists the models`,
+    );
+  remark(`note: there is no model for ${client.title}, which speaks ${client.dialect}`);
+  return setup;
+}
+
+function shellOf({ SHELL: shell = '' }: NodeJS.ProcessEnv): Shell {
+  return SHELLS.find((each) => each === basename(shell)) ?? (basename(shell) === 'pwsh' ? 'powershell' : 'bash');
+}

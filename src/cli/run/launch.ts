@@ -1,0 +1,82 @@
+/** What a client is started with, so that it finds the gateway and a model there, and what is said of that. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Likenesses } from '../../catalog/likeness.ts';
+import { UserError } from '../../core/errors.ts';
+import { PROGRAM } from '../../core/program.ts';
+import { type Choice, chooseModels, type Offer } from '../clients/choice.ts';
+import type { Client, Setup } from '../clients/clients.ts';
+import { listedOffers } from '../clients/offers.ts';
+import { remark } from '../output.ts';
+import type { LeashGateway } from './gateway.ts';
+
+/** How many models are named in place of one that cannot be called. */
+const MOST_LIKE = 3;
+
+/**
+ * The models of a client: the one that is named, or else that of its variable, or else a choice of the gateway's. Says which. Throws a
+ * UserError if the one that is named cannot be called.
+ */
+export async function setUpFor(
+  client: Client,
+  { url, config }: LeashGateway,
+  key: string,
+  { model, environment }: { readonly model: string | undefined; readonly environment: NodeJS.ProcessEnv },
+): Promise<Setup> {
+  let offers: readonly Offer[];
+  try {
+    offers = await listedOffers(url, key, config);
+  } catch (error) {
+    const why = `the gateway at ${url} cannot be asked for its models: ${reasonOf(error)}`;
+    if (model !== undefined) throw new UserError(`--model ${model}: ${why}`);
+    remark(`note: ${client.title} is told no model, since ${why}`);
+    return { url, key, models: undefined };
+  }
+  const models = choiceFor(client, offers, model, environment[client.modelVariable ?? '']);
+  remark(models === undefined ? nothingFor(client) : chosen(client, models, model));
+  return { url, key, models };
+}
+
+/** `own`: what the user's environment says. */
+function choiceFor(client: Client, offers: readonly Offer[], model: string | undefined, own: string | undefined) {
+  const { dialect, title } = client;
+  if (model === undefined)
+    return (own !== undefined && chooseModels(offers, dialect, own)) || chooseModels(offers, dialect);
+  const named = chooseModels(offers, dialect, model);
+  if (named !== undefined) return named;
+  const speaking = offers.filter(({ dialects }) => dialects.includes(dialect));
+  const like = new Likenesses(speaking).mostAlike(model, new Set(speaking), MOST_LIKE).map(({ id }) => id);
+  const hint = like.length === 0 ? `\`${PROGRAM} models\` lists the models` : `names like it: ${like.join(', ')}`;
+  throw new UserError(`--model ${model}: ${title} cannot call it with this key; ${hint}`);
+}
+
+function nothingFor({ title, dialect }: Client): string {
+  return `note: ${title} is told no model, since its key can call none in its format (${dialect})`;
+}
+
+function chosen({ title, usesSmall }: Client, { main, small }: Choice, model: string | undefined): string {
+  const both = small.id === main.id || !usesSmall ? main.id : `${main.id}, and ${small.id} for small tasks`;
+  return `${title} is told to use ${both}${model === undefined ? '; --model chooses another' : ''}`;
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message : message;
+}
+
+/** Writes the file that a client reads its configuration from. Returns its variable, and how to remove it. Throws a UserError. */
+export function writeFileOf(client: Client, setup: Setup): { readonly variables: NodeJS.ProcessEnv; remove(): void } {
+  const file = client.file?.(setup);
+  if (file === undefined) return { variables: {}, remove: () => {} };
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'inf-gw-run-'));
+    writeFileSync(join(folder, file.name), file.text, { mode: 0o600 });
+    return {
+      variables: { [file.variable]: folder },
+      remove: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  } catch (error) {
+    throw new UserError(`cannot write ${file.name} for ${client.title}: ${reasonOf(error)}`);
+  }
+}

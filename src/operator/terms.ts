@@ -1,0 +1,259 @@
+/**
+ * The terms of a key: what it may do and spend. Each is described once, and of that are made the options of commands, their
+ * JSON, the forms of the dashboard, what it undoes, and the commands that it shows. Pure.
+ */
+import { type Budget, type BudgetSpend, budgetJson } from '../core/budgets.ts';
+import { isoTime } from '../core/clock.ts';
+import { type Limits, MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
+import { formatUsd, type Nanos } from '../core/money.ts';
+import { type KeyTerms, NO_TERMS } from '../state/keys.ts';
+import { type BudgetWord, budgetsAfter, readBudget, readExpiry } from './budgets.ts';
+import { keywordOr, type Reader, type Reading, readAmount, readCount, readModelId } from './input.ts';
+
+/** One term: how it is asked for, read and written. `Said` is what its option says, each time that it is given. */
+export interface Term<Value, Said = unknown> {
+  /** The name of its option. */
+  readonly option: string;
+  /** What the option takes where a key is created, and where its limits are changed. */
+  readonly takes: { readonly create: string; readonly change: string };
+  readonly help: string;
+  /** What holds for a new key without it, as the help says it. */
+  readonly otherwise: string;
+  /** Of its field in a form; the hint says what an empty one means. */
+  readonly label: string;
+  readonly hint: string;
+  /** Whether its option can be repeated. In a field of a form there are blanks between then. */
+  readonly isList: boolean;
+  /** The word that takes it away from a key that has it; undefined if none does. */
+  readonly none: string | undefined;
+  /** Reads what the option is given once: of a list, also the word that takes it away. */
+  reader(nowMs: number): Reader<Said>;
+  /** What a key has of it afterwards. */
+  after(before: Value, said: readonly Said[]): Reading<Value>;
+  /** What its option is given, each time, for a key that is to have it: exact. */
+  words(value: Value): readonly string[];
+}
+
+/** Of a term with one value, which is null where the key has none of its own. */
+function single<Value extends number | bigint>(
+  described: Omit<Term<Value>, 'isList' | 'reader' | 'after' | 'words'>,
+  reader: (nowMs: number) => Reader<Value>,
+  text: (value: Value) => string,
+): Term<Value | null, Value | string> {
+  return {
+    ...described,
+    isList: false,
+    reader,
+    after: (before, said) => {
+      const last = said.at(-1);
+      return { ok: true, value: last === undefined ? before : typeof last === 'string' ? null : last };
+    },
+    words: (value) => (value === null ? [] : [text(value)]),
+  };
+}
+
+/** A limit that the tier has as well, for keys that have none of their own. */
+export interface TierTerm extends Term<number | null> {
+  /** Beside its figure, where there is little room. */
+  readonly brief: string;
+  readonly unit: string;
+  /** In a table that is too narrow the highest rank goes first. */
+  readonly rank: number;
+}
+
+function ofTier(
+  most: number,
+  described: Pick<TierTerm, 'option' | 'label' | 'help' | 'brief' | 'unit' | 'rank'>,
+): TierTerm {
+  const texts = {
+    takes: { create: 'n', change: 'n|default' },
+    otherwise: 'the tier’s',
+    hint: 'tier default',
+    none: 'default',
+  };
+  return { ...described, ...single<number>({ ...described, ...texts }, () => readCount(most), String) };
+}
+
+/** In the order in which they are asked for and shown. */
+export const TIER_TERMS = {
+  rpm: ofTier(MAX_RPM, {
+    option: 'rpm',
+    label: 'Requests per minute',
+    help: 'requests per minute',
+    brief: 'requests',
+    unit: ' per minute',
+    rank: 3,
+  }),
+  tpm: ofTier(MAX_TPM, {
+    option: 'tpm',
+    label: 'Tokens per minute',
+    help: 'tokens per minute, input and output',
+    brief: 'tokens',
+    unit: ' per minute',
+    rank: 8,
+  }),
+  concurrency: ofTier(MAX_CONCURRENCY, {
+    option: 'concurrency',
+    label: 'Concurrent requests',
+    help: 'concurrent requests',
+    brief: 'at once',
+    unit: '',
+    rank: 8,
+  }),
+} satisfies Readonly<Record<keyof KeyTerms & keyof Limits, TierTerm>>;
+
+const BUDGETS: Term<readonly Budget[], BudgetWord> = {
+  option: 'budget',
+  takes: { create: 'period=usd', change: 'period=usd' },
+  help: 'spend at most this in a period, such as day=5; repeat for more',
+  otherwise: 'none',
+  label: 'Budgets in USD',
+  hint: 'none; such as day=5 week=20 total=99 24h=2',
+  isList: true,
+  none: 'none',
+  reader: () => readBudget,
+  after: budgetsAfter,
+  words: (budgets) => budgets.map(({ period, limitNanos }) => `${period}=${formatUsd(limitNanos)}`),
+};
+
+const ALLOWLIST: Term<readonly string[] | null, string> = {
+  option: 'allow',
+  takes: { create: 'model', change: 'model' },
+  help: 'allow this model; repeat for more',
+  otherwise: 'all models',
+  label: 'Models',
+  hint: 'every model',
+  isList: true,
+  none: undefined,
+  reader: () => readModelId,
+  after: (before, said) => ({
+    ok: true,
+    value: said.length === 0 ? before : [...new Set([...(before ?? []), ...said])],
+  }),
+  words: (models) => models ?? [],
+};
+
+/** All terms. The compiler asks for each. */
+export const TERMS: { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> } = {
+  ...TIER_TERMS,
+  spendLimitNanos: single<Nanos>(
+    {
+      option: 'spend-limit',
+      takes: { create: 'usd', change: 'usd|none' },
+      help: 'spend limit per calendar month, UTC',
+      otherwise: 'none',
+      label: 'USD per month',
+      hint: 'no limit',
+      none: 'none',
+    },
+    () => readAmount,
+    formatUsd,
+  ),
+  budgets: BUDGETS,
+  expiresAtMs: single<number>(
+    {
+      option: 'expires',
+      takes: { create: 'time|never', change: 'time|never' },
+      help: 'refuse the key from then on: 30d from now, a date or a time',
+      otherwise: 'never',
+      label: 'Expires',
+      hint: 'never; such as 30d or 2027-01-31',
+      none: 'never',
+    },
+    readExpiry,
+    (wallMs) => isoTime(wallMs).replace('.000Z', 'Z'),
+  ),
+  allowlist: ALLOWLIST,
+};
+
+export type TermName = keyof KeyTerms;
+/** What a key may do, but for the models that it may call: what is changed together. */
+export type LimitTerms = Pick<KeyTerms, LimitName>;
+type LimitName = Exclude<TermName, 'allowlist'>;
+
+export const TERM_NAMES = Object.keys(TERMS) as readonly TermName[];
+export const TIER_NAMES = Object.keys(TIER_TERMS) as readonly (keyof typeof TIER_TERMS)[];
+export const LIMIT_NAMES = TERM_NAMES.filter((name) => name !== 'allowlist');
+
+/** The terms of a key without the rest of its record. */
+export function termsOf(key: KeyTerms): KeyTerms {
+  return picked(TERM_NAMES, key) as KeyTerms;
+}
+
+export function limitsOf(key: LimitTerms): LimitTerms {
+  return picked(LIMIT_NAMES, key) as LimitTerms;
+}
+
+function picked<Name extends TermName>(names: readonly Name[], key: Pick<KeyTerms, Name>): Partial<KeyTerms> {
+  return Object.fromEntries(names.map((name) => [name, key[name]]));
+}
+
+/** Reads one use of a term's option, and the word that takes it away where it has one. */
+export function readerOf(name: TermName, nowMs: number): Reader<unknown> {
+  const { none, isList, reader } = TERMS[name];
+  return none === undefined || isList ? reader(nowMs) : keywordOr(none, reader(nowMs));
+}
+
+/** Reads the field of a form: an empty one means none. */
+export function readTerm<Name extends TermName>(name: Name, text: string, nowMs: number): Reading<KeyTerms[Name]> {
+  const words = TERMS[name].isList ? text.split(/\s+/) : [text];
+  const said: unknown[] = [];
+  for (const word of words.filter((each) => each !== '')) {
+    const reading = readerOf(name, nowMs)(word);
+    if (!reading.ok) return reading;
+    said.push(reading.value);
+  }
+  return TERMS[name].after(NO_TERMS[name], said);
+}
+
+function wordsOf<Name extends TermName>(name: Name, terms: Pick<KeyTerms, Name>): readonly string[] {
+  return TERMS[name].words(terms[name]);
+}
+
+/** What the field of a form shows. */
+export function termText<Name extends TermName>(name: Name, terms: Pick<KeyTerms, Name>): string {
+  return wordsOf(name, terms).join(' ');
+}
+
+/** Whether a key has these limits. */
+export function hasLimits(key: LimitTerms, limits: LimitTerms): boolean {
+  return LIMIT_NAMES.every((name) => termText(name, key) === termText(name, limits));
+}
+
+/** What to type for a new key with these terms. */
+export function createOptions(terms: KeyTerms): readonly string[] {
+  return TERM_NAMES.flatMap((name) => asOptions(name, wordsOf(name, terms)));
+}
+
+/** What to type to change limits: only those that are others than before, or all if none is or nobody knows. */
+export function changeOptions(limits: LimitTerms, before: LimitTerms | undefined): readonly string[] {
+  const changed =
+    before === undefined ? [] : LIMIT_NAMES.filter((name) => termText(name, limits) !== termText(name, before));
+  return (changed.length === 0 ? LIMIT_NAMES : changed).flatMap((name) =>
+    asOptions(name, changeWords(name, limits, before)),
+  );
+}
+
+function changeWords(name: LimitName, limits: LimitTerms, before: LimitTerms | undefined): readonly string[] {
+  const { isList, none = '' } = TERMS[name];
+  const words = wordsOf(name, limits);
+  if (!isList) return words.length === 0 ? [none] : words;
+  // What a list has already stays, unless all of it is taken away first.
+  const old = before && wordsOf(name, before);
+  return old?.every((word) => words.includes(word)) ? words.filter((word) => !old.includes(word)) : [none, ...words];
+}
+
+function asOptions(name: TermName, words: readonly string[]): readonly string[] {
+  return words.flatMap((word) => [`--${TERMS[name].option}`, word]);
+}
+
+/** The terms as commands print them in JSON: the limits in force, and what is spent of budgets. */
+export function termsJson(terms: KeyTerms, tier: Limits, spends: readonly BudgetSpend[]) {
+  return {
+    limits: Object.fromEntries(TIER_NAMES.map((name) => [name, terms[name] ?? tier[name]])),
+    spend_limit_usd: terms.spendLimitNanos === null ? null : formatUsd(terms.spendLimitNanos),
+    budgets: spends.map(budgetJson),
+    expires_at: terms.expiresAtMs === null ? null : isoTime(terms.expiresAtMs),
+    allowlist: terms.allowlist,
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * The waist of answers: what a model writes, piece by piece, in no dialect. A reader for each dialect of
+ * hosts says it to a writer for each dialect of clients.
+ */
+import type { Fields, StreamEnds } from '../dialects/dialect.ts';
+
+/** What an answer says about itself. */
+export interface AnswerHead {
+  /** Not checked: some hosts send none. */
+  readonly id?: unknown;
+  readonly model?: unknown;
+}
+
+/** What an answer has used. */
+export interface AnswerUsage {
+  /** With what was read from the cache and written to it. */
+  readonly input: number;
+  readonly cached: number;
+  readonly cacheWritten: number;
+  readonly output: number;
+  /** Part of the output. Undefined if the host does not say it. */
+  readonly reasoning: number | undefined;
+}
+
+/** Why a model has ended: it had written all, it waits for its calls, or it was cut short by a limit or by a filter. */
+export type AnswerEnd = 'complete' | 'calls' | 'length' | 'filtered';
+
+/** Takes an answer in the order in which the model writes it. Empty texts say nothing. */
+export interface AnswerWriter {
+  /** As reported last. */
+  usage: AnswerUsage | undefined;
+  /** As the host says that it has served the request, in the words of OpenAI. */
+  serviceTier: string | undefined;
+  /** The answer begins. Only the first time counts; some hosts begin with something else. */
+  begin(head: AnswerHead): void;
+  /** Begins a piece of reasoning of its own. */
+  beginReasoning(): void;
+  reasoning(text: string): void;
+  /** `block`: the reasoning that is open, as the messages dialect has it. The host wants it back unchanged. */
+  sealReasoning(block: Fields): void;
+  text(text: string, logprobs?: readonly unknown[]): void;
+  refusal(text: string): void;
+  /** A source of the text before it, in the words of OpenAI. */
+  annotation(annotation: Fields): void;
+  /**
+   * Begins a call. `key`: what the reader names it by; a call that has the same is over. `id`: not checked, and
+   * no text or an empty one if the host gives none.
+   */
+  beginCall(key: unknown, id: unknown, hostName: string): void;
+  /** A piece of the arguments of a call, which are JSON. */
+  callArguments(key: unknown, json: string): void;
+  /** The arguments of a call are complete. White space may follow. */
+  endArguments(key: unknown): void;
+  /** Something follows to all calls so far, so none of them was cut short. */
+  completeCalls(): void;
+  finish(end: AnswerEnd): void;
+}
+
+/** Writes a whole answer. */
+export interface WholeWriter extends AnswerWriter {
+  whole(): Fields;
+}
+
+/** Writes a stream. */
+export interface StreamWriter extends AnswerWriter, StreamEnds {
+  /** The events since the last time. */
+  take(): string;
+}
+
+/** Reads what a host answers to one request. */
+export interface HostReader {
+  readWhole(answer: Fields): void;
+  readEvent(event: Fields): void;
+  /** The stream is over, though the host may have left something open. */
+  end(): void;
+}
+
+/** A call of a tool, as a whole. */
+export interface GatheredCall {
+  readonly id: unknown;
+  readonly hostName: string;
+  json: string;
+}
+
+/** A writer for a dialect that has no words for some of it. */
+export abstract class TerseWriter implements AnswerWriter {
+  usage: AnswerUsage | undefined;
+  serviceTier: string | undefined;
+
+  abstract begin(head: AnswerHead): void;
+  beginReasoning(): void {}
+  abstract reasoning(text: string): void;
+  sealReasoning(_: Fields): void {}
+  abstract text(text: string): void;
+  abstract refusal(text: string): void;
+  annotation(): void {}
+  abstract beginCall(key: unknown, id: unknown, hostName: string): void;
+  abstract callArguments(key: unknown, json: string): void;
+  endArguments(_: unknown): void {}
+  completeCalls(): void {}
+  abstract finish(end: AnswerEnd): void;
+}
+
+/** Gathers a whole answer, for dialects in which it is something else than the sum of a stream's events. */
+export class GatheredAnswer extends TerseWriter {
+  head: AnswerHead = {};
+  end: AnswerEnd | undefined;
+  allText = '';
+  allReasoning = '';
+  allRefusal = '';
+  readonly seals: Fields[] = [];
+  readonly calls: GatheredCall[] = [];
+  readonly #open = new Map<unknown, GatheredCall>();
+
+  begin(head: AnswerHead): void {
+    this.head = head;
+  }
+
+  reasoning(text: string): void {
+    this.allReasoning += text;
+  }
+
+  override sealReasoning(block: Fields): void {
+    this.seals.push(block);
+  }
+
+  text(text: string): void {
+    this.allText += text;
+  }
+
+  refusal(text: string): void {
+    this.allRefusal += text;
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    const call = { id, hostName, json: '' };
+    this.calls.push(call);
+    this.#open.set(key, call);
+  }
+
+  callArguments(key: unknown, json: string): void {
+    const call = this.#open.get(key);
+    if (call !== undefined) call.json += json;
+  }
+
+  finish(end: AnswerEnd): void {
+    this.end = end;
+  }
+}

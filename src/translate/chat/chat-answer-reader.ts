@@ -1,0 +1,228 @@
+/** Reads chat completions, and the chunks of their streams. */
+import { isObject } from '../../core/json.ts';
+import { countOf } from '../../dialects/answer.ts';
+import { readUsage } from '../../dialects/chat/answer.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+
+/** A call that may go on. */
+interface OpenCall {
+  id: string;
+  name: string;
+  /** Of its arguments. */
+  readonly end: JsonEnd;
+  hasBegun: boolean;
+  /** The arguments that have come before the name. */
+  waiting: string;
+}
+
+/** A call, or a piece of one. Empty strings for what it does not hold. */
+interface CallPiece {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, if the model did as it was told. */
+  readonly json: string;
+}
+
+export class ChatAnswerReader implements HostReader {
+  readonly #writer: AnswerWriter;
+  /** The last call of each index. */
+  readonly #calls = new Map<number, OpenCall>();
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  readWhole(completion: Fields): void {
+    const choice = this.#readHead(completion) ?? {};
+    const message = [choice.message, choice.delta].find(isObject) ?? {};
+    this.#readMessage(message, logprobsOf(choice));
+    for (const piece of callsIn(message)) {
+      const key = Symbol();
+      this.#writer.beginCall(key, piece.id, piece.name);
+      this.#writer.callArguments(key, piece.json);
+    }
+    this.#readFinish(choice);
+  }
+
+  /** Some hosts repeat all that is written so far beside what is new. */
+  readEvent(chunk: Fields): void {
+    const choice = this.#readHead(chunk);
+    if (choice === undefined) return;
+    const delta = [choice.delta, choice.message].find(isObject) ?? {};
+    this.#readMessage(delta, logprobsOf(choice));
+    for (const { index, ...piece } of callsIn(delta)) this.#readCall(index, piece);
+    this.#readFinish(choice);
+  }
+
+  end(): void {
+    for (const [index, call] of this.#calls) if (!call.hasBegun) this.#begin(index, call);
+  }
+
+  /** Returns the first choice: no request that is translated asks for more. */
+  #readHead(answer: Fields): Fields | undefined {
+    this.#writer.usage = usageOf(answer.usage) ?? this.#writer.usage;
+    if (typeof answer.service_tier === 'string') this.#writer.serviceTier = answer.service_tier;
+    this.#writer.begin(answer);
+    return objectsIn(answer.choices)[0];
+  }
+
+  #readMessage(message: Fields, logprobs: readonly Fields[]): void {
+    const { content, reasoning_content: reasoningContent, reasoning, refusal, annotations } = message;
+    // Some hosts send both, with the same text.
+    const thinking = textOf(reasoningContent) || textOf(reasoning);
+    this.#writer.reasoning(thinking);
+    if (typeof content === 'string') this.#writer.text(content, logprobs);
+    // Some hosts have parts of their own for thinking, which hold parts of text.
+    for (const part of objectsIn(content)) {
+      if (typeof part.text === 'string') this.#writer.text(part.text, logprobs);
+      if (thinking === '') this.#writer.reasoning(textOf(part.thinking));
+    }
+    this.#writer.refusal(textOf(refusal));
+    for (const { type, url_citation: citation } of objectsIn(annotations)) {
+      if (type === 'url_citation' && isObject(citation)) this.#writer.annotation({ type, ...citation });
+    }
+  }
+
+  #readFinish({ finish_reason: reason }: Fields): void {
+    if (typeof reason !== 'string' || reason === '') return;
+    this.end();
+    this.#writer.finish(endOf(reason));
+  }
+
+  #readCall(index: number, piece: CallPiece): void {
+    const call = this.#callOf(index, piece);
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.end.read(piece.json);
+    call.waiting += piece.json;
+    if (!call.hasBegun && call.name === '') return;
+    if (!call.hasBegun) return this.#begin(index, call);
+    this.#write(index, call);
+  }
+
+  #callOf(index: number, piece: CallPiece): OpenCall {
+    const known = this.#calls.get(index);
+    if (known !== undefined && belongsTo(piece, known)) return known;
+    if (known?.hasBegun === false) this.#begin(index, known);
+    const call = { id: '', name: '', end: new JsonEnd(), hasBegun: false, waiting: '' };
+    this.#calls.set(index, call);
+    return call;
+  }
+
+  /** Some hosts send a call that says nothing. */
+  #begin(index: number, call: OpenCall): void {
+    if (call.name === '' && call.waiting === '') return;
+    call.hasBegun = true;
+    this.#writer.beginCall(index, call.id, call.name);
+    this.#write(index, call);
+  }
+
+  #write(index: number, call: OpenCall): void {
+    this.#writer.callArguments(index, call.waiting);
+    call.waiting = '';
+    if (call.end.isReached) this.#writer.endArguments(index);
+  }
+}
+
+/** Some hosts give every call the index 0, and some repeat id and name in every piece. */
+function belongsTo(piece: CallPiece, { id, end }: OpenCall): boolean {
+  if (piece.name === '') return true;
+  if (piece.id !== '' && id !== '') return piece.id === id;
+  return !end.isReached || piece.json.trim() === '';
+}
+
+function callsIn({ tool_calls: calls, function_call: single }: Fields): readonly (CallPiece & { index: number })[] {
+  const list: readonly Fields[] = isObject(single) ? [{ function: single }] : objectsIn(calls);
+  return list.map((call, position) => {
+    // Nothing that is asked for answers with custom calls, but their input can be passed on.
+    const named = [call.function, call.custom].find(isObject) ?? {};
+    return {
+      index: typeof call.index === 'number' ? call.index : position,
+      id: textOf(call.id),
+      name: textOf(named.name),
+      json: argumentsIn(named.arguments ?? named.input),
+    };
+  });
+}
+
+function argumentsIn(value: unknown): string {
+  // Some hosts send the parsed arguments.
+  return isObject(value) ? JSON.stringify(value) : textOf(value);
+}
+
+/** A string, or the text of parts. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return objectsIn(value)
+    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .join('');
+}
+
+function logprobsOf({ logprobs }: Fields): readonly Fields[] {
+  return isObject(logprobs) ? objectsIn(logprobs.content) : [];
+}
+
+function objectsIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
+  ['tool_calls', 'calls'],
+  ['function_call', 'calls'],
+  ['content_filter', 'filtered'],
+  // As hosts name it where an answer is cut short: by its limit, by theirs, or by an error of theirs. What has
+  // been written may end anywhere, so a call in it must not be run.
+  ...['length', 'model_length', 'insufficient_system_resource', 'error', 'abort'].map(
+    (reason) => [reason, 'length'] as const,
+  ),
+]);
+
+function endOf(finishReason: string): AnswerEnd {
+  return ENDS.get(finishReason) ?? 'complete';
+}
+
+/** As it is billed. */
+function usageOf(usage: unknown): AnswerUsage | undefined {
+  const billed = readUsage(usage);
+  if (!isObject(usage) || billed === undefined) return undefined;
+  const details = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  return {
+    input: billed.promptTokens,
+    cached: billed.cachedTokens,
+    cacheWritten: billed.parts?.cacheWriteTokens ?? 0,
+    output: billed.completionTokens,
+    reasoning: countOf(details.reasoning_tokens),
+  };
+}
+
+const OPENING = '{[';
+const CLOSING = '}]';
+
+/** Finds the end of a JSON object or array that arrives in pieces, without keeping it. */
+class JsonEnd {
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #isReached = false;
+
+  /** Whether the text up to here is complete. */
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
+  read(text: string): void {
+    for (const character of text) {
+      if (this.#isInString) this.#readInString(character);
+      else if (character === '"') this.#isInString = true;
+      else if (OPENING.includes(character)) this.#depth++;
+      else if (CLOSING.includes(character) && --this.#depth === 0) this.#isReached = true;
+    }
+  }
+
+  #readInString(character: string): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (character === '\\') this.#isEscaped = true;
+    else if (character === '"') this.#isInString = false;
+  }
+}

@@ -1,0 +1,237 @@
+/** Writes chat completions, and the chunks of their streams. */
+import { type ClientError, errorBody } from '../../core/errors.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
+import {
+  type AnswerEnd,
+  type AnswerHead,
+  type AnswerUsage,
+  GatheredAnswer,
+  type GatheredCall,
+  type StreamWriter,
+  TerseWriter,
+  type WholeWriter,
+} from '../answer.ts';
+import { CustomInputReader } from '../custom-input.ts';
+import type { ToolNames } from '../tool-names.ts';
+import type { ResponseContext } from '../translation.ts';
+
+/** What the request decides about its answer. */
+export interface CompletionOptions {
+  /** As the client named it, where the host does not say one. */
+  readonly model: string;
+  readonly includeUsage: boolean;
+  readonly names: ToolNames;
+  /** The request has `functions`: there is one call, in the deprecated `function_call`. */
+  readonly isFunctionCall: boolean;
+}
+
+/** A whole completion. */
+export class CompletionWriter extends GatheredAnswer implements WholeWriter {
+  readonly #options: CompletionOptions;
+  readonly #context: ResponseContext;
+
+  constructor(options: CompletionOptions, context: ResponseContext) {
+    super();
+    this.#options = options;
+    this.#context = context;
+  }
+
+  whole(): Fields {
+    const finish_reason = finishReasonOf(this.end ?? 'complete', this.#options);
+    return {
+      ...headOf(this.head, 'chat.completion', this.#options, this.#context),
+      choices: [{ index: 0, message: this.#message(), logprobs: null, finish_reason }],
+      ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
+      ...(this.usage !== undefined && { usage: usageFields(this.usage) }),
+    };
+  }
+
+  #message(): Fields {
+    const { allText, allReasoning, allRefusal, seals, calls } = this;
+    const hasOtherContent = calls.length > 0 || allRefusal !== '';
+    return {
+      role: 'assistant',
+      content: allText === '' && hasOtherContent ? null : allText,
+      refusal: allRefusal === '' ? null : allRefusal,
+      ...(allReasoning !== '' && { reasoning_content: allReasoning }),
+      ...(seals.length > 0 && { thinking_blocks: seals }),
+      ...callFields(calls, this.#options),
+    };
+  }
+}
+
+/** The fields of a message that hold the calls in an answer. */
+function callFields(calls: readonly GatheredCall[], { names, isFunctionCall }: CompletionOptions): Fields {
+  const [first] = calls;
+  if (first === undefined) return {};
+  const functionOf = ({ hostName: name, json }: GatheredCall) => ({ name, arguments: json });
+  if (isFunctionCall) return { function_call: functionOf(first) };
+  return {
+    tool_calls: calls.map((call) => {
+      const { id, hostName, json } = call;
+      const { kind, name } = names.identity(hostName);
+      if (kind === 'function') return { id, type: 'function', function: functionOf(call) };
+      const reader = new CustomInputReader();
+      return { id, type: 'custom', custom: { name, input: reader.push(json) + reader.end() } };
+    }),
+  };
+}
+
+/** A call that is being written. */
+interface OpenCall {
+  /** The delta that adds to its arguments, or to its text. */
+  readonly toDelta: (text: string) => Fields;
+  /** Only of custom tools. */
+  readonly reader: CustomInputReader | undefined;
+}
+
+/** The chunks of a stream. */
+export class ChunkWriter extends TerseWriter implements StreamWriter {
+  readonly #options: CompletionOptions;
+  readonly #context: ResponseContext;
+  /** The fields of every chunk; undefined until it has begun. */
+  #head: Fields | undefined;
+  #isFinished = false;
+  readonly #open = new Map<unknown, OpenCall>();
+  #calls = 0;
+  #seals = 0;
+  #refusal = '';
+  #chunks = '';
+
+  constructor(options: CompletionOptions, context: ResponseContext) {
+    super();
+    this.#options = options;
+    this.#context = context;
+  }
+
+  begin(head: AnswerHead): void {
+    if (this.#head !== undefined) return;
+    this.#head = {
+      ...headOf(head, 'chat.completion.chunk', this.#options, this.#context),
+      ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
+    };
+    this.#write({ role: 'assistant', content: '' });
+  }
+
+  reasoning(text: string): void {
+    if (text !== '') this.#write({ reasoning_content: text });
+  }
+
+  /** Client libraries join the entries of lists by their index. */
+  override sealReasoning(block: Fields): void {
+    this.#write({ thinking_blocks: [{ index: this.#seals++, ...block }] });
+  }
+
+  text(text: string): void {
+    if (text !== '') this.#write({ content: text });
+  }
+
+  /** Goes out with the end. */
+  refusal(text: string): void {
+    this.#refusal += text;
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    this.endArguments(key);
+    const { names, isFunctionCall } = this.#options;
+    // The deprecated form has room for one.
+    if (isFunctionCall && this.#calls > 0) return;
+    const index = this.#calls++;
+    if (isFunctionCall) {
+      this.#open.set(key, { reader: undefined, toDelta: (text) => ({ function_call: { arguments: text } }) });
+      return this.#write({ function_call: { name: hostName, arguments: '' } });
+    }
+    const { kind, name } = names.identity(hostName);
+    const inCall = (fields: Fields) => ({ tool_calls: [{ index, ...fields }] });
+    if (kind === 'custom') {
+      this.#open.set(key, { reader: new CustomInputReader(), toDelta: (input) => inCall({ custom: { input } }) });
+      return this.#write(inCall({ id, type: kind, custom: { name, input: '' } }));
+    }
+    this.#open.set(key, { reader: undefined, toDelta: (text) => inCall({ function: { arguments: text } }) });
+    this.#write(inCall({ id, type: kind, function: { name: hostName, arguments: '' } }));
+  }
+
+  callArguments(key: unknown, json: string): void {
+    const call = this.#open.get(key);
+    if (call !== undefined) this.#add(call, call.reader === undefined ? json : call.reader.push(json));
+  }
+
+  override endArguments(key: unknown): void {
+    const call = this.#open.get(key);
+    this.#open.delete(key);
+    if (call?.reader !== undefined) this.#add(call, call.reader.end());
+  }
+
+  finish(end: AnswerEnd): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    for (const key of [...this.#open.keys()]) this.endArguments(key);
+    this.#write(this.#refusal === '' ? {} : { refusal: this.#refusal }, finishReasonOf(end, this.#options));
+  }
+
+  take(): string {
+    const chunks = this.#chunks;
+    this.#chunks = '';
+    return chunks;
+  }
+
+  completion(): string {
+    // A host may end without a reason. Client libraries take a stream without one as broken.
+    this.finish(this.#calls > 0 ? 'calls' : 'complete');
+    const usage = this.#options.includeUsage ? this.usage : undefined;
+    if (usage !== undefined) this.#chunk({ choices: [], usage: usageFields(usage) });
+    return this.take() + DONE_EVENT;
+  }
+
+  failure(error: ClientError): string {
+    return dataEvent(errorBody(error)) + DONE_EVENT;
+  }
+
+  #add({ toDelta }: OpenCall, text: string): void {
+    if (text !== '') this.#write(toDelta(text));
+  }
+
+  /** Writes a delta; before the first one the start, if the host has left it out. */
+  #write(delta: Fields, finishReason: string | null = null): void {
+    this.begin({});
+    const choices = [{ index: 0, delta, finish_reason: finishReason }];
+    this.#chunk({ choices, ...(this.#options.includeUsage && { usage: null }) });
+  }
+
+  #chunk(fields: Fields): void {
+    this.#chunks += dataEvent(JSON.stringify({ ...this.#head, ...fields }));
+  }
+}
+
+function headOf(head: AnswerHead, object: string, options: CompletionOptions, context: ResponseContext): Fields {
+  return {
+    id: typeof head.id === 'string' ? head.id : context.requestId,
+    object,
+    created: context.nowS,
+    model: typeof head.model === 'string' ? head.model : options.model,
+  };
+}
+
+function finishReasonOf(end: AnswerEnd, { isFunctionCall }: CompletionOptions): string {
+  switch (end) {
+    case 'calls':
+      return isFunctionCall ? 'function_call' : 'tool_calls';
+    case 'length':
+      return 'length';
+    case 'filtered':
+      return 'content_filter';
+    case 'complete':
+      return 'stop';
+  }
+}
+
+function usageFields({ input, cached, cacheWritten, output, reasoning }: AnswerUsage): Fields {
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },
+    ...(reasoning !== undefined && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+  };
+}

@@ -1,0 +1,137 @@
+/** Reads chat requests: every field at the top level is read, ignored by intent, or refused. */
+import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
+import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
+import { type Findings, present, UNSAYABLE } from '../findings.ts';
+import type { Format, Said } from '../request.ts';
+import type { HostTerms, ReadRequest } from '../translation.ts';
+import { ChunkWriter, type CompletionOptions, CompletionWriter } from './chat-answer-writer.ts';
+import { readTools } from './chat-tools-reader.ts';
+import { readTurns } from './chat-turns-reader.ts';
+
+export function readChatRequest(request: ModelRequest, _: HostTerms, findings: Findings): ReadRequest {
+  // Null counts as absent everywhere.
+  const fields = present(request.body.fields);
+  for (const [name, value] of Object.entries(fields)) checkField(name, value, findings);
+  if (request.choices > 1) findings.refuse('n', 'expected 1; the provider of this model gives one answer');
+  const { model, includeUsage } = request;
+  const { offered, choice, parallelCalls, ...style } = readTools(fields, findings);
+  const options: CompletionOptions = { model, includeUsage, ...style };
+  const { reasoning_effort: effort } = fields;
+  return {
+    request: {
+      model,
+      stream: request.stream || undefined,
+      turns: { value: readTurns(fields.messages as readonly Fields[], findings), field: 'messages' },
+      tools: offered,
+      choice,
+      parallelCalls,
+      maxOutput: request.maxOutput,
+      temperature: fields.temperature as number | undefined,
+      topP: fields.top_p as number | undefined,
+      stops: readStops(fields.stop),
+      reasoning: {
+        effort: effort === undefined ? undefined : { value: String(effort), field: 'reasoning_effort' },
+        isShown: true,
+      },
+      format: { value: readFormat(fields.response_format, findings), field: 'response_format' },
+      user: fields.user,
+      safetyIdentifier: fields.safety_identifier,
+      serviceTier: fields.service_tier,
+    },
+    writers: {
+      whole: (context) => new CompletionWriter(options, context),
+      stream: (context) => new ChunkWriter(options, context),
+    },
+  };
+}
+
+/** Read here, or before: `stream_options` and `n`. */
+const READ: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'temperature',
+  'top_p',
+  'stop',
+  'reasoning_effort',
+  'response_format',
+  'user',
+  'safety_identifier',
+  'service_tier',
+]);
+
+/** They ask for a tendency, which no answer can be held to. */
+const IGNORED: ReadonlySet<string> = new Set([
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  // Hints for a cache that this dialect has other means for.
+  'prompt_cache_key',
+  'prompt_cache_retention',
+]);
+
+/** Values that ask for nothing. */
+const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ['presence_penalty', (value: unknown) => value === 0],
+  ['frequency_penalty', (value: unknown) => value === 0],
+  ['logprobs', (value: unknown) => value === false],
+  ['top_logprobs', (value: unknown) => value === 0],
+  ['logit_bias', isEmptyObject],
+  ['metadata', isEmptyObject],
+  ['store', (value: unknown) => value === false],
+  ['verbosity', (value: unknown) => value === 'medium'],
+  ['modalities', (value: unknown) => Array.isArray(value) && value.length === 1 && value[0] === 'text'],
+]);
+
+function isEmptyObject(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0;
+}
+
+function checkField(name: string, value: unknown, findings: Findings): void {
+  if (READ.has(name) || NEUTRAL.get(name)?.(value)) return;
+  if (IGNORED.has(name)) findings.ignore(name);
+  else findings.refuse(printableName(name), UNSAYABLE);
+}
+
+function readStops(stop: unknown): Said<readonly unknown[]> | undefined {
+  if (stop === undefined) return undefined;
+  return { value: Array.isArray(stop) ? stop : [stop], field: 'stop' };
+}
+
+function readFormat(format: unknown, findings: Findings): Format {
+  if (format === undefined) return { kind: 'text' };
+  const type = isObject(format) ? format.type : undefined;
+  if (!isObject(format) || (type !== 'text' && type !== 'json_object' && type !== 'json_schema')) {
+    findings.refuse(
+      'response_format.type',
+      'expected json_schema or text; the provider of this model has no other format',
+    );
+    return { kind: 'text' };
+  }
+  if (type === 'json_object') return { kind: type };
+  findings.expectOnly(new Set(['type', type]), format, 'response_format');
+  return type === 'text' ? { kind: type } : readSchema(format.json_schema, 'response_format.json_schema', findings);
+}
+
+const SCHEMA_FIELDS: ReadonlySet<string> = new Set(['name', 'description', 'schema', 'strict']);
+
+function readSchema(value: unknown, where: string, findings: Findings): Format {
+  if (!isObject(value) || !isObject(value.schema)) {
+    findings.refuse(`${where}.schema`, 'expected an object');
+    return { kind: 'text' };
+  }
+  findings.expectOnly(SCHEMA_FIELDS, value, where);
+  const { description: given, schema, ...definition } = value;
+  const description = findings.text(given ?? '', `${where}.description`);
+  return { kind: 'json_schema', definition: { ...definition, ...(description !== '' && { description }), schema } };
+}

@@ -1,0 +1,77 @@
+/** Writes chat requests. */
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Findings, present } from '../findings.ts';
+import type { CacheHints, Format, NeutralRequest, Reasoning, Said } from '../request.ts';
+import type { HostTerms } from '../translation.ts';
+import { messagesOf } from './chat-turns-writer.ts';
+
+export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings: Findings): Fields {
+  const { topLogprobs, logprobsField } = request;
+  return present({
+    model: request.model,
+    stream: request.stream,
+    messages: messagesOf(request.turns.value, findings),
+    ...toolFields(request),
+    max_tokens: request.maxOutput,
+    temperature: request.temperature,
+    top_p: request.topP,
+    stop: stopsOf(request.stops, findings),
+    ...reasoningFields(request.reasoning, findings),
+    ...formatFields(request.format.value),
+    verbosity: request.verbosity?.value,
+    logprobs: topLogprobs === undefined && logprobsField === undefined ? undefined : true,
+    top_logprobs: topLogprobs?.value,
+    user: request.user,
+    safety_identifier: request.safetyIdentifier,
+    metadata: request.metadata,
+    service_tier: request.serviceTier,
+    ...cacheFields(request.cacheHints, findings),
+  });
+}
+
+/** Hosts refuse the other fields where there are no tools. */
+function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): Fields {
+  if (offered.length === 0) return {};
+  const tools = offered.map(({ hostName, description, parameters, strict }) => ({
+    type: 'function',
+    function: present({ name: hostName, description, parameters, strict }),
+  }));
+  const toolChoice =
+    choice?.kind === 'named' ? { type: 'function', function: { name: choice.hostName } } : choice?.kind;
+  return { tools, tool_choice: toolChoice, parallel_tool_calls: parallelCalls };
+}
+
+/** As many as chat completions take. */
+const MAX_STOPS = 4;
+
+function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
+  if (stops === undefined) return undefined;
+  if (stops.value.length > MAX_STOPS) findings.refuse(stops.field, `this model takes at most ${MAX_STOPS}`);
+  return stops.value;
+}
+
+function reasoningFields({ effort, summaryField, offField }: Reasoning, findings: Findings): Fields {
+  if (summaryField !== undefined) findings.ignore(summaryField);
+  if (offField === undefined) return { reasoning_effort: effort?.value };
+  // Few hosts can be told, and those that cannot refuse the attempt.
+  findings.ignore(offField);
+  if (effort !== undefined) findings.ignore(effort.field);
+  return {};
+}
+
+function formatFields(format: Format): Fields {
+  if (format.kind === 'json_schema') {
+    return { response_format: { type: 'json_schema', json_schema: format.definition } };
+  }
+  return format.kind === 'text' ? {} : { response_format: { type: format.kind } };
+}
+
+function cacheFields(hints: CacheHints | undefined, findings: Findings): Fields {
+  if (hints === undefined) return {};
+  const { key, retention, options } = hints;
+  const fields = { prompt_cache_key: key, prompt_cache_retention: retention };
+  const { ttl = '30m', ...others } = options ?? {};
+  if (ttl === '30m') return { ...fields, prompt_cache_options: options };
+  findings.ignore('prompt_cache_options.ttl');
+  return { ...fields, prompt_cache_options: others };
+}

@@ -1,0 +1,192 @@
+/** Reads the messages of a chat request as turns. */
+import { isObject, parseJson } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import type { Findings } from '../findings.ts';
+import type { Call, Output, Part, Turn, Written } from '../request.ts';
+import { TurnList } from '../turn-list.ts';
+import { readCacheControl, withCacheControl, writtenWithCacheControl } from './cache-control.ts';
+import { ASSISTANT_PARTS, INPUT_PARTS, partsOf, TEXT_PARTS } from './chat-parts-reader.ts';
+
+/** A call of a function in the deprecated form, which has no id of its own. */
+interface FunctionCall {
+  readonly name: unknown;
+  readonly id: string;
+}
+
+export function readTurns(messages: readonly Fields[], findings: Findings): readonly Turn[] {
+  const list = new TurnList();
+  let lastCall: FunctionCall | undefined;
+  for (const [index, message] of messages.entries()) {
+    const where = `messages[${index}]`;
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        list.add({ kind: 'instructions', parts: readPlain(message, TEXT_PARTS, where, findings) });
+        break;
+      case 'user':
+        list.add({ kind: 'user', parts: readPlain(message, INPUT_PARTS, where, findings) });
+        break;
+      case 'assistant': {
+        const id = `call_${index}`;
+        if (isObject(message.function_call)) lastCall = { name: message.function_call.name, id };
+        list.addWritten(readAssistant(message, id, where, findings));
+        break;
+      }
+      case 'tool':
+        list.addOutput(readToolMessage(message, where, findings), list.open);
+        break;
+      default:
+        list.addOutput(readFunctionMessage(message, lastCall, where, findings), list.open);
+    }
+  }
+  return list.turns;
+}
+
+const PLAIN_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'cache_control', 'name']);
+
+function readPlain(message: Fields, types: readonly string[], where: string, findings: Findings): readonly Part[] {
+  findings.expectOnly(PLAIN_FIELDS, message, where);
+  ignoreName(message, findings);
+  const parts = partsOf(message.content, types, `${where}.content`, findings);
+  return withCacheControl(parts, message.cache_control, where, findings);
+}
+
+const ASSISTANT_FIELDS: ReadonlySet<string> = new Set([
+  ...PLAIN_FIELDS,
+  'refusal',
+  'tool_calls',
+  'function_call',
+  'thinking_blocks',
+  'reasoning_content',
+]);
+
+/** `id`: for its call in the deprecated form. */
+function readAssistant(message: Fields, id: string, where: string, findings: Findings): readonly Written[] {
+  findings.expectOnly(ASSISTANT_FIELDS, message, where);
+  ignoreName(message, findings);
+  const { thinking_blocks: thinking, refusal, function_call: functionCall } = message;
+  const blocks = listOf(thinking, `${where}.thinking_blocks`, findings);
+  const reasoning = blocks.map(([block, at]) => readThinking(block, at, findings));
+  const said = partsOf(message.content, ASSISTANT_PARTS, `${where}.content`, findings);
+  const refused = isPresent(refusal) ? findings.text(refusal, `${where}.refusal`) : '';
+  const parts: readonly Part[] = refused === '' ? said : [...said, { kind: 'refusal', text: refused }];
+  const written: readonly Written[] = [
+    ...reasoning,
+    ...(parts.length > 0 ? [{ kind: 'parts', parts } as const] : []),
+    ...(isPresent(functionCall) ? [readFunctionCall(id, functionCall, `${where}.function_call`, findings)] : []),
+    ...listOf(message.tool_calls, `${where}.tool_calls`, findings).map(([each, at]) => readCall(each, at, findings)),
+  ];
+  const { reasoning_content: unsigned } = message;
+  // It repeats the thinking blocks, if they are there. Without their signatures no host takes it.
+  if (isPresent(unsigned) && unsigned !== '' && !isPresent(thinking)) findings.ignore('reasoning_content');
+  return writtenWithCacheControl(written, message.cache_control, where, findings);
+}
+
+/** Libraries for agents put it on every message; it only tells speakers apart. */
+function ignoreName(message: Fields, findings: Findings): void {
+  if (isPresent(message.name)) findings.ignore('messages.name');
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** The objects of a list, and where they are. */
+function listOf(
+  value: unknown,
+  where: string,
+  findings: Findings,
+): readonly (readonly [item: Fields, where: string])[] {
+  if (!isPresent(value)) return [];
+  if (!Array.isArray(value) || !value.every(isObject)) {
+    findings.refuse(where, 'expected an array of objects');
+    return [];
+  }
+  return value.map((item, index) => [item, `${where}[${index}]`]);
+}
+
+const THINKING_FIELDS: ReadonlySet<string> = new Set(['type', 'index', 'thinking', 'signature']);
+const REDACTED_FIELDS: ReadonlySet<string> = new Set(['type', 'index', 'data']);
+
+function readThinking(block: Fields, where: string, findings: Findings): Written {
+  const { type, thinking, signature, data } = block;
+  const reasoning = { kind: 'reasoning', field: 'messages.thinking_blocks' } as const;
+  if (type === 'redacted_thinking') {
+    findings.expectOnly(REDACTED_FIELDS, block, where);
+    return { ...reasoning, block: { type, data: findings.text(data, `${where}.data`) } };
+  }
+  if (type !== 'thinking') findings.refuse(`${where}.type`, 'expected thinking or redacted_thinking');
+  findings.expectOnly(THINKING_FIELDS, block, where);
+  const text = findings.text(thinking, `${where}.thinking`);
+  const signed = findings.text(signature, `${where}.signature`);
+  return { ...reasoning, block: { type: 'thinking', thinking: text, signature: signed } };
+}
+
+const CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', 'custom']);
+const FUNCTION_FIELDS: ReadonlySet<string> = new Set(['name', 'arguments']);
+const CUSTOM_FIELDS: ReadonlySet<string> = new Set(['name', 'input']);
+
+function readCall(call: Fields, where: string, findings: Findings): Call {
+  findings.expectOnly(CALL_FIELDS, call, where);
+  const id = findings.text(call.id, `${where}.id`);
+  const { type = 'function', custom } = call;
+  if (type !== 'custom' || !isObject(custom)) {
+    return readFunctionCall(id, type === 'function' ? call.function : undefined, `${where}.function`, findings);
+  }
+  findings.expectOnly(CUSTOM_FIELDS, custom, `${where}.custom`);
+  const hostName = findings.text(custom.name, `${where}.custom.name`);
+  return { kind: 'call', id, hostName, input: { text: findings.text(custom.input, `${where}.custom.input`) } };
+}
+
+function readFunctionCall(id: string, value: unknown, where: string, findings: Findings): Call {
+  if (!isObject(value)) findings.refuse(where, 'expected an object with name and arguments');
+  const call = isObject(value) ? value : {};
+  findings.expectOnly(FUNCTION_FIELDS, call, where);
+  const hostName = findings.text(call.name, `${where}.name`);
+  return {
+    kind: 'call',
+    id,
+    hostName,
+    input: { value: readArguments(call.arguments, `${where}.arguments`, findings) },
+  };
+}
+
+/** Models of other hosts leave the arguments empty where there are none. */
+function readArguments(value: unknown, where: string, findings: Findings): Fields {
+  const text = findings.text(value, where);
+  const input = text.trim() === '' ? {} : parseJson(text)?.value;
+  if (isObject(input)) return input;
+  findings.refuse(where, 'expected a JSON object as a string');
+  return {};
+}
+
+/** The name is in the call as well. */
+const TOOL_FIELDS: ReadonlySet<string> = new Set([...PLAIN_FIELDS, 'tool_call_id']);
+
+function readToolMessage(message: Fields, where: string, findings: Findings): Output {
+  findings.expectOnly(TOOL_FIELDS, message, where);
+  return outputOf(message, findings.text(message.tool_call_id, `${where}.tool_call_id`), where, findings);
+}
+
+function readFunctionMessage(
+  message: Fields,
+  call: FunctionCall | undefined,
+  where: string,
+  findings: Findings,
+): Output {
+  findings.expectOnly(PLAIN_FIELDS, message, where);
+  const name = findings.text(message.name, `${where}.name`);
+  if (call?.name !== name)
+    findings.refuse(`${where}.name`, `expected a function_call of ${printableName(name)} before it`);
+  return outputOf(message, call?.id ?? '', where, findings);
+}
+
+function outputOf(message: Fields, callId: string, where: string, findings: Findings): Output {
+  const parts = partsOf(message.content, INPUT_PARTS, `${where}.content`, findings);
+  return {
+    callId,
+    content: typeof message.content === 'string' ? message.content : parts,
+    cache: readCacheControl(message.cache_control, where, findings),
+  };
+}

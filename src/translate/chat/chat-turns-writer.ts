@@ -1,0 +1,123 @@
+/** Writes the turns of a conversation as chat messages. */
+import type { Fields } from '../../dialects/dialect.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
+import type { CacheMark, Call, FilePart, ImagePart, Output, Part, Turn, Written } from '../request.ts';
+
+/** Between texts that are messages or parts of their own. */
+const SEPARATOR = '\n\n';
+/** Between the parts of what a tool has put out. */
+const LINE_END = '\n';
+
+export function messagesOf(turns: readonly Turn[], findings: Findings): readonly Fields[] {
+  const instructions: Part[] = [];
+  return turns.flatMap((turn, index): readonly Fields[] => {
+    if (turn.kind === 'user') return [{ role: 'user', content: contentOf(turn.parts, findings) }];
+    if (turn.kind === 'assistant') {
+      return [...assistantMessages(turn.written, findings), ...outputMessages(turn.outputs, findings)];
+    }
+    for (const part of turn.parts) instructions.push(part);
+    // Templates of many models take one system message, at the beginning.
+    if (turns[index + 1]?.kind === 'instructions') return [];
+    return [systemMessage(instructions.splice(0), findings)];
+  });
+}
+
+/** Instructions, in the role that all hosts know. */
+function systemMessage(parts: readonly Part[], findings: Findings): Fields {
+  noteCacheEnds(parts, findings);
+  return { role: 'system', content: textOf(parts, SEPARATOR) };
+}
+
+function textOf(parts: readonly Part[], separator: string): string {
+  return parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join(separator);
+}
+
+function noteCacheEnds(parts: readonly { readonly cache?: CacheMark | undefined }[], findings: Findings): void {
+  for (const { cache } of parts) if (cache !== undefined) findings.ignore(cache.field);
+}
+
+/** A string where that is possible: not all hosts take texts in an array. */
+function contentOf(parts: readonly Part[], findings: Findings): string | readonly Fields[] {
+  noteCacheEnds(parts, findings);
+  if (parts.every(({ kind }) => kind === 'text')) return textOf(parts, SEPARATOR);
+  return parts.map((part) => partOf(part, findings));
+}
+
+function partOf(part: Part, findings: Findings): Fields {
+  if (part.kind === 'image') return imagePart(part);
+  if (part.kind === 'file') return filePart(part, findings);
+  return { type: 'text', text: part.text };
+}
+
+function imagePart({ url, detail }: ImagePart): Fields {
+  return {
+    type: 'image_url',
+    image_url: { url: url.value, ...(detail.value !== undefined && { detail: detail.value }) },
+  };
+}
+
+function filePart({ data, url, name }: FilePart, findings: Findings): Fields {
+  if (url !== undefined) findings.refuse(url.field, 'the provider of this model fetches no files; send file_data');
+  return { type: 'file', file: { file_data: data?.value, ...(name !== undefined && { filename: name }) } };
+}
+
+/** What the model has written in one turn, as one message. */
+function assistantMessages(written: readonly Written[], findings: Findings): readonly Fields[] {
+  const texts: string[] = [];
+  const refusals: string[] = [];
+  const calls: Fields[] = [];
+  for (const each of written) {
+    // Without the host that wrote it, reasoning says nothing to a model.
+    if (each.kind === 'reasoning') findings.ignore(each.field);
+    else if (each.kind === 'call') calls.push(callOf(each));
+    else {
+      noteCacheEnds(each.parts, findings);
+      texts.push(textOf(each.parts, ''));
+      for (const part of each.parts) if (part.kind === 'refusal') refusals.push(part.text);
+    }
+  }
+  const content = texts.filter((text) => text !== '').join(SEPARATOR);
+  if (texts.length + calls.length === 0) return [];
+  return [
+    {
+      role: 'assistant',
+      content: content === '' && refusals.length + calls.length > 0 ? null : content,
+      ...(refusals.length > 0 && { refusal: refusals.join(SEPARATOR) }),
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+  ];
+}
+
+function callOf({ id, hostName, input }: Call): Fields {
+  const json =
+    'json' in input ? input.json : JSON.stringify('text' in input ? { [CUSTOM_INPUT]: input.text } : input.value);
+  return { id, type: 'function', function: { name: hostName, arguments: json } };
+}
+
+/** Messages of tools hold texts only: what else there is follows in a message of the user. */
+function outputMessages(outputs: readonly Output[], findings: Findings): readonly Fields[] {
+  const attached: Part[] = [];
+  const messages = outputs.map(({ callId, content: parts }): Fields => {
+    const message = { role: 'tool', tool_call_id: callId };
+    if (typeof parts === 'string') return { ...message, content: parts };
+    const others = parts.filter(({ kind }) => kind !== 'text');
+    if (others.length === 0) return { ...message, content: textOf(parts, LINE_END) };
+    for (const part of [noteOf(callId), ...others]) attached.push(part);
+    const texts = parts.filter(({ kind }) => kind === 'text');
+    return { ...message, content: textOf([...texts, FOLLOWS], LINE_END) };
+  });
+  noteCacheEnds(outputs, findings);
+  if (attached.length === 0) return messages;
+  return [...messages, { role: 'user', content: attached.map((part) => partOf(part, findings)) }];
+}
+
+const FOLLOWS: Part = noteText('(What the tool has attached follows in the next message of the user.)');
+
+function noteOf(callId: string): Part {
+  return noteText(`(Attached by the tool, in the call ${callId}:)`);
+}
+
+function noteText(text: string): Part {
+  return { kind: 'text', text };
+}

@@ -1,0 +1,79 @@
+/** Collects what a translation meets in a request that the host's dialect cannot say. */
+import { isObject } from '../core/json.ts';
+import { printableName } from '../core/printable.ts';
+import type { Fields } from '../dialects/dialect.ts';
+
+/** For what has no counterpart at all. */
+export const UNSAYABLE = 'the provider of this model has no such field; leave it out';
+
+export class Findings {
+  #problem: string | undefined;
+  readonly #ignored = new Set<string>();
+
+  /** The first problem, as `n: …`. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** The names of fields that are left out. */
+  get ignored(): readonly string[] {
+    return [...this.#ignored];
+  }
+
+  refuse(where: string, what: string): void {
+    this.#problem ??= `${where}: ${what}`;
+  }
+
+  ignore(name: string): void {
+    this.#ignored.add(name);
+  }
+
+  /**
+   * Refuses every field of an object that is not known: it could change the meaning or the price.
+   * `where`: empty for the body.
+   */
+  expectOnly(known: ReadonlySet<string>, fields: Fields, where: string): void {
+    for (const [name, value] of Object.entries(fields)) {
+      if (known.has(name) || saysNothing(value)) continue;
+      this.refuse(where === '' ? printableName(name) : `${where}.${printableName(name)}`, UNSAYABLE);
+    }
+  }
+
+  /** The value if it is a string; otherwise a problem, and an empty string. */
+  text(value: unknown, where: string): string {
+    if (typeof value === 'string') return value;
+    this.refuse(where, 'expected a string');
+    return '';
+  }
+
+  /** Undefined if the field is absent or refused. */
+  flag(value: unknown, where: string): boolean | undefined {
+    if (typeof value === 'boolean') return value;
+    if (value !== undefined && value !== null) this.refuse(where, 'expected true or false');
+    return undefined;
+  }
+
+  /** Undefined if the field is absent or refused. */
+  object(value: unknown, where: string): Fields | undefined {
+    if (isObject(value)) return value;
+    if (value !== undefined && value !== null) this.refuse(where, 'expected an object');
+    return undefined;
+  }
+
+  /** Empty if the field is absent or refused. */
+  array(value: unknown, where: string): readonly unknown[] {
+    if (Array.isArray(value)) return value;
+    if (value !== undefined && value !== null) this.refuse(where, 'expected an array');
+    return [];
+  }
+}
+
+/** Client libraries give these back for what an answer did not have, or write them for what they do not use. */
+export function saysNothing(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** The fields that say something. */
+export function present(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+}

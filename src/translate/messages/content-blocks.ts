@@ -1,0 +1,133 @@
+/** Writes the content of a streamed message: one block after another, although hosts may interleave calls. */
+import type { Fields } from '../../dialects/dialect.ts';
+import { namedEvent } from '../../wire/sse.ts';
+
+/** A block that is being written, or that waits for the one before it. */
+interface Block {
+  readonly kind: 'text' | 'thinking' | 'tool_use';
+  /** Undefined for anything but a call. */
+  readonly call: CallState | undefined;
+  isOpen: boolean;
+  /** What has arrived and is not written yet. */
+  unwritten: string;
+}
+
+interface CallState {
+  readonly id: string;
+  readonly name: string;
+  isComplete: boolean;
+}
+
+export class ContentBlocks {
+  /** The first is the one being written. */
+  readonly #queue: Block[] = [];
+  /** By the keys of the calls. */
+  readonly #calls = new Map<unknown, Block>();
+  readonly #newCallId: (position: number) => string;
+  /** How many blocks are closed. */
+  #closed = 0;
+
+  /** `newCallId`: makes the id of a call to which the host gives none. */
+  constructor(newCallId: (position: number) => string) {
+    this.#newCallId = newCallId;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  /** Adds text or thinking. Returns the events that can be sent, as all of these do. */
+  add(kind: 'text' | 'thinking', text: string): string {
+    if (text === '') return '';
+    const last = this.#queue.at(-1);
+    const block = last?.kind === kind ? last : this.#append(kind, undefined);
+    block.unwritten += text;
+    return this.#advance(false);
+  }
+
+  addCall(key: unknown, id: string, name: string): string {
+    this.#calls.set(key, this.#append('tool_use', { id, name, isComplete: false }));
+    return this.#advance(false);
+  }
+
+  addArguments(key: unknown, json: string): string {
+    const block = this.#calls.get(key);
+    // Never written if the block is closed: white space after the arguments, if anything.
+    if (block !== undefined) block.unwritten += json;
+    return this.#advance(false);
+  }
+
+  endArguments(key: unknown): string {
+    const call = this.#calls.get(key)?.call;
+    if (call !== undefined) call.isComplete = true;
+    return this.#advance(false);
+  }
+
+  /** Closes every block: the model has finished. */
+  close(): string {
+    return this.#advance(true);
+  }
+
+  #append(kind: Block['kind'], call: CallState | undefined): Block {
+    const block: Block = { kind, call, isOpen: false, unwritten: '' };
+    this.#queue.push(block);
+    return block;
+  }
+
+  /** Writes what can be written: all of it, or up to a call that may go on. */
+  #advance(isFinal: boolean): string {
+    let events = '';
+    let closed = 0;
+    for (const [position, block] of this.#queue.entries()) {
+      const isFollowed = position + 1 < this.#queue.length;
+      const mayClose = isFinal || (isFollowed && (block.call?.isComplete ?? true));
+      events += this.#open(block) + this.#write(block);
+      if (!mayClose) break;
+      events += this.#close(block);
+      closed++;
+    }
+    this.#queue.splice(0, closed);
+    return events;
+  }
+
+  #open(block: Block): string {
+    if (block.isOpen) return '';
+    block.isOpen = true;
+    return event('content_block_start', { index: this.#closed, content_block: this.#emptyBlock(block) });
+  }
+
+  #emptyBlock({ kind, call }: Block): Fields {
+    if (call === undefined)
+      return kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: '' };
+    const id = call.id === '' ? this.#newCallId(this.#closed) : call.id;
+    return { type: kind, id, name: call.name, input: {} };
+  }
+
+  #write(block: Block): string {
+    if (block.unwritten === '') return '';
+    const text = block.unwritten;
+    block.unwritten = '';
+    return this.#delta(DELTAS[block.kind](text));
+  }
+
+  #close(block: Block): string {
+    // Nothing signs it, but clients expect a signature.
+    const signature = block.kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature: '' }) : '';
+    return signature + event('content_block_stop', { index: this.#closed++ });
+  }
+
+  #delta(delta: Fields): string {
+    return event('content_block_delta', { index: this.#closed, delta });
+  }
+}
+
+const DELTAS: Readonly<Record<Block['kind'], (text: string) => Fields>> = {
+  text: (text) => ({ type: 'text_delta', text }),
+  thinking: (thinking) => ({ type: 'thinking_delta', thinking }),
+  tool_use: (json) => ({ type: 'input_json_delta', partial_json: json }),
+};
+
+/** A server-sent event of this dialect. */
+export function event(type: string, fields: Fields): string {
+  return namedEvent(type, JSON.stringify({ type, ...fields }));
+}

@@ -1,0 +1,193 @@
+/** Reads messages, and the events of their streams. */
+import { isObject } from '../../core/json.ts';
+import { countOf } from '../../dialects/answer.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { readUsage } from '../../dialects/messages/answer.ts';
+import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+
+/** A block that has begun. Texts need nothing to be kept. */
+type OpenBlock =
+  /** `input`: the arguments if none are streamed. */
+  | { readonly kind: 'call'; readonly input: unknown; isEmpty: boolean }
+  /** Clients give it back whole, with its signature. */
+  | { readonly kind: 'thinking'; readonly block: Fields; thinking: string; signature: string };
+
+export class MessagesAnswerReader implements HostReader {
+  readonly #writer: AnswerWriter;
+  /** By the host's index. */
+  readonly #open = new Map<unknown, OpenBlock>();
+  #usage: Fields = {};
+  #hasStarted = false;
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  readWhole(message: Fields): void {
+    this.#readUsage(message.usage);
+    this.#writer.begin(message);
+    this.#readBlocks(blocksIn(message));
+    this.#finish(message);
+  }
+
+  readEvent(event: Fields): void {
+    switch (event.type) {
+      case 'message_start':
+        if (isObject(event.message)) this.#readStart(event.message);
+        return;
+      case 'content_block_start':
+        if (isObject(event.content_block)) this.#startBlock(event.index, event.content_block);
+        return;
+      case 'content_block_delta':
+        if (isObject(event.delta)) this.#continueBlock(event.index, event.delta);
+        return;
+      case 'content_block_stop':
+        return this.#stopBlock(event.index);
+      case 'message_delta':
+        this.#readUsage(event.usage);
+        if (isObject(event.delta)) this.#finish(event.delta);
+    }
+  }
+
+  /** Not every host ends its blocks. */
+  end(): void {
+    for (const index of [...this.#open.keys()]) this.#stopBlock(index);
+  }
+
+  /** Hosts that go on where they stopped for a tool send whole blocks with the start, and may end there. */
+  #readStart(message: Fields): void {
+    this.#readUsage(message.usage);
+    // Some hosts send the start twice.
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#writer.begin(message);
+    const blocks = blocksIn(message);
+    if (blocks.length === 0) return;
+    this.#readBlocks(blocks);
+    this.#finish(message);
+  }
+
+  #readBlocks(blocks: readonly Fields[]): void {
+    for (const block of blocks) {
+      // The key of a call that is whole is no other's.
+      const key = Symbol();
+      this.#startBlock(key, block);
+      this.#stopBlock(key);
+    }
+  }
+
+  #startBlock(index: unknown, block: Fields): void {
+    for (const [each, open] of [...this.#open]) if (each === index || isWhole(open)) this.#stopBlock(each);
+    this.#writer.completeCalls();
+    switch (block.type) {
+      case 'text':
+        return this.#writer.text(stringOf(block.text));
+      case 'thinking':
+      case 'redacted_thinking': {
+        const thinking = stringOf(block.thinking);
+        this.#writer.beginReasoning();
+        this.#writer.reasoning(thinking);
+        this.#open.set(index, { kind: 'thinking', block, thinking, signature: stringOf(block.signature) });
+        return;
+      }
+      case 'tool_use':
+        this.#writer.beginCall(index, block.id, stringOf(block.name));
+        this.#open.set(index, { kind: 'call', input: block.input, isEmpty: true });
+    }
+  }
+
+  #continueBlock(index: unknown, delta: Fields): void {
+    const open = this.#open.get(index);
+    switch (delta.type) {
+      case 'text_delta':
+        return this.#writer.text(stringOf(delta.text));
+      case 'thinking_delta':
+        if (open?.kind === 'thinking') open.thinking += stringOf(delta.thinking);
+        return this.#writer.reasoning(stringOf(delta.thinking));
+      case 'signature_delta':
+        if (open?.kind === 'thinking') open.signature += stringOf(delta.signature);
+        return;
+      case 'input_json_delta': {
+        const json = stringOf(delta.partial_json);
+        if (open?.kind !== 'call' || json === '') return;
+        open.isEmpty = false;
+        return this.#writer.callArguments(index, json);
+      }
+    }
+  }
+
+  #stopBlock(index: unknown): void {
+    const open = this.#open.get(index);
+    this.#open.delete(index);
+    if (open?.kind === 'call') {
+      if (open.isEmpty) this.#writer.callArguments(index, JSON.stringify(open.input ?? {}));
+      this.#writer.endArguments(index);
+    } else if (open?.kind === 'thinking') {
+      const { block, thinking, signature } = open;
+      this.#writer.sealReasoning(
+        block.type === 'thinking' ? { type: 'thinking', thinking, signature } : { type: block.type, data: block.data },
+      );
+    }
+  }
+
+  /** `end`: a message, or the delta that ends a stream. */
+  #finish(end: Fields): void {
+    const { stop_reason: reason, stop_details: details } = end;
+    if (typeof reason !== 'string') return;
+    this.end();
+    if (reason === 'refusal' && isObject(details)) this.#writer.refusal(stringOf(details.explanation));
+    this.#writer.finish(ENDS.get(reason) ?? 'complete');
+  }
+
+  /** What a stream has reported so far counts, with what an event adds: of each field, the last that is not null. */
+  #readUsage(usage: unknown): void {
+    if (!isObject(usage)) return;
+    this.#usage = {
+      ...this.#usage,
+      ...Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null)),
+    };
+    this.#writer.usage = usageOf(this.#usage) ?? this.#writer.usage;
+    this.#writer.serviceTier = TIERS.get(this.#usage.service_tier) ?? this.#writer.serviceTier;
+  }
+}
+
+/** Whether nothing is added to a block when another has begun. Some hosts send pieces of several calls in turns. */
+function isWhole(open: OpenBlock): boolean {
+  if (open.kind === 'thinking') return true;
+  return open.isEmpty && isObject(open.input) && Object.keys(open.input).length > 0;
+}
+
+const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
+  ['tool_use', 'calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'filtered'],
+]);
+
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ['standard', 'default'],
+  ['priority', 'priority'],
+]);
+
+function blocksIn({ content }: Fields): readonly Fields[] {
+  return Array.isArray(content) ? content.filter(isObject) : [];
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** As it is billed. */
+function usageOf(usage: Fields): AnswerUsage | undefined {
+  const billed = readUsage(usage);
+  if (billed === undefined) return undefined;
+  const { parts } = billed;
+  const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  return {
+    input: billed.promptTokens,
+    cached: billed.cachedTokens,
+    cacheWritten: (parts?.cacheWriteTokens ?? 0) + (parts?.cacheWrite1hTokens ?? 0),
+    output: billed.completionTokens,
+    reasoning: countOf(details.thinking_tokens),
+  };
+}

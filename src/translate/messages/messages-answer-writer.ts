@@ -1,0 +1,197 @@
+/** Writes messages, and the events of their streams. */
+import type { ClientError } from '../../core/errors.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { messagesErrorBody } from '../../dialects/messages/errors.ts';
+import { namedEvent } from '../../wire/sse.ts';
+import {
+  type AnswerEnd,
+  type AnswerHead,
+  type AnswerUsage,
+  GatheredAnswer,
+  type GatheredCall,
+  type StreamWriter,
+  TerseWriter,
+  type WholeWriter,
+} from '../answer.ts';
+import type { ResponseContext } from '../translation.ts';
+import { ContentBlocks, event } from './content-blocks.ts';
+
+/** What the request decides about its answer. */
+export interface MessageOptions {
+  /** The name of the model, where the host does not say one. */
+  readonly model: string;
+  readonly showsThinking: boolean;
+}
+
+/** A whole message. */
+export class MessageWriter extends GatheredAnswer implements WholeWriter {
+  readonly #options: MessageOptions;
+  readonly #context: ResponseContext;
+
+  constructor(options: MessageOptions, context: ResponseContext) {
+    super();
+    this.#options = options;
+    this.#context = context;
+  }
+
+  whole(): Fields {
+    const { calls, end, usage, allReasoning, allText, allRefusal } = this;
+    const written = allText + allRefusal;
+    const showsThinking = allReasoning !== '' && this.#options.showsThinking;
+    return {
+      ...headOf(this.head, this.#options, this.#context),
+      content: [
+        // Nothing signs it: the host would not take it back.
+        ...(showsThinking ? [{ type: 'thinking', thinking: allReasoning, signature: '' }] : []),
+        ...(written === '' ? [] : [{ type: 'text', text: written }]),
+        ...calls.map((call, index) => toolUse(call, index, this.#context)),
+      ],
+      stop_reason: stopReasonOf(end, { hasCalls: calls.length > 0, hasRefusal: allRefusal !== '' }),
+      stop_sequence: null,
+      usage: usageFields(usage),
+    };
+  }
+}
+
+function toolUse({ id, hostName: name, json }: GatheredCall, position: number, context: ResponseContext): Fields {
+  const hasId = typeof id === 'string' && id !== '';
+  return { type: 'tool_use', id: hasId ? id : callId(position, context), name, input: inputOf(json) };
+}
+
+/** This dialect has objects only. Any other text becomes the field `input` of one, so that nothing is lost. */
+function inputOf(text: string): Fields {
+  if (text.trim() === '') return {};
+  const value = parseJson(text)?.value;
+  return isObject(value) ? value : { input: text };
+}
+
+/** The events of a stream. */
+export class EventWriter extends TerseWriter implements StreamWriter {
+  readonly #options: MessageOptions;
+  readonly #context: ResponseContext;
+  readonly #blocks: ContentBlocks;
+  #events = '';
+  #hasBegun = false;
+  #hasRefusal = false;
+  #end: AnswerEnd | undefined;
+
+  constructor(options: MessageOptions, context: ResponseContext) {
+    super();
+    this.#options = options;
+    this.#context = context;
+    this.#blocks = new ContentBlocks((position) => callId(position, context));
+  }
+
+  begin(head: AnswerHead): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const message = {
+      ...headOf(head, this.#options, this.#context),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: usageFields(this.usage),
+    };
+    this.#events += event('message_start', { message });
+  }
+
+  reasoning(text: string): void {
+    if (this.#options.showsThinking) this.#events += this.#blocks.add('thinking', text);
+  }
+
+  text(text: string): void {
+    this.#events += this.#blocks.add('text', text);
+  }
+
+  refusal(text: string): void {
+    this.#hasRefusal ||= text !== '';
+    this.text(text);
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    this.#events += this.#blocks.addCall(key, typeof id === 'string' ? id : '', hostName);
+  }
+
+  callArguments(key: unknown, json: string): void {
+    this.#events += this.#blocks.addArguments(key, json);
+  }
+
+  override endArguments(key: unknown): void {
+    this.#events += this.#blocks.endArguments(key);
+  }
+
+  finish(end: AnswerEnd): void {
+    this.#end = end;
+    this.#events += this.#blocks.close();
+  }
+
+  take(): string {
+    const events = this.#events;
+    this.#events = '';
+    return events;
+  }
+
+  /**
+   * The rest of the message, with the usage, which may come after the end of the model. Without a finish reason it has
+   * simply ended: the host says that it is complete.
+   */
+  completion(): string {
+    this.begin({});
+    const reasons = { hasCalls: this.#blocks.hasCalls, hasRefusal: this.#hasRefusal };
+    const delta = { stop_reason: stopReasonOf(this.#end, reasons), stop_sequence: null };
+    const end = event('message_delta', { delta, usage: usageFields(this.usage) }) + event('message_stop', {});
+    return this.take() + this.#blocks.close() + end;
+  }
+
+  failure(error: ClientError): string {
+    return namedEvent('error', messagesErrorBody(error, this.#context.requestId));
+  }
+}
+
+/** What a message says about itself, in the order of this dialect. Some hosts repeat ids, or send none. */
+function headOf(head: AnswerHead, { model }: MessageOptions, context: ResponseContext): Fields {
+  return {
+    id: `msg_${ownId(context)}`,
+    type: 'message',
+    role: 'assistant',
+    model: typeof head.model === 'string' && head.model !== '' ? head.model : model,
+  };
+}
+
+/** The id of the call at a position, where the host gives none. */
+function callId(position: number, context: ResponseContext): string {
+  return `toolu_${ownId(context)}_${position}`;
+}
+
+/** The part of a request's id that is unique. */
+function ownId({ requestId }: ResponseContext): string {
+  return requestId.replace(/^req_/, '');
+}
+
+/**
+ * The calls of a message decide, not what the host says of its end: it may say that the answer is complete,
+ * and a client that reads `tool_use` waits for calls.
+ */
+function stopReasonOf(
+  end: AnswerEnd | undefined,
+  { hasCalls, hasRefusal }: { hasCalls: boolean; hasRefusal: boolean },
+) {
+  if (end === 'length') return 'max_tokens';
+  if (end === 'filtered' || hasRefusal) return 'refusal';
+  return hasCalls ? 'tool_use' : 'end_turn';
+}
+
+/** Before anything is known, or if nothing is reported. */
+const NO_USAGE: AnswerUsage = { input: 0, cached: 0, cacheWritten: 0, output: 0, reasoning: undefined };
+
+/** The usage of a message: input without what was read from the cache and written to it. */
+function usageFields({ input, cached, cacheWritten, output, reasoning }: AnswerUsage = NO_USAGE): Fields {
+  return {
+    input_tokens: input - cached - cacheWritten,
+    cache_creation_input_tokens: cacheWritten,
+    cache_read_input_tokens: cached,
+    output_tokens: output,
+    ...(reasoning !== undefined && { output_tokens_details: { thinking_tokens: reasoning } }),
+  };
+}

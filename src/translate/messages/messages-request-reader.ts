@@ -1,0 +1,146 @@
+/** Reads messages requests, field by field. */
+import { hash } from 'node:crypto';
+import { isObject } from '../../core/json.ts';
+import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
+import type { Findings } from '../findings.ts';
+import type { Format, Reasoning } from '../request.ts';
+import type { HostTerms, ReadRequest } from '../translation.ts';
+import { EventWriter, MessageWriter } from './messages-answer-writer.ts';
+import { expectFields } from './messages-parts-reader.ts';
+import { readTools } from './messages-tools-reader.ts';
+import { readTurns } from './messages-turns-reader.ts';
+
+const KNOWN_FIELDS: readonly string[] = [
+  ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p', 'tools'],
+  ...['tool_choice', 'thinking', 'output_config', 'metadata', 'service_tier', 'context_management'],
+  // Their checked values ask for what is usual.
+  ...['speed', 'inference_geo', 'diagnostics'],
+];
+
+export function readMessagesRequest(request: ModelRequest, terms: HostTerms, findings: Findings): ReadRequest {
+  const { fields } = request.body;
+  expectFields(KNOWN_FIELDS, fields, '', findings);
+  const reasoning = readReasoning(fields, findings);
+  const stops = findings.array(fields.stop_sequences, 'stop_sequences');
+  const neutral = {
+    model: request.model,
+    stream: request.stream,
+    turns: { value: readTurns(fields, findings), field: 'messages' },
+    ...readTools(fields, findings),
+    maxOutput: maximumOf(request, terms),
+    temperature: (fields.temperature ?? undefined) as number | undefined,
+    topP: (fields.top_p ?? undefined) as number | undefined,
+    stops: stops.length > 0 ? { value: stops, field: 'stop_sequences' } : undefined,
+    reasoning,
+    format: { value: readFormat(fields.output_config, findings), field: 'output_config.format' },
+    user: readUser(fields.metadata, findings),
+    serviceTier: readTier(fields.service_tier, findings),
+  };
+  if (findings.object(fields.context_management, 'context_management') !== undefined) {
+    findings.ignore('context_management');
+  }
+  const options = { model: request.model, showsThinking: reasoning.isShown };
+  return {
+    request: neutral,
+    writers: {
+      whole: (context) => new MessageWriter(options, context),
+      stream: (context) => new EventWriter(options, context),
+    },
+  };
+}
+
+/**
+ * No answer is longer than the model's own maximum. Clients that know another model better declare
+ * more, which many hosts refuse.
+ */
+function maximumOf({ maxOutput }: ModelRequest, terms: HostTerms): number | undefined {
+  return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);
+}
+
+/** What every host accepts as the name of a user. */
+const USER = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Any other name becomes its digest, which tells users apart just as well. */
+function readUser(value: unknown, findings: Findings): string | undefined {
+  const metadata = findings.object(value, 'metadata') ?? {};
+  expectFields(['user_id'], metadata, 'metadata', findings);
+  const user = findings.text(metadata.user_id ?? '', 'metadata.user_id');
+  if (user === '') return undefined;
+  return USER.test(user) ? user : hash('sha256', user, 'hex');
+}
+
+/** `auto` is the default of both dialects, and many hosts know no tiers at all. */
+function readTier(tier: unknown, findings: Findings): string | undefined {
+  if (tier === undefined || tier === null || tier === 'auto') return undefined;
+  if (tier !== 'standard_only') findings.refuse('service_tier', 'expected auto or standard_only');
+  return 'default';
+}
+
+function readReasoning(fields: Fields, findings: Findings): Reasoning {
+  const thinking = findings.object(fields.thinking, 'thinking');
+  const asked = thinking === undefined ? NO_THINKING : readThinking(thinking, findings);
+  const config = findings.object(fields.output_config, 'output_config') ?? {};
+  expectFields(['effort', 'format'], config, 'output_config', findings);
+  const effort = readEffort(config.effort, findings) ?? asked.effort;
+  return {
+    effort: effort === undefined ? undefined : { value: effort, field: 'output_config.effort' },
+    isShown: asked.isShown,
+    offField: thinking?.type === 'disabled' ? 'thinking' : undefined,
+  };
+}
+
+interface Thinking {
+  readonly effort: string | undefined;
+  readonly isShown: boolean;
+}
+
+const NO_THINKING: Thinking = { effort: undefined, isShown: false };
+
+const DISPLAYS: readonly unknown[] = [undefined, null, 'summarized', 'omitted'];
+
+/** Answers show thinking only to clients that ask for it: the others expect text in the first block. */
+function readThinking(thinking: Fields, findings: Findings): Thinking {
+  const { type, display, budget_tokens: budget } = thinking;
+  expectFields(['type', 'display', 'budget_tokens'], thinking, 'thinking', findings);
+  if (!DISPLAYS.includes(display)) findings.refuse('thinking.display', 'expected summarized or omitted');
+  const isShown = display !== 'omitted';
+  if (type === 'adaptive') return { effort: undefined, isShown };
+  if (type === 'enabled') return { effort: effortOf(budget), isShown };
+  if (type !== 'disabled') findings.refuse('thinking.type', 'expected adaptive, enabled or disabled');
+  return NO_THINKING;
+}
+
+/** The largest budgets, in tokens, that are a low and a medium effort. */
+const LOW_BUDGET = 4_096;
+const MEDIUM_BUDGET = 16_384;
+
+function effortOf(budget: unknown): string | undefined {
+  if (typeof budget !== 'number') return undefined;
+  if (budget <= LOW_BUDGET) return 'low';
+  return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
+}
+
+/** Both dialects have the same words for these. */
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
+
+function readEffort(effort: unknown, findings: Findings): string | undefined {
+  if (effort === undefined || effort === null) return undefined;
+  if (typeof effort === 'string' && EFFORTS.includes(effort)) return effort;
+  findings.refuse('output_config.effort', `expected one of ${EFFORTS.join(', ')}`);
+  return undefined;
+}
+
+/** Other dialects want a name for a schema. This one has none, and always keeps to the schema. */
+function readFormat(config: unknown, findings: Findings): Format {
+  const where = 'output_config.format';
+  const format = isObject(config) ? findings.object(config.format, where) : undefined;
+  if (format === undefined) return { kind: 'text' };
+  const { type, schema } = format;
+  expectFields(['type', 'schema'], format, where, findings);
+  if (type !== 'json_schema') findings.refuse(`${where}.type`, 'expected json_schema');
+  if (!isObject(schema)) findings.refuse(`${where}.schema`, 'expected an object');
+  return {
+    kind: 'json_schema',
+    definition: { name: 'answer', schema: isObject(schema) ? schema : {}, strict: true },
+  };
+}

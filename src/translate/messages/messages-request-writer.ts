@@ -1,0 +1,144 @@
+/** Writes messages requests. */
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
+import type { CacheHints, Format, NeutralRequest, Said } from '../request.ts';
+import type { HostTerms } from '../translation.ts';
+import { enforceable } from './enforceable-schema.ts';
+import { conversationOf, markCache } from './messages-turns-writer.ts';
+
+export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
+  const conversation = conversationOf(request.turns, findings);
+  if (request.cacheHints !== undefined) {
+    markCache(conversation, request.cacheHints);
+    noteCacheHints(request.cacheHints, findings);
+  }
+  refuseUnsayable(request, findings);
+  return present({
+    model: request.model,
+    stream: request.stream,
+    max_tokens: request.maxOutput ?? terms.maxOutput ?? terms.defaultOutput,
+    system: conversation.system.length > 0 ? conversation.system : undefined,
+    messages: conversation.messages,
+    ...toolFields(request),
+    temperature: temperatureOf(request, findings),
+    top_p: request.topP,
+    stop_sequences: stopsOf(request.stops, findings),
+    ...outputFields(request, findings),
+    metadata: metadataOf(request, findings),
+    service_tier: serviceTierOf(request.serviceTier, findings),
+  });
+}
+
+function noteCacheHints({ retention, options }: CacheHints, findings: Findings): void {
+  if (!saysNothing(retention)) findings.ignore('prompt_cache_retention');
+  if (options?.ttl !== undefined) findings.ignore('prompt_cache_options.ttl');
+}
+
+function refuseUnsayable(
+  { topLogprobs, logprobsField, metadata, verbosity }: NeutralRequest,
+  findings: Findings,
+): void {
+  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
+  if (logprobsField !== undefined) {
+    findings.refuse(logprobsField, 'expected no logprobs, which the provider of this model does not give');
+  }
+  const isEmpty = metadata === undefined || (isObject(metadata) && Object.keys(metadata).length === 0);
+  if (!isEmpty) findings.refuse('metadata', UNSAYABLE);
+  // A tendency, which no answer can be held to.
+  if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
+}
+
+function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): Fields {
+  if (offered.length === 0) return {};
+  const tools = offered.map(({ hostName, description, parameters, strict, cache }) => {
+    const schema = { type: 'object', ...(parameters ?? { properties: {} }) };
+    return present({
+      name: hostName,
+      description,
+      input_schema: strict === true ? enforceable(schema) : schema,
+      strict: strict === true || undefined,
+      cache_control: cache?.value,
+    });
+  });
+  if (choice?.kind === 'none') return { tools, tool_choice: { type: 'none' } };
+  const serial = parallelCalls === false && { disable_parallel_tool_use: true };
+  if (choice?.kind === 'named') return { tools, tool_choice: { type: 'tool', name: choice.hostName, ...serial } };
+  if (choice?.kind === 'required') return { tools, tool_choice: { type: 'any', ...serial } };
+  return { tools, ...(serial && { tool_choice: { type: 'auto', ...serial } }) };
+}
+
+function temperatureOf({ temperature }: NeutralRequest, findings: Findings): number | undefined {
+  if (temperature !== undefined && temperature > 1) {
+    findings.refuse('temperature', 'expected at most 1, the maximum of the provider of this model');
+  }
+  return temperature;
+}
+
+function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
+  if (stops?.value.some((sequence) => String(sequence).trim() === '')) {
+    findings.refuse(stops.field, 'expected more than white space, at which the provider of this model cannot stop');
+  }
+  return stops?.value;
+}
+
+/** The host's names of the levels. It has no `minimal`. */
+const EFFORTS: ReadonlyMap<string, string> = new Map([
+  ['minimal', 'low'],
+  ...['low', 'medium', 'high', 'xhigh', 'max'].map((level) => [level, level] as const),
+]);
+
+/** The fields `thinking` and `output_config`. */
+function outputFields({ reasoning, format }: NeutralRequest, findings: Findings): Fields {
+  const { effort, isShown, summaryField } = reasoning;
+  const level = effort === undefined ? undefined : EFFORTS.get(effort.value);
+  if (effort !== undefined && effort.value !== 'none' && level === undefined) {
+    findings.refuse(effort.field, `expected one of none, ${[...EFFORTS.keys()].join(', ')}`);
+  }
+  // Only a model that is asked to think does so.
+  if (summaryField !== undefined && level === undefined) findings.ignore(summaryField);
+  const output = present({ effort: level, format: formatOf(format, findings) });
+  return {
+    thinking: thinkingOf(effort?.value, level, isShown),
+    output_config: Object.keys(output).length > 0 ? output : undefined,
+  };
+}
+
+function thinkingOf(effort: string | undefined, level: string | undefined, isShown: boolean): Fields | undefined {
+  if (effort === 'none') return { type: 'disabled' };
+  // Without `display`, newer models keep their thinking to themselves.
+  return level === undefined ? undefined : { type: 'adaptive', ...(isShown && { display: 'summarized' }) };
+}
+
+/** The host enforces every schema, and needs no name for it. */
+function formatOf({ value: format, field }: Said<Format>, findings: Findings): Fields | undefined {
+  if (format.kind === 'json_object') {
+    findings.refuse(`${field}.type`, 'expected json_schema or text; the provider of this model has no other format');
+  }
+  if (format.kind !== 'json_schema') return undefined;
+  const { schema, description } = format.definition;
+  const described = typeof description === 'string' ? { description, ...schema } : schema;
+  return { type: 'json_schema', schema: enforceable(described) };
+}
+
+function metadataOf({ user, safetyIdentifier }: NeutralRequest, findings: Findings): Fields | undefined {
+  if (user !== undefined && safetyIdentifier !== undefined && user !== safetyIdentifier) {
+    findings.refuse('user', 'expected the same as safety_identifier, or only one of them');
+  }
+  const id = safetyIdentifier ?? user;
+  if (id === undefined) return undefined;
+  return { user_id: findings.text(id, safetyIdentifier === undefined ? 'user' : 'safety_identifier') };
+}
+
+const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
+  ['auto', 'auto'],
+  ['default', 'standard_only'],
+]);
+
+function serviceTierOf(tier: unknown, findings: Findings): string | undefined {
+  if (tier === undefined) return undefined;
+  const translated = SERVICE_TIERS.get(tier);
+  if (translated === undefined)
+    findings.refuse('service_tier', 'expected auto or default; the provider of this model has no other');
+  return translated;
+}

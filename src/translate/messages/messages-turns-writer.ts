@@ -1,0 +1,117 @@
+/** Writes the turns of a conversation as a system prompt and messages of blocks. */
+import { isObject, parseJson } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import type { Findings } from '../findings.ts';
+import type { CacheHints, CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
+import { type Block, blocksOf } from './messages-parts-writer.ts';
+
+export interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly content: Block[];
+}
+
+export interface Conversation {
+  readonly system: Block[];
+  readonly messages: Message[];
+}
+
+export function conversationOf({ value: turns, field }: Said<readonly Turn[]>, findings: Findings): Conversation {
+  const system: Block[] = [];
+  const messages: Message[] = [];
+  for (const turn of turns) {
+    if (turn.kind === 'instructions') for (const block of blocksOf(turn.parts, findings)) system.push(block);
+    else if (turn.kind === 'user') append(messages, 'user', blocksOf(turn.parts, findings));
+    else {
+      append(messages, 'assistant', writtenBlocks(turn.written, findings));
+      append(
+        messages,
+        'user',
+        turn.outputs.map((output) => toolResult(output, findings)),
+      );
+    }
+  }
+  if (messages.length === 0) findings.refuse(field, 'expected a message of a user that is not empty');
+  return { system, messages };
+}
+
+/** Neighbours of one role become one message: hosts want the results of parallel calls together. */
+function append(messages: Message[], role: Message['role'], blocks: readonly Block[]): void {
+  const last = messages.at(-1);
+  if (blocks.length === 0) return;
+  if (last?.role === role) for (const block of blocks) last.content.push(block);
+  else messages.push({ role, content: [...blocks] });
+}
+
+function writtenBlocks(written: readonly Written[], findings: Findings): readonly Block[] {
+  return written.flatMap((each): readonly Block[] => {
+    if (each.kind === 'parts') return blocksOf(each.parts, findings);
+    if (each.kind === 'call') return [toolUse(each)];
+    if (each.block !== undefined) return [each.block];
+    findings.ignore(each.field);
+    return [];
+  });
+}
+
+function toolUse({ id, hostName, input, cache }: Call): Block {
+  return {
+    type: 'tool_use',
+    id: idOf(id),
+    name: hostName,
+    input: 'value' in input ? input.value : 'text' in input ? { [CUSTOM_INPUT]: input.text } : argumentsOf(input.json),
+    ...marked(cache),
+  };
+}
+
+/** What a model has written as arguments may be no JSON, or nothing. */
+function argumentsOf(json: string): Fields {
+  if (json.trim() === '') return {};
+  const value = parseJson(json)?.value;
+  return isObject(value) ? value : { [CUSTOM_INPUT]: json };
+}
+
+function toolResult({ callId, content, cache }: Output, findings: Findings): Block {
+  const said = typeof content === 'string' ? content : blocksOf(content, findings);
+  return {
+    type: 'tool_result',
+    tool_use_id: idOf(callId),
+    ...(said.length > 0 && { content: said }),
+    ...marked(cache),
+  };
+}
+
+function marked(cache: CacheMark | undefined): Fields {
+  return cache === undefined ? {} : { cache_control: cache.value };
+}
+
+/** Ids that other hosts have made may have characters that this one refuses. */
+function idOf(callId: string): string {
+  return callId.replace(/[^A-Za-z0-9_-]/g, '_');
+}
+
+/** Hosts take this many marks in a request. */
+const MAX_MARKS = 4;
+
+/**
+ * Marks blocks for clients that name a cache, as other hosts cache unasked, and keeps the last of the
+ * client's own marks.
+ */
+export function markCache({ system, messages }: Conversation, hints: CacheHints): void {
+  const blocks = [...system, ...messages.flatMap(({ content }) => content)];
+  const own = blocks.filter((block) => 'cache_control' in block);
+  if (isImplicit(hints)) {
+    mark(blocks.at(-1));
+    // It ends what all conversations of a client have in common.
+    if (own.length === 0) mark(system.at(-1));
+  }
+  const marked = blocks.filter((block) => 'cache_control' in block);
+  for (const block of marked.slice(0, -MAX_MARKS)) delete block.cache_control;
+}
+
+function mark(block: Block | undefined): void {
+  if (block !== undefined) block.cache_control = { type: 'ephemeral' };
+}
+
+function isImplicit({ key, options }: CacheHints): boolean {
+  return options === undefined ? typeof key === 'string' : options.mode !== 'explicit';
+}

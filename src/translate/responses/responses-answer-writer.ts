@@ -1,0 +1,225 @@
+/**
+ * Writes a response from what a host sends piece by piece: its output, and the events of its
+ * stream. Text and reasoning are written one item after the other; calls are open side by side.
+ */
+import type { ClientError } from '../../core/errors.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import type { AnswerEnd, AnswerUsage, StreamWriter, WholeWriter } from '../answer.ts';
+import type { ToolNames } from '../tool-names.ts';
+import type { ResponseContext } from '../translation.ts';
+import {
+  type CallItem,
+  callItem,
+  type Emit,
+  EventLog,
+  type ItemPlace,
+  MessageItem,
+  type OutputItem,
+  ReasoningItem,
+} from './output-items.ts';
+import { idEnding, type ResponseState, responseOf } from './response.ts';
+import { encryptedContent } from './thinking.ts';
+
+/** What the request says that the response depends on. */
+export interface ResponseSource {
+  /** The fields of the client's request. */
+  readonly request: Fields;
+  readonly names: ToolNames;
+}
+
+/** Why a model was cut short, or undefined. */
+type CutReason = 'max_output_tokens' | 'content_filter' | undefined;
+
+const CUT_REASONS: Readonly<Record<AnswerEnd, CutReason>> = {
+  complete: undefined,
+  calls: undefined,
+  length: 'max_output_tokens',
+  filtered: 'content_filter',
+};
+
+export class ResponseWriter implements WholeWriter, StreamWriter {
+  readonly #source: ResponseSource;
+  readonly #context: ResponseContext;
+  readonly #log = new EventLog();
+  readonly #emit: Emit;
+  readonly #items: OutputItem[] = [];
+  /** The item to which text or reasoning is added. */
+  #text: MessageItem | ReasoningItem | undefined;
+  /** Calls that are open, by the host's own keys. */
+  readonly #calls = new Map<unknown, CallItem>();
+  readonly #callIds = new Set<string>();
+  #hasStarted = false;
+  #cutReason: CutReason;
+  /** As reported last. */
+  usage: AnswerUsage | undefined;
+  serviceTier: string | undefined;
+
+  /** `isStream`: whether to write events. */
+  constructor(source: ResponseSource, context: ResponseContext, { isStream }: { readonly isStream: boolean }) {
+    this.#source = source;
+    this.#context = context;
+    this.#emit = isStream ? this.#log.emit : () => {};
+  }
+
+  begin(): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    const response = this.#response({ status: 'in_progress', output: [] });
+    this.#emit('response.created', { response });
+    this.#emit('response.in_progress', { response });
+  }
+
+  reasoning(text: string): void {
+    if (text !== '') this.#reasoningItem().write(text);
+  }
+
+  /** Begins a piece of reasoning of its own. */
+  beginReasoning(): void {
+    this.#endText();
+    this.#reasoningItem();
+  }
+
+  sealReasoning(block: Fields): void {
+    if (this.#text instanceof ReasoningItem) this.#text.encrypt(encryptedContent(block));
+  }
+
+  text(text: string, logprobs: readonly unknown[] = []): void {
+    if (text !== '') this.#messageItem().write('text', text, logprobs);
+  }
+
+  refusal(text: string): void {
+    if (text !== '') this.#messageItem().write('refusal', text, []);
+  }
+
+  annotation(annotation: Fields): void {
+    this.#messageItem().annotate(annotation);
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    this.#endText();
+    this.#endCall(key);
+    const isUsable = typeof id === 'string' && id !== '' && !this.#callIds.has(id);
+    const callId = isUsable ? id : `call_${this.#idEnding()}`;
+    this.#callIds.add(callId);
+    const item = callItem(this.#place(), { callId, tool: this.#source.names.identity(hostName) });
+    this.#items.push(item);
+    this.#calls.set(key, item);
+  }
+
+  callArguments(key: unknown, json: string): void {
+    this.#calls.get(key)?.write(json);
+  }
+
+  /** A call that is complete may still be the last item, and as incomplete as the response. */
+  endArguments(): void {}
+
+  completeCalls(): void {
+    for (const key of [...this.#calls.keys()]) this.#endCall(key);
+  }
+
+  finish(end: AnswerEnd): void {
+    this.#cutReason = CUT_REASONS[end];
+    this.#endAll();
+  }
+
+  /** Of what is open, the last is as incomplete as the response. */
+  #endAll(): void {
+    const cutReason = this.#cutReason;
+    const last = this.#items.at(-1);
+    for (const item of this.#openItems()) {
+      item.end(cutReason !== undefined && item === last ? 'incomplete' : 'completed');
+    }
+    this.#text = undefined;
+    this.#calls.clear();
+  }
+
+  take(): string {
+    return this.#log.take();
+  }
+
+  /** The whole response. */
+  whole(): Fields {
+    this.#endAll();
+    return this.#response(this.#endState());
+  }
+
+  /** The last event of a stream. */
+  completion(): string {
+    this.begin();
+    // A host may leave something open, or write after its finish reason.
+    this.#endAll();
+    const state = this.#endState();
+    this.#emit(`response.${state.status}`, { response: this.#response(state) });
+    return this.take();
+  }
+
+  /** The last event of a stream that fails. What is open has no events any more. */
+  failure({ code, message }: ClientError): string {
+    this.begin();
+    const output = this.#output().map((item) =>
+      item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item,
+    );
+    const state = { status: 'failed', output, usage: this.usage, error: { code, message } } as const;
+    this.#emit('response.failed', { response: this.#response(state) });
+    return this.take();
+  }
+
+  #endState(): ResponseState {
+    const output = this.#output();
+    const { usage, serviceTier } = this;
+    if (this.#cutReason === undefined) return { status: 'completed', output, usage, serviceTier };
+    return { status: 'incomplete', reason: this.#cutReason, output, usage, serviceTier };
+  }
+
+  #openItems(): readonly OutputItem[] {
+    return [...(this.#text === undefined ? [] : [this.#text]), ...this.#calls.values()];
+  }
+
+  #reasoningItem(): ReasoningItem {
+    if (this.#text instanceof ReasoningItem) return this.#text;
+    this.#endText();
+    const item = new ReasoningItem(this.#place());
+    this.#items.push(item);
+    this.#text = item;
+    return item;
+  }
+
+  #messageItem(): MessageItem {
+    if (this.#text instanceof MessageItem) return this.#text;
+    this.#endText();
+    const item = new MessageItem(this.#place());
+    this.#items.push(item);
+    this.#text = item;
+    return item;
+  }
+
+  #endCall(key: unknown): void {
+    this.#calls.get(key)?.end('completed');
+    this.#calls.delete(key);
+  }
+
+  #endText(): void {
+    this.#text?.end('completed');
+    this.#text = undefined;
+  }
+
+  #place(): ItemPlace {
+    // Some hosts leave out the start.
+    this.begin();
+    const ending = this.#idEnding();
+    return { index: this.#items.length, emit: this.#emit, id: (prefix) => `${prefix}_${ending}` };
+  }
+
+  /** For the next item. */
+  #idEnding(): string {
+    return `${idEnding(this.#context)}_${this.#items.length}`;
+  }
+
+  #output(): readonly Fields[] {
+    return this.#items.map((item) => item.value);
+  }
+
+  #response(state: ResponseState): Fields {
+    return responseOf(this.#source.request, this.#context, state);
+  }
+}

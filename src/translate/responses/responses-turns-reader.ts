@@ -1,0 +1,122 @@
+/**
+ * Reads the input of a responses request as turns: the calls of one turn stand together with their
+ * outputs, as other dialects want them.
+ */
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import type { Findings } from '../findings.ts';
+import type { Part, Turn, Written } from '../request.ts';
+import type { ToolNames } from '../tool-names.ts';
+import { type AssistantTurn, TurnList } from '../turn-list.ts';
+import { ASSISTANT_PARTS, INPUT_PARTS, INSTRUCTION_PARTS, partsOf } from './responses-parts-reader.ts';
+import { expectShape, shapeOf, shownType } from './shape.ts';
+import { thinkingBlock } from './thinking.ts';
+
+/** The turns of `instructions` and `input`, in order. */
+export function readTurns({ instructions, input }: Fields, names: ToolNames, findings: Findings): readonly Turn[] {
+  const reader = new TurnReader(names, findings);
+  if (instructions !== undefined && instructions !== null) {
+    reader.list.add({
+      kind: 'instructions',
+      parts: partsOf(instructions, INSTRUCTION_PARTS, 'instructions', findings),
+    });
+  }
+  if (Array.isArray(input)) for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`);
+  else reader.list.add({ kind: 'user', parts: partsOf(input, INPUT_PARTS, 'input', findings) });
+  return reader.list.turns.map((turn) =>
+    turn.kind === 'assistant' ? { ...turn, written: withoutLastReasoning(turn.written, findings) } : turn,
+  );
+}
+
+/** Hosts refuse reasoning to which nothing follows: the turn was broken off. */
+function withoutLastReasoning(written: readonly Written[], findings: Findings): readonly Written[] {
+  const end = written.findLastIndex(
+    (each) => each.kind === 'call' || (each.kind === 'parts' && each.parts.some(isSaid)),
+  );
+  for (const each of written.slice(end + 1)) if (each.kind === 'reasoning') findings.ignore(each.field);
+  return written.filter((each, index) => index <= end || each.kind !== 'reasoning');
+}
+
+function isSaid(part: Part): boolean {
+  return !('text' in part) || part.text !== '';
+}
+
+const MESSAGE = shapeOf('input', 'type id role content status', 'phase');
+const CALL = shapeOf('input', 'type id call_id name namespace arguments status caller async');
+const CUSTOM_CALL = shapeOf('input', 'type id call_id name namespace input status caller async');
+const OUTPUT = shapeOf('input', 'type id call_id name namespace output status caller');
+const REASONING = shapeOf('input', 'type id summary content encrypted_content status');
+
+class TurnReader {
+  readonly list = new TurnList();
+  readonly #names: ToolNames;
+  readonly #findings: Findings;
+  /** The turns with the calls of these ids. */
+  readonly #calls = new Map<string, AssistantTurn>();
+
+  constructor(names: ToolNames, findings: Findings) {
+    this.#names = names;
+    this.#findings = findings;
+  }
+
+  read(item: unknown, where: string): void {
+    if (!isObject(item)) return this.#findings.refuse(where, 'expected an object');
+    switch (item.type ?? 'message') {
+      case 'message':
+        return this.#readMessage(item, where);
+      case 'function_call':
+      case 'custom_tool_call':
+        return this.#readCall(item, where);
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        return this.#readOutput(item, where);
+      case 'reasoning':
+        expectShape(REASONING, item, where, this.#findings);
+        this.list.addWritten([
+          { kind: 'reasoning', block: thinkingBlock(item.encrypted_content), field: 'input.reasoning' },
+        ]);
+        return;
+      case 'additional_tools':
+        // Read with the tools.
+        return;
+      default:
+        this.#findings.refuse(where, `an item of the type ${shownType(item)} ${ONLY_ITS_HOST}`);
+    }
+  }
+
+  #readMessage(item: Fields, where: string): void {
+    expectShape(MESSAGE, item, where, this.#findings);
+    const { role, content } = item;
+    const read = (types: readonly string[]) => partsOf(content, types, `${where}.content`, this.#findings);
+    if (role === 'assistant') this.list.addWritten([{ kind: 'parts', parts: read(ASSISTANT_PARTS) }]);
+    else if (role === 'user') this.list.add({ kind: 'user', parts: read(INPUT_PARTS) });
+    else if (role === 'system' || role === 'developer') {
+      this.list.add({ kind: 'instructions', parts: read(INSTRUCTION_PARTS) });
+    } else this.#findings.refuse(`${where}.role`, 'expected user, assistant, system or developer');
+  }
+
+  #readCall(item: Fields, where: string): void {
+    const isCustom = item.type === 'custom_tool_call';
+    expectShape(isCustom ? CUSTOM_CALL : CALL, item, where, this.#findings);
+    const id = this.#findings.text(item.call_id, `${where}.call_id`);
+    const name = this.#findings.text(item.name, `${where}.name`);
+    const namespace = typeof item.namespace === 'string' ? item.namespace : undefined;
+    const hostName = this.#names.hostName(name, namespace);
+    const input = isCustom
+      ? { text: this.#findings.text(item.input, `${where}.input`) }
+      : { json: this.#findings.text(item.arguments, `${where}.arguments`) };
+    this.#calls.set(id, this.list.addWritten([{ kind: 'call', id, hostName, input }]));
+  }
+
+  #readOutput(item: Fields, where: string): void {
+    expectShape(OUTPUT, item, where, this.#findings);
+    const callId = this.#findings.text(item.call_id, `${where}.call_id`);
+    const parts = partsOf(item.output, INPUT_PARTS, `${where}.output`, this.#findings);
+    // Within an output nothing can be marked.
+    const content = parts.map((part) => ({ ...part, cache: undefined }));
+    const cache = parts.find((part) => part.cache !== undefined)?.cache;
+    this.list.addOutput({ callId, content, cache }, this.#calls.get(callId));
+  }
+}
+
+const ONLY_ITS_HOST = 'belongs to the host that made it; leave it out, or say it in a message';
