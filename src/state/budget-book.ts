@@ -37,9 +37,11 @@ function windowStartMs(windowS: number, wallMs: number): number {
 /** How long after its day a request may end of which no more than the day of its admission is known. */
 const OVERTIME_MS = 3_600_000;
 
-/** The first day whose sums may count in a window. */
-function firstDayOfWindow(windowS: number, wallMs: number): string {
-  return utcDay(windowStartMs(windowS, wallMs) - OVERTIME_MS);
+/** The days up to today whose sums may count in a window. */
+function daysOfWindow(windowS: number, wallMs: number): string[] {
+  const first = Math.floor((windowStartMs(windowS, wallMs) - OVERTIME_MS) / DAY_MS);
+  const days = Math.floor(wallMs / DAY_MS) - first + 1;
+  return Array.from({ length: days }, (_, i) => utcDay((first + i) * DAY_MS));
 }
 
 /** The step that the cost of a day is put into where no more is known: the last possible one. So it never leaves early. */
@@ -47,7 +49,12 @@ function lastStepOf(day: string, windowS: number, wallMs: number): number {
   return stepOf(Math.min(Date.parse(day) + DAY_MS + OVERTIME_MS - 1, wallMs), windowS);
 }
 
-/** Gives a key these budgets and no others. No gateway decides meanwhile, unless the key has never been used. */
+/** Gives a key that was just created its budgets. It has spent nothing, so there is nothing to fill its windows with. */
+export function writeFirstBudgets(keyId: string, budgets: readonly Budget[], wallMs: number): Operation<void> {
+  return insertBudgets(keyId, sortedBudgets(budgets), (windowS) => windowStartMs(windowS, wallMs));
+}
+
+/** Gives a key these budgets and no others. No gateway decides meanwhile. */
 export function* writeBudgets(
   dialect: Dialect,
   { id, budgets }: BudgetedKey,
@@ -65,30 +72,43 @@ export function* writeBudgets(
   for (const { window_s: windowS, exact_from_ms: atMs } of yield* rows(text, [id])) {
     if (windowS !== null && !exactFrom.has(Number(windowS))) exactFrom.set(Number(windowS), Number(atMs));
   }
-  for (const budget of after) {
+  yield* insertBudgets(id, after, (windowS) => exactFrom.get(windowS) as number);
+}
+
+function* insertBudgets(
+  keyId: string,
+  budgets: readonly Budget[],
+  exactFromMs: (windowS: number) => number,
+): Operation<void> {
+  for (const budget of budgets) {
     const windowS = windowSOf(budget);
     yield* rows(
       'INSERT INTO inf_gw.budgets (key_id, period, limit_nanos, window_s, exact_from_ms) VALUES ($1, $2, $3, $4, $5)',
-      [id, budget.period, budget.limitNanos, windowS, windowS === null ? null : (exactFrom.get(windowS) as number)],
+      [keyId, budget.period, budget.limitNanos, windowS, windowS === null ? null : exactFromMs(windowS)],
     );
   }
 }
 
+/** What a key was charged for the requests of some days, by day. */
+const chargedOn = (days: string) => `SELECT day, sum(cost_nanos) AS nanos FROM inf_gw.usage_days
+  WHERE key_id = $1 AND ${days} GROUP BY day HAVING sum(cost_nanos) > 0`;
+
 /**
  * Fills a new window with what the key has spent before: what is dated in the future counts as now. Returns from when on
- * its steps are exact.
+ * its steps are exact. Each day is named, since a file sorts its sums by day first: a range of days would be read for
+ * all keys. Only of days to come, which hardly ever have sums, there is no list.
  */
-function* fill({ least }: Dialect, keyId: string, windowS: number, wallMs: number): Operation<number> {
+function* fill({ least, isAnyOf }: Dialect, keyId: string, windowS: number, wallMs: number): Operation<number> {
   const sinceMs = windowStartMs(windowS, wallMs);
   const latestMs = yield* latestEndMs(wallMs);
-  const firstDay = firstDayOfWindow(windowS, wallMs);
+  const days = daysOfWindow(windowS, wallMs);
   const [count] = yield* rows(
     `SELECT count(*) AS rows FROM (${endedSince('1', 'inf_gw.journal', 'CAST($1 AS bigint)')} LIMIT $2) AS j`,
     [sinceMs, MOST_FILL_ROWS + 1],
   );
   const dropped = yield* rows(
-    'SELECT day FROM inf_gw.sealed_days WHERE key_id = $1 AND day >= $2 AND day <= $3 AND settled_to_ms >= $4 LIMIT 1',
-    [keyId, firstDay, utcDay(wallMs), sinceMs],
+    `SELECT day FROM inf_gw.sealed_days WHERE key_id = $1 AND ${isAnyOf('day', '$2')} AND settled_to_ms >= $3 LIMIT 1`,
+    [keyId, days, sinceMs],
   );
   if (Number(count?.rows) <= MOST_FILL_ROWS && dropped.length === 0) {
     yield* rows(
@@ -101,11 +121,11 @@ function* fill({ least }: Dialect, keyId: string, windowS: number, wallMs: numbe
     );
     return latestMs > wallMs ? exactAfterMs(windowS, latestMs) : sinceMs;
   }
-  const sums = yield* rows(
-    `SELECT day, sum(cost_nanos) AS nanos FROM inf_gw.usage_days WHERE key_id = $1 AND day >= $2
-       GROUP BY day HAVING sum(cost_nanos) > 0`,
-    [keyId, firstDay],
-  );
+  const sums = yield* rows(`${chargedOn(isAnyOf('day', '$2'))} UNION ALL ${chargedOn('day > $3')}`, [
+    keyId,
+    days,
+    utcDay(wallMs),
+  ]);
   for (const { day, nanos } of sums) {
     yield* rows(
       `INSERT INTO inf_gw.budget_steps AS s (key_id, window_s, at_ms, cost_nanos) VALUES ($1, $2, $3, $4)

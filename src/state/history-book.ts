@@ -16,6 +16,6 @@ export class HistoryBook {
 
   /** The latest admissions before a place. */
   *slice({ sinceMs, before, node, limit }: HistoryQuery): Operation<HistorySlice> {
-    return historyOf(yield* rows(this.#slice, [sinceMs, before.admittedAtMs, before.id, limit, node]), limit);
+    return historyOf(yield* rows(this.#slice, [sinceMs, before.admittedAtMs, before.row, limit, node]), limit);
   }
 }

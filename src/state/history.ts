@@ -1,6 +1,7 @@
 /** The past as charts show it: requests that have ended, read from the journal in slices. */
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
+import type { JournalPlace } from './requests.ts';
 
 /** What a chart shows of a request that has ended. */
 export interface HistoryRow {
@@ -11,12 +12,6 @@ export interface HistoryRow {
   readonly costNanos: Nanos;
   /** From dispatch to the first byte of the upstream's response. */
   readonly firstByteMs: number | undefined;
-}
-
-/** The place of a row in the journal. */
-export interface JournalPlace {
-  readonly admittedAtMs: number;
-  readonly id: bigint;
 }
 
 export interface HistoryQuery {

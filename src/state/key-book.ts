@@ -1,7 +1,7 @@
 /** Keys in the operator's book, which the ledger reads as well. */
 import { hashKey, isWellFormedKey, previewKey } from '../core/api-key.ts';
 import { newId } from '../core/ids.ts';
-import { writeBudgets } from './budget-book.ts';
+import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
 import {
   type AllowlistEdit,
   type KeyChange,
@@ -135,7 +135,7 @@ export class KeyBook {
       [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs],
     );
     if (made.length === 0) return { kind: 'name_taken' };
-    yield* writeBudgets(this.#dialect, { id, budgets: [] }, key.budgets ?? [], wallMs);
+    yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);
     for (const outerId of key.leash === undefined ? [] : [id, ...key.leash.outerIds]) {
       yield* rows('INSERT INTO inf_gw.leashes (outer_id, key_id) VALUES ($1, $2)', [outerId, id]);
     }

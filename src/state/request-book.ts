@@ -14,7 +14,7 @@ import {
   type RequestRecord,
   requestIdOf,
 } from './requests.ts';
-import { type Row, requestOf } from './rows.ts';
+import { placeOf, type Row, requestOf } from './rows.ts';
 import { IS_ERROR } from './sql.ts';
 
 const LATEST_FIRST = 'ORDER BY r.admitted_at_ms DESC, r.id DESC';
@@ -149,10 +149,6 @@ function* one(text: string, id: string, ...values: number[]): Operation<RequestR
   if (id.includes('\0')) return undefined;
   const [row] = yield* rows(text, [id, ...values]);
   return row && requestOf(row);
-}
-
-function placeOf(row: Row): JournalPlace {
-  return { admittedAtMs: Number(row.admitted_at_ms), row: row.id as bigint };
 }
 
 /** Adds a value to a statement. Returns the parameter that stands for it. */

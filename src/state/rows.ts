@@ -8,7 +8,7 @@ import type { CreditEntry } from './account.ts';
 import type { HistoryRow, HistorySlice } from './history.ts';
 import type { KeyRecord, KeyState } from './keys.ts';
 import { isNameKind, withinBound } from './names.ts';
-import type { RequestEnd, RequestRecord } from './requests.ts';
+import type { JournalPlace, RequestEnd, RequestRecord } from './requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts';
 
 export type Row = Readonly<Record<string, bigint | string | null>>;
@@ -74,13 +74,18 @@ export function requestOf(row: Row): RequestRecord {
   };
 }
 
+/** Of a row of the journal, its place there. */
+export function placeOf(row: Row): JournalPlace {
+  return { admittedAtMs: Number(row.admitted_at_ms), row: row.id as bigint };
+}
+
 /** What charts show of rows of the journal, which are in the order of {@link History.slice}. */
 export function historyOf(rows: readonly Row[], limit: number): HistorySlice {
   const last = rows.length < limit ? undefined : rows.at(-1);
   return {
     // Null where another gateway served it, and undefined where there can be no other.
     rows: rows.filter(({ own }) => own !== null).map(historyRowOf),
-    next: last && { admittedAtMs: Number(last.admitted_at_ms), id: last.id as bigint },
+    next: last && placeOf(last),
   };
 }
 

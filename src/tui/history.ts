@@ -5,7 +5,8 @@ import { isErrorOutcome } from '../core/settlement.ts';
 import { emptyHistogram, record } from '../observe/histogram.ts';
 import { emptySums, type Sums } from '../observe/minutes.ts';
 import type { Book } from '../state/book.ts';
-import type { HistoryRow, JournalPlace } from '../state/history.ts';
+import type { HistoryRow } from '../state/history.ts';
+import type { JournalPlace } from '../state/requests.ts';
 
 const MINUTE_MS = 60_000;
 /** A slice takes 6 ms of a file and 15 of a database, in which the dashboard does nothing else. */
@@ -31,7 +32,7 @@ export class HistoryRead {
   constructor(span: HistorySpan, node: string) {
     this.#span = span;
     this.#node = node;
-    this.#before = { admittedAtMs: span.untilMs, id: 0n };
+    this.#before = { admittedAtMs: span.untilMs, row: 0n };
   }
 
   /** Reads a slice. Returns true while there are more. */

@@ -1,12 +1,13 @@
 /** The past as charts show it: slices of the journal, the latest admissions first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { HistoryQuery, HistoryRow, JournalPlace } from '../../src/state/history.ts';
+import type { HistoryQuery, HistoryRow } from '../../src/state/history.ts';
+import type { JournalPlace } from '../../src/state/requests.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { enter, holdOf, makeKey, NOON, onEachStore, type Stage } from './stage.ts';
 
 const MINUTE_MS = 60_000;
-const END: JournalPlace = { admittedAtMs: NOON + 60 * MINUTE_MS, id: 0n };
+const END: JournalPlace = { admittedAtMs: NOON + 60 * MINUTE_MS, row: 0n };
 const ALL: HistoryQuery = { sinceMs: 0, before: END, node: 'here', limit: 1_000 };
 
 /** A request a minute, two in every third; all but the first two end in the order of their admission. */
@@ -74,7 +75,7 @@ onEachStore((open) => {
       const stage = await open(t);
       const requests = await manyRequests(stage);
       const count = async (sinceMs: number, untilMs: number) =>
-        (await slices(stage.state, { ...ALL, sinceMs, before: { admittedAtMs: untilMs, id: 0n } })).flat().length;
+        (await slices(stage.state, { ...ALL, sinceMs, before: { admittedAtMs: untilMs, row: 0n } })).flat().length;
       assert.equal(await count(NOON, END.admittedAtMs), requests);
       assert.equal(await count(NOON + 1, END.admittedAtMs), requests - 2);
       assert.equal(await count(NOON, NOON), 0);

@@ -101,9 +101,9 @@ describe('of the gateways of a database', () => {
       SELECT i, 'req_' || i, '${keyId}', 'm', 1000 + i, 2000, 'ok', 'reported', i, 0, 0, 0, 0, 0, nullif(i % 3, 0)
       FROM generate_series(1, 9) AS i`);
     const tokensOf = async (name: string) => {
-      const query = { sinceMs: 0, before: { admittedAtMs: 5_000, id: 0n }, node: name, limit: 8 };
+      const query = { sinceMs: 0, before: { admittedAtMs: 5_000, row: 0n }, node: name, limit: 8 };
       const { rows, next } = await state.history.slice(query);
-      assert.deepEqual(next, { admittedAtMs: 1_002, id: 2n });
+      assert.deepEqual(next, { admittedAtMs: 1_002, row: 2n });
       return rows.map(({ tokens }) => tokens);
     };
     // Of the third ones it is not known who served them.

@@ -133,8 +133,8 @@ describe('the journal', () => {
   };
   const historyOf = (slices: readonly (readonly HistoryRow[])[]): Book['history'] => ({
     slice: async ({ before }) => {
-      const number = Number(before.id);
-      const next = number + 1 < slices.length ? { admittedAtMs: 0, id: BigInt(number + 1) } : undefined;
+      const number = Number(before.row);
+      const next = number + 1 < slices.length ? { admittedAtMs: 0, row: BigInt(number + 1) } : undefined;
       return { rows: slices[number] ?? [], next };
     },
   });
@@ -171,7 +171,7 @@ describe('the journal', () => {
     const endless: Book['history'] = {
       slice: async ({ limit }) => {
         rows += limit;
-        return { rows: [ended(1)], next: { admittedAtMs: 0, id: 0n } };
+        return { rows: [ended(1)], next: { admittedAtMs: 0, row: 0n } };
       },
     };
     await readAll(endless);
