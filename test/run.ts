@@ -1,14 +1,16 @@
 /**
- * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few processes that each take the next file, with temporary files
- * in memory and compiled code shared by all processes.
+ * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few
+ * processes that each take the next file, with temporary files in memory and compiled code shared by all processes. In the
+ * end it says which files took the most core-seconds, or with `--costs` what each of them took.
  */
-import { chmodSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { coreSeconds } from './support/core-seconds.ts';
+import { readCosts } from './support/test-queue.ts';
 
 /** Where Linux has a file system in memory. State files are synced at every commit, which takes a disk most of its time. */
 const MEMORY = '/dev/shm';
@@ -37,6 +39,9 @@ process.env.INF_GW_TESTS_FOLDER = folder;
 delete process.env.npm_lifecycle_event;
 // A third of the time of a short test goes into stripping types and compiling what others have compiled as well.
 process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
+
+/** How many of the dearest files are named in the end, unless all are. */
+const SHOWN_COSTS = 10;
 
 /** Folders whose files take long: they start first, so that none of them runs alone at the end. */
 const FIRST = [
@@ -79,35 +84,22 @@ function rankOf(file: string): number {
   return place < 0 ? FIRST.length : place;
 }
 
-/**
- * Writes a test file that runs those that no other process has begun, one after the other: to start a process and load the
- * program into it takes longer than most tests. Each is a suite, and so has hooks of its own. A process that ends in the middle
- * of a file fails, and leaves the next ones to the others.
- */
+/** Writes a test file that runs those that no other process has begun. */
 function writeQueue(files: readonly string[], slot: number): string {
   const path = join(folder, `slot-${slot}.mjs`);
-  const all = files.map((file) => ({ name: file, url: pathToFileURL(resolve(file)).href }));
   const lines = [
-    "import { mkdirSync } from 'node:fs';",
-    "import { describe } from 'node:test';",
-    `const [files, folder] = ${JSON.stringify([all, folder])};`,
-    'let isDone = false;',
-    "process.once('exit', () => { if (!isDone) process.exitCode = 1; });",
-    // Two processes cannot make the same folder.
-    "const isMine = (...path) => { try { mkdirSync([folder, ...path].join('/')); return true; } catch { return false; } };",
-    'for (const [index, { name, url }] of files.entries()) {',
-    "  if (!isMine('begun', index)) continue;",
-    '  await describe(name, async () => { await import(url); });',
-    "  isMine('ended', index);",
-    '}',
-    'isDone = true;',
+    `import { runQueue } from ${JSON.stringify(import.meta.resolve('./support/test-queue.ts'))};`,
+    `await runQueue(${JSON.stringify(files)}, ${JSON.stringify(folder)});`,
   ];
   writeFileSync(path, lines.join('\n'));
   return path;
 }
 
-const { values, positionals: named } = parseArgs({ options: { tier: { type: 'string' } }, allowPositionals: true });
-const { tier } = values;
+const { values, positionals: named } = parseArgs({
+  options: { tier: { type: 'string' }, costs: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const { tier, costs } = values;
 if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
   .filter((file) => tier === undefined || isProof(file) === (tier === 'proof'))
@@ -123,10 +115,18 @@ results.on('test:fail', () => {
   process.exitCode = 1;
 });
 results.on('end', () => {
-  const ended = new Set(readdirSync(join(folder, 'ended')));
-  for (const file of ordered.filter((_, index) => !ended.has(String(index)))) {
+  const ended = readCosts(ordered, folder);
+  const complete = new Set(ended.map(({ file }) => file));
+  for (const file of ordered.filter((name) => !complete.has(name))) {
     console.error(`not run to its end: ${file}`);
     process.exitCode = 1;
   }
+  // After the summary of the tests, and when all processes have ended and are counted.
+  process.once('beforeExit', () => {
+    console.log(`${coreSeconds().toFixed(0)} core-seconds, of which`);
+    for (const { file, seconds } of ended.slice(0, costs ? undefined : SHOWN_COSTS)) {
+      console.log(`${seconds.toFixed(1).padStart(6)}  ${file}`);
+    }
+  });
 });
 results.compose(new spec()).pipe(process.stdout);

@@ -7,11 +7,12 @@ import type { Command } from '../../src/ledger/protocol.ts';
 import { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
 import { openState } from '../../src/state/open.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
+import { LongSession, READ } from '../../src/state/postgres/long-session.ts';
 import type { OpenState } from '../../src/state/state.ts';
-import { sharedDifferences } from '../support/auditor.ts';
+import { readDifferences } from '../support/auditor.ts';
 import { Link } from '../support/link.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { assertSharedBooks } from '../support/shared-books.ts';
+import { readBookFaults } from '../support/shared-books.ts';
 import type { HandClock, OpenStore, Row, Store } from './bench.ts';
 
 /** The clock of the ledger is a row of a table, and whether anything can be written another. */
@@ -40,11 +41,20 @@ export class SharedDatabase {
   readonly operator: OpenState;
   /** The owner's own connection. */
   readonly client: pg.Client;
+  /** A connection costs the database more than what is asked on it after each test. */
+  readonly #auditor: LongSession;
   /** A gateway that one test has left as it should be: the next need not connect. */
   #idle: SharedProcess | undefined;
 
-  private constructor(server: PostgresServer, url: string, operator: OpenState, client: pg.Client) {
+  private constructor(
+    server: PostgresServer,
+    url: string,
+    operator: OpenState,
+    client: pg.Client,
+    auditor: LongSession,
+  ) {
     this.server = server;
+    this.#auditor = auditor;
     this.url = url;
     this.operator = operator;
     this.client = client;
@@ -58,12 +68,13 @@ export class SharedDatabase {
     client.on('error', () => {});
     await client.connect();
     await client.query(STAGE);
-    return new SharedDatabase(server, url, operator, client);
+    return new SharedDatabase(server, url, operator, client, await LongSession.open(addressOf(url)));
   }
 
   async stop(): Promise<void> {
     await this.#idle?.close();
     await this.operator.close();
+    await this.#auditor.close();
     await this.client.end();
     await this.server.stop();
   }
@@ -96,6 +107,17 @@ export class SharedDatabase {
     const text = `SELECT relname FROM pg_class WHERE relnamespace = 'inf_gw'::regnamespace AND relkind IN ('r', 'p')
       AND NOT relispartition AND relname NOT IN ('migrations', 'nodes') ORDER BY 1`;
     return (await this.read(text)).map(({ relname }) => relname as string);
+  }
+
+  /** What is wrong in the books, in the words of the tests and of the auditor. */
+  async findFaults(hasClockComeBack: boolean): Promise<string[]> {
+    const faults = await readBookFaults(this.client, hasClockComeBack);
+    await this.#auditor.run(READ);
+    try {
+      return [...faults, ...(await readDifferences(this.#auditor.run))];
+    } finally {
+      await this.#auditor.run('COMMIT');
+    }
   }
 
   async #empty(): Promise<void> {
@@ -275,8 +297,8 @@ export class SharedStore implements Store {
   }
 
   async assertBooks(): Promise<void> {
-    await assertSharedBooks(this.database.url, this.#hasClockComeBack);
-    assert.deepEqual(await sharedDifferences(addressOf(this.database.url)), []);
+    const faults = await this.database.findFaults(this.#hasClockComeBack);
+    assert.deepEqual(faults, [], 'the books are wrong');
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { auditDatabase, type Check } from '../../src/audit/audit.ts';
 import type { PostgresAddress } from '../../src/core/postgres-address.ts';
-import { openReader } from '../../src/state/postgres/long-session.ts';
+import { type LongSession, openReader } from '../../src/state/postgres/long-session.ts';
 
 const SCRIPT = fileURLToPath(new URL('./auditor-process.ts', import.meta.url));
 
@@ -30,11 +30,16 @@ export function auditElsewhere(path: string): Promise<Check[]> {
 export async function sharedDifferences(address: PostgresAddress): Promise<string[]> {
   const reader = await openReader(address);
   try {
-    const checks = await auditDatabase(reader.run, { onProgress: () => {} });
-    return checks.flatMap(({ name, differences }) => (name === 'partitions' ? [] : differences));
+    return await readDifferences(reader.run);
   } finally {
     await reader.close();
   }
+}
+
+/** The same by queries that all see one moment. */
+export async function readDifferences(run: LongSession['run']): Promise<string[]> {
+  const checks = await auditDatabase(run, { onProgress: () => {} });
+  return checks.flatMap(({ name, differences }) => (name === 'partitions' ? [] : differences));
 }
 
 async function ask(path: string): Promise<Check[]> {

@@ -110,8 +110,9 @@ function initialize(programs: Programs, folder: string): void {
     ...['--no-sync', '--wal-segsize', '1'],
   ];
   run('initdb', ['--pgdata', data, ...settings], '');
-  const role = `CREATE ROLE ${GATEWAY_USER} LOGIN PASSWORD '${PASSWORD}'\n`;
-  run('postgres', ['--single', '-F', '-D', data, SUPERUSER], role);
+  const roles = `CREATE ROLE ${GATEWAY_USER} LOGIN PASSWORD '${PASSWORD}'\nALTER ROLE ${SUPERUSER} PASSWORD '${PASSWORD}'\n`;
+  // A proof of the password would take more time than the connection itself.
+  run('postgres', ['--single', '-F', '-c', 'scram_iterations=1', '-D', data, SUPERUSER], roles);
 }
 
 /**

@@ -195,12 +195,17 @@ export async function sharedBookFaults(url: string, hasClockComeBack = false): P
   client.on('error', () => {});
   await client.connect();
   try {
-    const same = hasClockComeBack ? SAME : [...SAME, ...SAME_BY_TIME];
-    const { rows } = await client.query<{ fault: string }>(`${faultsOf(same)} LIMIT 20`);
-    return rows.map(({ fault }) => fault);
+    return await readBookFaults(client, hasClockComeBack);
   } finally {
     await client.end();
   }
+}
+
+/** The same on a connection that is there. */
+export async function readBookFaults(client: pg.Client, hasClockComeBack: boolean): Promise<string[]> {
+  const same = hasClockComeBack ? SAME : [...SAME, ...SAME_BY_TIME];
+  const { rows } = await client.query<{ fault: string }>(`${faultsOf(same)} LIMIT 20`);
+  return rows.map(({ fault }) => fault);
 }
 
 /**

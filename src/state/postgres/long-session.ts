@@ -16,7 +16,7 @@ const SETTINGS = `SET statement_timeout = 0; SET idle_in_transaction_session_tim
   SET lock_timeout = ${LOCK_WAIT_MS}; SET work_mem = '64MB'`;
 
 /** A transaction that sees one moment, and changes nothing. */
-const READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY';
+export const READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 
 /** Errors of the database are thrown as UserErrors. */
 export class LongSession {
