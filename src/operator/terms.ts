@@ -170,6 +170,8 @@ export type TermName = keyof KeyTerms;
 /** What a key may do, but for the models that it may call: what is changed together. */
 export type LimitTerms = Pick<KeyTerms, LimitName>;
 type LimitName = Exclude<TermName, 'allowlist'>;
+/** What a change names of them: the others stay as they are. */
+export type SomeLimits = Partial<LimitTerms>;
 
 export const TERM_NAMES = Object.keys(TERMS) as readonly TermName[];
 export const TIER_NAMES = Object.keys(TIER_TERMS) as readonly (keyof typeof TIER_TERMS)[];
@@ -178,10 +180,6 @@ export const LIMIT_NAMES = TERM_NAMES.filter((name) => name !== 'allowlist');
 /** The terms of a key without the rest of its record. */
 export function termsOf(key: KeyTerms): KeyTerms {
   return picked(TERM_NAMES, key) as KeyTerms;
-}
-
-export function limitsOf(key: LimitTerms): LimitTerms {
-  return picked(LIMIT_NAMES, key) as LimitTerms;
 }
 
 function picked<Name extends TermName>(names: readonly Name[], key: Pick<KeyTerms, Name>): Partial<KeyTerms> {
@@ -215,9 +213,18 @@ export function termText<Name extends TermName>(name: Name, terms: Pick<KeyTerms
   return wordsOf(name, terms).join(' ');
 }
 
+/** Those of the limits that a key does not have already. */
+export function limitsMissing(limits: SomeLimits, key: LimitTerms): SomeLimits {
+  const wanted = { ...key, ...limits };
+  return picked(
+    LIMIT_NAMES.filter((name) => termText(name, wanted) !== termText(name, key)),
+    wanted,
+  );
+}
+
 /** Whether a key has these limits. */
-export function hasLimits(key: LimitTerms, limits: LimitTerms): boolean {
-  return LIMIT_NAMES.every((name) => termText(name, key) === termText(name, limits));
+export function hasLimits(key: LimitTerms, limits: SomeLimits): boolean {
+  return Object.keys(limitsMissing(limits, key)).length === 0;
 }
 
 /** What to type for a new key with these terms. */
@@ -225,13 +232,10 @@ export function createOptions(terms: KeyTerms): readonly string[] {
   return TERM_NAMES.flatMap((name) => asOptions(name, wordsOf(name, terms)));
 }
 
-/** What to type to change limits: only those that are others than before, or all if none is or nobody knows. */
-export function changeOptions(limits: LimitTerms, before: LimitTerms | undefined): readonly string[] {
-  const changed =
-    before === undefined ? [] : LIMIT_NAMES.filter((name) => termText(name, limits) !== termText(name, before));
-  return (changed.length === 0 ? LIMIT_NAMES : changed).flatMap((name) =>
-    asOptions(name, changeWords(name, limits, before)),
-  );
+/** What to type to change these limits of a key that had those before; undefined if nobody knows. */
+export function changeOptions(limits: SomeLimits, before: LimitTerms | undefined): readonly string[] {
+  const named = LIMIT_NAMES.filter((name) => name in limits);
+  return named.flatMap((name) => asOptions(name, changeWords(name, { ...NO_TERMS, ...limits }, before)));
 }
 
 function changeWords(name: LimitName, limits: LimitTerms, before: LimitTerms | undefined): readonly string[] {
@@ -240,7 +244,9 @@ function changeWords(name: LimitName, limits: LimitTerms, before: LimitTerms | u
   if (!isList) return words.length === 0 ? [none] : words;
   // What a list has already stays, unless all of it is taken away first.
   const old = before && wordsOf(name, before);
-  return old?.every((word) => words.includes(word)) ? words.filter((word) => !old.includes(word)) : [none, ...words];
+  const added = words.filter((word) => !old?.includes(word));
+  const isOnlyMore = added.length > 0 && old?.every((word) => words.includes(word));
+  return isOnlyMore ? added : [none, ...words];
 }
 
 function asOptions(name: TermName, words: readonly string[]): readonly string[] {

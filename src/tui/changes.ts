@@ -2,7 +2,8 @@
 import { mintKey } from '../core/api-key.ts';
 import { count, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
-import type { KeyChange } from '../state/keys.ts';
+import type { SomeLimits } from '../operator/terms.ts';
+import type { KeyChange, LimitChanges } from '../state/keys.ts';
 import type { OpenState } from '../state/state.ts';
 import type { Action } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
@@ -30,7 +31,7 @@ export async function carryOut(
       );
     case 'set_limits':
       return outcomeOf(
-        await keys.setLimits(action.keyId, { ...action.limits, budgets: () => action.limits.budgets }, nowMs),
+        await keys.setLimits(action.keyId, changesOf(action.limits), nowMs),
         action.keyId,
         (name) => `The limits of ${name} are in effect.`,
       );
@@ -56,6 +57,11 @@ export async function carryOut(
       return { kind: 'outcome', text: `${action.node} stops ${action.id} within seconds.`, tone: 'good' };
     }
   }
+}
+
+/** Budgets only if they are named: a database stops the decisions of all gateways to change them. */
+function changesOf({ budgets, ...limits }: SomeLimits): LimitChanges {
+  return budgets === undefined ? limits : { ...limits, budgets: () => budgets };
 }
 
 export function outcome(text: string, tone: Tone): ActionEvent {

@@ -1,6 +1,6 @@
 /** What can be done in the dashboard, and what has been done. */
 import type { Nanos } from '../core/money.ts';
-import type { LimitTerms } from '../operator/terms.ts';
+import type { SomeLimits } from '../operator/terms.ts';
 import type { KeyRecord, KeyState, KeyTerms } from '../state/keys.ts';
 import type { Tone } from './draw/line.ts';
 
@@ -9,7 +9,7 @@ export type Action =
   | { readonly kind: 'create'; readonly name: string; readonly terms: KeyTerms }
   | { readonly kind: 'set_state'; readonly keyId: string; readonly state: KeyState }
   | { readonly kind: 'rotate'; readonly keyId: string }
-  | { readonly kind: 'set_limits'; readonly keyId: string; readonly limits: LimitTerms }
+  | { readonly kind: 'set_limits'; readonly keyId: string; readonly limits: SomeLimits }
   | { readonly kind: 'set_allowlist'; readonly keyId: string; readonly models: readonly string[] | null }
   /** Removes it if the amount is negative. */
   | { readonly kind: 'add_credit'; readonly nanos: Nanos; readonly note: string }

@@ -6,9 +6,8 @@ import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
-import type { LimitTerms } from '../operator/terms.ts';
 import type { CreditEntry } from '../state/account.ts';
-import type { KeyRecord } from '../state/keys.ts';
+import type { KeyRecord, KeyTerms } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestRecord } from '../state/requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
@@ -113,7 +112,7 @@ export interface Field {
 
 export type FormPurpose =
   | { readonly kind: 'create' }
-  | { readonly kind: 'limits'; readonly keyId: string; readonly before: LimitTerms }
+  | { readonly kind: 'limits'; readonly keyId: string; readonly before: KeyTerms }
   /** Whether it is added or removed. */
   | { readonly kind: 'credit'; readonly sign: 1n | -1n }
   | { readonly kind: 'export' };

@@ -1,6 +1,6 @@
 /** What was done in this dashboard, and how the last of it can be undone. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import { hasLimits, limitsOf } from '../operator/terms.ts';
+import { hasLimits, limitsMissing } from '../operator/terms.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import type { Action, Done } from './deeds.ts';
 import type { Model } from './model.ts';
@@ -15,7 +15,7 @@ export interface Undo {
   readonly action: Action;
   /** What was done later and stays, because nothing undoes it. */
   readonly stays: readonly Done[];
-  /** Whether the key is no longer as the change has left it. */
+  /** Whether the key is no longer as the change has left it, in what it changed. */
   readonly isChangedSince: boolean;
   /** The key as it is now. */
   readonly key: KeyRecord;
@@ -41,9 +41,9 @@ export function lastUndo(model: Model): Undo | { readonly stays: Done | undefine
     const { before } = done;
     const action = before && reverse(done.deed, before);
     const key = before && keysById(model).get(before.id)?.record;
-    if (action === undefined || key === undefined) stays.push(done);
+    if (before === undefined || action === undefined || key === undefined) stays.push(done);
     else if (action !== 'nothing') {
-      return { done, action, stays, key, isChangedSince: !isAs(done.deed, key) };
+      return { done, action, stays, key, isChangedSince: !isAs(done.deed, key, before) };
     }
   }
   return { stays: stays[0] };
@@ -51,13 +51,13 @@ export function lastUndo(model: Model): Undo | { readonly stays: Done | undefine
 
 /** What brings the key back; `nothing` if it was so already, and undefined if nothing can. */
 function reverse(deed: Done['deed'], before: KeyRecord): Action | 'nothing' | undefined {
-  if (isAs(deed, before)) return 'nothing';
+  if (isAs(deed, before, before)) return 'nothing';
   switch (deed.kind) {
     case 'set_state':
       if (deed.state === 'deleted') return undefined;
       return { kind: 'set_state', keyId: before.id, state: before.state };
     case 'set_limits':
-      return { kind: 'set_limits', keyId: before.id, limits: limitsOf(before) };
+      return { kind: 'set_limits', keyId: before.id, limits: limitsMissing(before, { ...before, ...deed.limits }) };
     case 'set_allowlist':
       return { kind: 'set_allowlist', keyId: before.id, models: before.allowlist };
     case 'create':
@@ -70,13 +70,13 @@ function reverse(deed: Done['deed'], before: KeyRecord): Action | 'nothing' | un
   }
 }
 
-/** Whether a key is as this has left it. */
-function isAs(deed: Done['deed'], key: KeyRecord): boolean {
+/** Whether a key is as this has left it, in what it changed of the key before. */
+function isAs(deed: Done['deed'], key: KeyRecord, before: KeyRecord): boolean {
   switch (deed.kind) {
     case 'set_state':
       return key.state === deed.state;
     case 'set_limits':
-      return hasLimits(key, deed.limits);
+      return hasLimits(key, limitsMissing(deed.limits, before));
     case 'set_allowlist':
       return isDeepStrictEqual(key.allowlist, deed.models);
     case 'create':

@@ -23,7 +23,6 @@ import { after, alone, keyId, letters, NOW_MS, press, STORED, screenText, servin
 
 const keys = serving('keys');
 const ID = keyId(2);
-const { allowlist: _, ...NO_LIMITS } = NO_TERMS;
 
 const acts = (action: Action) => [{ kind: 'act', action }];
 
@@ -53,14 +52,14 @@ const BOUNDED = { budgets: [usdPer('day', 5n), usdPer('24h', 7n)], expiresAtMs: 
 const bounded = alone('keys', { ...STORED, keys: [storedKey(2, 'bounded', BOUNDED)] });
 
 describe('a valid form submits what was typed', () => {
-  const five = { ...NO_LIMITS, rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
+  const five = { rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
   const cases: readonly (readonly [what: string, start: Model, keys: readonly string[], action: Action])[] = [
     ['a key with only a name', keys, ['n', ...letters('app')], { kind: 'create', name: 'app', terms: NO_TERMS }],
     [
       'a key with limits',
       keys,
       ['n', ...fill('app', '5', '600', '7', '8.5')],
-      { kind: 'create', name: 'app', terms: { ...five, allowlist: null } },
+      { kind: 'create', name: 'app', terms: { ...NO_TERMS, ...five } },
     ],
     [
       'a name with spaces and punctuation',
@@ -98,37 +97,32 @@ describe('a valid form submits what was typed', () => {
       'budgets and an end that are taken away',
       bounded,
       ['l', 'up', 'up', ...fill('none', 'never')],
-      { kind: 'set_limits', keyId: ID, limits: NO_LIMITS },
+      { kind: 'set_limits', keyId: ID, limits: { budgets: [], expiresAtMs: null } },
     ],
     [
       'one more budget',
       bounded,
       ['l', 'up', 'up', ...letters(' total=9')],
-      {
-        kind: 'set_limits',
-        keyId: ID,
-        limits: { ...NO_LIMITS, budgets: [...BOUNDED.budgets, usdPer('total', 9n)], expiresAtMs: BOUNDED.expiresAtMs },
-      },
+      { kind: 'set_limits', keyId: ID, limits: { budgets: [...BOUNDED.budgets, usdPer('total', 9n)] } },
     ],
     [
-      'unchanged budgets, and an end that has come since, as they were',
+      'one limit, without the budgets and the end that has come since',
       bounded,
       ['l', ...fill('7')],
-      { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, ...BOUNDED, rpm: 7 } },
+      { kind: 'set_limits', keyId: ID, limits: { rpm: 7 } },
     ],
     ['limits', keys, ['l', ...fill('5', '600', '7', '8.5')], { kind: 'set_limits', keyId: ID, limits: five }],
     [
-      'unchanged limits',
+      'limits reset to the tier’s',
       keys,
-      ['l'],
-      { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, rpm: 60, tpm: 100_000 } },
+      ['l', ...fill('', '')],
+      { kind: 'set_limits', keyId: ID, limits: { rpm: null, tpm: null } },
     ],
-    ['limits reset to the tier’s', keys, ['l', ...fill('', '')], { kind: 'set_limits', keyId: ID, limits: NO_LIMITS }],
     [
-      'an unchanged spend limit',
+      'one limit of two that were typed, as the other is what it was again',
       keys,
-      ['end', 'l'],
-      { kind: 'set_limits', keyId: keyId(1), limits: { ...NO_LIMITS, spendLimitNanos: 20_000_000_000n } },
+      ['l', ...fill('60', '7')],
+      { kind: 'set_limits', keyId: ID, limits: { tpm: 7 } },
     ],
     ['credit', alone(), ['+', ...fill('0.000000001')], { kind: 'add_credit', nanos: 1n, note: '' }],
     [
@@ -145,6 +139,12 @@ describe('a valid form submits what was typed', () => {
       assert.equal(model.dialog, undefined);
     });
   }
+
+  test('nothing, where no limit was changed, and says so', () => {
+    const { model, effects } = press(keys, 'l', 'enter');
+    assert.deepEqual([effects, model.dialog], [[], undefined]);
+    assert.equal(model.message?.text, 'No field was changed; the limits stay as they are.');
+  });
 
   test('an export, under the suggested name', () => {
     assert.deepEqual(press(serving('usage'), 'w', 'enter').effects, [{ kind: 'export', path: 'usage-by-key.csv' }]);

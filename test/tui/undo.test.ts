@@ -56,14 +56,14 @@ describe('undoing', () => {
       'limits',
       limited,
       stored({ 'batch-jobs': NO_LIMITS }),
-      { kind: 'set_limits', keyId: batch.id, limits: { ...NO_LIMITS, rpm: 60, tpm: 100_000 } },
+      { kind: 'set_limits', keyId: batch.id, limits: { rpm: 60, tpm: 100_000 } },
       /undone with +inf-gw limits set batch-jobs --rpm 60 --tpm 100000/,
     ],
     [
       'budgets and an end',
       done({ kind: 'set_limits', keyId: batch.id, limits: NO_LIMITS }, 'The limits are in effect.', bounded),
       stored({ 'batch-jobs': NO_LIMITS }),
-      { kind: 'set_limits', keyId: batch.id, limits: { ...NO_LIMITS, ...BOUNDS } },
+      { kind: 'set_limits', keyId: batch.id, limits: BOUNDS },
       /undone with +inf-gw limits set batch-jobs --budget day=5\.00 --expires [ │\n]+2027-01-31T00:00:00Z/,
     ],
     [

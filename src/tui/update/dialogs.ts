@@ -109,13 +109,16 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
   return step({ ...model, dialog: { ...form, fields: fields.with(cursor, { ...field, value, problem }) } });
 }
 
-/** What the commands ask or note is asked and noted here, too. */
+/** What the commands ask, note or refuse is asked, noted and refused here, too. */
 function submitted(model: Model, effect: Effect): Step {
   const action = effect.kind === 'act' ? effect.action : undefined;
   if (action?.kind === 'create') {
     const isKnown = (id: string) => model.stored.models.some((each) => each.id === id);
     const unknown = (action.terms.allowlist ?? []).filter((id) => !isKnown(id)).map(unknownModel);
     return step(unknown.length === 0 ? model : withMessage(model, unknown.join(' · '), 'warn'), effect);
+  }
+  if (action?.kind === 'set_limits' && Object.keys(action.limits).length === 0) {
+    return step(withMessage(model, 'No field was changed; the limits stay as they are.', 'warn'));
   }
   if (action?.kind !== 'add_credit') return step(model, effect);
   const change = debtChange(accountOf(model).balanceNanos, action.nanos, usd);

@@ -1,16 +1,7 @@
 /** Forms: their fields, and the actions they submit. Values are read as the commands read them. */
 import { type Reading, readAmountAboveZero, readKeyName, readNote, readPath } from '../../operator/input.ts';
 import { explainKeyChange } from '../../operator/messages.ts';
-import {
-  LIMIT_NAMES,
-  limitsOf,
-  readTerm,
-  TERM_NAMES,
-  TERMS,
-  type TermName,
-  termsOf,
-  termText,
-} from '../../operator/terms.ts';
+import { LIMIT_NAMES, readTerm, TERM_NAMES, TERMS, type TermName, termsOf, termText } from '../../operator/terms.ts';
 import { type KeyTerms, NO_TERMS } from '../../state/keys.ts';
 import { typed } from '../draw/typed.ts';
 import type { Field, FormDialog, FormPurpose, StoredKey } from '../model.ts';
@@ -38,7 +29,7 @@ export function limitsForm({ record }: StoredKey): FormDialog {
   return {
     kind: 'form',
     title: `Limits of ${record.name}`,
-    purpose: { kind: 'limits', keyId: record.id, before: limitsOf(record) },
+    purpose: { kind: 'limits', keyId: record.id, before: termsOf(record) },
     fields: LIMIT_NAMES.map((name) => termField(name, record)),
     cursor: 0,
   };
@@ -66,7 +57,7 @@ export function exportForm(name: string): FormDialog {
 
 /** The effect of a valid form, or the form with what is wrong in it. */
 export function submitForm(form: FormDialog, keys: readonly StoredKey[], nowMs: number): FormDialog | Effect {
-  const readings = form.fields.map((each) => readingOf(each, form.purpose, nowMs));
+  const readings = form.fields.map((each) => (isTouched(each, form.purpose) ? readingOf(each, nowMs) : undefined));
   const fields = form.fields.map((each, index) => {
     const reading = readings[index];
     if (reading?.ok === false) return { ...each, problem: reading.expected };
@@ -76,22 +67,24 @@ export function submitForm(form: FormDialog, keys: readonly StoredKey[], nowMs: 
   });
   const cursor = fields.findIndex(({ problem }) => problem !== undefined);
   if (cursor >= 0) return { ...form, fields, cursor };
-  const values = form.fields.map(({ name }, index) => [name, readings[index]?.ok && readings[index].value] as const);
-  return effectOf(form.purpose, Object.fromEntries(values) as unknown as Values);
+  const values = form.fields.flatMap(({ name }, index) => (readings[index]?.ok ? [[name, readings[index].value]] : []));
+  return effectOf(form.purpose, Object.fromEntries(values) as Values);
 }
 
-/** What nobody has touched stays as it is: also a time that has come since. */
-function readingOf({ name, value: { text } }: Field, purpose: FormPurpose, nowMs: number): Reading<unknown> {
-  if (!isTerm(name)) return READERS[name as ReaderName](text);
-  const before: KeyTerms = purpose.kind === 'limits' ? { ...NO_TERMS, ...purpose.before } : NO_TERMS;
-  return text === termText(name, before) ? { ok: true, value: before[name] } : readTerm(name, text, nowMs);
+/** What nobody has touched of limits stays as it is by now: others may have set it since, or its time has come. */
+function isTouched({ name, value: { text } }: Field, purpose: FormPurpose): boolean {
+  return purpose.kind !== 'limits' || !isTerm(name) || text !== termText(name, purpose.before);
+}
+
+function readingOf({ name, value: { text } }: Field, nowMs: number): Reading<unknown> {
+  return isTerm(name) ? readTerm(name, text, nowMs) : READERS[name as ReaderName](text);
 }
 
 function isTerm(name: string): name is TermName {
   return name in TERMS;
 }
 
-/** Of the fields that the form has, once all of them are valid. */
+/** Of the fields that the form has and that were touched, once all of them are valid. */
 type Values = KeyTerms & {
   readonly [Name in ReaderName]: Extract<ReturnType<(typeof READERS)[Name]>, { ok: true }>['value'];
 };
@@ -102,7 +95,7 @@ function effectOf(purpose: FormPurpose, values: Values): Effect {
     case 'create':
       return { kind: 'act', action: { kind: 'create', name, terms: termsOf(values) } };
     case 'limits':
-      return { kind: 'act', action: { kind: 'set_limits', keyId: purpose.keyId, limits: limitsOf(values) } };
+      return { kind: 'act', action: { kind: 'set_limits', keyId: purpose.keyId, limits: values } };
     case 'credit':
       return { kind: 'act', action: { kind: 'add_credit', nanos: purpose.sign * amount, note } };
     case 'export':
