@@ -51,7 +51,7 @@ export interface AnswerWriter {
   callArguments(key: unknown, json: string): void;
   /** The arguments of a call are complete. White space may follow. */
   endArguments(key: unknown): void;
-  /** Something follows to all calls so far, so none of them was cut short. */
+  /** Something follows, so none of the calls whose arguments are complete was cut short. */
   completeCalls(): void;
   finish(end: AnswerEnd): void;
 }

@@ -83,7 +83,8 @@ export type Choice =
   | { readonly kind: 'named'; readonly hostName: string };
 
 export interface Reasoning {
-  readonly effort: Said<string> | undefined;
+  /** Not checked: hosts differ in their levels. */
+  readonly effort: Said<unknown> | undefined;
   /** Whether the client wants to read it. */
   readonly isShown: boolean;
   /** The field that asks for a summary, if the client has to be told that there is none. */

@@ -28,6 +28,8 @@ export class ChatAnswerReader implements HostReader {
   readonly #writer: AnswerWriter;
   /** The last call of each index. */
   readonly #calls = new Map<number, OpenCall>();
+  /** Those of them that have no name yet. */
+  readonly #nameless = new Map<number, OpenCall>();
 
   constructor(writer: AnswerWriter) {
     this.#writer = writer;
@@ -56,7 +58,7 @@ export class ChatAnswerReader implements HostReader {
   }
 
   end(): void {
-    for (const [index, call] of this.#calls) if (!call.hasBegun) this.#begin(index, call);
+    for (const [index, call] of this.#nameless) this.#begin(index, call);
   }
 
   /** Returns the first choice: no request that is translated asks for more. */
@@ -96,9 +98,9 @@ export class ChatAnswerReader implements HostReader {
     call.name ||= piece.name;
     call.end.read(piece.json);
     call.waiting += piece.json;
-    if (!call.hasBegun && call.name === '') return;
-    if (!call.hasBegun) return this.#begin(index, call);
-    this.#write(index, call);
+    if (call.hasBegun) this.#write(index, call);
+    else if (call.name === '') this.#nameless.set(index, call);
+    else this.#begin(index, call);
   }
 
   #callOf(index: number, piece: CallPiece): OpenCall {
@@ -112,6 +114,7 @@ export class ChatAnswerReader implements HostReader {
 
   /** Some hosts send a call that says nothing. */
   #begin(index: number, call: OpenCall): void {
+    this.#nameless.delete(index);
     if (call.name === '' && call.waiting === '') return;
     call.hasBegun = true;
     this.#writer.beginCall(index, call.id, call.name);

@@ -31,7 +31,7 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
       topP: fields.top_p as number | undefined,
       stops: readStops(fields.stop),
       reasoning: {
-        effort: effort === undefined ? undefined : { value: String(effort), field: 'reasoning_effort' },
+        effort: effort === undefined ? undefined : { value: effort, field: 'reasoning_effort' },
         isShown: true,
       },
       format: { value: readFormat(fields.response_format, findings), field: 'response_format' },

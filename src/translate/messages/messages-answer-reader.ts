@@ -16,6 +16,8 @@ export class MessagesAnswerReader implements HostReader {
   readonly #writer: AnswerWriter;
   /** By the host's index. */
   readonly #open = new Map<unknown, OpenBlock>();
+  /** Of the block that has begun last: no other that is open can be whole. */
+  #lastIndex: unknown;
   #usage: Fields = {};
   #hasStarted = false;
 
@@ -77,7 +79,10 @@ export class MessagesAnswerReader implements HostReader {
   }
 
   #startBlock(index: unknown, block: Fields): void {
-    for (const [each, open] of [...this.#open]) if (each === index || isWhole(open)) this.#stopBlock(each);
+    this.#stopBlock(index);
+    const last = this.#open.get(this.#lastIndex);
+    if (last !== undefined && isWhole(last)) this.#stopBlock(this.#lastIndex);
+    this.#lastIndex = index;
     this.#writer.completeCalls();
     switch (block.type) {
       case 'text':

@@ -83,7 +83,7 @@ function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings
 }
 
 /** The host's names of the levels. It has no `minimal`. */
-const EFFORTS: ReadonlyMap<string, string> = new Map([
+const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],
   ...['low', 'medium', 'high', 'xhigh', 'max'].map((level) => [level, level] as const),
 ]);
@@ -104,7 +104,7 @@ function outputFields({ reasoning, format }: NeutralRequest, findings: Findings)
   };
 }
 
-function thinkingOf(effort: string | undefined, level: string | undefined, isShown: boolean): Fields | undefined {
+function thinkingOf(effort: unknown, level: string | undefined, isShown: boolean): Fields | undefined {
   if (effort === 'none') return { type: 'disabled' };
   // Without `display`, newer models keep their thinking to themselves.
   return level === undefined ? undefined : { type: 'adaptive', ...(isShown && { display: 'summarized' }) };

@@ -47,6 +47,8 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   #text: MessageItem | ReasoningItem | undefined;
   /** Calls that are open, by the host's own keys. */
   readonly #calls = new Map<unknown, CallItem>();
+  /** The keys of those whose arguments are complete. */
+  readonly #complete = new Set<unknown>();
   readonly #callIds = new Set<string>();
   #hasStarted = false;
   #cutReason: CutReason;
@@ -110,11 +112,13 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     this.#calls.get(key)?.write(json);
   }
 
-  /** A call that is complete may still be the last item, and as incomplete as the response. */
-  endArguments(): void {}
+  /** A call may still be the last item, and as incomplete as the response. */
+  endArguments(key: unknown): void {
+    this.#complete.add(key);
+  }
 
   completeCalls(): void {
-    for (const key of [...this.#calls.keys()]) this.#endCall(key);
+    for (const key of this.#complete) this.#endCall(key);
   }
 
   finish(end: AnswerEnd): void {
@@ -131,6 +135,7 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     }
     this.#text = undefined;
     this.#calls.clear();
+    this.#complete.clear();
   }
 
   take(): string {
@@ -196,6 +201,7 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   #endCall(key: unknown): void {
     this.#calls.get(key)?.end('completed');
     this.#calls.delete(key);
+    this.#complete.delete(key);
   }
 
   #endText(): void {

@@ -56,6 +56,9 @@ const REFUSED: readonly (readonly [field: string, body: Fields])[] = [
   ['service_tier', { service_tier: 'standard_only' }],
   ['reasoning_effort', { reasoning_effort: 'extreme' }],
   ['reasoning_effort', { reasoning_effort: { effort: 'low' } }],
+  ['reasoning_effort', { reasoning_effort: { toString: 1 } }],
+  ['reasoning_effort', { reasoning_effort: ['low'] }],
+  ['reasoning_effort', { reasoning_effort: [['none']] }],
   ['response_format.type', { response_format: { type: 'json_object' } }],
   ['response_format.type', { response_format: 'text' }],
   ['response_format.x', { response_format: { type: 'text', x: 1 } }],
@@ -231,7 +234,10 @@ function changedAt(value: unknown, place: { left: number }, replacement: unknown
 
 test('no request throws: it is refused, or valid in the messages dialect', () => {
   translated(FULL);
-  const replacement = fc.oneof(fc.constantFrom(null, '', 1, true, [], {}, [[]], [{}]), fc.jsonValue({ maxDepth: 2 }));
+  const replacement = fc.oneof(
+    fc.constantFrom(null, '', 1, true, [], {}, [[]], [{}], { toString: 1 }),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
   let valid = 0;
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 105 }), replacement, (left, value) => {

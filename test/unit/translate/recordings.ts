@@ -58,9 +58,10 @@ const REQUESTS: Readonly<Record<Speaker, Fields>> = {
   responses: { input: 'Hello' },
 };
 const MODEL = { maxOutput: 64_000, defaultOutput: 512, ignoreFields: [] };
-const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
+export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 
-function translationFor(client: Speaker, host: Speaker): ResponseTranslation | undefined {
+/** Undefined where client and host speak the same. */
+export function translationFor(client: Speaker, host: Speaker): ResponseTranslation | undefined {
   const text = JSON.stringify({ model: 'host/model', stream: true, ...REQUESTS[client] });
   const read = readJsonBody(Buffer.from(text));
   assert.ok(read.ok);

@@ -194,6 +194,17 @@ describe('manners of hosts of the messages dialect', () => {
     ]);
   });
 
+  test('calls written side by side, and one without arguments', () => {
+    const starts = ['patch', 'look', 'patch'].map((name, index) => blockStart(index, use(`c${index}`, name)));
+    const pieces = [json(1, '{"a"'), json(2, '{"input":'), json(1, ':1}'), json(2, '"x"}')];
+    const events = [...starts, ...pieces, stop(0), stop(1), stop(2), end('tool_use')];
+    assert.deepEqual(callsIn(streamed('messages', events, { tools: TOOLS })), [
+      ['c0', '{}'],
+      ['c1', '{"a":1}'],
+      ['c2', 'x'],
+    ]);
+  });
+
   test('usage comes in parts, of which the last that are not null count', () => {
     const start = {
       type: 'message_start',
