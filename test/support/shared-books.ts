@@ -1,5 +1,4 @@
 /** The invariants of a shared state: whatever gateways do, they hold after every transaction. */
-import assert from 'node:assert/strict';
 import pg from 'pg';
 
 const FIGURES = [
@@ -206,12 +205,4 @@ export async function readBookFaults(client: pg.Client, hasClockComeBack: boolea
   const same = hasClockComeBack ? SAME : [...SAME, ...SAME_BY_TIME];
   const { rows } = await client.query<{ fault: string }>(`${faultsOf(same)} LIMIT 20`);
   return rows.map(({ fault }) => fault);
-}
-
-/**
- * Asserts that all figures in the database agree: at any moment, also while gateways decide. The
- * `url` is that of a gateway's state.
- */
-export async function assertSharedBooks(url: string, hasClockComeBack = false): Promise<void> {
-  assert.deepEqual(await sharedBookFaults(url, hasClockComeBack), [], 'the books are wrong');
 }
