@@ -40,6 +40,7 @@ export class ChatAnswerReader implements HostReader {
     const message = [choice.message, choice.delta].find(isObject) ?? {};
     this.#readMessage(message, logprobsOf(choice));
     for (const piece of callsIn(message)) {
+      if (saysNothing(piece.name, piece.json)) continue;
       const key = Symbol();
       this.#writer.beginCall(key, piece.id, piece.name);
       this.#writer.callArguments(key, piece.json);
@@ -112,10 +113,9 @@ export class ChatAnswerReader implements HostReader {
     return call;
   }
 
-  /** Some hosts send a call that says nothing. */
   #begin(index: number, call: OpenCall): void {
     this.#nameless.delete(index);
-    if (call.name === '' && call.waiting === '') return;
+    if (saysNothing(call.name, call.waiting)) return;
     call.hasBegun = true;
     this.#writer.beginCall(index, call.id, call.name);
     this.#write(index, call);
@@ -135,8 +135,15 @@ function belongsTo(piece: CallPiece, { id, end }: OpenCall): boolean {
   return !end.isReached || piece.json.trim() === '';
 }
 
+/** Some hosts send a call without a name and arguments. */
+function saysNothing(name: string, json: string): boolean {
+  return name === '' && json === '';
+}
+
 function callsIn({ tool_calls: calls, function_call: single }: Fields): readonly (CallPiece & { index: number })[] {
-  const list: readonly Fields[] = isObject(single) ? [{ function: single }] : objectsIn(calls);
+  const listed = objectsIn(calls);
+  // Some hosts have the deprecated field beside the list.
+  const list = listed.length === 0 && isObject(single) ? [{ function: single }] : listed;
   return list.map((call, position) => {
     // Nothing that is asked for answers with custom calls, but their input can be passed on.
     const named = [call.function, call.custom].find(isObject) ?? {};

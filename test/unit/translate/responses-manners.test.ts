@@ -78,6 +78,11 @@ const MANNERS: readonly (readonly [what: string, chunks: readonly Fields[], call
     ],
   ],
   [
+    'a list of calls, and beside it the deprecated call, which says nothing',
+    [chunk({ function_call: { name: '', arguments: '' }, ...begin(0, 'c1', 'a', '{"a"') }), chunk(piece(0, ':1}'))],
+    [['c1', '{"a":1}']],
+  ],
+  [
     'an empty piece after the end',
     [chunk(begin(0, 'c1', 'a', '{}')), chunk({}, 'tool_calls'), chunk(piece(0, ''))],
     [['c1', '{}']],
