@@ -18,6 +18,8 @@ interface OpenCall {
 
 /** A call, or a piece of one. Empty strings for what it does not hold. */
 interface CallPiece {
+  /** Some hosts leave it out. */
+  readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
   /** JSON, if the model did as it was told. */
@@ -30,6 +32,8 @@ export class ChatAnswerReader implements HostReader {
   readonly #calls = new Map<number, OpenCall>();
   /** Those of them that have no name yet. */
   readonly #nameless = new Map<number, OpenCall>();
+  /** Of the call read last. */
+  #lastIndex = 0;
 
   constructor(writer: AnswerWriter) {
     this.#writer = writer;
@@ -40,6 +44,7 @@ export class ChatAnswerReader implements HostReader {
     const message = [choice.message, choice.delta].find(isObject) ?? {};
     this.#readMessage(message, logprobsOf(choice));
     for (const piece of callsIn(message)) {
+      if (saysNothing(piece.name, piece.json)) continue;
       const key = Symbol();
       this.#writer.beginCall(key, piece.id, piece.name);
       this.#writer.callArguments(key, piece.json);
@@ -53,7 +58,10 @@ export class ChatAnswerReader implements HostReader {
     if (choice === undefined) return;
     const delta = [choice.delta, choice.message].find(isObject) ?? {};
     this.#readMessage(delta, logprobsOf(choice));
-    for (const { index, ...piece } of callsIn(delta)) this.#readCall(index, piece);
+    const pieces = callsIn(delta);
+    for (const [position, piece] of pieces.entries()) {
+      this.#readCall(piece.index ?? (pieces.length > 1 ? position : this.#indexOf(piece)), piece);
+    }
     this.#readFinish(choice);
   }
 
@@ -92,7 +100,15 @@ export class ChatAnswerReader implements HostReader {
     this.#writer.finish(endOf(reason));
   }
 
+  /** The index of a piece without one, which is alone in its chunk: it goes on with the first call, or with the last. */
+  #indexOf(piece: CallPiece): number {
+    const last = this.#calls.get(this.#lastIndex);
+    const isOfFirst = piece.id !== '' && piece.id === this.#calls.get(0)?.id;
+    return last !== undefined && !isOfFirst && belongsTo(piece, last) ? this.#lastIndex : 0;
+  }
+
   #readCall(index: number, piece: CallPiece): void {
+    this.#lastIndex = index;
     const call = this.#callOf(index, piece);
     call.id ||= piece.id;
     call.name ||= piece.name;
@@ -112,10 +128,9 @@ export class ChatAnswerReader implements HostReader {
     return call;
   }
 
-  /** Some hosts send a call that says nothing. */
   #begin(index: number, call: OpenCall): void {
     this.#nameless.delete(index);
-    if (call.name === '' && call.waiting === '') return;
+    if (saysNothing(call.name, call.waiting)) return;
     call.hasBegun = true;
     this.#writer.beginCall(index, call.id, call.name);
     this.#write(index, call);
@@ -129,19 +144,27 @@ export class ChatAnswerReader implements HostReader {
 }
 
 /** Some hosts give every call the index 0, and some repeat id and name in every piece. */
-function belongsTo(piece: CallPiece, { id, end }: OpenCall): boolean {
+function belongsTo(piece: CallPiece, { id, name, end }: OpenCall): boolean {
   if (piece.name === '') return true;
   if (piece.id !== '' && id !== '') return piece.id === id;
+  if (name !== '' && piece.name !== name) return false;
   return !end.isReached || piece.json.trim() === '';
 }
 
-function callsIn({ tool_calls: calls, function_call: single }: Fields): readonly (CallPiece & { index: number })[] {
-  const list: readonly Fields[] = isObject(single) ? [{ function: single }] : objectsIn(calls);
-  return list.map((call, position) => {
+/** Some hosts send a call without a name and arguments. */
+function saysNothing(name: string, json: string): boolean {
+  return name === '' && json === '';
+}
+
+function callsIn({ tool_calls: calls, function_call: single }: Fields): readonly CallPiece[] {
+  const listed = objectsIn(calls);
+  // Some hosts have the deprecated field beside the list.
+  const list = listed.length === 0 && isObject(single) ? [{ function: single }] : listed;
+  return list.map((call) => {
     // Nothing that is asked for answers with custom calls, but their input can be passed on.
     const named = [call.function, call.custom].find(isObject) ?? {};
     return {
-      index: typeof call.index === 'number' ? call.index : position,
+      index: typeof call.index === 'number' ? call.index : undefined,
       id: textOf(call.id),
       name: textOf(named.name),
       json: argumentsIn(named.arguments ?? named.input),

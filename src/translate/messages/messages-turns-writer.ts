@@ -4,6 +4,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { CUSTOM_INPUT } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
 import type { CacheHints, CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
+import { CallIds } from './call-ids.ts';
 import { type Block, blocksOf } from './messages-parts-writer.ts';
 
 export interface Message {
@@ -19,15 +20,16 @@ export interface Conversation {
 export function conversationOf({ value: turns, field }: Said<readonly Turn[]>, findings: Findings): Conversation {
   const system: Block[] = [];
   const messages: Message[] = [];
+  const ids = new CallIds();
   for (const turn of turns) {
     if (turn.kind === 'instructions') for (const block of blocksOf(turn.parts, findings)) system.push(block);
     else if (turn.kind === 'user') append(messages, 'user', blocksOf(turn.parts, findings));
     else {
-      append(messages, 'assistant', writtenBlocks(turn.written, findings));
+      append(messages, 'assistant', writtenBlocks(turn.written, ids, findings));
       append(
         messages,
         'user',
-        turn.outputs.map((output) => toolResult(output, findings)),
+        turn.outputs.map((output) => toolResult(output, ids, findings)),
       );
     }
   }
@@ -43,20 +45,20 @@ function append(messages: Message[], role: Message['role'], blocks: readonly Blo
   else messages.push({ role, content: [...blocks] });
 }
 
-function writtenBlocks(written: readonly Written[], findings: Findings): readonly Block[] {
+function writtenBlocks(written: readonly Written[], ids: CallIds, findings: Findings): readonly Block[] {
   return written.flatMap((each): readonly Block[] => {
     if (each.kind === 'parts') return blocksOf(each.parts, findings);
-    if (each.kind === 'call') return [toolUse(each)];
+    if (each.kind === 'call') return [toolUse(each, ids)];
     if (each.block !== undefined) return [each.block];
     findings.ignore(each.field);
     return [];
   });
 }
 
-function toolUse({ id, hostName, input, cache }: Call): Block {
+function toolUse({ id, hostName, input, cache }: Call, ids: CallIds): Block {
   return {
     type: 'tool_use',
-    id: idOf(id),
+    id: ids.hostId(id),
     name: hostName,
     input: 'value' in input ? input.value : 'text' in input ? { [CUSTOM_INPUT]: input.text } : argumentsOf(input.json),
     ...marked(cache),
@@ -70,11 +72,11 @@ function argumentsOf(json: string): Fields {
   return isObject(value) ? value : { [CUSTOM_INPUT]: json };
 }
 
-function toolResult({ callId, content, cache }: Output, findings: Findings): Block {
+function toolResult({ callId, content, cache }: Output, ids: CallIds, findings: Findings): Block {
   const said = typeof content === 'string' ? content : blocksOf(content, findings);
   return {
     type: 'tool_result',
-    tool_use_id: idOf(callId),
+    tool_use_id: ids.hostId(callId),
     ...(said.length > 0 && { content: said }),
     ...marked(cache),
   };
@@ -82,11 +84,6 @@ function toolResult({ callId, content, cache }: Output, findings: Findings): Blo
 
 function marked(cache: CacheMark | undefined): Fields {
   return cache === undefined ? {} : { cache_control: cache.value };
-}
-
-/** Ids that other hosts have made may have characters that this one refuses. */
-function idOf(callId: string): string {
-  return callId.replace(/[^A-Za-z0-9_-]/g, '_');
 }
 
 /** Hosts take this many marks in a request. */

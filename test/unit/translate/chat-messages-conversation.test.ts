@@ -57,6 +57,25 @@ const CONVERSATIONS: readonly (readonly [what: string, chat: readonly Fields[], 
     },
   ],
   [
+    'ids of calls that differ only in such characters',
+    [
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [call('f.a:0', 'f', '{}'), call('f:a.0', 'g', '{}'), call('f_a_0_2', 'h', '{}')],
+      },
+      { role: 'tool', tool_call_id: 'f:a.0', content: 'b' },
+      { role: 'tool', tool_call_id: 'f.a:0', content: 'a' },
+      { role: 'tool', tool_call_id: 'f_a_0_2', content: 'c' },
+    ],
+    {
+      messages: [
+        { role: 'assistant', content: [use('f_a_0', 'f', {}), use('f_a_0_2', 'g', {}), use('f_a_0_2_2', 'h', {})] },
+        { role: 'user', content: [result('f_a_0_2', 'b'), result('f_a_0', 'a'), result('f_a_0_2_2', 'c')] },
+      ],
+    },
+  ],
+  [
     'cache control of messages',
     [
       { role: 'system', content: 'S', cache_control: { ...EPHEMERAL, ttl: null } },

@@ -221,6 +221,28 @@ const OUTPUTS: readonly (readonly [what: string, host: Host, answer: Fields, out
       called(2, 'call_1_2', 'look', '{"a":3}'),
     ],
   ],
+  [
+    'a list of calls, and the deprecated call beside it',
+    'chat',
+    completion({
+      function_call: { name: 'look', arguments: '{}' },
+      tool_calls: [toolCall('c1', 'look', '{"a":1}'), toolCall('c2', 'look', '{"a":2}')],
+    }),
+    [called(0, 'c1', 'look', '{"a":1}'), called(1, 'c2', 'look', '{"a":2}')],
+  ],
+  [
+    'a call, and a deprecated call that says nothing',
+    'chat',
+    completion({ function_call: {}, tool_calls: [toolCall('c1', 'look', '{}')] }),
+    [called(0, 'c1', 'look', '{}')],
+  ],
+  ...[
+    { function_call: { name: '', arguments: '' } },
+    { tool_calls: [{}] },
+    { tool_calls: [toolCall('c1', '', '')] },
+  ].map(
+    (calls) => ['a text and a call that says nothing', 'chat', completion({ content: 'Hi', ...calls }), HI] as const,
+  ),
   ['no choices', 'chat', { choices: [] }, []],
   ['blocks that nobody asked for', 'messages', answer([{ type: 'server_tool_use' }, { type: 'text', text: 'Hi' }]), HI],
 ];

@@ -65,6 +65,57 @@ const MANNERS: readonly (readonly [what: string, chunks: readonly Fields[], call
     ],
   ],
   [
+    'calls of two functions, without indices, ids and arguments',
+    [begin(undefined, '', 'a'), begin(undefined, '', 'b')].map((each) => chunk(each)),
+    [
+      ['call_1_0', '{}'],
+      ['call_1_1', '{}'],
+    ],
+  ],
+  [
+    'calls of two functions with one index for both, without ids and arguments',
+    [begin(0, '', 'a'), begin(0, '', 'b')].map((each) => chunk(each)),
+    [
+      ['call_1_0', '{}'],
+      ['call_1_1', '{}'],
+    ],
+  ],
+  [
+    'calls in one chunk without indices, and then pieces of the last, of the first by its id, and of both',
+    [
+      { tool_calls: [...begin(undefined, 'c1', 'a').tool_calls, ...begin(undefined, 'c2', 'b').tool_calls] },
+      piece(undefined, '{"b"'),
+      piece(undefined, '{"a"', { id: 'c1' }),
+      { tool_calls: [...piece(undefined, ':1}').tool_calls, ...piece(undefined, ':2}').tool_calls] },
+    ].map((each) => chunk(each)),
+    [
+      ['c1', '{"a":1}'],
+      ['c2', '{"b":2}'],
+    ],
+  ],
+  [
+    'calls in one chunk without indices, of which the first is whole, and then a piece of the last with its name',
+    [
+      { tool_calls: [...begin(undefined, '', 'a', '{}').tool_calls, ...begin(undefined, '', 'b').tool_calls] },
+      begin(undefined, '', 'b', '{"b":1}'),
+    ].map((each) => chunk(each)),
+    [
+      ['call_1_0', '{}'],
+      ['call_1_1', '{"b":1}'],
+    ],
+  ],
+  [
+    'calls in one chunk without indices, of which the first is whole, and then a piece without ids and names',
+    [
+      { tool_calls: [...begin(undefined, 'c1', 'a', '{}').tool_calls, ...begin(undefined, 'c2', 'b').tool_calls] },
+      piece(undefined, '{"x":1}'),
+    ].map((each) => chunk(each)),
+    [
+      ['c1', '{}'],
+      ['c2', '{"x":1}'],
+    ],
+  ],
+  [
     'calls in one chunk with the end',
     [
       chunk(
@@ -76,6 +127,11 @@ const MANNERS: readonly (readonly [what: string, chunks: readonly Fields[], call
       ['c1', '{}'],
       ['c2', '{}'],
     ],
+  ],
+  [
+    'a list of calls, and beside it the deprecated call, which says nothing',
+    [chunk({ function_call: { name: '', arguments: '' }, ...begin(0, 'c1', 'a', '{"a"') }), chunk(piece(0, ':1}'))],
+    [['c1', '{"a":1}']],
   ],
   [
     'an empty piece after the end',
