@@ -7,8 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { auditDatabase, type Check } from '../../src/audit/audit.ts';
-import type { PostgresAddress } from '../../src/core/postgres-address.ts';
-import { type LongSession, openReader } from '../../src/state/postgres/long-session.ts';
+import type { LongSession } from '../../src/state/postgres/long-session.ts';
 
 const SCRIPT = fileURLToPath(new URL('./auditor-process.ts', import.meta.url));
 
@@ -24,19 +23,9 @@ export function auditElsewhere(path: string): Promise<Check[]> {
 }
 
 /**
- * What the auditor finds in a shared state that does not agree. Which months have a partition is left out: they are those
- * of the real clock.
+ * What the auditor finds in a shared state that does not agree, by queries that all see one moment. Which months have a
+ * partition is left out: they are those of the real clock.
  */
-export async function sharedDifferences(address: PostgresAddress): Promise<string[]> {
-  const reader = await openReader(address);
-  try {
-    return await readDifferences(reader.run);
-  } finally {
-    await reader.close();
-  }
-}
-
-/** The same by queries that all see one moment. */
 export async function readDifferences(run: LongSession['run']): Promise<string[]> {
   const checks = await auditDatabase(run, { onProgress: () => {} });
   return checks.flatMap(({ name, differences }) => (name === 'partitions' ? [] : differences));
