@@ -72,11 +72,17 @@ const PROOF: ReadonlySet<string> = new Set([
   ...['races', 'secrets', 'fuzz', 'slow-readers', 'writers', 'run', 'deploy', 'faults', 'workers', 'control'],
   ...['hardening', 'clients', 'failover'],
 ]);
-/** One terminal is in the check. */
-const TERMINALS = /^test\/tui\/(?:terminal-(?!actions)|shared-session|slow-state)/;
+/** Files of other folders. One terminal is in the check, and so are some histories of the simulated ledger. */
+const PROOF_FILES = [
+  /^test\/tui\/(?:terminal-(?!actions)|shared-session|slow-state)/,
+  /^test\/world\/histories/,
+  /^test\/ledger\/shared-proof/,
+  // Real processes: their signals under npm, and their end without one.
+  /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
+];
 
 function isProof(file: string): boolean {
-  return PROOF.has(file.split('/')[1] ?? '') || TERMINALS.test(file);
+  return PROOF.has(file.split('/')[1] ?? '') || PROOF_FILES.some((pattern) => pattern.test(file));
 }
 
 function rankOf(file: string): number {

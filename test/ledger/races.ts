@@ -49,8 +49,9 @@ async function race(bench: LedgerBench, engines: readonly Engine[], key: BenchKe
   return { admitted, reasons: [...reasons] };
 }
 
-export function testRaces(database: SharedDatabase): void {
-  for (const count of [2, 4]) {
+/** `counts`: how many gateways race, each time. */
+export function testRaces(database: SharedDatabase, counts: readonly number[]): void {
+  for (const count of counts) {
     test(`${ATTEMPTS} admissions that race over ${count} gateways meet each limit exactly`, async (t) => {
       const settings = { rpm: 100_000, concurrency: 100_000 };
       const bench = await LedgerBench.of(t, database.openStore, settings);

@@ -13,7 +13,6 @@ import { testPrices } from './prices.ts';
 import { testRefusals } from './refusals.ts';
 import { testSlidingBudgets } from './sliding.ts';
 import { testWaits } from './waits.ts';
-import { testWrongClocks } from './wrong-clocks.ts';
 
 /** `runs`: how many random histories. */
 export function testConformance(openStore: OpenStore, runs: number): void {
@@ -24,7 +23,6 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testBudgets(openStore);
   testLeashes(openStore);
   testSlidingBudgets(openStore);
-  testWrongClocks(openStore);
   testForecasts(openStore);
   testPrices(openStore);
   testNames(openStore);

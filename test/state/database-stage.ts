@@ -130,8 +130,9 @@ export class DatabaseStage implements Stage {
 
   async #empty(): Promise<void> {
     const tables = (await this.#tables()).filter((name) => name !== 'migrations' && name !== 'account');
-    await this.#client.query(`TRUNCATE ${tables.map((name) => `inf_gw.${name}`).join(', ')}`);
-    await this.#client.query('UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0');
+    // There are few rows: to truncate would take longer.
+    await this.#client.query(`${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
+      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0`);
   }
 
   async #tables(): Promise<string[]> {

@@ -1,0 +1,22 @@
+/** The rest of the conformance suite of the ledger on a database: clocks that are wrong, more gateways and more histories. */
+import { after, test } from 'node:test';
+import { testClocks } from './clocks.ts';
+import { compareWithNaiveLedger } from './model.ts';
+import { testRaces } from './races.ts';
+import { SharedDatabase } from './shared-store.ts';
+import { testWrongClocks } from './wrong-clocks.ts';
+
+const HISTORIES = 10;
+
+const database = await SharedDatabase.start();
+after(() => database.stop());
+
+testWrongClocks(database.openStore);
+testRaces(database, [4]);
+testClocks(database);
+
+test('whatever happens, the ledger gives the answers and totals of a plain list, in more histories', async (t) => {
+  const seed = Date.now() % 1_000_000;
+  t.diagnostic(`seed ${seed}`);
+  await compareWithNaiveLedger(database.openStore, HISTORIES, seed);
+});

@@ -1,0 +1,337 @@
+/**
+ * A gateway's ledger in small: the code of the ledger thread with its engine, behind the message channels of two workers, on
+ * a clock that only the test moves and a disk that fails and ends where told. What clients see of it goes to a witness.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { audit } from '../../src/audit/audit.ts';
+import { hashKey, mintKey } from '../../src/core/api-key.ts';
+import { Port } from '../../src/core/port.ts';
+import { LedgerClient } from '../../src/ledger/calls.ts';
+import type { LedgerSettings } from '../../src/ledger/ledger.ts';
+import { LedgerThread } from '../../src/ledger/ledger-thread.ts';
+import { LocalEngine } from '../../src/ledger/local/local-engine.ts';
+import type { Askable, LedgerCalls, MainCalls, Tellable } from '../../src/ledger/protocol.ts';
+import { openState } from '../../src/state/open.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { LedgerStore } from '../../src/state/sqlite/ledger-store.ts';
+import type { OpenState } from '../../src/state/state.ts';
+import { HandClock, NOON } from '../unit/ledger/bench.ts';
+import { Disk, type HandSync, type Point } from './disk.ts';
+import { type Seen, type Told, Witness } from './witness.ts';
+
+const TERMS = { rpm: 4, concurrency: 3 };
+export const KEYS = 2;
+export const WORKERS = 2;
+const RETENTION_MS = 86_400_000;
+const SETTINGS: LedgerSettings = {
+  ...TERMS,
+  tpm: 2_000_000,
+  modelsRpm: 6_000,
+  creditEnforced: true,
+  journalRetentionMs: RETENTION_MS,
+};
+const TERMS_OF_KEY = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+/** No key has this hash. */
+const NOBODY = '0'.repeat(64);
+/** More turns than a ledger takes to close, even if it tries in vain. */
+const CLOSING_TURNS = 1_000;
+
+/** A state with keys and nothing else, which each world copies. */
+let empty: Promise<{ readonly folder: string; readonly hashes: readonly string[] }> | undefined;
+
+async function makeEmpty() {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-world-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const state = await openState({ kind: 'file', path: join(folder, 'state.db') }, 'full');
+  const hashes: string[] = [];
+  for (let index = 0; index < KEYS; index++) {
+    const secret = mintKey();
+    await state.keys.create(secret, { ...TERMS_OF_KEY, name: `key ${index}` }, NOON);
+    hashes.push(hashKey(secret));
+  }
+  await state.close();
+  return { folder, hashes };
+}
+
+export class World {
+  readonly clock = new HandClock();
+  readonly witness = new Witness(TERMS);
+  readonly #root = mkdtempSync(join(tmpdir(), 'inf-gw-world-'));
+  readonly #hashes: string[] = [];
+  #processes = 0;
+  #requests = 0;
+  #process!: Process;
+
+  static async open(): Promise<World> {
+    empty ??= makeEmpty();
+    const { folder, hashes } = await empty;
+    const world = new World();
+    world.#hashes.push(...hashes);
+    const files = join(world.#root, 'empty');
+    cpSync(folder, files, { recursive: true });
+    await world.#start(files);
+    return world;
+  }
+
+  get disk(): Disk {
+    return this.#process.disk;
+  }
+
+  /** A worker asks for a request to be admitted. */
+  ask(worker: number, key: number, holdNanos: bigint, stream: boolean): void {
+    const client = this.#client(worker);
+    const requestId = `req_${String(++this.#requests).padStart(4, '0')}`;
+    const seen = this.witness.ask(requestId, worker, key, holdNanos, this.clock.wallMs());
+    const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens: 20 };
+    const keyHash = this.#hashes[key] as string;
+    client.admit({ requestId, keyHash, model: 'mock/a', ...tokens, holdNanos, stream }).then(
+      async ({ admitted }) => {
+        seen.isRefused = !admitted;
+        if (!admitted) return;
+        this.#process.tell(() => this.witness.admitted(seen, this.clock.wallMs()));
+        // As a worker does before the first byte of an answer goes out.
+        await client.flushed(client.commit);
+        seen.isSafe = true;
+      },
+      () => {
+        seen.isRefused = true;
+      },
+    );
+  }
+
+  settle(seen: Seen, costNanos: bigint): void {
+    seen.cost = costNanos;
+    const usage = { promptTokens: 6, cachedTokens: 0, completionTokens: 4 };
+    const end = { outcome: 'ok', source: 'reported', completionId: undefined, firstByteMs: undefined } as const;
+    void this.#client(seen.worker)
+      .settle({ requestId: seen.id, ...end, usage, costNanos })
+      .then(() => {
+        seen.isSettled = true;
+      });
+  }
+
+  grow(seen: Seen, moreNanos: bigint): void {
+    const before = seen.mostNanos;
+    seen.mostNanos = before + moreNanos;
+    void this.#client(seen.worker)
+      .grow({ requestId: seen.id, outputTokens: 40, holdNanos: seen.mostNanos })
+      .then((grant) => {
+        seen.mostNanos = grant.granted ? grant.holdNanos : before;
+        seen.leastNanos = seen.mostNanos;
+      });
+  }
+
+  freeSlot(seen: Seen): void {
+    seen.hasSlot = false;
+    this.#client(seen.worker).freeSlot(seen.id);
+  }
+
+  /** An operator's command, in another process. It syncs what the ledger has committed with what is its own. */
+  async addCredit(nanos: bigint): Promise<void> {
+    if (this.disk.trouble !== undefined) return;
+    while (this.#process.sync.isRunning && !this.disk.hasEnded) {
+      this.sync();
+      await this.quiet();
+    }
+    if (this.disk.hasEnded) return;
+    await this.#process.operator.account.enter(nanos, 'test', this.clock.wallMs());
+    this.witness.creditNanos += nanos;
+    this.disk.noteSynced();
+  }
+
+  /** The sync that is running ends. */
+  sync(): void {
+    this.#process.sync.finish();
+  }
+
+  advance(milliseconds: number): void {
+    this.clock.advance(milliseconds);
+    mock.timers.tick(Math.max(1, Math.round(milliseconds)));
+  }
+
+  /** Resolves when the ledger has decided what it can, or its process has ended. Throws what the witness has found wrong. */
+  async quiet(): Promise<void> {
+    await this.#process.quiet();
+    this.#process.assertRight();
+  }
+
+  /**
+   * Kills the process, unless it has ended, and starts the next one on what is left; that is killed as well if it comes to
+   * `again` before it has recovered. Throws if anything is wrong.
+   */
+  async restart(downMs: number, again?: Point): Promise<void> {
+    const { how, remains } = this.disk.end('kill');
+    await this.#process.discard();
+    this.clock.advance(downMs);
+    this.clock.monotonic = 77_000;
+    if (!(await this.#start(remains, again))) await this.#start(this.disk.end('kill').remains);
+    const rows = new Map<string, Told>();
+    for (const id of this.witness.undecided) {
+      const record = await this.#process.operator.requests.find(id);
+      if (record?.end !== undefined)
+        rows.set(id, { costNanos: record.end.costNanos, isHeld: record.end.source === 'held' });
+    }
+    this.witness.recovered(how, rows, this.clock.wallMs() - RETENTION_MS);
+    const { balanceNanos, heldNanos } = await this.#process.operator.account.balance();
+    assert.deepEqual(
+      [balanceNanos, heldNanos],
+      [this.witness.creditNanos - this.witness.spentNanos, 0n],
+      'balance and holds',
+    );
+  }
+
+  /** The process ends in an orderly way. */
+  async stop(): Promise<void> {
+    await this.#process.close();
+  }
+
+  async close(): Promise<void> {
+    this.disk.end('kill');
+    await this.#process.discard();
+    rmSync(this.#root, { recursive: true });
+  }
+
+  #client(worker: number): LedgerClient {
+    return this.#process.clients[worker] as LedgerClient;
+  }
+
+  /** Starts a process on these files. Returns false if it has ended before it served. */
+  async #start(files: string, endAt?: Point): Promise<boolean> {
+    const folder = join(this.#root, `process-${++this.#processes}`);
+    renameSync(files, folder);
+    assert.deepEqual(differencesIn(join(folder, 'state.db')), [], 'the audit of what is left');
+    const { next, isServing } = await Process.start(folder, this.clock, endAt);
+    this.#process = next;
+    return isServing;
+  }
+}
+
+/** One process of the gateway. */
+class Process {
+  readonly disk: Disk;
+  readonly operator: OpenState;
+  readonly sync: HandSync;
+  readonly clients: readonly LedgerClient[];
+  readonly #database: Sqlite;
+  readonly #channels: readonly MessagePort[];
+  readonly #main: Port<MainCalls, LedgerCalls>;
+  /** An internal error ends the thread. */
+  readonly #died = Promise.withResolvers<never>();
+  #wrong: unknown;
+
+  private constructor(
+    disk: Disk,
+    operator: OpenState,
+    sync: HandSync,
+    database: Sqlite,
+    main: MessagePort,
+    others: readonly MessagePort[],
+  ) {
+    this.disk = disk;
+    this.operator = operator;
+    this.sync = sync;
+    this.#database = database;
+    this.#channels = [main, ...others];
+    this.#died.promise.catch(() => {});
+    process.on('unhandledRejection', this.#died.reject);
+    this.#main = new Port<MainCalls, LedgerCalls>(main, 'the ledger');
+    const ports = [this.#main, ...others.map((channel) => new Port<Tellable, Askable>(channel, 'the ledger'))];
+    this.clients = ports.map((port) => {
+      const client = new LedgerClient(port);
+      port.serve({
+        told: (...told) => {
+          // What has ended says nothing more.
+          if (!disk.hasEnded) client.receive(told);
+        },
+      });
+      return client;
+    });
+  }
+
+  static async start(
+    folder: string,
+    clock: HandClock,
+    endAt?: Point,
+  ): Promise<{ readonly next: Process; readonly isServing: boolean }> {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const disk = new Disk(folder);
+    const { database, created } = openDatabase(disk.path);
+    const sync = disk.watch(database);
+    const store = new LedgerStore(database, created, sync);
+    const engine = new LocalEngine(store, SETTINGS, clock);
+    const operator = await openState({ kind: 'file', path: disk.path }, 'full');
+    const main = new MessageChannel();
+    const others = Array.from({ length: WORKERS - 1 }, () => new MessageChannel());
+    const workers = others.map(({ port1 }) => port1);
+    const next = new Process(disk, operator, sync, database, main.port1, workers);
+    if (endAt !== undefined) disk.endAt('kill', endAt);
+    try {
+      await engine.recover();
+    } catch (error) {
+      if (!disk.hasEnded) throw error;
+      await next.discard();
+      return { next, isServing: false };
+    }
+    new LedgerThread(new Port<LedgerCalls, MainCalls>(main.port2, 'the main thread'), engine).start(main.port2);
+    for (const { port2 } of others) next.#main.tell('connect', port2);
+    return { next, isServing: true };
+  }
+
+  /** Runs a check of something that was received. */
+  tell(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.#wrong ??= error;
+    }
+  }
+
+  assertRight(): void {
+    if (this.#wrong !== undefined) throw this.#wrong;
+  }
+
+  /** What is asked last is answered after all that can be decided. */
+  async quiet(): Promise<void> {
+    const answers = this.clients.map((client) => client.identify(NOBODY).catch(() => {}));
+    await Promise.race([Promise.all(answers), this.disk.ended, this.#died.promise]);
+  }
+
+  async close(): Promise<void> {
+    let isClosed = false;
+    this.#main.call('close').then(
+      () => {
+        isClosed = true;
+      },
+      () => {},
+    );
+    for (let turn = 0; !isClosed && !this.disk.hasEnded; turn++) {
+      assert.ok(turn < CLOSING_TURNS, 'the ledger does not close');
+      await Promise.race([setImmediate(), this.#died.promise]);
+      this.sync.finish();
+      mock.timers.tick(100);
+    }
+  }
+
+  /** Forgets the process, which has ended: it must be quiet before its file is closed. */
+  async discard(): Promise<void> {
+    const closed = this.#channels.map((channel) => once(channel, 'close'));
+    for (const channel of this.#channels) channel.close();
+    await Promise.all(closed);
+    for (let turn = 0; turn < 3; turn++) await setImmediate();
+    process.off('unhandledRejection', this.#died.reject);
+    mock.timers.reset();
+    await this.operator.close();
+    if (this.#database.open) this.#database.close();
+  }
+}
+
+function differencesIn(path: string): readonly string[] {
+  return audit(path, { onProgress: () => {} }).flatMap(({ differences }) => differences);
+}
