@@ -12,7 +12,7 @@ import { modelRows } from '../gateway/served.ts';
 import { accessVariables, NOT_BESIDE_ALL } from './clients/access.ts';
 import { chooseModels } from './clients/choice.ts';
 import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup, UNSERVED } from './clients/clients.ts';
-import { configuredOffers } from './clients/offers.ts';
+import { configuredOfferNamed, configuredOffers } from './clients/offers.ts';
 import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
 import { keyOrThrow } from './key-view.ts';
 import { printJson, remark } from './output.ts';
@@ -96,7 +96,10 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
   const setup = { url, key: isWhole ? key : KEY_OF_SHELL, models: undefined };
   if (client === undefined) return setup;
   const rows = (await readModels(socket)) ?? modelRows(config);
-  const models = chooseModels(configuredOffers(rows, config, record?.allowlist ?? null), client.dialect, model);
+  const { dialect } = client;
+  const listed = configuredOffers(rows, config, record?.allowlist ?? null);
+  const named = model === undefined ? undefined : configuredOfferNamed(listed, config, model, dialect);
+  const models = chooseModels(named === undefined ? listed : [...listed, named], dialect, model);
   if (models !== undefined) return { ...setup, models };
   if (model !== undefined)
     throw new UserError(

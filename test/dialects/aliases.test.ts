@@ -136,6 +136,8 @@ describe('a listing', () => {
       ]);
     }
     assert.equal((await gateway.request('/v1/models/fast', { key })).status, 200);
+    const ofPattern = JSON.parse((await gateway.request('/v1/models/old-thing', { key })).text);
+    assert.deepEqual([ofPattern.id, ofPattern.alias_of], ['old-thing', 'fake/claude-haiku-5'], 'though not listed');
     assert.equal((await gateway.request('/v1/models/claude-opus-5', { key })).status, 404);
   });
 });

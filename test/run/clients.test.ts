@@ -246,6 +246,25 @@ describe('run', { concurrency: CONCURRENCY }, () => {
     assert.doesNotMatch(allowed?.stderr ?? '', /sent nothing/);
   });
 
+  test('takes every name that the gateway takes, and says where that of a variable is not taken', async (t) => {
+    const place = placeWith(t);
+    const agent = agentAt(place, 'claude', AGENT);
+    const run = ['run', '--max-usd', '2'];
+    const [marked, ofPattern] = await inTurn(place, [
+      [...run, '--model', 'mock/echo[1m]', '--', agent],
+      [...run, '--model', 'old-thing[1m]', '--', agent],
+    ]);
+    assert.equal(marked?.stdout, '200 mock/echo[1m] \n', marked?.stderr ?? '');
+    assert.equal(ofPattern?.stdout, '200 old-thing[1m] \n', ofPattern?.stderr ?? '');
+    place.environment.ANTHROPIC_MODEL = 'mock/echo[1m]';
+    const own = await place.runAlone([...run, '--', agent]);
+    assert.equal(own.stdout, '200 mock/echo[1m] \n', own.stderr);
+    place.environment.ANTHROPIC_MODEL = 'claude-unknown';
+    const other = await place.runAlone([...run, '--', agent]);
+    assert.equal(other.stdout, '200 mock/paid \n', other.stderr);
+    assert.match(other.stderr, /ANTHROPIC_MODEL=claude-unknown is not taken: Claude Code cannot call it/);
+  });
+
   test('starts nothing that could not use the gateway as it is told to', async (t) => {
     const place = placeWith(t);
     const agent = agentAt(place, 'claude', AGENT);
@@ -296,6 +315,8 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     const named = await place.run(['env', '--key', 'app', '--client', 'claude', '--model', 'mock/paid']);
     assert.deepEqual([named.status, named.stdout], [1, ''], 'not on its allowlist');
     assert.match(named.stderr, /--model mock\/paid: Claude Code cannot call it here/);
+    const marked = await place.run(['env', '--key', 'app', '--client', 'claude', '--model', 'old-thing[1m]']);
+    assert.match(marked.stdout, /ANTHROPIC_MODEL='?old-thing\[1m\]/, marked.stderr);
     const codex = await place.run(['env', '--client', 'codex', '--shell', 'bash']);
     assert.match(inShell(codex.stdout), /^alias codex='codex .*model="mock\/paid"/m);
     assert.match(codex.stderr, /set INF_GW_KEY to the key first/);
