@@ -9,10 +9,10 @@ import { isWellFormedKey } from '../core/api-key.ts';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
 import { modelRows } from '../gateway/served.ts';
-import { accessVariables } from './clients/access.ts';
+import { accessVariables, NOT_BESIDE_ALL } from './clients/access.ts';
 import { chooseModels } from './clients/choice.ts';
 import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup, UNSERVED } from './clients/clients.ts';
-import { configuredOffers } from './clients/offers.ts';
+import { configuredOfferNamed, configuredOffers } from './clients/offers.ts';
 import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
 import { keyOrThrow } from './key-view.ts';
 import { printJson, remark } from './output.ts';
@@ -70,7 +70,8 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
   const own = Object.fromEntries(
     withKey.map(([name, value]) => [name, name !== KEY_VARIABLE && value === setup.key ? KEY_OF_SHELL : value]),
   );
-  const shown = { variables: own, without: client?.without ?? [], name: client?.name ?? '', words };
+  const without = client === undefined ? NOT_BESIDE_ALL : (client.without ?? []);
+  const shown = { variables: own, without, name: client?.name ?? '', words };
   const lines = shellLines(options.shell ?? shellOf(process.env), shown);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
@@ -83,6 +84,10 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
       : await withStateOf(config, async ({ keys }) => keyOrThrow(await keys.find(key), key));
   const socket = socketPathOf(config);
   const snapshot = await readSnapshot(socket, { maxLive: 0, maxEnded: 0 });
+  if (snapshot === undefined && config.listen.port === 0)
+    throw new UserError(
+      `the config leaves the port to the system, and no gateway runs: start it first with \`${PROGRAM} serve\`, then its port is known`,
+    );
   const url =
     snapshot === undefined
       ? urlOf(formatAddress(config.listen), config.tls && [])
@@ -91,7 +96,10 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
   const setup = { url, key: isWhole ? key : KEY_OF_SHELL, models: undefined };
   if (client === undefined) return setup;
   const rows = (await readModels(socket)) ?? modelRows(config);
-  const models = chooseModels(configuredOffers(rows, config, record?.allowlist ?? null), client.dialect, model);
+  const { dialect } = client;
+  const listed = configuredOffers(rows, config, record?.allowlist ?? null);
+  const named = model === undefined ? undefined : configuredOfferNamed(listed, config, model, dialect);
+  const models = chooseModels(named === undefined ? listed : [...listed, named], dialect, model);
   if (models !== undefined) return { ...setup, models };
   if (model !== undefined)
     throw new UserError(

@@ -24,7 +24,9 @@ export async function listModels(
     .callable(access.allowlist)
     .filter(({ dialects }) => format.dialects.some((dialect) => isReachable(dialect, dialects)));
   const rows = models.flatMap((model) => rowsOf(model, parts.catalog));
-  const row = rows.find((each) => each.name === id);
+  const named = id === undefined ? undefined : parts.catalog.named(id);
+  // Also by a name that is not listed, since a pattern leads many to its model.
+  const row = id !== undefined && named && models.includes(named.model) ? { name: id, model: named.model } : undefined;
   if (id !== undefined && row === undefined) return refused(modelNotFound(id, parts.catalog.near(id, models)));
   const show = (each: Row) => format.model(each, parts.modelsCreatedS);
   exchange.sendJson(200, JSON.stringify(row === undefined ? format.list(rows.map(show)) : show(row)));

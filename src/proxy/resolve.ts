@@ -1,5 +1,6 @@
 /** What a request body asks for, and whether a key may have it. */
 import type { Catalog, Model, NamedModel } from '../catalog/catalog.ts';
+import { hasLongContext, LONG_CONTEXT_BETA, unmarkedName } from '../catalog/long-context.ts';
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
@@ -19,6 +20,8 @@ export type Resolution =
       readonly alias: string | undefined;
       readonly request: ModelRequest;
       readonly headers: DialectHeaders;
+      /** Whether its name asks the host for the long context of its model. */
+      readonly isLongContext: boolean;
       readonly target: Target;
     }
   | {
@@ -51,37 +54,47 @@ export function resolveRequest(
       error: modelNotFound(id),
       dialect: dialect.name,
     };
-  const { model, alias } = named;
+  const { model, alias, headers: sent, isLongContext } = named;
   const checked = dialect.check(read.body, model.id);
   if (!checked.ok) return invalid(model.id, model, checked.problem, checked.details);
   const { request } = checked;
-  const targeting = targetFor(request, model, named.headers);
+  const targeting = targetFor(request, model, sent);
   if (!targeting.ok) return invalid(model.id, model, targeting.problem);
-  return { ok: true, modelName: model.id, model, alias, request, headers: named.headers, target: targeting.target };
+  const { target } = targeting;
+  return { ok: true, modelName: model.id, model, alias, request, headers: sent, isLongContext, target };
 }
 
-/** How Claude Code marks a model whose long context it wants, and what it tells the host then. */
-const LONG_CONTEXT = { suffix: '[1m]', beta: 'context-1m-2025-08-07' };
+interface Meant extends NamedModel {
+  readonly headers: DialectHeaders;
+  readonly isLongContext: boolean;
+}
 
 /**
  * The model that a request means, if its dialect reaches one. A name with the mark of a long context is a model of its own where the
- * config has one; otherwise the host learns of it by the header.
+ * config has one; otherwise the mark is taken off, and the host learns of it by the header if the config says what that costs.
  */
 function namedModel(
   catalog: Catalog,
   { name: dialect }: Dialect,
   name: string,
   headers: DialectHeaders,
-): (NamedModel & { readonly headers: DialectHeaders }) | undefined {
+): Meant | undefined {
   const named = catalog.named(name);
-  if (named !== undefined) return isReachable(dialect, named.model.dialects) ? { ...named, headers } : undefined;
-  const { suffix, beta } = LONG_CONTEXT;
-  if (dialect !== 'messages' || !name.endsWith(suffix)) return undefined;
-  const plain = catalog.named(name.slice(0, -suffix.length));
-  if (plain === undefined || !isReachable(dialect, plain.model.dialects)) return undefined;
+  const unmarked = named === undefined ? unmarkedName(name, dialect) : undefined;
+  const meant = named ?? (unmarked === undefined ? undefined : catalog.named(unmarked));
+  if (meant === undefined || !isReachable(dialect, meant.model.dialects)) return undefined;
+  if (unmarked === undefined) return { ...meant, headers, isLongContext: false };
+  const isLongContext = hasLongContext(meant.model);
   const { 'anthropic-beta': betas } = headers;
-  const asked = betas?.includes(beta) ? betas : [betas, beta].filter((each) => each !== undefined).join(',');
-  return { model: plain.model, alias: printableName(name), headers: { ...headers, 'anthropic-beta': asked } };
+  const asked = betas?.includes(LONG_CONTEXT_BETA)
+    ? betas
+    : [betas, LONG_CONTEXT_BETA].filter((each) => each !== undefined).join(',');
+  return {
+    model: meant.model,
+    alias: printableName(name),
+    headers: isLongContext ? { ...headers, 'anthropic-beta': asked } : headers,
+    isLongContext,
+  };
 }
 
 export type Permission =
@@ -95,10 +108,11 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
     return { ok: false, error: modelNotAllowed(model.id) };
   }
   if (!resolution.ok) return { ok: false, error: withNearModels(resolution, allowlist, catalog) };
-  const { request, headers, alias, target } = resolution;
+  const { request, headers, alias, isLongContext, target } = resolution;
   const fallbacks = catalog
     .fallbacks(target.model, allowlist)
     .filter(({ dialects }) => isReachable(request.dialect.name, dialects))
+    .filter((each) => !isLongContext || hasLongContext(each))
     .map((each) => targetFor(request, each, headers))
     .flatMap((targeting) => (targeting.ok ? [targeting.target] : []));
   return { ok: true, permitted: { request, headers, alias, targets: [target, ...fallbacks] } };

@@ -11,9 +11,15 @@ const gateway = await startTestGateway({
     dialects: ['messages'],
     refuse_headers: ['anthropic-beta: refused-*'],
     models: {
-      'claude-opus-5': { upstream: 'vendor-opus', ...price },
+      'claude-opus-5': {
+        upstream: 'vendor-opus',
+        ...price,
+        context_window: 1_000_000,
+        fallback: ['fake/claude-haiku-5'],
+      },
       'claude-opus-5[2m]': { upstream: 'vendor-opus-long', ...price },
-      'claude-haiku-5': price,
+      'claude-haiku-5': { ...price, context_window: 200_000 },
+      'claude-sonnet-5': { ...price, above: { tokens: 200_000, input: 2, output: 4 } },
       'claude-strict': price,
     },
   },
@@ -40,6 +46,9 @@ const SENT: readonly (readonly [name: string, model: string, upstream: string, b
   ['old-thing', 'fake/claude-haiku-5', 'claude-haiku-5', undefined],
   ['claude-opus-5[1m]', 'fake/claude-opus-5', 'vendor-opus', BETA],
   ['fake/claude-opus-5[1m]', 'fake/claude-opus-5', 'vendor-opus', BETA],
+  ['claude-sonnet-5[1m]', 'fake/claude-sonnet-5', 'claude-sonnet-5', BETA],
+  ['claude-haiku-5[1m]', 'fake/claude-haiku-5', 'claude-haiku-5', undefined],
+  ['claude-strict[1m]', 'fake/claude-strict', 'claude-strict', undefined],
   ['claude-opus-5[2m]', 'fake/claude-opus-5[2m]', 'vendor-opus-long', undefined],
 ];
 
@@ -67,6 +76,13 @@ describe('a request', () => {
       assert.equal((await ask(key, 'claude-opus-5[1m]', { 'anthropic-beta': betas })).status, 200);
       assert.equal((await gateway.upstream.call(i + 1)).header('anthropic-beta'), `a-1,${BETA}`);
     }
+  });
+
+  test('for a long context goes to no fallback that has none', async () => {
+    gateway.upstream.follow((call) => call.answer(529, {}));
+    assert.equal((await ask(gateway.key(), 'claude-opus-5[1m]')).status, 502);
+    const models = gateway.upstream.calls.map(({ body }) => JSON.parse(body).model);
+    assert.deepEqual(new Set(models), new Set(['vendor-opus']));
   });
 
   test('is judged by the model that its name stands for', async () => {
@@ -120,6 +136,8 @@ describe('a listing', () => {
       ]);
     }
     assert.equal((await gateway.request('/v1/models/fast', { key })).status, 200);
+    const ofPattern = JSON.parse((await gateway.request('/v1/models/old-thing', { key })).text);
+    assert.deepEqual([ofPattern.id, ofPattern.alias_of], ['old-thing', 'fake/claude-haiku-5'], 'though not listed');
     assert.equal((await gateway.request('/v1/models/claude-opus-5', { key })).status, 404);
   });
 });

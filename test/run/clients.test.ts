@@ -214,8 +214,9 @@ function agentAt(place: Workplace, name: string, text: string): string {
   return path;
 }
 
-function placeWith(t: TestContext): Workplace {
-  return new Workplace(t, `${CONFIG}aliases: { quick: mock/echo }\ncredit: off\n`);
+function placeWith(t: TestContext, port = 0): Workplace {
+  const config = CONFIG.replace('127.0.0.1:0', `127.0.0.1:${port}`);
+  return new Workplace(t, `${config}aliases: { quick: mock/echo, "old-*": mock/echo }\ncredit: off\n`);
 }
 
 /** In processes of their own, since the exit of `run` is that of the command. */
@@ -243,6 +244,25 @@ describe('run', { concurrency: CONCURRENCY }, () => {
     assert.match(said?.stderr ?? '', /requests +none: the command sent nothing to the gateway/);
     assert.equal(allowed?.stdout, '200 mock/echo \n');
     assert.doesNotMatch(allowed?.stderr ?? '', /sent nothing/);
+  });
+
+  test('takes every name that the gateway takes, and says where that of a variable is not taken', async (t) => {
+    const place = placeWith(t);
+    const agent = agentAt(place, 'claude', AGENT);
+    const run = ['run', '--max-usd', '2'];
+    const [marked, ofPattern] = await inTurn(place, [
+      [...run, '--model', 'mock/echo[1m]', '--', agent],
+      [...run, '--model', 'old-thing[1m]', '--', agent],
+    ]);
+    assert.equal(marked?.stdout, '200 mock/echo[1m] \n', marked?.stderr ?? '');
+    assert.equal(ofPattern?.stdout, '200 old-thing[1m] \n', ofPattern?.stderr ?? '');
+    place.environment.ANTHROPIC_MODEL = 'mock/echo[1m]';
+    const own = await place.runAlone([...run, '--', agent]);
+    assert.equal(own.stdout, '200 mock/echo[1m] \n', own.stderr);
+    place.environment.ANTHROPIC_MODEL = 'claude-unknown';
+    const other = await place.runAlone([...run, '--', agent]);
+    assert.equal(other.stdout, '200 mock/paid \n', other.stderr);
+    assert.match(other.stderr, /ANTHROPIC_MODEL=claude-unknown is not taken: Claude Code cannot call it/);
   });
 
   test('starts nothing that could not use the gateway as it is told to', async (t) => {
@@ -278,21 +298,25 @@ describe('run', { concurrency: CONCURRENCY }, () => {
 
 describe('env', { concurrency: CONCURRENCY }, () => {
   test('prints what a shell reads: the whole key once, and otherwise the variable with it', async (t) => {
-    const place = placeWith(t);
+    const place = placeWith(t, 8787);
     const { key } = await place.createKey('app');
     await place.run(['allowlist', 'set', 'app', 'mock/echo']);
     const whole = await place.run(['env', '--key', key, '--client', 'claude']);
     assert.equal(whole.status, 0, whole.stderr);
     assert.equal(whole.stdout.split(key).length, 2);
-    const show = 'echo "$ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL$ANTHROPIC_API_KEY"; alias codex 2>/dev/null; true';
+    const show =
+      'echo "$ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL$ANTHROPIC_API_KEY$CLAUDE_CODE_USE_BEDROCK"; alias codex 2>/dev/null; true';
     const inShell = (lines: string) =>
       execFileSync('bash', ['--norc', '-c', `${lines}\n${show}`], {
-        env: { INF_GW_KEY: 'mine', ANTHROPIC_API_KEY: 'own' },
+        env: { INF_GW_KEY: 'mine', ANTHROPIC_API_KEY: 'own', CLAUDE_CODE_USE_BEDROCK: '1' },
         encoding: 'utf8',
       });
     assert.equal(inShell(whole.stdout), `${key} mock/echo\n`);
     const named = await place.run(['env', '--key', 'app', '--client', 'claude', '--model', 'mock/paid']);
     assert.deepEqual([named.status, named.stdout], [1, ''], 'not on its allowlist');
+    assert.match(named.stderr, /--model mock\/paid: Claude Code cannot call it here/);
+    const marked = await place.run(['env', '--key', 'app', '--client', 'claude', '--model', 'old-thing[1m]']);
+    assert.match(marked.stdout, /ANTHROPIC_MODEL='?old-thing\[1m\]/, marked.stderr);
     const codex = await place.run(['env', '--client', 'codex', '--shell', 'bash']);
     assert.match(inShell(codex.stdout), /^alias codex='codex .*model="mock\/paid"/m);
     assert.match(codex.stderr, /set INF_GW_KEY to the key first/);
@@ -304,6 +328,8 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     const { stdout } = await place.run(['env', '--shell', 'fish']);
     assert.ok(stdout.includes(`set -gx OPENAI_BASE_URL '${serving.url}/v1'\n`), stdout);
     assert.ok(stdout.includes('set -gx ANTHROPIC_API_KEY "$INF_GW_KEY"\n'));
+    const bash = await place.run(['env', '--shell', 'bash']);
+    assert.match(bash.stdout, /^unset ANTHROPIC_AUTH_TOKEN$/m, 'clients of Anthropic would send both');
     const { variables } = await place.json<{ variables: Record<string, string> }>('env', '--client', 'qwen');
     assert.deepEqual(Object.keys(variables), ['OPENAI_BASE_URL', 'OPENAI_API_KEY', 'OPENAI_MODEL']);
   });
@@ -321,11 +347,19 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     assert.match(crush?.stderr ?? '', /takes its models from a file alone: start it with `inf-gw run/);
     assert.match(gemini?.stderr ?? '', /cannot use this gateway/);
     assert.equal(model?.status, 2);
+    const anyPort = await place.run(['env']);
+    assert.deepEqual([anyPort.status, anyPort.stdout], [1, '']);
+    assert.match(anyPort.stderr, /start it first with `inf-gw serve`/);
   });
 
   const QUOTED: Readonly<Record<(typeof SHELLS)[number], readonly string[]>> = {
     bash: ['unset D', "export A='it'\\''s \\ $x'", 'export B="$INF_GW_KEY"', "alias c='c '\\''a b'\\'''"],
-    fish: ['set -e D', "set -gx A 'it\\'s \\\\ $x'", 'set -gx B "$INF_GW_KEY"', "alias c 'c \\'a b\\''"],
+    fish: [
+      "set -eg D; set -q D; and set -gx D ''",
+      "set -gx A 'it\\'s \\\\ $x'",
+      'set -gx B "$INF_GW_KEY"',
+      "alias c 'c \\'a b\\''",
+    ],
     powershell: [
       'Remove-Item Env:D -ErrorAction Ignore',
       "$env:A = 'it''s \\ $x'",

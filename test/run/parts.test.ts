@@ -141,6 +141,43 @@ describe('the environment of a command', () => {
     assert.deepEqual([environment.ANTHROPIC_AUTH_TOKEN, environment.ANTHROPIC_API_KEY], ['sk-inf-new', undefined]);
   });
 
+  test('has none of the switches that send a client past the gateway, whatever the command is', () => {
+    const switches = {
+      CLAUDE_CODE_USE_BEDROCK: '1',
+      CLAUDE_CODE_USE_MANTLE: '1',
+      CLAUDE_CODE_USE_ANTHROPIC_AWS: '1',
+      CLAUDE_CODE_USE_VERTEX: '1',
+      CLAUDE_CODE_USE_FOUNDRY: '1',
+      ANTHROPIC_BEDROCK_BASE_URL: 'https://bedrock.example',
+      ANTHROPIC_VERTEX_BASE_URL: 'https://vertex.example',
+      ANTHROPIC_FOUNDRY_BASE_URL: 'https://foundry.example',
+      AIDER_OPENAI_API_BASE: 'https://api.example/v1',
+      GOOSE_LEAD_PROVIDER: 'anthropic',
+      ANTHROPIC_AWS_API_KEY: 'sk-of-aws',
+    };
+    for (const command of ['claude', 'aider', 'goose', 'make']) {
+      const environment = commandEnvironment({ ...switches, AWS_PROFILE: '1' }, clientOf(command), access, secrets);
+      const left = Object.keys(switches).filter((name) => environment[name] !== undefined);
+      assert.deepEqual([left, environment.AWS_PROFILE], [[], '1'], command);
+    }
+  });
+
+  for (const [value, kept] of [
+    ['x-api-key: sk-of-ann', false],
+    ['X-Inf-Gw-Tag: a\nAuthorization: Bearer sk-of-ann', false],
+    ['X-Inf-Gw-Tag: a', true],
+  ] as const) {
+    test(`${kept ? 'keeps' : 'loses'} headers for the requests of a client: ${JSON.stringify(value)}`, () => {
+      const { ANTHROPIC_CUSTOM_HEADERS: headers } = commandEnvironment(
+        { ANTHROPIC_CUSTOM_HEADERS: value },
+        clientOf('claude'),
+        access,
+        secrets,
+      );
+      assert.equal(headers, kept ? value : undefined);
+    });
+  }
+
   test('keeps proxies away from the gateway', () => {
     const environment = commandEnvironment(
       { https_proxy: 'p', HTTP_PROXY: 'p', no_proxy: 'a' },

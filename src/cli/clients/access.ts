@@ -1,6 +1,9 @@
 /** The variables by which any client may find the gateway: official libraries, and most that are built on them. Pure. */
 import { KEY_VARIABLE, type Setup } from './clients.ts';
 
+/** What must not be set beside all of these: with it, clients of Anthropic would send two keys. */
+export const NOT_BESIDE_ALL: readonly string[] = ['ANTHROPIC_AUTH_TOKEN'];
+
 /**
  * By which clients find a gateway, less those of `without`. Some of Anthropic send both keys where both are set, which the
  * gateway refuses; not all of them read the token.

@@ -31,7 +31,7 @@ export interface Client {
   readonly modelVariable?: string;
   /** Whether it has a model of its own for titles, summaries and the like. */
   readonly usesSmall?: true;
-  /** What must not be set beside its own variables. */
+  /** What must not be set beside its own variables: above all what sends it to another host, past the gateway. */
   readonly without?: readonly string[];
   variables(setup: Setup): Readonly<Record<string, string>>;
   /** Arguments, before those of the user. */
@@ -51,8 +51,27 @@ export const CLIENTS: readonly Client[] = [
     dialect: 'messages',
     modelVariable: 'ANTHROPIC_MODEL',
     usesSmall: true,
-    // It asks before it uses this one.
-    without: ['ANTHROPIC_API_KEY'],
+    without: [
+      // It asks before it uses this one.
+      'ANTHROPIC_API_KEY',
+      // With one of these it takes another host, whatever its address of Anthropic is.
+      'CLAUDE_CODE_USE_BEDROCK',
+      'CLAUDE_CODE_USE_MANTLE',
+      'CLAUDE_CODE_USE_ANTHROPIC_AWS',
+      'CLAUDE_CODE_USE_VERTEX',
+      'CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD',
+      'CLAUDE_CODE_USE_FOUNDRY',
+      'CLAUDE_CODE_USE_GATEWAY',
+      // And these are the addresses of those hosts, and other ways to its own.
+      'ANTHROPIC_BEDROCK_BASE_URL',
+      'ANTHROPIC_BEDROCK_MANTLE_BASE_URL',
+      'ANTHROPIC_AWS_BASE_URL',
+      'ANTHROPIC_VERTEX_BASE_URL',
+      'ANTHROPIC_FOUNDRY_BASE_URL',
+      'ANTHROPIC_FOUNDRY_RESOURCE',
+      'ANTHROPIC_UNIX_SOCKET',
+      'CLAUDE_CODE_API_BASE_URL',
+    ],
     variables: ({ url, key, models }) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: key,
@@ -118,6 +137,15 @@ export const CLIENTS: readonly Client[] = [
     title: 'aider',
     dialect: 'chat',
     usesSmall: true,
+    // Its options as variables win over the variables of the library, and a model may name another host.
+    without: [
+      'AIDER_OPENAI_API_BASE',
+      'AIDER_OPENAI_API_KEY',
+      'AIDER_OPENAI_API_TYPE',
+      'AIDER_API_KEY',
+      'AIDER_SET_ENV',
+      'AIDER_EDITOR_MODEL',
+    ],
     variables: ({ url, key, models }) => ({
       OPENAI_API_BASE: `${url}/v1`,
       OPENAI_API_KEY: key,
@@ -134,6 +162,8 @@ export const CLIENTS: readonly Client[] = [
     title: 'goose',
     dialect: 'chat',
     modelVariable: 'GOOSE_MODEL',
+    // Each part of its work may have a host of its own.
+    without: ['GOOSE_LEAD_PROVIDER', 'GOOSE_PLANNER_PROVIDER', 'GOOSE_SUBAGENT_PROVIDER'],
     variables: ({ url, key, models }) => ({
       OPENAI_HOST: url,
       OPENAI_BASE_PATH: 'v1/chat/completions',

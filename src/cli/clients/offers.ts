@@ -1,7 +1,9 @@
 /** What a client can be offered: the models that a gateway lists for its key, or those of a config. */
 import { Catalog } from '../../catalog/catalog.ts';
+import { unmarkedName } from '../../catalog/long-context.ts';
 import type { Config } from '../../config/config.ts';
 import type { ModelRow } from '../../control/protocol.ts';
+import type { DialectName } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import { parseUsd } from '../../core/money.ts';
 import type { Offer } from './choice.ts';
@@ -9,15 +11,41 @@ import type { Offer } from './choice.ts';
 /** A gateway on this machine lists its models at once. In milliseconds. */
 const LISTING_MS = 5_000;
 
+/** A gateway, and a key of it. */
+export interface Access {
+  readonly url: string;
+  readonly key: string;
+  readonly config: Config;
+}
+
 /** The models that a gateway lists for a key. Throws if it cannot be asked. */
-export async function listedOffers(url: string, key: string, config: Config): Promise<readonly Offer[]> {
-  const answer = await fetch(`${url}/v1/models`, {
+export async function listedOffers(access: Access): Promise<readonly Offer[]> {
+  const { data } = (await ask(access, '')) as { readonly data?: unknown };
+  const hosts = hostsOf(access.config);
+  return Array.isArray(data) ? data.flatMap((row) => offerOf(row, hosts)) : [];
+}
+
+/** What a gateway means by a name that it may not list. Undefined if it means nothing that the key can call. */
+export async function offerNamed(access: Access, name: string, dialect: DialectName): Promise<Offer | undefined> {
+  const hosts = hostsOf(access.config);
+  for (const each of namesFor(name, dialect)) {
+    const [offer] = offerOf(await ask(access, `/${encodeURIComponent(each)}`), hosts);
+    if (offer !== undefined) return { ...offer, id: name, isAlias: true };
+  }
+  return undefined;
+}
+
+/** A name, and what it is without the mark of a long context. */
+function namesFor(name: string, dialect: DialectName): string[] {
+  return [name, unmarkedName(name, dialect)].filter((each) => each !== undefined);
+}
+
+async function ask({ url, key }: Access, path: string): Promise<unknown> {
+  const answer = await fetch(`${url}/v1/models${path}`, {
     headers: { authorization: `Bearer ${key}` },
     signal: AbortSignal.timeout(LISTING_MS),
   });
-  const { data } = (await answer.json()) as { readonly data?: unknown };
-  const hosts = hostsOf(config);
-  return Array.isArray(data) ? data.flatMap((row) => offerOf(row, hosts)) : [];
+  return answer.json();
 }
 
 /** `GET /v1/models` says it in these fields. */
@@ -61,6 +89,19 @@ export function configuredOffers(
         isAlias: name !== id,
       })),
     );
+}
+
+/** What the gateway of a config means by a name that it may not list, of what `offers` has. */
+export function configuredOfferNamed(
+  offers: readonly Offer[],
+  { providers, aliases }: Config,
+  name: string,
+  dialect: DialectName,
+): Offer | undefined {
+  const catalog = new Catalog(providers, aliases);
+  const [id] = namesFor(name, dialect).flatMap((each) => catalog.named(each)?.model.id ?? []);
+  const offer = offers.find((each) => each.id === id);
+  return offer && { ...offer, id: name, isAlias: true };
 }
 
 /** What the host of each model speaks. */

@@ -29,7 +29,8 @@ const SYNTAX: Readonly<Record<Shell, Syntax>> = {
   },
   fish: {
     set: (name, value) => `set -gx ${name} ${value}`,
-    unset: (name) => `set -e ${name}`,
+    // A universal variable is of all shells, for good: it is covered by an empty one, which clients take for none.
+    unset: (name) => `set -eg ${name}; set -q ${name}; and set -gx ${name} ''`,
     word: fishWord,
     key: `"$${KEY_VARIABLE}"`,
     command: (name, words) => `alias ${name} ${fishWord([name, ...words.map(fishWord)].join(' '))}`,

@@ -7,7 +7,7 @@ import { UserError } from '../../core/errors.ts';
 import { PROGRAM } from '../../core/program.ts';
 import { type Choice, chooseModels, type Offer } from '../clients/choice.ts';
 import type { Client, Setup } from '../clients/clients.ts';
-import { listedOffers } from '../clients/offers.ts';
+import { listedOffers, offerNamed } from '../clients/offers.ts';
 import { remark } from '../output.ts';
 import type { LeashGateway } from './gateway.ts';
 
@@ -24,16 +24,21 @@ export async function setUpFor(
   key: string,
   { model, environment }: { readonly model: string | undefined; readonly environment: NodeJS.ProcessEnv },
 ): Promise<Setup> {
+  const own = environment[client.modelVariable ?? ''] || undefined;
+  const wanted = model ?? own;
   let offers: readonly Offer[];
   try {
-    offers = await listedOffers(url, key, config);
+    const listed = await listedOffers({ url, key, config });
+    const isListed = wanted === undefined || listed.some(({ id }) => id === wanted);
+    const named = isListed ? undefined : await offerNamed({ url, key, config }, wanted, client.dialect);
+    offers = named === undefined ? listed : [...listed, named];
   } catch (error) {
     const why = `the gateway at ${url} cannot be asked for its models: ${reasonOf(error)}`;
     if (model !== undefined) throw new UserError(`--model ${model}: ${why}`);
     remark(`note: ${client.title} is told no model, since ${why}`);
     return { url, key, models: undefined };
   }
-  const models = choiceFor(client, offers, model, environment[client.modelVariable ?? '']);
+  const models = choiceFor(client, offers, model, own);
   remark(models === undefined ? nothingFor(client) : chosen(client, models, model));
   return { url, key, models };
 }
@@ -41,10 +46,13 @@ export async function setUpFor(
 /** `own`: what the user's environment says. */
 function choiceFor(client: Client, offers: readonly Offer[], model: string | undefined, own: string | undefined) {
   const { dialect, title } = client;
-  if (model === undefined)
-    return (own !== undefined && chooseModels(offers, dialect, own)) || chooseModels(offers, dialect);
-  const named = chooseModels(offers, dialect, model);
+  const named = chooseModels(offers, dialect, model ?? own);
   if (named !== undefined) return named;
+  if (model === undefined) {
+    if (own !== undefined)
+      remark(`note: ${client.modelVariable}=${own} is not taken: ${title} cannot call it with this key`);
+    return chooseModels(offers, dialect);
+  }
   const speaking = offers.filter(({ dialects }) => dialects.includes(dialect));
   const like = new Likenesses(speaking).mostAlike(model, new Set(speaking), MOST_LIKE).map(({ id }) => id);
   const hint = like.length === 0 ? `\`${PROGRAM} models\` lists the models` : `names like it: ${like.join(', ')}`;

@@ -1,7 +1,7 @@
 /** The environment of a command on a leash: what its clients read is set, and the operator's own keys are gone. Pure. */
 import { EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../../config/example.ts';
 import { accessVariables } from '../clients/access.ts';
-import { type Client, KEY_VARIABLE, type Setup } from '../clients/clients.ts';
+import { CLIENTS, type Client, KEY_VARIABLE, type Setup } from '../clients/clients.ts';
 
 /** What must not reach the command. */
 export interface Secrets {
@@ -18,9 +18,18 @@ const KNOWN_KEYS: readonly string[] = [
   'ANTHROPIC_AUTH_TOKEN',
   'CLAUDE_CODE_OAUTH_TOKEN',
   'OPENAI_ADMIN_KEY',
+  'CODEX_API_KEY',
+  'ANTHROPIC_AWS_API_KEY',
+  'ANTHROPIC_FOUNDRY_API_KEY',
   // Of a gateway: the user's own, or that of a run around this one.
   KEY_VARIABLE,
 ];
+
+/** What sends clients past the gateway. A command that is none of them may start one. */
+const WAYS_PAST: ReadonlySet<string> = new Set(CLIENTS.flatMap(({ without = [] }) => without));
+/** Headers that clients add to their requests. With a credential among them the gateway would see two keys, and one is the user's. */
+const HEADERS: ReadonlySet<string> = new Set(['ANTHROPIC_CUSTOM_HEADERS', 'OPENAI_CUSTOM_HEADERS']);
+const CREDENTIAL_HEADER = /authorization|api-key/i;
 
 /** A shorter one, such as `dummy` for a host without keys, occurs in other values by chance: it only counts as a whole. */
 const LEAST_SECRET_CHARACTERS = 8;
@@ -37,11 +46,18 @@ export function commandEnvironment(
   secrets: Secrets,
 ): NodeJS.ProcessEnv {
   return {
-    ...withoutSecrets(environment, secrets),
+    ...withoutWaysPast(withoutSecrets(environment, secrets)),
     ...withoutProxy(environment, new URL(setup.url).hostname),
     ...accessVariables(setup, client?.without),
     ...client?.variables(setup),
   };
+}
+
+function withoutWaysPast(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(environment).filter(
+    ([name, value = '']) => !WAYS_PAST.has(name) && !(HEADERS.has(name) && CREDENTIAL_HEADER.test(value)),
+  );
+  return Object.fromEntries(kept);
 }
 
 function withoutSecrets(environment: NodeJS.ProcessEnv, { names, values }: Secrets): NodeJS.ProcessEnv {
