@@ -2,7 +2,7 @@
 
 /** One `*` in a name stands for any text without a slash, and in the model for the same text. */
 const ANY = '*';
-/** What stands in the journal: no blanks, nothing that a terminal acts on, and not of any length. */
+/** A name that can go into the journal: no blanks, no control characters, 200 characters at most. */
 const NAME = /^[!-~]{1,200}$/;
 
 interface Pattern {

@@ -1,4 +1,4 @@
-/** Chooses the models that a client is told of, from those that its key may call. Pure. */
+/** Chooses the models that a client is configured with, from those that its key may call. Pure. */
 import type { DialectName } from '../../core/dialects.ts';
 import type { Nanos } from '../../core/money.ts';
 

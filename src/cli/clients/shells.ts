@@ -29,7 +29,7 @@ const SYNTAX: Readonly<Record<Shell, Syntax>> = {
   },
   fish: {
     set: (name, value) => `set -gx ${name} ${value}`,
-    // A universal variable is of all shells, for good: it is covered by an empty one, which clients take for none.
+    // Erasing a universal variable is permanent, in all shells: an empty one hides it, which clients read as unset.
     unset: (name) => `set -eg ${name}; set -q ${name}; and set -gx ${name} ''`,
     word: fishWord,
     key: `"$${KEY_VARIABLE}"`,

@@ -72,13 +72,13 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   }
 
   reasoning(text: string): void {
-    if (text !== '') this.#reasoningItem().write(text);
+    if (text !== '') this.#textItem(ReasoningItem).write(text);
   }
 
   /** Begins a piece of reasoning of its own. */
   beginReasoning(): void {
     this.#endText();
-    this.#reasoningItem();
+    this.#textItem(ReasoningItem);
   }
 
   sealReasoning(block: Fields): void {
@@ -86,15 +86,15 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   }
 
   text(text: string, logprobs: readonly unknown[] = []): void {
-    if (text !== '') this.#messageItem().write('text', text, logprobs);
+    if (text !== '') this.#textItem(MessageItem).write('text', text, logprobs);
   }
 
   refusal(text: string): void {
-    if (text !== '') this.#messageItem().write('refusal', text, []);
+    if (text !== '') this.#textItem(MessageItem).write('refusal', text, []);
   }
 
   annotation(annotation: Fields): void {
-    this.#messageItem().annotate(annotation);
+    this.#textItem(MessageItem).annotate(annotation);
   }
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
@@ -180,19 +180,11 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     return [...(this.#text === undefined ? [] : [this.#text]), ...this.#calls.values()];
   }
 
-  #reasoningItem(): ReasoningItem {
-    if (this.#text instanceof ReasoningItem) return this.#text;
+  /** The item of this kind that is being written, or a new one. */
+  #textItem<Item extends ReasoningItem | MessageItem>(Kind: new (place: ItemPlace) => Item): Item {
+    if (this.#text instanceof Kind) return this.#text;
     this.#endText();
-    const item = new ReasoningItem(this.#place());
-    this.#items.push(item);
-    this.#text = item;
-    return item;
-  }
-
-  #messageItem(): MessageItem {
-    if (this.#text instanceof MessageItem) return this.#text;
-    this.#endText();
-    const item = new MessageItem(this.#place());
+    const item = new Kind(this.#place());
     this.#items.push(item);
     this.#text = item;
     return item;
