@@ -7,7 +7,7 @@ import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { tabGap, tabText } from './places.ts';
 import { accountOf } from './select.ts';
-import { type Trouble, troubleLine } from './trouble.ts';
+import { type Trouble, troubleLine, troublesOf } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
@@ -56,16 +56,24 @@ function tooSmall({ columns, rows }: Model): Line[] {
   return Array.from({ length: rows }, (_, row) => fitLine(row === 0 ? [{ text }] : [], columns));
 }
 
+/** Where room is short, the balance comes before how long the gateway has been up. */
 function statusLine(model: Model): Line {
   const { columns } = model;
-  const left = [span(' inf-gw ', { bold: true }), ...gatewayStatus(model)];
-  const balance = span(`${usd(accountOf(model).balanceNanos)} USD `, { bold: true });
+  const status: Line = [span(' inf-gw ', { bold: true }), ...gatewayStatus(model)];
+  const tone = troublesOf(model).find(({ about }) => about === 'money')?.tone;
+  const balance = span(`${usd(accountOf(model).balanceNanos)} USD `, { bold: true, tone });
+  const all: Line = [...status, ...upText(model)];
+  const fits = (left: Line, right: Line) => lineWidth(left) + lineWidth(right) < columns;
   const labelled = [dim('  balance '), balance];
-  const hasRoom = lineWidth(left) + lineWidth(labelled) < columns;
-  return spread(left, hasRoom ? labelled : [balance], columns);
+  if (fits(all, labelled)) return spread(all, labelled, columns);
+  return spread(fits(all, [balance]) ? all : status, [balance], columns);
 }
 
-function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, socketError }: Model): Line {
+function upText({ snapshot, nowMs }: Model): Line {
+  return snapshot === undefined ? [] : [dim(`  up ${duration((nowMs - snapshot.started_at_ms) / 1_000)}`)];
+}
+
+function gatewayStatus({ snapshot, shared, isConnecting, wasConnected, socketError }: Model): Line {
   if (socketError !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(socketError), { tone: 'bad' })];
   if (isConnecting) return [dim(`○ connecting…${shared === undefined ? '' : `  ${aliveText(shared)}`}`)];
   if (snapshot === undefined && shared !== undefined) {
@@ -79,11 +87,10 @@ function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, so
       : 'no gateway running; showing stored figures';
     return [span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })];
   }
-  const { draining, storage_fault: storageFault, address, version, started_at_ms: startedAtMs } = snapshot;
+  const { draining, storage_fault: storageFault, address, version } = snapshot;
   const tone = storageFault !== null ? 'bad' : draining ? 'warn' : 'good';
   const state = storageFault !== null ? clean(storageFault) : draining ? 'shutting down' : `serving ${address}`;
-  const up = duration((nowMs - startedAtMs) / 1_000);
-  return [dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)];
+  return [dim(`${version}  `), span('● ', { tone }), { text: state }];
 }
 
 function tabs({ view, isReadOnly, columns }: Model): Line {

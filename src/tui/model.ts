@@ -2,6 +2,7 @@
 
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
 import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.ts';
+import type { BudgetSpend } from '../core/budgets.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
@@ -25,6 +26,8 @@ export interface StoredKey {
   readonly limits: Limits;
   /** This month's figures. */
   readonly month: MonthFigures;
+  /** What it has spent of its budgets, and of its limit of the month as one of them. */
+  readonly bounds: readonly BudgetSpend[];
   /** Milliseconds since 1970; undefined for never. */
   readonly lastUsedMs: number | undefined;
 }
@@ -205,6 +208,8 @@ export interface Model {
   readonly isConnecting: boolean;
   /** Whether a gateway has been reached since the dashboard was opened. */
   readonly wasConnected: boolean;
+  /** When the gateway that was reached was lost, in milliseconds since 1970; undefined while there is one, and before. */
+  readonly lostAtMs: number | undefined;
   /** Why the control socket cannot be trusted; undefined if it can. */
   readonly socketError: string | undefined;
   /** The last few minutes by second, without the seconds in which nothing happened. */
@@ -290,6 +295,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     snapshot: undefined,
     isConnecting: true,
     wasConnected: false,
+    lostAtMs: undefined,
     socketError: undefined,
     seconds: [],
     minutes: [],

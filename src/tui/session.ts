@@ -2,8 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
-import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import { MINUTE_MS } from '../operator/forecast.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import type { RequestPage } from '../state/requests.ts';
 import { answerOf } from './answer.ts';
@@ -159,9 +159,10 @@ export class Session {
   async #readIfChanged(): Promise<void> {
     const nowMs = Date.now();
     if (nowMs - this.#readAtMs < stateEveryMs(this.#model)) return;
-    const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
+    // Budgets come free as time passes.
+    const isOtherMinute = Math.floor(nowMs / MINUTE_MS) !== Math.floor(this.#readAtMs / MINUTE_MS);
     await this.#tryRead(async () => {
-      if ((await this.#store.hasChanged()) || isOtherMonth || this.#isStale) await this.#read();
+      if ((await this.#store.hasChanged()) || isOtherMinute || this.#isStale) await this.#read();
     });
   }
 

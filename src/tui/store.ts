@@ -1,11 +1,13 @@
 /** The state as the dashboard reads and changes it, with the operations of the commands. */
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { spendBounds } from '../operator/spending.ts';
 import type { CreditEntry } from '../state/account.ts';
 import { type KeyRecord, limitsInForce } from '../state/keys.ts';
 import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
@@ -38,6 +40,8 @@ export class Store {
   #models: readonly Model[];
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
+  /** The minute, since 1970, of which their budgets are. */
+  #boundsMinute: number | undefined;
   #week: { readonly readAtMs: number; readonly spending: Spending } | undefined;
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
   /** What there is to say of how the state was opened. */
@@ -85,7 +89,7 @@ export class Store {
         creditEnforced: config.creditEnforced,
         ...(await this.#state.account.balance()),
         week: await this.#weekSpending(nowMs),
-        keys: await this.#readKeys(utcMonth(nowMs), config.tier),
+        keys: await this.#readKeys(nowMs, config.tier),
         models: this.#models,
         modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
       };
@@ -115,22 +119,37 @@ export class Store {
   }
 
   /** Page by page: most keys are unchanged, and their copies are garbage before the next page. */
-  async #readKeys(month: string, tier: Limits): Promise<readonly StoredKey[]> {
+  async #readKeys(nowMs: number, tier: Limits): Promise<readonly StoredKey[]> {
+    const month = utcMonth(nowMs);
+    const minute = Math.floor(nowMs / MINUTE_MS);
     const figures = await this.#state.usage.month(month);
     const lastUses = await this.#state.usage.lastUses('in', month);
     const previousUses = await this.#usesBefore(month);
     const read: StoredKey[] = [];
+    const isOtherMinute = minute !== this.#boundsMinute;
+    this.#boundsMinute = minute;
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
       const page = await this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
-      for (const record of page) {
-        const { id } = record;
-        const limits = limitsInForce(record, tier);
-        const lastUsedMs = lastUses.get(id) ?? previousUses.get(id);
-        const fresh = { record, limits, month: figures.get(id) ?? NO_FIGURES, lastUsedMs };
-        const known = this.#keysRead[read.length];
-        read.push(known !== undefined && isDeepStrictEqual(known, fresh) ? known : fresh);
+      const fresh = page.map((record) => ({
+        record,
+        limits: limitsInForce(record, tier),
+        month: figures.get(record.id) ?? NO_FIGURES,
+        lastUsedMs: lastUses.get(record.id) ?? previousUses.get(record.id),
+      }));
+      const known = fresh.map((key, index) => unchanged(this.#keysRead[read.length + index], key));
+      // Of a key that has spent nothing since, time alone changes what counts.
+      const isDue = (index: number) => isOtherMinute || known[index] === undefined;
+      const budgeted = page.filter(({ budgets }, index) => budgets.length > 0 && isDue(index));
+      const spends = await this.#state.budgets.spentBy(budgeted, nowMs);
+      for (const [index, key] of fresh.entries()) {
+        const before = known[index];
+        const { id, spendLimitNanos } = key.record;
+        const bounds = () => spendBounds(spendLimitNanos, key.month.costNanos, spends.get(id) ?? [], nowMs);
+        read.push(before !== undefined && !isDue(index) ? before : withBounds(key, bounds(), before));
       }
       if (page.length < PAGE_KEYS) break;
+      // A state file answers at once: key presses come in only here.
+      await setImmediate();
     }
     const isSame = read.length === this.#keysRead.length && read.every((key, index) => key === this.#keysRead[index]);
     if (!isSame) this.#keysRead = read;
@@ -215,6 +234,19 @@ export class Store {
       throw error;
     }
   }
+}
+
+type Unbounded = Omit<StoredKey, 'bounds'>;
+
+/** The key as it was read last, if nothing of it has changed. */
+function unchanged(known: StoredKey | undefined, fresh: Unbounded): StoredKey | undefined {
+  if (known === undefined) return undefined;
+  const { bounds: _, ...before } = known;
+  return isDeepStrictEqual(before, fresh) ? known : undefined;
+}
+
+function withBounds(key: Unbounded, bounds: StoredKey['bounds'], known: StoredKey | undefined): StoredKey {
+  return known !== undefined && isDeepStrictEqual(known.bounds, bounds) ? known : { ...key, bounds };
 }
 
 const NO_USAGE: UsageRow = {

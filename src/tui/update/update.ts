@@ -47,7 +47,7 @@ function updated(model: Model, event: Event): Step {
     case 'snapshot':
       return step(withSnapshot(model, event));
     case 'disconnected':
-      return step({ ...model, snapshot: undefined, isConnecting: false, socketError: event.socketError });
+      return step(withoutGateway(model, event.socketError));
     case 'stored':
       return step(withCursors({ ...model, stored: event.stored }, model));
     case 'shared':
@@ -128,6 +128,7 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
       snapshot,
       isConnecting: false,
       wasConnected: true,
+      lostAtMs: undefined,
       socketError: undefined,
       seconds,
       minutes,
@@ -135,6 +136,11 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
     }),
     model,
   );
+}
+
+function withoutGateway(model: Model, socketError: string | undefined): Model {
+  const lostAtMs = model.snapshot === undefined ? model.lostAtMs : model.nowMs;
+  return { ...model, snapshot: undefined, isConnecting: false, socketError, lostAtMs };
 }
 
 function withoutOldMessage(model: Model): Model {

@@ -23,10 +23,11 @@ export function providers(model: Model, width: number, room: number): Line[] {
   const item = chosenItem(model);
   const chosen = item?.kind === 'upstream' ? all.indexOf(item.upstream) : -1;
   const shares = sharesOf(all, width, room - 1);
+  const isKnown = model.snapshot !== undefined;
   // The chosen one is in sight, if need be at the top.
   return chosen < shares.length
-    ? listed(all, shares, chosen, width)
-    : listed(all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width);
+    ? listed(all, shares, chosen, width, isKnown)
+    : listed(all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width, isKnown);
 }
 
 function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): number[] {
@@ -37,10 +38,16 @@ function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): 
 }
 
 /** With as many lines of words below each as it has a share for. */
-function listed(all: readonly UpstreamHealth[], shares: readonly number[], cursor: number, width: number): Line[] {
+function listed(
+  all: readonly UpstreamHealth[],
+  shares: readonly number[],
+  cursor: number,
+  width: number,
+  isKnown: boolean,
+): Line[] {
   const shown = all.slice(0, shares.length);
   const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor });
-  if (all.length === 0) return [head, [dim('none')]];
+  if (all.length === 0) return [head, [dim(isKnown ? 'none' : 'unknown without a gateway')]];
   const lines = [
     head,
     ...shown.flatMap((each, index) => [rows[index] ?? EMPTY, ...wordsOf(each, width, shares[index])]),
