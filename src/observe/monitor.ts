@@ -104,6 +104,7 @@ export class Monitor {
   readonly #live = new Roster<LiveRequest>();
   readonly #ended: EndedRequest[] = [];
   readonly #failures = new Map<string, FailureCauses>();
+  readonly #asked = new Set<string>();
   readonly #keys = new KeyMinutes();
 
   readonly #counter: TallyCounter | undefined;
@@ -150,6 +151,7 @@ export class Monitor {
    */
   countAttempt(upstream: string, failure: AttemptFailure | undefined): void {
     const result = failure === undefined ? 'ok' : 'failed';
+    this.#asked.add(upstream);
     this.#traffic.countAttempt(upstream, result);
     this.#counter?.countAttempt(upstream, result);
     if (failure === undefined) return;
@@ -207,6 +209,7 @@ export class Monitor {
       in_flight: inFlight.get(name) ?? 0,
       requests: attempts.get(name)?.requests ?? 0,
       failures: attempts.get(name)?.failures ?? 0,
+      ...(!this.#asked.has(name) && { unasked: true }),
       last_failure: this.#failures.get(name)?.last ?? null,
       causes: this.#failures.get(name)?.all(nowMs) ?? [],
     }));

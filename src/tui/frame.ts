@@ -1,7 +1,7 @@
 /** The whole screen as lines: status, tabs, what is wrong, the open view, a message and key hints. Pure. */
 
 import { duration, usd } from '../operator/format.ts';
-import { clean, widthOf } from '../operator/text.ts';
+import { clean, widthOf, wrap } from '../operator/text.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
 import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
@@ -10,7 +10,7 @@ import { accountOf } from './select.ts';
 import { type Trouble, troubleLine, troublesOf } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
-import { HINTS, hintsOfDialog } from './views/help.ts';
+import { HINTS, hintsOfDialog, usable } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
@@ -53,7 +53,8 @@ export function frame(model: Model): Line[] {
 
 function tooSmall({ columns, rows }: Model): Line[] {
   const text = `The window is ${columns} by ${rows}; inf-gw needs ${MIN_COLUMNS} by ${MIN_ROWS}.`;
-  return Array.from({ length: rows }, (_, row) => fitLine(row === 0 ? [{ text }] : [], columns));
+  const lines = wrap(text, columns);
+  return Array.from({ length: rows }, (_, row) => fitLine([{ text: lines[row] ?? '' }], columns));
 }
 
 /** Where room is short, the balance comes before how long the gateway has been up. */
@@ -115,9 +116,9 @@ function hintLine(model: Model): Line {
   return [{ text: ' ' }, dim(fittingHints(hintsFor(model), model.columns - 1))];
 }
 
-function hintsFor({ dialog, lists, view }: Model): readonly string[] {
+function hintsFor({ dialog, lists, view, isReadOnly }: Model): readonly string[] {
   if (dialog !== undefined) return hintsOfDialog(dialog);
-  return lists[view].isTyping ? HINTS.typing : HINTS[view];
+  return lists[view].isTyping ? HINTS.typing : usable(HINTS[view], isReadOnly);
 }
 
 function fittingHints(hints: readonly string[], width: number): string {

@@ -103,6 +103,9 @@ export type Range = (typeof RANGES)[number];
 export const CHART_RANGES = ['1m', '5m', '1h', '24h'] as const;
 export type ChartRange = (typeof CHART_RANGES)[number];
 
+/** What a trouble is about. */
+export type TroubleKind = 'gateway' | 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
+
 /** A text field of a form. */
 export interface Field {
   readonly name: string;
@@ -244,8 +247,6 @@ export interface Model {
     readonly isReading: boolean;
     /** Where the next page begins; undefined before the first, and if there are no more. */
     readonly next: JournalPlace | undefined;
-    /** When the first page was read, in milliseconds since 1970. */
-    readonly readAtMs: number | undefined;
   };
   readonly usage: {
     readonly by: UsageGroup;
@@ -261,6 +262,8 @@ export interface Model {
   readonly done: readonly Done[];
   /** The `--config` that it was started with, which its command lines need, too. */
   readonly configOption: string | undefined;
+  /** The trouble that `!` has gone to last; undefined if another key led away from it. */
+  readonly walkedTo: TroubleKind | undefined;
   readonly dialog: Dialog | undefined;
   readonly message: Message | undefined;
 }
@@ -308,10 +311,11 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     overview: { isOpen: false },
     keys: { detail: undefined },
     live: LIVE_AT_TOP,
-    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined, readAtMs: undefined },
+    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined },
     usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     done: [],
     configOption: undefined,
+    walkedTo: undefined,
     dialog: undefined,
     message: undefined,
   };

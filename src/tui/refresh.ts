@@ -20,9 +20,9 @@ export function usageEveryMs({ view, usage }: Model): number {
   return usage.rows.length > MANY_KEYS ? REFRESH_MANY_USAGE_MS : REFRESH_USAGE_MS;
 }
 
-/** Whether the newest requests are to be read again: only while somebody watches them come in. */
-export function isRequestsDue({ view, lists, requests }: Model, nowMs: number): boolean {
-  const { isReading, isOpen, readAtMs = nowMs } = requests;
+/** The newest requests are read again only while somebody watches them come in. */
+export function requestsEveryMs({ view, lists, requests }: Model): number {
+  const { isReading, isOpen } = requests;
   const isWatched = view === 'requests' && lists.requests.cursor === 0 && !isReading && !isOpen;
-  return isWatched && nowMs - readAtMs >= REFRESH_REQUESTS_MS;
+  return isWatched ? REFRESH_REQUESTS_MS : Number.POSITIVE_INFINITY;
 }

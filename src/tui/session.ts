@@ -13,7 +13,7 @@ import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
 import { firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
-import { isRequestsDue, REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
+import { REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs } from './refresh.ts';
 import { Store, toldOf } from './store.ts';
 import type { SessionOptions, Terminal } from './terminal.ts';
 import { Turns } from './turns.ts';
@@ -48,8 +48,14 @@ export class Session {
   #followed = '';
   #audit: { stop(): void } | undefined;
   #timer: NodeJS.Timeout;
-  #readAtMs = 0;
-  #usageReadAtMs = 0;
+  /** When each was read last, by a clock that nobody sets back. */
+  readonly #readAt = {
+    state: Number.NEGATIVE_INFINITY,
+    usage: Number.NEGATIVE_INFINITY,
+    requests: Number.NEGATIVE_INFINITY,
+  };
+  /** Of the last read of the state, since 1970: as time passes, budgets come free. */
+  #minuteRead = 0;
   readonly #history: HistoryTurns;
   /** Whether the last read failed, so that what is shown may be old. */
   #isStale = false;
@@ -146,31 +152,35 @@ export class Session {
     if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
     const { detail } = this.#model.keys;
-    if (Date.now() - this.#usageReadAtMs >= usageEveryMs(this.#model)) {
+    if (this.#isDue('usage', usageEveryMs(this.#model))) {
       const { by, range, of } = this.#model.usage;
       this.#perform({ kind: 'load_usage', by, range, of });
     }
-    if (isRequestsDue(this.#model, Date.now()))
+    if (this.#isDue('requests', requestsEveryMs(this.#model)))
       for (const effect of refreshed(this.#model).effects) this.#perform(effect);
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
     this.#follow();
   }
 
+  #isDue(what: 'state' | 'usage' | 'requests', everyMs: number): boolean {
+    return performance.now() - this.#readAt[what] >= everyMs;
+  }
+
   async #readIfChanged(): Promise<void> {
-    const nowMs = Date.now();
-    if (nowMs - this.#readAtMs < stateEveryMs(this.#model)) return;
-    // Budgets come free as time passes.
-    const isOtherMinute = Math.floor(nowMs / MINUTE_MS) !== Math.floor(this.#readAtMs / MINUTE_MS);
+    if (!this.#isDue('state', stateEveryMs(this.#model))) return;
+    const isOtherMinute = minuteOf(Date.now()) !== this.#minuteRead;
     await this.#tryRead(async () => {
       if ((await this.#store.hasChanged()) || isOtherMinute || this.#isStale) await this.#read();
     });
   }
 
   async #read(): Promise<void> {
-    this.#readAtMs = Date.now();
+    const nowMs = Date.now();
+    this.#readAt.state = performance.now();
+    this.#minuteRead = minuteOf(nowMs);
     this.#isStale = true;
     await this.#tryRead(async () => {
-      const stored = await this.#store.read(this.#readAtMs);
+      const stored = await this.#store.read(nowMs);
       this.#isStale = false;
       this.dispatch({ kind: 'stored', stored });
     });
@@ -192,7 +202,7 @@ export class Session {
   }
 
   async #readUsage({ by, range, of }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
-    this.#usageReadAtMs = Date.now();
+    this.#readAt.usage = performance.now();
     await this.#tryRead(async () => {
       const rows = await this.#store.usage(by, range, of, Date.now());
       const { usage } = this.#model;
@@ -202,6 +212,7 @@ export class Session {
   }
 
   async #readRequests({ search, query, after }: LoadRequests): Promise<void> {
+    if (after === undefined) this.#readAt.requests = performance.now();
     let page: RequestPage | undefined;
     await this.#tryRead(async () => {
       page = await this.#store.requests(query, after);
@@ -308,4 +319,8 @@ export class Session {
       this.dispatch({ kind: 'outcome', text, tone: 'bad' });
     }
   }
+}
+
+function minuteOf(wallMs: number): number {
+  return Math.floor(wallMs / MINUTE_MS);
 }

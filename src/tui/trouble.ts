@@ -7,12 +7,12 @@ import { tightest } from '../operator/spending.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
 import { healthOf } from './health.ts';
-import type { Model, View } from './model.ts';
+import type { Model, TroubleKind, View } from './model.ts';
 import { creditPaces } from './paces.ts';
 import { accountOf, spentKeys } from './select.ts';
 
 export interface Trouble {
-  readonly about: 'gateway' | 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
+  readonly about: TroubleKind;
   readonly text: string;
   readonly tone: 'warn' | 'bad';
   /** The view that shows the cause. */

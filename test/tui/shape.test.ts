@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import type { Snapshot } from '../../src/control/protocol.ts';
+import { wrap } from '../../src/operator/text.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
 import { testModel } from '../support/models.ts';
@@ -188,13 +189,13 @@ describe('a window that is too small', () => {
     [MIN_COLUMNS - 1, 24],
     [80, MIN_ROWS - 1],
     [20, 5],
+    [12, 3],
     [1, 1],
   ] as const) {
-    test(`of ${columns} by ${rows} says so, as far as there is room`, () => {
+    test(`of ${columns} by ${rows} says so in its lines, as far as there is room`, () => {
       const model = alone('keys', STORED, { columns, rows });
       const text = `The window is ${columns} by ${rows}; inf-gw needs 60 by 16.`;
-      const shown = screenText(model).trimEnd();
-      assert.equal(shown, text.length <= columns ? text : `${text.slice(0, columns - 1).trimEnd()}…`);
+      assert.equal(screenText(model).trimEnd(), wrap(text, columns).slice(0, rows).join('\n'));
       assertShape(model);
     });
   }

@@ -154,6 +154,24 @@ describe('the key !', () => {
     assert.equal(press(model, '!').model.view, 'overview');
   });
 
+  test('goes from trouble to trouble, and from the last to the first', () => {
+    const stored = { ...STORED, keys: [spent(1, 'near-cap')] };
+    const snapshot = { ...WELL, storage_fault: 'the disk is full', upstreams: [dead('dead')] };
+    const start = after(serving('models', snapshot), { kind: 'stored', stored });
+    const told = (...keys: string[]) => press(start, ...keys).model.message?.text;
+    assert.deepEqual(
+      [told('!'), told('!', '!'), told('!', '!', '!'), told('!', '!', '!', '!')],
+      [
+        '1 of 3: STORAGE the disk is full',
+        '2 of 3: dead failing',
+        '3 of 3: near-cap has spent its month',
+        '1 of 3: STORAGE the disk is full',
+      ],
+    );
+    assert.equal(press(start, '!', '!', '!').model.keys.detail?.keyId, keyId(1));
+    assert.equal(told('!', '6', '!'), '1 of 3: STORAGE the disk is full');
+  });
+
   test('says so where nothing is wrong', () => {
     const { model } = press(serving('models', WELL), '!');
     assert.deepEqual([model.view, model.message?.text], ['models', 'Nothing is wrong.']);

@@ -40,7 +40,6 @@ export function withPage(model: Model, { search, after, page }: RequestsRead): S
       rows: found.slice(dropped),
       isReading: false,
       next: page.next,
-      readAtMs: after === undefined ? model.nowMs : requests.readAtMs,
     },
   };
   return readOn(next);

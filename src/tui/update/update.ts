@@ -1,4 +1,5 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
+import { count } from '../../operator/format.ts';
 import { clean, widthOf } from '../../operator/text.ts';
 import type { CreditEntry } from '../../state/account.ts';
 import type { UsageRow } from '../../state/usage.ts';
@@ -70,7 +71,7 @@ function updated(model: Model, event: Event): Step {
     case 'credit_history':
       return step(withCredit(model, event.entries));
     case 'done':
-      return update(withDone(model, doneOf(event)), event.outcome);
+      return update(withDone(model, doneOf(event)), toldOf(event));
     case 'failed':
       return step(withFailure(model, event));
     case 'key_created':
@@ -256,10 +257,16 @@ function onKey(model: Model, key: string): Step {
   return view === undefined || key.length !== 1 ? onViewKey(model, key) : openView(model, view);
 }
 
-/** Goes to where the worst trouble is looked into. */
+/** Goes to where the worst trouble is looked into, pressed again to the next, and from the last to the first. */
 function openTrouble(model: Model): Step {
-  const [worst] = troublesOf(model);
-  return worst === undefined ? step(withMessage(model, 'Nothing is wrong.', 'good')) : intoTrouble(model, worst);
+  const troubles = troublesOf(model);
+  const at = (troubles.findIndex(({ about }) => about === model.walkedTo) + 1) % Math.max(1, troubles.length);
+  const trouble = troubles[at];
+  if (trouble === undefined) return step(withMessage(model, 'Nothing is wrong.', 'good'));
+  const { model: next, effects } = intoTrouble(model, trouble);
+  const text = `${count(at + 1)} of ${count(troubles.length)}: ${trouble.text}`;
+  const told = troubles.length === 1 ? next : withMessage(next, text, trouble.tone);
+  return step({ ...told, walkedTo: trouble.about }, ...effects);
 }
 
 /** Does what was chosen as if its keys had been pressed. */
@@ -292,7 +299,14 @@ function openView(model: Model, view: View): Step {
   const unfiltered =
     trail.length === 0 ? lists : { ...lists, [model.view]: { ...lists[model.view], filter: NOTHING_TYPED } };
   const live = view === 'live' ? { ...unfiltered.live, cursor: 0 } : unfiltered.live;
-  const next = withinRows({ ...model, view, trail: [], lists: { ...unfiltered, live }, live: LIVE_AT_TOP });
+  const next = withinRows({
+    ...model,
+    view,
+    trail: [],
+    walkedTo: undefined,
+    lists: { ...unfiltered, live },
+    live: LIVE_AT_TOP,
+  });
   switch (view) {
     case 'usage': {
       const { by, range } = model.usage;
@@ -321,6 +335,12 @@ function withCredit(model: Model, entries: readonly CreditEntry[]): Model {
   if (model.dialog !== undefined && model.dialog.kind !== 'credit_history') return model;
   const newest = entries.slice(-MAX_ENTRIES).reverse();
   return { ...model, dialog: { kind: 'credit_history', entries: newest, total: entries.length, top: 0 } };
+}
+
+/** What was undone is said to be, with what is so again. */
+function toldOf({ undoes, outcome }: Extract<Event, { kind: 'done' }>): Event {
+  if (undoes === undefined || outcome.kind !== 'outcome' || outcome.tone === 'bad') return outcome;
+  return { ...outcome, text: `Undone: ${outcome.text}` };
 }
 
 /** A new key is never among what is remembered. */

@@ -40,6 +40,7 @@ const GAP = 3;
 const DETAIL_SHARE = 0.4;
 /** Columns that a filter being typed leaves. */
 const BESIDE_TYPED = 8;
+const LEAST_TYPED = 10;
 
 export function listView<Row>(model: Model, height: number, view: ListView<Row>): Line[] {
   const { columns } = model;
@@ -112,8 +113,11 @@ function orderOf({ lists, view }: Model): Line {
 export function filterLine({ lists, view, columns }: Model): Line {
   const { filter, isTyping } = lists[view];
   if (filter.text === '' && !isTyping) return [];
-  if (!isTyping) return [dim('  / '), span(clean(filter.text), { tone: 'accent' })];
-  return [dim('  / '), ...typedSpans(filter, columns - BESIDE_TYPED, { tone: 'accent' })];
+  const wrong = LISTS[view].unreadable(filter.text);
+  const told = wrong === undefined ? [] : [span(`  ${clean(wrong)}: no figure`, { tone: 'bad' })];
+  if (!isTyping) return [dim('  / '), span(clean(filter.text), { tone: 'accent' }), ...told];
+  const room = Math.max(LEAST_TYPED, columns - BESIDE_TYPED - lineWidth(told));
+  return [dim('  / '), ...typedSpans(filter, room, { tone: 'accent' }), ...told];
 }
 
 /** How one has come here, as a reader says it: `Keys › web-app › Requests`. */
