@@ -247,6 +247,10 @@ export interface Model {
     readonly isReading: boolean;
     /** Where the next page begins; undefined before the first, and if there are no more. */
     readonly next: JournalPlace | undefined;
+    /** How many requests this search has looked through. */
+    readonly looked: number;
+    /** Whether it was told not to look any further back. */
+    readonly isStopped: boolean;
   };
   readonly usage: {
     readonly by: UsageGroup;
@@ -311,7 +315,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     overview: { isOpen: false },
     keys: { detail: undefined },
     live: LIVE_AT_TOP,
-    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined },
+    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined, looked: 0, isStopped: false },
     usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     done: [],
     configOption: undefined,

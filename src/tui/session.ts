@@ -137,7 +137,7 @@ export class Session {
     this.#feed?.close();
     this.#audit?.stop();
     this.#history.stop();
-    await this.#turns.ended();
+    await this.#turns.end();
     await this.#store.close();
   }
 

@@ -28,9 +28,9 @@ const DETAIL_DAYS = 30;
 const WEEK_EVERY_MS = 60_000;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
-/** How many requests are read at a time: few at first, which are shown at once, then as many as take some 20 ms. */
+/** How many requests are read at a time: few at first, which are shown at once, then as many as take some 5 ms. */
 const FIRST_REQUESTS = 200;
-const PAGE_REQUESTS = 2_000;
+const PAGE_REQUESTS = 500;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
 /** Reading rejects with a UserError where the state cannot be read. */

@@ -1,5 +1,6 @@
 /** Searching the journal: page by page, as far as the screen needs it. Pure. */
 
+import type { JournalPlace, RequestPage } from '../../state/requests.ts';
 import { JOURNAL, journalWords, searchOf } from '../lists/journal.ts';
 import { filtered } from '../lists/list.ts';
 import type { Model } from '../model.ts';
@@ -10,10 +11,14 @@ const SCREENS_AHEAD = 2;
 /** How many found requests are kept. Beyond, those at the top are dropped; Home reads them again. */
 export const MAX_FOUND = 10_000;
 
+/** From so many requests on that were looked through, a search is not begun anew by itself. */
+export const LONG_SEARCH = 5_000;
+
 /** Searches from the newest request on. */
 export function searched(model: Model): Step {
   const search = model.requests.search + 1;
-  const requests = { ...model.requests, rows: [], search, isReading: true, next: undefined };
+  const fresh = { rows: [], isReading: true, next: undefined, looked: 0, isStopped: false };
+  const requests = { ...model.requests, search, ...fresh };
   return step({ ...model, requests }, { kind: 'load_requests', search, query: searchOf(model), after: undefined });
 }
 
@@ -40,17 +45,35 @@ export function withPage(model: Model, { search, after, page }: RequestsRead): S
       rows: found.slice(dropped),
       isReading: false,
       next: page.next,
+      looked: (after === undefined ? 0 : requests.looked) + passedBy(after, page),
     },
   };
   return readOn(next);
 }
 
+/** How many requests lie in a page, those included that the state has passed over. */
+function passedBy(after: JournalPlace | undefined, { rows, next }: RequestPage): number {
+  const apart = after === undefined || next === undefined ? 0 : Number(after.row - next.row);
+  return Math.max(apart, rows.length);
+}
+
+/** Whether a search takes its time: whoever waits for it may want to stop it. */
+export function isLooking({ isReading, looked }: Model['requests']): boolean {
+  return isReading && looked >= LONG_SEARCH;
+}
+
+/** Looks no further back; what was found stays. What is being read is dropped when it comes. */
+export function stopped(model: Model): Model {
+  const { requests } = model;
+  return { ...model, requests: { ...requests, search: requests.search + 1, isReading: false, isStopped: true } };
+}
+
 /** Asks for the next page where the cursor comes near the end of what was found. */
 export function readOn(model: Model): Step {
   const { requests, lists, rows } = model;
-  const { isReading, next, search } = requests;
+  const { isReading, isStopped, next, search } = requests;
   const wanted = lists.requests.cursor + SCREENS_AHEAD * rows;
-  const isEnough = isReading || next === undefined || requests.rows.length >= wanted;
+  const isEnough = isReading || isStopped || next === undefined || requests.rows.length >= wanted;
   if (model.view !== 'requests' || isEnough) return step(model);
   return step(
     { ...model, requests: { ...requests, isReading: true } },

@@ -4,10 +4,11 @@ import { isErrorOutcome } from '../../core/settlement.ts';
 import { count, dateTime, milliseconds, short, usdInColumn } from '../../operator/format.ts';
 import { durationOf, type LabelledText, requestFields } from '../../operator/request-fields.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
-import type { RequestRecord } from '../../state/requests.ts';
+import type { JournalPlace, RequestRecord } from '../../state/requests.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownJournal } from '../lists/journal.ts';
 import type { Model } from '../model.ts';
+import { isLooking } from '../update/requests.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 /** Columns for the labels of a request's details. */
@@ -26,11 +27,22 @@ export function requests(model: Model, height: number): Line[] {
   });
 }
 
-/** How many there are, as far as is known. */
-function aboutOf({ requests: { rows, isReading, next } }: Model): string {
-  if (rows.length === 0) return isReading ? 'looking further back…' : '';
-  if (next === undefined) return count(rows.length);
-  return `${count(rows.length)}${isReading ? ', looking further back…' : ' and more'}`;
+/** How many there are, as far as is known, and how far a search that takes its time has come. */
+function aboutOf({ requests, nowMs }: Model): string {
+  const { rows, isReading, isStopped, looked, next } = requests;
+  const found = rows.length === 0 ? '' : count(rows.length);
+  if (isLooking(requests) || isStopped) {
+    const far = `looked through ${short(looked)}, back to ${backTo(next, nowMs)}`;
+    return `${found === '' ? '' : `${found}, `}${far} · ${isStopped ? '↓ goes on' : 'Esc stops'}`;
+  }
+  if (isReading) return found === '' ? 'looking further back…' : `${found}, looking further back…`;
+  return next === undefined ? found : `${found} and more`;
+}
+
+/** The time on this day, otherwise the day. */
+function backTo(next: JournalPlace | undefined, nowMs: number): string {
+  const text = dateTime(next?.admittedAtMs ?? nowMs);
+  return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5, 10);
 }
 
 function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
