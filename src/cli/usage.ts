@@ -9,7 +9,7 @@ import { amount, type Look, type Table } from '../operator/table.ts';
 import { isNameKind } from '../state/names.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
-import { keyOrThrow } from './key-view.ts';
+import { findKey } from './key-view.ts';
 import { look, printCsv, printJson, printLine, printTable, remark } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
@@ -65,8 +65,7 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
     command.error('error: --since must be before --until');
   }
   await withState(command, async (state) => {
-    const key =
-      options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+    const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
     const [by, ...and] = options.by;
     const { rows, droppedDays } = await state.usage.report({
       by,
