@@ -11,7 +11,7 @@ import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { UPSTREAM_STATES } from '../operator/messages.ts';
 import { type Field, marked } from '../operator/table.ts';
 import { explainPast } from './explain-past.ts';
-import { keyOrThrow } from './key-view.ts';
+import { findKey } from './key-view.ts';
 import { printFields, printJson, printLine, printNote, remark } from './output.ts';
 import { requestOrThrow } from './requests.ts';
 import { globalOptions, type State, withState } from './state.ts';
@@ -61,7 +61,7 @@ async function explain(
   state: State,
 ): Promise<void> {
   if (idOrName === undefined) return print(explainPast(await requestOrThrow(file as string, state)), command);
-  const key = keyOrThrow(await state.keys.findWithDeleted(idOrName), idOrName);
+  const key = await findKey(idOrName, state, { withDeleted: true });
   const question: ExplainQuestion = { keyId: key.id, path, body: await readBody(file) };
   const live = await explainBody(socketPathOf(state.config), question);
   if (live !== undefined) return print({ ...live, live: true }, command);

@@ -1,6 +1,7 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
 
 import type { Command } from 'commander';
+import { Likenesses } from '../catalog/likeness.ts';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -236,14 +237,27 @@ export function printRefusals(refusals: readonly RefusalRow[]): void {
   });
 }
 
-/** The key that was found. Throws a UserError if there is none. */
-export function keyOrThrow(key: KeyRecord | undefined, idOrName: string): KeyRecord {
-  if (key !== undefined) return key;
-  throw new UserError(explainKeyChange({ kind: 'no_such_key' }, idOrName));
+/** Of so many keys the names are compared with a mistyped one. */
+const MOST_COMPARED = 10_000;
+
+type Keys = Pick<State, 'keys'>;
+
+/** The key of this id or name. Throws a UserError if there is none. */
+export async function findKey(idOrName: string, { keys }: Keys, { withDeleted = false } = {}): Promise<KeyRecord> {
+  const key = await (withDeleted ? keys.findWithDeleted(idOrName) : keys.find(idOrName));
+  return key ?? changedKey({ kind: 'no_such_key' }, idOrName, { keys });
 }
 
 /** The key as it is after a change. Throws a UserError if the change was not possible. */
-export function changedKeyOrThrow(change: KeyChange, idOrName: string): KeyRecord {
+export async function changedKey(change: KeyChange, idOrName: string, { keys }: Keys): Promise<KeyRecord> {
   if (change.kind === 'done') return change.key;
-  throw new UserError(explainKeyChange(change, idOrName));
+  const isUnknown = change.kind === 'no_such_key';
+  const named = isUnknown ? await keys.list({ withDeleted: false, limit: MOST_COMPARED }) : [];
+  throw new UserError(explainKeyChange(change, idOrName, mostAlike(idOrName, named)));
+}
+
+/** The name among these that a mistyped one may mean. */
+function mostAlike(name: string, keys: readonly KeyRecord[]): string | undefined {
+  const names = keys.map((key) => ({ id: key.name }));
+  return new Likenesses(names).mostAlike(name, new Set(names), 1)[0]?.id;
 }

@@ -9,9 +9,9 @@ import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TE
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
-  changedKeyOrThrow,
+  changedKey,
+  findKey,
   keyJson,
-  keyOrThrow,
   keysJson,
   newKeyJson,
   printBesideKey,
@@ -65,7 +65,7 @@ function registerCreate(keys: Command): void {
 
 function registerViews(keys: Command): void {
   keys
-    .command('list')
+    .command('list', { isDefault: true })
     .description('list keys, with their limits and this month’s usage')
     .option('--all', 'include deleted keys')
     .option(
@@ -87,7 +87,7 @@ function registerViews(keys: Command): void {
     .option('--refusals', 'show only how often it was refused this month, and why')
     .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
     .action((key: string, options: { refusals?: true }, command: Command) =>
-      withState(command, async (state) => show(keyOrThrow(await state.keys.find(key), key), options, command, state)),
+      withState(command, async (state) => show(await findKey(key, state), options, command, state)),
     );
 }
 
@@ -139,11 +139,11 @@ export async function createKey(
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
   const change = await state.keys.create(secret, { ...NO_TERMS, ...terms, name }, state.nowMs);
-  return { record: changedKeyOrThrow(change, name), secret };
+  return { record: await changedKey(change, name, state), secret };
 }
 
 async function list({ all = false, limit, after }: ListOptions, command: Command, state: State): Promise<void> {
-  const previous = after === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(after), after);
+  const previous = after === undefined ? undefined : await findKey(after, state, { withDeleted: true });
   const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
@@ -179,7 +179,7 @@ async function show(record: KeyRecord, options: { refusals?: true }, command: Co
 }
 
 async function setState(key: string, keyState: KeyState, command: Command, state: State): Promise<void> {
-  const record = changedKeyOrThrow(await state.keys.setState(key, keyState), key);
+  const record = await changedKey(await state.keys.setState(key, keyState), key, state);
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
   if (keyState === 'enabled' && isGone(record, state.nowMs)) {
@@ -188,8 +188,7 @@ async function setState(key: string, keyState: KeyState, command: Command, state
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
-  const found = await withState(command, (state) => state.keys.find(key));
-  const { id, name, state: keyState } = keyOrThrow(found, key);
+  const { id, name, state: keyState } = await withState(command, (state) => findKey(key, state));
   if (keyState === 'deleted') throw new UserError(`key ${name} is already deleted`);
   if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? (y/N) `))) {
     throw new UserError('nothing was deleted; to delete, answer y or use --yes');
@@ -200,13 +199,13 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
 
 async function rotate(key: string, command: Command, state: State): Promise<void> {
   const secret = mintKey();
-  const old = keyOrThrow(await state.keys.find(key), key);
+  const old = await findKey(key, state);
   const { id, name } = old;
   // The successor would be refused like it.
   if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
     throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
   }
-  const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
+  const record = await changedKey(await state.keys.rotate(id, secret, state.nowMs), key, state);
   const note = `The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`;
   await printNewKey(record, secret, command, state, note);
 }

@@ -16,7 +16,7 @@ import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
-import { keyOrThrow } from './key-view.ts';
+import { findKey } from './key-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
@@ -80,8 +80,7 @@ export function registerRequests(program: Command): void {
 }
 
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
-  const key =
-    options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+  const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
   const { since: sinceMs, errors = false, limit } = options;
   const records = await state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
   const isShared = state.nodes !== undefined;

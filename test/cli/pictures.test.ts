@@ -50,7 +50,7 @@ describe('on a terminal', () => {
     assert.match(tableLines(keysTable([], none, TIER, look, 0), look).join('\n'), /^NAME {2}ID .* MODELS$/);
     assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^ADMITTED .* ID$/);
     assert.equal(
-      tableLines(usageTable([], 'key', look), look).at(-1),
+      tableLines(usageTable([], ['key'], look), look).at(-1),
       'TOTAL         0       0          0           0       0        0.00   100%',
     );
   });
@@ -75,7 +75,7 @@ describe('to a file or a program', () => {
   });
 
   test('usage has neither shares nor a total', () => {
-    const text = tableLines(usageTable(usageRows(3), 'key', look), look).join('\n');
+    const text = tableLines(usageTable(usageRows(3), ['key'], look), look).join('\n');
     assert.doesNotMatch(text, /SHARE|TOTAL|█/);
     assert.equal(text.split('\n').length, 4);
   });

@@ -164,7 +164,7 @@ export const PICTURES = {
     const keys = keyRecords(count);
     return tableLines(keysTable(keys, figuresOf(keys), TIER, look, NOW_MS), look);
   },
-  'usage --by key': (look, count = 5) => tableLines(usageTable(usageRows(count), 'key', look), look),
+  'usage --by key': (look, count = 5) => tableLines(usageTable(usageRows(count), ['key'], look), look),
   'requests list': (look, count = 5) => tableLines(requestsTable(requestRecords(count), false, look), look),
   models: (look) => {
     const rows = MODELS.map(([id, input_usd, cached_input_usd, output_usd, active]) => {
