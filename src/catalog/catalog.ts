@@ -17,6 +17,8 @@ export interface Model extends ModelTerms {
   readonly refuseFields: readonly string[];
   /** Headers that they may not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
+  /** Tools of clients' own hosts that requests leave out when they are translated. */
+  readonly ignoreTools: readonly string[];
   /** What its host speaks. */
   readonly dialects: readonly DialectName[];
 }
@@ -27,6 +29,7 @@ export interface CatalogSource {
   readonly missingVariable: string | undefined;
   readonly refuseFields: readonly string[];
   readonly refuseHeaders: readonly RefusedHeader[];
+  readonly ignoreTools: readonly string[];
   readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
@@ -63,6 +66,7 @@ export class Catalog {
         active: provider.missingVariable === undefined,
         refuseFields: provider.refuseFields,
         refuseHeaders: provider.refuseHeaders,
+        ignoreTools: provider.ignoreTools,
         dialects: provider.dialects,
       })),
     );

@@ -152,6 +152,7 @@ class ConfigBuilder {
       models: this.#models(name, parsed),
       refuseFields: parsed.refuse_fields,
       refuseHeaders: parsed.refuse_headers,
+      ignoreTools: parsed.ignore_tools,
       dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
     };

@@ -24,6 +24,8 @@ interface ProviderBase {
   readonly refuseFields: readonly string[];
   /** Headers that requests to the provider may not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
+  /** Tools of clients' own hosts that requests leave out when they are translated. */
+  readonly ignoreTools: readonly string[];
   /** What its hosts speak. */
   readonly dialects: readonly DialectName[];
   /**

@@ -83,6 +83,8 @@ const fieldNames = z
   .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
   .default([]);
 
+const toolNames = z.array(text, { error: () => 'expected a list of tools, such as  [mcp, file_search]' }).default([]);
+
 const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(0), tile: wholeNumber(1) })], {
   error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as  { base: 85, tile: 170 }',
 });
@@ -134,6 +136,7 @@ const httpProvider = {
   stream_usage: onOff('on', 'expected on or off').default('on'),
   refuse_fields: fieldNames,
   refuse_headers: refusedHeaders,
+  ignore_tools: toolNames,
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -146,6 +149,7 @@ const mockProvider = z.strictObject({
   dialects,
   refuse_fields: fieldNames,
   refuse_headers: refusedHeaders,
+  ignore_tools: toolNames,
   timeouts: upstreamTimeouts.optional(),
   models,
 });

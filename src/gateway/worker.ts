@@ -17,7 +17,7 @@ import { corsPolicy } from '../http/cors.ts';
 import type { ErrorFormat, Exchange } from '../http/exchange.ts';
 import { healthy, readiness } from '../http/health.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
-import { dialectOfPath, type Route } from '../http/routes.ts';
+import { dialectOfErrors, type RequestHeaders, type Route } from '../http/routes.ts';
 import type { Answer } from '../http/side-server.ts';
 import { untouchedFigures } from '../ledger/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -312,8 +312,8 @@ class LocalWorker implements Worker {
   }
 }
 
-function formatFor(path: string): ErrorFormat {
-  const dialect = DIALECTS[dialectOfPath(path)];
+function formatFor(path: string, headers: RequestHeaders): ErrorFormat {
+  const dialect = DIALECTS[dialectOfErrors(path, headers)];
   return {
     errorBody: dialect.errorBody,
     streamFailure: (error, requestId) => dialect.startStream(requestId).failure(error),

@@ -24,7 +24,7 @@ import { OverloadMonitor, type OverloadThresholds } from './overload.ts';
 import { PRESSURE_MESSAGES, type Pressure } from './pressure.ts';
 import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
-import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
+import { isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
 export interface ListenerSettings {
@@ -49,7 +49,7 @@ export interface ListenerOptions extends ListenAddress, ListenerSettings {
   /** Undefined for plain HTTP. */
   readonly certificate: CertificatePair | undefined;
   /** How clients of a path read errors. */
-  formatFor(path: string): ErrorFormat;
+  formatFor(path: string, headers: RequestHeaders): ErrorFormat;
 }
 
 export interface ListenerEvents {
@@ -167,7 +167,7 @@ export class Listener {
         socket as Socket,
         { code: 'invalid_request', status: 404, message: 'CONNECT is not supported.', close: true },
         this.#options.figures.requests,
-        this.#options.formatFor('/'),
+        this.#options.formatFor('/', {}),
       );
     });
     this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket as Socket));
@@ -303,7 +303,7 @@ export class Listener {
       requestMs: this.#options.requestMs,
       idleMs: this.#options.idleMs,
       expectsContinue,
-      format: this.#options.formatFor(path),
+      format: this.#options.formatFor(path, request.headers),
       cors: this.#corsOf(path, request),
     });
     const state = this.#stateOf(socket);
@@ -386,7 +386,7 @@ export class Listener {
     const path = pathOf(response?.req.url ?? targetIn(error.rawPacket) ?? '/');
     const { figures, formatFor } = this.#options;
     const cors = this.#corsOf(path, response?.req);
-    writeRaw(socket, errorForParser(error), figures.requests, formatFor(path), cors);
+    writeRaw(socket, errorForParser(error), figures.requests, formatFor(path, {}), cors);
   }
 }
 

@@ -87,11 +87,23 @@ export function isUnderV1(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/');
 }
 
-/** The dialect whose clients use a path; everywhere else errors have the shape of chat. */
-export function dialectOfPath(path: string): DialectName {
+/** By their names in lower case. */
+export type RequestHeaders = Readonly<Record<string, unknown>>;
+
+/** Paths that clients of chat and of messages have in common, also where there is nothing. */
+const SHARED: readonly string[] = ['/v1/models', '/v1/files'];
+
+/** The dialect in which a client of a path reads errors: of those with paths in common the headers tell which it is. */
+export function dialectOfErrors(path: string, headers: RequestHeaders): DialectName {
   const route = routeOfPath(path);
   if (route?.kind === 'model_request') return route.dialect;
-  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'messages' : 'chat';
+  if (isAtOrBelow(path, '/v1/messages')) return 'messages';
+  const isAnthropic = headers['anthropic-version'] !== undefined || headers['x-api-key'] !== undefined;
+  return isAnthropic && SHARED.some((each) => isAtOrBelow(path, each)) ? 'messages' : 'chat';
+}
+
+function isAtOrBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** True for the paths that count against the rate limit of model listings. */

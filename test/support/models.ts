@@ -27,6 +27,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     active: true,
     refuseFields: [],
     refuseHeaders: [],
+    ignoreTools: [],
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),
