@@ -1,4 +1,4 @@
-/** The guarantees under `kill -9`, in short. `run.ts` is the long form. */
+/** The guarantees under `kill -9`, in short. `npm run prove -- crash` is the long form. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY } from '../support/cli.ts';

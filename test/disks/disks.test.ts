@@ -1,5 +1,5 @@
 /**
- * Disk problems, in short: a running gateway whose file cannot be written. `npm run test:disks`
+ * Disk problems, in short: a running gateway whose file cannot be written. `npm run prove -- disks`
  * runs more cases.
  */
 import assert from 'node:assert/strict';

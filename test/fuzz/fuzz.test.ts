@@ -1,4 +1,4 @@
-/** Fuzzing, short form; `npm run test:fuzz` is the long one. */
+/** Fuzzing, short form; `npm run prove -- fuzz` is the long one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aftermathOf } from './aftermath.ts';

@@ -40,5 +40,5 @@ export const FAMILIES: readonly Family[] = [
 /** By the claim of the attack. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** Written by `npm run test:hostile -- --record`. */
+/** Written by `npm run prove -- hostile --record`. */
 export const FIGURES_FILE = fileURLToPath(new URL('./figures.json', import.meta.url));

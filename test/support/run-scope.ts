@@ -1,4 +1,4 @@
-/** What scripts have in place of a test runner: a scope for clean-ups, and an exit status. */
+/** What stands in for a test where clean-ups are registered. */
 
 /** Runs its clean-ups at the end of the run, however it ends. */
 export class RunScope {
@@ -10,15 +10,5 @@ export class RunScope {
 
   async end(): Promise<void> {
     for (const cleanUp of this.#cleanUps) await cleanUp();
-  }
-}
-
-/** Runs a script: it ends with status 0 if `main` returns true, otherwise with 1, and always after its clean-ups. */
-export async function runToEnd(main: (scope: RunScope) => Promise<boolean>): Promise<void> {
-  const scope = new RunScope();
-  try {
-    process.exitCode = (await main(scope)) ? 0 : 1;
-  } finally {
-    await scope.end();
   }
 }

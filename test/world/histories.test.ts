@@ -1,4 +1,4 @@
-/** A thousand random histories of the simulated ledger; `npm run test:world` plays more, and one again by its seed. */
+/** A thousand random histories of the simulated ledger; `npm run prove -- world` plays more, and one again by its seed. */
 import { test } from 'node:test';
 import { playHistories } from './histories.ts';
 

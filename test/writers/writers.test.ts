@@ -1,6 +1,6 @@
 /**
- * Other processes that change the state file of a gateway under load, in short. `run.ts` is the
- * long form.
+ * Other processes that change the state file of a gateway under load, in short. `npm run prove -- writers`
+ * is the long form.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,13 +1,8 @@
-/**
- * Slow clients in numbers: `npm run test:slow [-- --connections N] [--only TEXT]`. Needs
- * slowhttptest, and Linux. Exits with status 1 if a connection lived too long, or another client
- * was not served.
- */
+/** Slow clients in numbers. Needs slowhttptest, and Linux. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
+import { campaign, chosen, showRow } from '../support/campaign.ts';
 import { Workplace } from '../support/cli.ts';
-import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
 import { ATTACKS, type Attack, IDLE_S, REQUEST_S, type Target } from './attacks.ts';
 import { Watch } from './watch.ts';
@@ -20,22 +15,7 @@ tiers: { standard: { rpm: 100000, models_rpm: 1000000, concurrency: 10000 } }
 timeouts: { request: ${REQUEST_S}s, idle: ${IDLE_S}s }
 providers: { mock: { kind: mock, models: { echo: { input: 0, output: 0 }, ${MODELS.join(', ')} } } }
 `;
-const COLUMNS = [
-  'attack',
-  'connections',
-  'longest',
-  'bound',
-  'probes',
-  'failed',
-  'slowest',
-  'requests',
-  'failed',
-  'slowest',
-];
-
-function line(cells: readonly (string | number)[]): string {
-  return cells.map((cell, index) => (index === 0 ? String(cell).padEnd(30) : String(cell).padStart(11))).join('');
-}
+const COLUMNS = ['connections', 'longest', 'bound', 'probes', 'failed', 'slowest', 'requests', 'failed', 'slowest'];
 
 /** Resolves with its output. Throws if it cannot be started. */
 async function slowhttptest(options: readonly string[]): Promise<string> {
@@ -63,32 +43,27 @@ async function run(attack: Attack, target: Target, key: string): Promise<boolean
     tally.failed,
     `${Math.round(tally.slowestMs)} ms`,
   ]);
-  console.log(line([attack.name, mostConnections, seconds(longestLifeMs), seconds(attack.boundS * 1000), ...tallies]));
+  showRow(attack.name, [mostConnections, seconds(longestLifeMs), seconds(attack.boundS * 1000), ...tallies]);
   const wasAttacked = !attack.isHeld || mostConnections >= target.connections;
   return wasAttacked && longestLifeMs <= attack.boundS * 1000 && probes.failed + completions.failed === 0;
 }
 
-async function main(scope: RunScope): Promise<boolean> {
-  const { values } = parseArgs({
-    options: { connections: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } },
-  });
-  try {
-    await slowhttptest(['-h']);
-  } catch {
-    console.error('slowhttptest is not installed: apt-get install slowhttptest');
-    return false;
-  }
-  const place = new Workplace(scope, CONFIG);
-  const [slow, innocent] = [await place.createKey('slow'), await place.createKey('innocent')];
-  const serving = await place.serve();
-  console.log(line(COLUMNS));
-  let isPassed = true;
-  for (const attack of ATTACKS.filter(({ name }) => name.includes(values.only))) {
-    const connections = Math.ceil(Number(values.connections) * attack.share);
-    const target = { url: serving.url, key: slow.key, connections };
-    isPassed = (await run(attack, target, innocent.key)) && isPassed;
-  }
-  return isPassed;
-}
-
-await runToEnd(main);
+export default campaign({
+  proves: 'no slow connection lives longer than its bound, and other clients are served meanwhile',
+  options: { connections: 1_000, only: '' },
+  async run(course, { connections, only }) {
+    await slowhttptest(['-h']).catch(() => {
+      throw new Error('slowhttptest is not installed: apt-get install slowhttptest');
+    });
+    const place = new Workplace(course, CONFIG);
+    const [slow, innocent] = [await place.createKey('slow'), await place.createKey('innocent')];
+    const serving = await place.serve();
+    const attacks = chosen(ATTACKS, only, ({ name }) => name);
+    showRow('attack', COLUMNS);
+    for (const attack of attacks) {
+      const target = { url: serving.url, key: slow.key, connections: Math.ceil(connections * attack.share) };
+      if (!(await run(attack, target, innocent.key))) course.deviate(`${attack.name}: beyond its bounds`);
+    }
+    return `${attacks.length} attacks`;
+  },
+});

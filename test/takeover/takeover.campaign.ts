@@ -1,10 +1,5 @@
-/**
- * Takeovers, the long run: `npm run test:takeover [-- --takeovers N] [-- --rate N] [-- --kills N] [-- --seed N]`. Exits
- * with 1 if a request is refused, lost or counted twice, or a stream breaks.
- */
-import { parseArgs } from 'node:util';
-import { Random } from '../support/random.ts';
-import { type RunScope, runToEnd } from '../support/run-scope.ts';
+/** Takeovers at length: under load, and with one of the two gateways killed. */
+import { type Course, campaign, show } from '../support/campaign.ts';
 import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
 import { killAtRandom } from './kills.ts';
@@ -14,15 +9,12 @@ import { Flood, outcomesOf, type Sent, send } from './traffic.ts';
 const STREAMS = 200;
 /** The gateways must not refuse what this machine makes them wait for. */
 const OVERLOAD = { overload: { loop_delay: 'off' }, max_connections: 10_000 };
-const MOST_SHOWN = 20;
+/** The share of the time after which the kills begin. */
+const KILLS_BEGIN = 0.5;
 
-interface Findings {
-  readonly figures: Record<string, number | string>;
-  readonly deviations: readonly string[];
-}
-
-async function takeOverUnderLoad(scope: RunScope, takeovers: number, ratePerS: number): Promise<Findings> {
-  const site = await Site.open(scope);
+/** Returns how often. */
+async function takeOverUnderLoad(course: Course, most: number, ratePerS: number): Promise<number> {
+  const site = await Site.open(course);
   site.configure(OVERLOAD);
   const gateways = [await site.takeOver()];
   const port = Number(new URL(gateways[0]?.url ?? '').port);
@@ -30,9 +22,9 @@ async function takeOverUnderLoad(scope: RunScope, takeovers: number, ratePerS: n
   const streams = Array.from({ length: STREAMS }, () => send({ port, key, model: 'host/stream', stream: true }));
   await until(() => site.streams === STREAMS);
   const flood = new Flood({ port, key, model: 'mock/echo' }, ratePerS);
-  const random = new Random(takeovers);
-  for (let count = 0; count < takeovers; count++) {
-    site.configure({ ...OVERLOAD, threads: random.between(1, 3) });
+  let takeovers = 0;
+  for (; takeovers < most && !course.isOver(KILLS_BEGIN); takeovers++) {
+    site.configure({ ...OVERLOAD, threads: course.random.between(1, 3) });
     gateways.push(await site.takeOver());
     site.continueStreams();
   }
@@ -44,22 +36,22 @@ async function takeOverUnderLoad(scope: RunScope, takeovers: number, ratePerS: n
   const whole = streamed.filter(
     ({ text }) => text.match(/more/g)?.length === takeovers && text.endsWith('data: [DONE]\n\n'),
   );
-  const deviations = [
+  course.deviate(
     ...faultsOf(site, [...sent, ...streamed]),
     ...(whole.length === STREAMS ? [] : [`${STREAMS - whole.length} streams are not whole`]),
     ...(statuses.every((status) => status === 0) ? [] : [`the gateways exited with ${statuses.join(', ')}`]),
     ...((await site.place.run(['audit'])).status === 0 ? [] : ['the audit found differences']),
-  ];
+  );
   const sorted = Float64Array.from(sent, ({ ms }) => ms).sort();
-  const figures = {
+  show({
     takeovers,
     'requests, each on a new connection': sent.length,
-    'requests a second': Math.round(sent.length / seconds),
+    'requests a second': sent.length / seconds,
     'open streams, complete at the end': whole.length,
-    'median answer, ms': Math.round(percentile(sorted, 0.5)),
-    'slowest answer, ms': Math.round(sorted.at(-1) ?? Number.NaN),
-  };
-  return { figures, deviations };
+    'median answer, ms': percentile(sorted, 0.5),
+    'slowest answer, ms': sorted.at(-1) ?? Number.NaN,
+  });
+  return takeovers;
 }
 
 /** What clients saw that was not answered, and what the journal lacks of what was. */
@@ -78,24 +70,16 @@ function faultsOf(site: Site, sent: readonly Sent[]): string[] {
   ];
 }
 
-async function main(scope: RunScope): Promise<boolean> {
-  const { values } = parseArgs({
-    options: {
-      takeovers: { type: 'string', default: '20' },
-      rate: { type: 'string', default: '1000' },
-      kills: { type: 'string', default: '40' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    },
-  });
-  console.log(`seed ${values.seed}`);
-  const load = await takeOverUnderLoad(scope, Number(values.takeovers), Number(values.rate));
-  console.table(load.figures);
-  const kills = await killAtRandom(scope, new Random(Number(values.seed)), Number(values.kills));
-  console.table(kills.figures);
-  const deviations = [...load.deviations, ...kills.deviations];
-  for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 1_000));
-  console.log(`deviations: ${deviations.length}`);
-  return deviations.length === 0;
-}
-
-await runToEnd(main);
+export default campaign({
+  proves: 'a takeover under load refuses, breaks and loses nothing, also if a gateway dies in it',
+  amounts: { takeovers: 20, kills: 40 },
+  options: { rate: 1_000 },
+  minutes: 3,
+  async run(course, { takeovers, rate, kills }) {
+    const done = await takeOverUnderLoad(course, takeovers, rate);
+    const { figures, deviations } = await killAtRandom(course, kills);
+    show(figures);
+    course.deviate(...deviations);
+    return `${done} takeovers, ${figures.kills} kills`;
+  },
+});

@@ -1,16 +1,11 @@
-/**
- * How soon a host learns that a client has hung up: `npm run test:disconnects [-- --count N]`. On
- * an idle gateway, and on one that is busy with other streams and requests. Exits with status 1 if
- * it takes too long, or anything is left behind.
- */
-import { parseArgs } from 'node:util';
+/** How soon a host learns that a client has hung up: on an idle gateway, and on one that is busy with other streams and requests. */
 import { rawChat, Site, type SiteKey } from '../control/site.ts';
 import { chunk, completion } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
+import { campaign, showRow } from '../support/campaign.ts';
 import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
-import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
 
@@ -55,36 +50,35 @@ async function keepBusy(site: Site, key: SiteKey, isOver: () => boolean): Promis
   connection.leave();
 }
 
-async function main(scope: RunScope): Promise<boolean> {
-  const { values } = parseArgs({ options: { count: { type: 'string', default: '500' } } });
-  const limits = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
-  const site = await Site.open(scope, { credit: 'off', tiers: { standard: limits } }, SERVE);
-  const [key, other] = [site.key(), site.key()];
-  const deviations: string[] = [];
-  console.log('milliseconds'.padEnd(36) + ['p50', 'p99', 'most'].map((cell) => cell.padStart(10)).join(''));
-  for (const clients of [0, BUSY_CLIENTS]) {
-    for (const stage of STAGES) {
+export default campaign({
+  proves: 'a host learns within moments that a client has left',
+  amounts: { count: 500 },
+  minutes: 2,
+  async run(course, { count }) {
+    const limits = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
+    const site = await Site.open(course, { credit: 'off', tiers: { standard: limits } }, SERVE);
+    const [key, other] = [site.key(), site.key()];
+    const parts = [0, BUSY_CLIENTS].flatMap((clients) => STAGES.map((stage) => ({ clients, stage })));
+    showRow('milliseconds', ['p50', 'p99', 'most']);
+    for (const [index, { clients, stage }] of parts.entries()) {
       let isOver = false;
       const busy = Array.from({ length: clients }, () => keepBusy(site, other, () => isOver));
       const taken: number[] = [];
-      for (let i = 0; i < Number(values.count); i++) taken.push(await disconnect(site, key, stage));
+      do taken.push(await disconnect(site, key, stage));
+      while (taken.length < count && !course.isOver((index + 1) / parts.length));
       isOver = true;
       await Promise.all(busy);
       const sorted = taken.toSorted((a, b) => a - b);
+      const p99 = percentile(sorted, 0.99);
       const name = `${stage}, ${clients === 0 ? 'alone' : `${clients} others`}`;
-      const [p50, p99, most] = [percentile(sorted, 0.5), percentile(sorted, 0.99), sorted.at(-1) ?? Number.NaN];
-      console.log(name.padEnd(36) + [p50, p99, most].map((ms) => ms.toFixed(2).padStart(10)).join(''));
-      if (p99 > WITHIN_MS) deviations.push(`${name}: more than ${WITHIN_MS} ms`);
+      showRow(name, [percentile(sorted, 0.5), p99, sorted.at(-1) ?? Number.NaN]);
+      if (p99 > WITHIN_MS) course.deviate(`${name}: more than ${WITHIN_MS} ms`);
     }
-  }
-  await until(() => countHolds(site.database) === 0);
-  const rows = site.rows(key);
-  const unpaid = rows.filter(({ outcome, cost_nanos }) => outcome !== 'cancelled' || cost_nanos === 0);
-  if (unpaid.length > 0) deviations.push(`${unpaid.length} of ${rows.length} disconnects were not charged`);
-  await site.stop();
-  for (const text of deviations) console.error(text);
-  console.log(`${rows.length} disconnects, ${deviations.length} deviations`);
-  return deviations.length === 0;
-}
-
-await runToEnd(main);
+    await until(() => countHolds(site.database) === 0);
+    const rows = site.rows(key);
+    const unpaid = rows.filter(({ outcome, cost_nanos }) => outcome !== 'cancelled' || cost_nanos === 0);
+    if (unpaid.length > 0) course.deviate(`${unpaid.length} of ${rows.length} disconnects were not charged`);
+    await site.stop();
+    return `${rows.length} disconnects`;
+  },
+});

@@ -1,12 +1,8 @@
-/**
- * The failure matrix, long form, with its times: `npm run test:faults [-- --rounds N] [--seed N]
- * [--only TEXT]`. Exits with status 1 if anything deviates.
- */
+/** The failure matrix at length, with its times, sockets and memory. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { auditElsewhere } from '../support/auditor.ts';
+import { type Course, campaign, chosen, show, showRow } from '../support/campaign.ts';
 import { inParallel } from '../support/cli.ts';
-import { Random } from '../support/random.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
 import type { End } from './cell.ts';
@@ -14,7 +10,6 @@ import { type Place, SHORT_MS, Site } from './site.ts';
 import { type Cell, cellsFor, nameOf } from './table.ts';
 import { play } from './trial.ts';
 
-const MOST_SHOWN = 20;
 /** Few enough that none delays another. */
 const AT_ONCE = 6;
 /** How long a cell may take beyond its timeout. */
@@ -58,10 +53,14 @@ function socketsOf(pid: number): number {
 }
 
 class Run {
-  readonly deviations: string[] = [];
+  readonly #course: Course;
   readonly #slowest = new Map<End, { cells: number; ms: number }>();
   #grownKb = 0;
   #sockets = 0;
+
+  constructor(course: Course) {
+    this.#course = course;
+  }
 
   /** Runs all cells once, in a gateway of their own. */
   async round(cells: readonly Cell[], onDone: () => void): Promise<void> {
@@ -78,9 +77,9 @@ class Run {
       const after = usedBy(pid);
       this.#grownKb = Math.max(this.#grownKb, after.mostKb - before.nowKb);
       this.#sockets = Math.max(this.#sockets, after.sockets - before.sockets - OWN_CONNECTIONS);
-      if (this.#grownKb > MOST_GROWTH_KB) this.deviations.push(`the process grew by ${this.#grownKb} KB`);
+      if (this.#grownKb > MOST_GROWTH_KB) this.#course.deviate(`the process grew by ${this.#grownKb} KB`);
     } catch (error) {
-      this.deviations.push(String(error));
+      this.#course.deviate(String(error));
     } finally {
       await scope.end();
     }
@@ -92,60 +91,42 @@ class Run {
       const ms = await play(site, place);
       const { cells, ms: most } = this.#slowest.get(end) ?? { cells: 0, ms: 0 };
       this.#slowest.set(end, { cells: cells + 1, ms: Math.max(ms, most) });
-      if (ms > LIMITS_MS[end]) this.deviations.push(`${nameOf(place.cell)}: over after ${Math.round(ms)} ms`);
+      if (ms > LIMITS_MS[end]) this.#course.deviate(`${nameOf(place.cell)}: over after ${Math.round(ms)} ms`);
     } catch (error) {
-      this.deviations.push(`${nameOf(place.cell)}: ${error}`);
+      this.#course.deviate(`${nameOf(place.cell)}: ${error}`);
     }
   }
 
   async #aftermath(site: Site): Promise<void> {
     site.assertSettled();
     const checks = await auditElsewhere(site.workplace.statePath);
-    this.deviations.push(...checks.flatMap(({ differences }) => differences));
+    this.#course.deviate(...checks.flatMap(({ differences }) => differences));
     const faults = site.serving.log.filter(({ level }) => level === 'error' || level === 'fatal');
-    this.deviations.push(...faults.map(({ msg }) => `logged: ${msg}`));
+    this.#course.deviate(...faults.map(({ msg }) => `logged: ${msg}`));
   }
 
   show(): void {
-    console.log(`${'ends'.padEnd(20)}${'cells'.padStart(8)}${'slowest, ms'.padStart(14)}${'bound, ms'.padStart(12)}`);
+    showRow('ends', ['cells', 'slowest, ms', 'bound, ms']);
     for (const [end, { cells, ms }] of this.#slowest) {
-      const bound = LIMITS_MS[end] === Number.POSITIVE_INFINITY ? '' : String(LIMITS_MS[end]);
-      console.log(
-        `${end.padEnd(20)}${String(cells).padStart(8)}${String(Math.round(ms)).padStart(14)}${bound.padStart(12)}`,
-      );
+      showRow(end, [cells, ms, Number.isFinite(LIMITS_MS[end]) ? LIMITS_MS[end] : '']);
     }
-    console.log(`${'memory: most growth, MB'.padEnd(34)}${String(Math.round(this.#grownKb / 1024)).padStart(8)}`);
-    console.log(`${'upstream sockets left'.padEnd(34)}${String(this.#sockets).padStart(8)}`);
-    console.log(`${'deviations'.padEnd(34)}${String(this.deviations.length).padStart(8)}`);
+    show({ 'memory: most growth, MB': this.#grownKb / 1024, 'upstream sockets left': this.#sockets });
   }
 }
 
-async function main(): Promise<boolean> {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '3' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      only: { type: 'string', default: '' },
-    },
-  });
-  console.log(`seed ${values.seed}`);
-  const random = new Random(Number(values.seed));
-  const all = cellsFor(['stays', 'leaves', 'leaves in the same moment']);
-  const cells = all.filter((cell) => nameOf(cell).includes(values.only));
-  if (cells.length === 0) throw new Error(`no cell has ${JSON.stringify(values.only)} in its name`);
-  const run = new Run();
-  let done = 0;
-  const onDone = () => {
-    done++;
-    if (process.stdout.isTTY) process.stdout.write(`\r${done} of ${cells.length * Number(values.rounds)} cells `);
-  };
-  for (let round = 0; round < Number(values.rounds); round++) await run.round(random.shuffled(cells), onDone);
-  if (process.stdout.isTTY) console.log();
-  run.show();
-  const { deviations } = run;
-  for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 1_000));
-  if (deviations.length > MOST_SHOWN) console.error(`and ${deviations.length - MOST_SHOWN} more`);
-  return deviations.length === 0;
-}
-
-process.exitCode = (await main()) ? 0 : 1;
+export default campaign({
+  proves: 'whatever a provider does wrong, client, ledger and connections are as docs/faults.md says, and in time',
+  amounts: { rounds: 3 },
+  options: { only: '' },
+  minutes: 4,
+  async run(course, { rounds, only }) {
+    const cells = chosen(cellsFor(['stays', 'leaves', 'leaves in the same moment']), only, nameOf);
+    const run = new Run(course);
+    let done = 0;
+    const onDone = () => course.progress(++done, cells.length * rounds, 'cells');
+    for (let round = 0; round < rounds && !course.isOver(); round++)
+      await run.round(course.random.shuffled(cells), onDone);
+    run.show();
+    return `${done} cells`;
+  },
+});

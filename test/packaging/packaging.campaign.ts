@@ -1,6 +1,6 @@
 /**
- * The long form (`npm run test:packaging`): installs the npm package with several versions of Node, which npm fetches, and a checkout without the packages for development; runs the
- * executable on PostgreSQL; and measures it beside the program in the checkout, in pairs. Throws at the first fault.
+ * The package with several versions of Node, which npm fetches; a checkout without the packages for development; the
+ * executable on PostgreSQL, and measured beside the program in the checkout, in pairs. Ends at the first fault.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -8,10 +8,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { buildExecutable } from '../../scripts/executable.ts';
+import { campaign, chosen, showRow } from '../support/campaign.ts';
 import { CONFIG, PROGRAM } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ownBytesOf, residentBytesOf } from '../support/process.ts';
-import { RunScope } from '../support/run-scope.ts';
+import type { RunScope } from '../support/run-scope.ts';
 import { median } from '../support/statistics.ts';
 import { Alone, emptyFolder } from './alone.ts';
 import { crash, firstSteps, takeOver } from './first-steps.ts';
@@ -23,13 +24,11 @@ const PAIRS = 9;
 /** After its start, so that what it needed only for that can be freed. */
 const REST_MS = 1_000;
 
-const scope = new RunScope();
-
 function npm(...words: string[]): void {
   execFileSync('npm', [...words, '--no-fund', '--no-audit'], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-async function tryPackage(): Promise<void> {
+async function tryPackage(scope: RunScope): Promise<void> {
   const tarball = pack(emptyFolder(scope));
   const prefix = emptyFolder(scope);
   npm('install', '--global', '--prefix', prefix, tarball);
@@ -50,7 +49,7 @@ async function tryPackage(): Promise<void> {
 }
 
 /** As a server that builds nothing installs it: with what runs, and no more. */
-async function tryCheckout(): Promise<void> {
+async function tryCheckout(scope: RunScope): Promise<void> {
   const folder = emptyFolder(scope);
   copyCheckout(folder);
   execFileSync('npm', ['ci', '--omit=dev'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -59,7 +58,7 @@ async function tryCheckout(): Promise<void> {
   console.log('a checkout after npm ci --omit=dev: as it should be');
 }
 
-async function tryPostgres(file: string): Promise<void> {
+async function tryPostgres(scope: RunScope, file: string): Promise<void> {
   const server = await PostgresServer.start();
   scope.after(() => server.stop());
   const config = CONFIG.replace('./state.db', await server.createDatabase());
@@ -88,7 +87,7 @@ async function measureOnce(program: Alone): Promise<Figures> {
   return { startMs, commandMs: performance.now() - commandBeganMs, residentMb, ownMb };
 }
 
-async function measure(file: string): Promise<void> {
+async function measure(scope: RunScope, file: string): Promise<void> {
   const programs = {
     executable: Alone.of(scope, file),
     checkout: new Alone(scope, emptyFolder(scope), [process.execPath, PROGRAM]),
@@ -99,28 +98,32 @@ async function measure(file: string): Promise<void> {
     rounds.push({ executable: await measureOnce(programs.executable), checkout: await measureOnce(programs.checkout) });
   }
   console.log(`the executable: ${(statSync(file).size / 1e6).toFixed(1)} MB`);
+  showRow('median', ['first 200, ms', 'keys list, ms', 'memory, MB', 'its own, MB']);
   for (const name of ['executable', 'checkout'] as const) {
     const middle = (read: (figures: Figures) => number) => median(rounds.slice(1).map((round) => read(round[name])));
-    const texts = [
-      `first 200 after ${middle(({ startMs }) => startMs).toFixed(0)} ms`,
-      `keys list ${middle(({ commandMs }) => commandMs).toFixed(0)} ms`,
-      `memory ${middle(({ residentMb }) => residentMb).toFixed(0)} MB`,
-      `of that its own ${middle(({ ownMb }) => ownMb).toFixed(0)} MB`,
-    ];
-    console.log(`${name.padEnd(12)} ${texts.join(', ')}`);
+    showRow(name, [
+      middle(({ startMs }) => startMs),
+      middle(({ commandMs }) => commandMs),
+      middle(({ residentMb }) => residentMb),
+      middle(({ ownMb }) => ownMb),
+    ]);
   }
 }
 
-const PARTS: Readonly<Record<string, (file: string) => Promise<void>>> = {
+const PARTS: Readonly<Record<string, (scope: RunScope, file: string) => Promise<void>>> = {
   package: tryPackage,
   checkout: tryCheckout,
   postgres: tryPostgres,
   figures: measure,
 };
-const named = process.argv.slice(2);
-try {
-  const file = await buildExecutable(emptyFolder(scope));
-  for (const [name, part] of Object.entries(PARTS)) if (named.length === 0 || named.includes(name)) await part(file);
-} finally {
-  await scope.end();
-}
+
+export default campaign({
+  proves: 'the package runs with every version of Node that it names, and the executable without one',
+  options: { only: '' },
+  async run(course, { only }) {
+    const parts = chosen(Object.entries(PARTS), only, ([name]) => name);
+    const file = await buildExecutable(emptyFolder(course));
+    for (const [, part] of parts) await part(course, file);
+    return parts.map(([name]) => name).join(', ');
+  },
+});

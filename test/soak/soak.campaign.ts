@@ -1,27 +1,22 @@
-/**
- * A soak test: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with
- * clients that hang up or stop reading, failures of the upstream, and edits of keys. Exits with 1
- * if anything is left behind.
- */
+/** A soak test: a hundred streams at a time, with clients that hang up or stop reading, failures of the upstream, and edits. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Site, type SiteKey } from '../control/site.ts';
 import { answering, completion } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
+import { campaign, show } from '../support/campaign.ts';
 import { GAUGED_SERVE } from '../support/gauge.ts';
 import { descriptorsOf } from '../support/process.ts';
-import { Random } from '../support/random.ts';
-import { type RunScope, runToEnd } from '../support/run-scope.ts';
+import type { RunScope } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
 import { Clients, FAILING_PROVIDERS } from './clients.ts';
 import { SoakHost } from './host.ts';
 import { SAMPLE_HEAD, type Sample, sampleLine, slope, takeSample } from './samples.ts';
 
 const MINUTE_MS = 60_000;
+const MINUTES = 30;
 /** A short soak test is sampled more often. */
 const SAMPLES_AT_LEAST = 12;
 const EDIT_EVERY_MS = 10_000;
-const MOST_SHOWN = 20;
 const DESCRIPTORS_WITHIN = 5;
 /** The largest growth, in MB over ten minutes. Shorter runs show nothing. */
 const MOST_SLOPE = 1;
@@ -81,9 +76,14 @@ async function leftBehind(site: Site, host: SoakHost, pid: number, descriptorsAt
   const isBack = () => descriptorsOf(pid) - descriptorsAtStart <= DESCRIPTORS_WITHIN;
   await until(isBack).catch(() => {});
   const { status, stdout } = await site.place.run(['audit']);
-  console.log(`\n${holds} open holds, ${in_flight} requests in flight, ${answering} of them at the upstream`);
-  console.log(`${idle} idle connections to the upstream; descriptors at the start ${descriptorsAtStart},`);
-  console.log(`at the end ${descriptorsOf(pid)} without them; audit exited with ${status}`);
+  show({
+    'open holds': holds,
+    'requests in flight': in_flight,
+    'of them at the upstream': answering,
+    'idle connections to the upstream': idle,
+    'descriptors at the start': descriptorsAtStart,
+    'descriptors at the end, without these': descriptorsOf(pid),
+  });
   return [
     ...(holds === 0 ? [] : [`${holds} holds are open`]),
     ...(in_flight === 0 ? [] : [`${in_flight} requests are in flight`]),
@@ -93,45 +93,37 @@ async function leftBehind(site: Site, host: SoakHost, pid: number, descriptorsAt
   ];
 }
 
-async function main(scope: RunScope): Promise<boolean> {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '30' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    },
-  });
-  const minutes = Number(values.minutes);
-  console.log(`seed ${values.seed}`);
-  const site = await openSite(scope);
-  const [key, other] = [site.key(), site.key()];
-  const { pid } = await site.snapshot();
-  await warmUp(site, key);
-  const host = new SoakHost(site.upstream);
-  const samples: Sample[] = [];
-  const startedAtMs = performance.now();
-  const descriptorsAtStart = descriptorsOf(pid);
-  const clients = new Clients(site, key.secret, new Random(Number(values.seed)));
-  let isOver = false;
-  const edits = edit(site, key, other, () => isOver);
-  console.log(SAMPLE_HEAD);
-  const everyMs = Math.min(MINUTE_MS, (minutes * MINUTE_MS) / SAMPLES_AT_LEAST);
-  while (performance.now() - startedAtMs < minutes * MINUTE_MS) {
-    await pause(everyMs);
-    const sample = await takeSample(site, pid, host, startedAtMs);
-    samples.push(sample);
-    console.log(sampleLine(sample, clients.tally));
-  }
-  isOver = true;
-  await clients.stop();
-  const deviations = [...clients.deviations, ...(await leftBehind(site, host, pid, descriptorsAtStart))];
-  await site.stop();
-  const [heap, memory] = [slope(samples, (sample) => sample.heap), slope(samples, (sample) => sample.memory)];
-  if (minutes >= SLOPE_COUNTS_FROM_MINUTES && heap > MOST_SLOPE) deviations.push(`the heap grows`);
-  console.log(`in ten minutes the heap grows by ${heap.toFixed(2)} MB, the memory by ${memory.toFixed(1)} MB`);
-  console.log(`${await edits} edits, ${deviations.length} deviations`);
-  for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 1_000));
-  if (deviations.length > MOST_SHOWN) console.error(`and ${deviations.length - MOST_SHOWN} more`);
-  return deviations.length === 0;
-}
-
-await runToEnd(main);
+export default campaign({
+  proves: 'failures, disconnects and edits leave nothing behind, and the heap does not grow',
+  minutes: 10,
+  async run(course) {
+    const { minutes = MINUTES, random } = course;
+    const site = await openSite(course);
+    const [key, other] = [site.key(), site.key()];
+    const { pid } = await site.snapshot();
+    await warmUp(site, key);
+    const host = new SoakHost(site.upstream);
+    const samples: Sample[] = [];
+    const startedAtMs = performance.now();
+    const descriptorsAtStart = descriptorsOf(pid);
+    const clients = new Clients(site, key.secret, random);
+    let isOver = false;
+    const edits = edit(site, key, other, () => isOver);
+    console.log(SAMPLE_HEAD);
+    const everyMs = Math.min(MINUTE_MS, (minutes * MINUTE_MS) / SAMPLES_AT_LEAST);
+    while (performance.now() - startedAtMs < minutes * MINUTE_MS) {
+      await pause(everyMs);
+      const sample = await takeSample(site, pid, host, startedAtMs);
+      samples.push(sample);
+      console.log(sampleLine(sample, clients.tally));
+    }
+    isOver = true;
+    await clients.stop();
+    course.deviate(...clients.deviations, ...(await leftBehind(site, host, pid, descriptorsAtStart)));
+    await site.stop();
+    const [heap, memory] = [slope(samples, (sample) => sample.heap), slope(samples, (sample) => sample.memory)];
+    if (minutes >= SLOPE_COUNTS_FROM_MINUTES && heap > MOST_SLOPE) course.deviate('the heap grows');
+    show({ 'heap grows in ten minutes by, MB': heap, 'memory, MB': memory });
+    return `${minutes} minutes, ${await edits} edits`;
+  },
+});

@@ -1,16 +1,15 @@
 /**
- * What a host bills for streams that are cut since no more money can be held: `npm run test:cuts [-- --count N]`. It
- * writes on at its pace, whoever reads it, until it notices that the gateway has hung up. Exits with status 1 if a
- * stream alone is billed for more than a step beyond what was left, or for more than a step that was not charged.
+ * What a host bills for streams that are cut since no more money can be held. It writes on at its pace, whoever reads it,
+ * until it notices that the gateway has hung up. A stream alone may be billed for a step beyond what was left, and for a
+ * step that was not charged.
  */
-import { parseArgs } from 'node:util';
 import { rawChat, Site } from '../control/site.ts';
 import { chunk } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
+import { campaign, showRow } from '../support/campaign.ts';
 import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
-import { type RunScope, runToEnd } from '../support/run-scope.ts';
 import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
 
@@ -89,48 +88,45 @@ class Cutting {
   }
 }
 
-/** Prints a line of figures, and returns the largest. */
+/** Prints a row of figures, and returns the largest. */
 function report(name: string, figures: readonly number[]): number {
   const sorted = figures.toSorted((a, b) => a - b);
   const most = sorted.at(-1) ?? Number.NaN;
-  console.log(name.padEnd(46) + [percentile(sorted, 0.5), most].map((usd) => usd.toFixed(4).padStart(10)).join(''));
+  showRow(
+    name,
+    [percentile(sorted, 0.5), most].map((usd) => usd.toFixed(4)),
+  );
   return most;
 }
 
-async function main(scope: RunScope): Promise<boolean> {
-  const { values } = parseArgs({ options: { count: { type: 'string', default: '40' } } });
-  const deviations: string[] = [];
-  const site = await Site.open(scope, {}, SERVE);
-  const providers = { host: site.host({ models: { model: MODEL } }) };
-  await site.reload({ credit: 'off', tiers: { standard: LIMITS }, providers });
-  const cutting = new Cutting(site);
-  // The tokenizer is loaded once, which takes a while.
-  await cutting.cut(1, 1_000);
-  console.log(
-    `USD, of ${LEFT.toFixed(2)} that were left`.padEnd(46) + ['p50', 'most'].map((cell) => cell.padStart(10)).join(''),
-  );
-  for (const atOnce of AT_ONCE) {
-    for (const pace of PACES) {
+export default campaign({
+  proves: 'a host bills little more for a stream that is cut than was left and charged',
+  amounts: { count: 40 },
+  minutes: 2,
+  async run(course, { count }) {
+    const site = await Site.open(course, {}, SERVE);
+    const providers = { host: site.host({ models: { model: MODEL } }) };
+    await site.reload({ credit: 'off', tiers: { standard: LIMITS }, providers });
+    const cutting = new Cutting(site);
+    // The tokenizer is loaded once, which takes a while.
+    await cutting.cut(1, 1_000);
+    showRow(`USD, of ${LEFT.toFixed(2)} that were left`, ['p50', 'most']);
+    const parts = AT_ONCE.flatMap((atOnce) => PACES.map((pace) => ({ atOnce, pace })));
+    let streams = 0;
+    for (const [index, { atOnce, pace }] of parts.entries()) {
       const cuts: Cut[] = [];
-      while (cuts.length < Number(values.count)) cuts.push(...(await cutting.cut(atOnce, pace)));
+      do cuts.push(...(await cutting.cut(atOnce, pace)));
+      while (cuts.length < count && !course.isOver((index + 1) / parts.length));
+      streams += cuts.length;
       const name = `${pace} tokens/s, ${atOnce} at once`;
-      const billed = report(
-        `${name}: billed`,
-        cuts.map((cut) => cut.billed),
-      );
-      const unpaid = report(
-        `${name}: of that not charged`,
-        cuts.map((cut) => cut.billed - cut.charged),
-      );
+      const [all, uncharged] = [cuts.map(({ billed }) => billed), cuts.map(({ billed, charged }) => billed - charged)];
+      const [billed, unpaid] = [report(`${name}: billed`, all), report(`${name}: of that not charged`, uncharged)];
       if (atOnce > 1) continue;
-      if (billed > LEFT + STEP) deviations.push(`${name}: more than a step beyond what was left`);
-      if (unpaid > STEP) deviations.push(`${name}: more than a step was not charged`);
+      if (billed > LEFT + STEP) course.deviate(`${name}: more than a step beyond what was left`);
+      if (unpaid > STEP) course.deviate(`${name}: more than a step was not charged`);
     }
-  }
-  await until(() => countHolds(site.database) === 0);
-  await site.stop();
-  for (const text of deviations) console.error(text);
-  return deviations.length === 0;
-}
-
-await runToEnd(main);
+    await until(() => countHolds(site.database) === 0);
+    await site.stop();
+    return `${streams} streams`;
+  },
+});

@@ -1,0 +1,105 @@
+/** Crashes at length: at every point, under load, during a start, with a log that is cut off, and with the power gone. */
+import { isDeepStrictEqual } from 'node:util';
+import { type Course, campaign, show } from '../support/campaign.ts';
+import { cutTheLog } from './cut-log.ts';
+import { Cycles, openSite } from './cycles.ts';
+import { alternating, Deaths, expected } from './deaths.ts';
+import { startWithManyHolds } from './many-holds.ts';
+import { FATES } from './points.ts';
+import { cutThePower } from './power-cuts.ts';
+
+/** The number of requests before the log is cut. */
+const REQUESTS = 40;
+/** The number of starts with many open holds that are killed. */
+const KILLED_STARTS = 6;
+/** The shares of the time after which the next part begins. */
+const DEATHS_END = 0.4;
+const CYCLES_END = 0.7;
+
+/** At each point, with each kind of answer, alone and among others, while there is time. Returns the number of deaths. */
+async function dieAtAllPoints(course: Course): Promise<number> {
+  let count = 0;
+  for (const kind of ['json', 'stream'] as const) {
+    const lives = [...alternating(true), ...alternating(false)];
+    const deaths = await Deaths.begin(course, kind, lives[0]);
+    for (const [index, { point, amongOthers }] of lives.entries()) {
+      const next = course.isOver(DEATHS_END) ? undefined : lives[index + 1];
+      const found = await deaths.die(next);
+      course.progress(++count, 2 * lives.length, 'deaths');
+      const isRight = isDeepStrictEqual(found, expected(FATES[point], kind));
+      const name = `${kind}, ${point}, ${amongOthers ? 'among others' : 'alone'}`;
+      if (!isRight) course.deviate(`${name}: ${JSON.stringify(found)}`);
+      if (next === undefined) break;
+    }
+    course.deviate(...(await deaths.finish()));
+  }
+  return count;
+}
+
+async function runCycles(course: Course, cycles: number): Promise<number> {
+  const run = new Cycles(await openSite(course), course.random, course);
+  const { books } = run;
+  do {
+    await run.run();
+    course.progress(run.cycles, cycles, 'cycles');
+  } while (run.cycles < cycles && !course.isOver(CYCLES_END));
+  await run.finish();
+  course.deviate(...books.deviations);
+  show({
+    cycles: run.cycles,
+    'of them with two threads': run.cyclesOfTwoThreads,
+    'requests sent': books.requests,
+    'complete responses': books.complete,
+    missing: books.missing,
+    'counted twice': books.countedTwice,
+    'requests that the upstream saw': run.seen,
+    'journal rows': books.rows.length,
+    'rows charged as held': books.heldRows,
+    'top-ups that returned': run.topUps,
+    'audits without a difference': run.cleanAudits,
+    'slowest start, ms': run.slowestStartMs,
+  });
+  return run.cycles;
+}
+
+async function cutPower(course: Course, cuts: number): Promise<number> {
+  const site = await openSite(course);
+  const total = { ended: 0, begun: 0, lost: 0 };
+  let done = 0;
+  while (done < cuts && !course.isOver()) {
+    const { ended, begun, lost, deviations } = await cutThePower(site, course.random, 1);
+    total.ended += ended;
+    total.begun += begun;
+    total.lost += lost;
+    course.deviate(...deviations.map((text) => `power ${done + 1}, ${text}`));
+    course.progress(++done, cuts, 'power cuts');
+  }
+  show({
+    'power cuts': done,
+    'responses that had ended by then': total.ended,
+    'responses that had begun': total.begun,
+    'requests lost that nobody had seen': total.lost,
+  });
+  return done;
+}
+
+export default campaign({
+  proves: 'an end of the process or of the power at any moment loses nothing and charges nothing twice',
+  amounts: { cycles: 300, 'power-cuts': 200 },
+  minutes: 6,
+  async run(course, { cycles, 'power-cuts': powerCuts }) {
+    const deaths = await dieAtAllPoints(course);
+    const holds = await startWithManyHolds(await openSite(course), course.random, KILLED_STARTS);
+    const cut = await cutTheLog(await openSite(course), course.random, REQUESTS);
+    course.deviate(...holds.deviations, ...cut.deviations);
+    show({
+      'deaths at a named point': deaths,
+      'holds open at a start': holds.holds,
+      'ready with them after, ms': holds.readyMs,
+      'cuts of the log': cut.cuts,
+      'journals that they left': cut.journals,
+    });
+    const survived = await runCycles(course, cycles);
+    return `${deaths} deaths at points, ${survived} under load, ${await cutPower(course, powerCuts)} power cuts`;
+  },
+});
