@@ -19,6 +19,8 @@ export interface Model extends ModelTerms {
   readonly refuseHeaders: readonly RefusedHeader[];
   /** Tools of clients' own hosts that requests leave out when they are translated. */
   readonly ignoreTools: readonly string[];
+  /** Whether its host keeps responses, each for the key that made it. */
+  readonly keepsResponses: boolean;
   /** What its host speaks. */
   readonly dialects: readonly DialectName[];
 }
@@ -30,6 +32,7 @@ export interface CatalogSource {
   readonly refuseFields: readonly string[];
   readonly refuseHeaders: readonly RefusedHeader[];
   readonly ignoreTools: readonly string[];
+  readonly keepsResponses: boolean;
   readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
@@ -67,6 +70,7 @@ export class Catalog {
         refuseFields: provider.refuseFields,
         refuseHeaders: provider.refuseHeaders,
         ignoreTools: provider.ignoreTools,
+        keepsResponses: provider.keepsResponses,
         dialects: provider.dialects,
       })),
     );

@@ -26,6 +26,8 @@ interface ProviderBase {
   readonly refuseHeaders: readonly RefusedHeader[];
   /** Tools of clients' own hosts that requests leave out when they are translated. */
   readonly ignoreTools: readonly string[];
+  /** Whether its hosts keep responses, each for the key that made it. */
+  readonly keepsResponses: boolean;
   /** What its hosts speak. */
   readonly dialects: readonly DialectName[];
   /**

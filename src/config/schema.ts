@@ -137,6 +137,7 @@ const httpProvider = {
   refuse_fields: fieldNames,
   refuse_headers: refusedHeaders,
   ignore_tools: toolNames,
+  responses_state: z.literal('per_key', { error: () => 'expected per_key, or nothing' }).optional(),
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -264,5 +265,6 @@ export const configSchema = z.strictObject({
 
 export type ParsedConfig = z.infer<typeof configSchema>;
 export type ParsedProvider = z.infer<typeof providerSchema>;
+export type ParsedHttpProvider = Exclude<ParsedProvider, { kind: 'mock' }>;
 export type ParsedUpstream = z.infer<typeof upstream>;
 export const DEFAULT_TIER = tier.parse({});

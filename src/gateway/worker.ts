@@ -33,6 +33,7 @@ import { Pipeline } from '../proxy/pipeline.ts';
 import { fdOf, type ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { countExchange, logExchange, logFailed, logPressure } from './access-log.ts';
+import { ThreadKeeper } from './keeper.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 import type { Traces } from './tracing.ts';
 
@@ -129,6 +130,7 @@ class LocalWorker implements Worker {
   readonly #traces: Traces | undefined;
   readonly #bodies = new BodyLimiter();
   readonly #paces = new ModelPaces();
+  readonly #keeper: ThreadKeeper;
   readonly #listener: Listener;
   /** Requests that the state has failed. */
   readonly #failed = new Repeats<'state'>(FAILED_REPORT_MS, (count) => logFailed(this.#log, count));
@@ -156,6 +158,7 @@ class LocalWorker implements Worker {
       },
       this.#tally,
     );
+    this.#keeper = new ThreadKeeper(config.state);
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
       {
@@ -234,6 +237,7 @@ class LocalWorker implements Worker {
     if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
+    await this.#keeper.close();
     await this.#traces?.close(EXPORT_GRACE_MS);
     return unsettled;
   }
@@ -273,13 +277,18 @@ class LocalWorker implements Worker {
       }),
       bodies: this.#bodies,
       paces: this.#paces,
+      keeper: this.#keeper,
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
       onUnavailable: () => this.#failed.count('state'),
     });
     const { capOutput, maxBodyBytes } = config;
-    return { pipeline, providers, explained: { catalog, ledger: this.#ledger, providers, capOutput, maxBodyBytes } };
+    return {
+      pipeline,
+      providers,
+      explained: { catalog, ledger: this.#ledger, keeper: this.#keeper, providers, capOutput, maxBodyBytes },
+    };
   }
 
   async #tearDown(setup: Setup): Promise<void> {
@@ -298,6 +307,8 @@ class LocalWorker implements Worker {
         return pipeline.complete(exchange, DIALECTS[route.dialect]);
       case 'count_tokens':
         return pipeline.countTokens(exchange);
+      case 'kept_response':
+        return pipeline.keptResponse(exchange, route.id);
       case 'show_key':
         return pipeline.showKey(exchange);
       case 'list_models':

@@ -46,7 +46,8 @@ function dispatchedAs(
     weight: 1,
     upstream: {
       secrets: NO_SECRETS,
-      attempt: () => {
+      ask: () => new Attempt(),
+        attempt: () => {
         const attempt = new Attempt();
         host(attempt);
         return attempt;
@@ -68,7 +69,7 @@ function dispatchedAs(
   const checked = CHAT.check(read.body, MODEL.id);
   assert.ok(checked.ok);
   const hosted = { request: checked.request, response: undefined, ignored: [] };
-  const routes = [{ model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined }] as const;
+  const routes = [{ model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined, upstream: undefined }] as const;
   const meter = new Meter(1);
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',

@@ -28,6 +28,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     refuseFields: [],
     refuseHeaders: [],
     ignoreTools: [],
+    keepsResponses: false,
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),

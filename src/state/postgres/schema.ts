@@ -5,6 +5,7 @@ import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { CLOCK } from './schema/clock.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
+import { KEPT, KEPT_TABLES } from './schema/kept.ts';
 import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
 import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
@@ -17,7 +18,7 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  * changed. A change of functions alone is a step, too: an empty one.
  */
 export const MIGRATIONS: readonly string[] = [
-  [TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, LEASH_TABLES, RETENTION_TABLE].join('\n'),
+  [TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, LEASH_TABLES, RETENTION_TABLE, KEPT_TABLES].join('\n'),
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
@@ -53,6 +54,7 @@ export const FUNCTIONS = [
   DECIDE,
   ALERTS,
   NAMES,
+  KEPT,
   RIGHTS,
   GRANT_AGAIN,
   'SELECT inf_gw.make_partitions();',

@@ -43,6 +43,7 @@ export class Bench {
       weight,
       upstream: {
         secrets: { ...NO_SECRETS, parts: ['shared', `secret-${i + 1}`], credentials: [`key-${i + 1}`] },
+        ask: () => new Attempt(),
         attempt: () => {
           const attempt = new Attempt();
           this.#attempts.push(attempt);
