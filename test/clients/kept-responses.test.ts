@@ -7,7 +7,7 @@ import { after, afterEach, describe, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import OpenAI, { NotFoundError } from 'openai';
-import { KeepingHost } from '../dialects/keeping-host.ts';
+import { KeepingHost } from '../hostile-dialects/keeping-host.ts';
 import { startTestGateway, type TestKey } from '../support/gateway.ts';
 
 const gateway = await startTestGateway({
