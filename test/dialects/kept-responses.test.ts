@@ -1,9 +1,9 @@
 /** Responses that hosts keep, each for the key that made it: references, holds, and who finds what. */
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { KeepingHost } from '../hostile-dialects/keeping-host.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
-import { KeepingHost } from './keeping-host.ts';
 
 const PRICES = { input: 1, output: 2, max_output: 1_000, default_output: 100 };
 const PROVIDER = {

@@ -47,7 +47,7 @@ function dispatchedAs(
     upstream: {
       secrets: NO_SECRETS,
       ask: () => new Attempt(),
-        attempt: () => {
+      attempt: () => {
         const attempt = new Attempt();
         host(attempt);
         return attempt;
@@ -69,7 +69,9 @@ function dispatchedAs(
   const checked = CHAT.check(read.body, MODEL.id);
   assert.ok(checked.ok);
   const hosted = { request: checked.request, response: undefined, ignored: [] };
-  const routes = [{ model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined, upstream: undefined }] as const;
+  const routes = [
+    { model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined, upstream: undefined },
+  ] as const;
   const meter = new Meter(1);
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',

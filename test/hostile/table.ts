@@ -5,6 +5,7 @@ import { BUDGETS } from './attacks/budgets.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
 import { FAILURES } from './attacks/failures.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
+import { KEPT } from './attacks/kept.ts';
 import { LEAVING } from './attacks/leaving.ts';
 import { MAXIMA } from './attacks/maxima.ts';
 import { NAMES } from './attacks/names.ts';
@@ -21,6 +22,7 @@ import { WORDS } from './attacks/words.ts';
 export const FAMILIES: readonly Family[] = [
   ESTIMATES,
   REFERENCES,
+  KEPT,
   PACKED,
   MAXIMA,
   NAMES,

@@ -1,5 +1,5 @@
 /** Responses that hosts keep, in a database. What writes is a function there, since a gateway's role may call no more. */
-import { KEPT_MS, type KeptResponse, MAX_KEPT_IDS } from '../../core/kept-responses.ts';
+import type { KeptResponse } from '../../core/kept-responses.ts';
 import { idsOf, KeptBook } from '../kept-book.ts';
 import { type Operation, rows } from '../operation.ts';
 import { DIALECT } from './dialect.ts';
@@ -16,7 +16,7 @@ export class DatabaseKept extends KeptBook {
   protected *write(response: KeptResponse, isBounded: boolean): Operation<void> {
     const { keyId, id, upstream, model, atMs } = response;
     const ids = idsOf(response);
-    yield* rows('SELECT inf_gw.keep_response($1, $2, $3, $4, $5, $6, $7, $8, $9)', [
+    yield* rows('SELECT inf_gw.keep_response($1, $2, $3, $4, $5, $6, $7, $8)', [
       keyId,
       id,
       ids.map((each) => each.id),
@@ -24,8 +24,7 @@ export class DatabaseKept extends KeptBook {
       upstream,
       model,
       atMs,
-      atMs - KEPT_MS,
-      isBounded ? MAX_KEPT_IDS : null,
+      isBounded ? 1 : 0,
     ]);
   }
 }
