@@ -1,6 +1,6 @@
 /** `requests`: lists and shows single requests, stops them, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
-import { stopRequest } from '../control/client.ts';
+import { readRefusals, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { redactKeys } from '../core/api-key.ts';
 import { readPriceText } from '../core/charged-price.ts';
@@ -10,6 +10,7 @@ import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
+import type { Refusal } from '../observe/refusals.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
@@ -27,6 +28,7 @@ interface ListOptions {
   readonly key?: string;
   readonly since?: number;
   readonly errors?: true;
+  readonly refused?: true;
   readonly limit: number;
 }
 
@@ -39,12 +41,15 @@ export function registerRequests(program: Command): void {
     .option('--key <key>', 'only this key (id or name)')
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
+    .option('--refused', 'in their place those that were refused, which the gateway keeps only while it runs')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --key my-app --limit 500 --json',
+      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --key my-app --limit 500 --json',
     )
-    .action((options: ListOptions, command: Command) => withState(command, (state) => list(options, command, state)));
+    .action((options: ListOptions, command: Command) =>
+      withState(command, (state) => (options.refused ? listRefused : list)(options, command, state)),
+    );
 
   requests
     .command('show')
@@ -88,6 +93,68 @@ async function list(options: ListOptions, command: Command, state: State): Promi
   if (records.length === 0) return printLine('No such requests.');
   printTable(requestsTable(records, isShared, look()));
   if (records.length === limit) printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
+}
+
+async function listRefused(options: ListOptions, command: Command, state: State): Promise<void> {
+  const key =
+    options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+  const { since: sinceMs, limit } = options;
+  const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, sinceMs, limit });
+  if (page === undefined) {
+    throw new UserError('no gateway is running that keeps what it refused; what others refused is gone with them');
+  }
+  // Those of the last millisecond may be more.
+  const rows = page.rows.slice(0, limit);
+  const names = new Map((await state.keys.list({ withDeleted: true })).map(({ id, name }) => [id, name]));
+  const nameOf = (keyId: string) => names.get(keyId) ?? keyId;
+  if (globalOptions(command).json) return printJson(rows.map((row) => refusedJson(row, nameOf)));
+  if (rows.length === 0) printLine('No request of a valid key was refused.');
+  else printTable(refusedTable(rows, nameOf));
+  if (rows.length < page.rows.length || page.has_more)
+    printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
+  printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and gone when it stops.`);
+}
+
+function refusedTable(rows: readonly Refusal[], nameOf: (keyId: string) => string): Table {
+  return {
+    columns: [
+      { head: 'REFUSED (UTC)' },
+      { head: 'KEY', least: 10 },
+      { head: 'MODEL', least: 11, rank: 3 },
+      { head: 'CODE', least: 12 },
+      { head: 'WHY', least: 16, rank: 1 },
+      { head: 'USER', least: 8, rank: 5 },
+      { head: 'APP', least: 8, rank: 4 },
+      { head: 'ID', rank: 2 },
+    ],
+    rows: rows.map((row) => [
+      dateTime(row.at_ms),
+      nameOf(row.key_id),
+      row.model,
+      marked(row.code, 'bad'),
+      row.cause,
+      row.user,
+      row.app,
+      row.id,
+    ]),
+  };
+}
+
+/** As of a request that was admitted, where it has the same. */
+function refusedJson(row: Refusal, nameOf: (keyId: string) => string) {
+  return {
+    id: row.id,
+    key: nameOf(row.key_id),
+    key_id: row.key_id,
+    model: row.model === '' ? null : row.model,
+    user: row.user || null,
+    app: row.app || null,
+    state: 'refused',
+    outcome: row.code,
+    reason: row.reason,
+    message: row.cause,
+    refused_at: isoTime(row.at_ms),
+  };
 }
 
 export function requestsTable(records: readonly RequestRecord[], isShared: boolean, look: Look): Table {

@@ -1,4 +1,5 @@
 /** The composition root: turns a config into a running gateway. */
+
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
@@ -12,6 +13,13 @@ import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import { OutageLog } from '../observe/outage-log.ts';
+import {
+  mergedRefusals,
+  mergedRefusedMinutes,
+  type RefusalPage,
+  type RefusalQuery,
+  type RefusedMinutes,
+} from '../observe/refusals.ts';
 import { METRICS_ONLY, type SnapshotQuery, type WorkerQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { Lock } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
@@ -143,6 +151,15 @@ export class Gateway implements HandingOver {
       },
       query,
     );
+  }
+
+  /** What this process has refused lately. */
+  async refusals(query: RefusalQuery): Promise<RefusalPage> {
+    return mergedRefusals(await Promise.all(this.#workers.map((worker) => worker.refusals(query))));
+  }
+
+  async refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]> {
+    return mergedRefusedMinutes(await Promise.all(this.#workers.map((worker) => worker.refusedMinutes(keyId))));
   }
 
   /** Aborts a request in flight. False if no request in flight has this id. */

@@ -2,6 +2,7 @@
  * A worker: everything that serves requests in one thread, wired together. It keeps nothing of a
  * request that has ended.
  */
+
 import type { AddressInfo } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 import { Catalog } from '../catalog/catalog.ts';
@@ -24,6 +25,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import { LoopDelayMeter } from '../observe/loop-delay.ts';
 import { Monitor } from '../observe/monitor.ts';
+import { MAX_REFUSALS, type RefusalPage, type RefusalQuery, type RefusedMinutes } from '../observe/refusals.ts';
 import { TallyCounter } from '../observe/tally.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
@@ -51,6 +53,9 @@ export interface WorkerCalls {
   explain(question: ExplainQuestion): Promise<Explanation>;
   /** Aborts a request in flight. False if this worker has no request in flight with this id. */
   stopRequest(id: string): Promise<boolean>;
+  /** What this worker has refused lately. */
+  refusals(query: RefusalQuery): Promise<RefusalPage>;
+  refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]>;
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
   reload(config: Config): Promise<void>;
   /** Shows it to new connections. Only for a worker that was started with one. */
@@ -157,6 +162,7 @@ class LocalWorker implements Worker {
         loopDelay: () => this.#loopDelay.read(),
       },
       this.#tally,
+      Math.ceil(MAX_REFUSALS / config.threads),
     );
     this.#keeper = new ThreadKeeper(config.state);
     this.#current = this.#setUp(config);
@@ -200,6 +206,14 @@ class LocalWorker implements Worker {
 
   explain(question: ExplainQuestion): Promise<Explanation> {
     return explain(this.#current.explained, question);
+  }
+
+  async refusals(query: RefusalQuery): Promise<RefusalPage> {
+    return this.#monitor.refusals(query);
+  }
+
+  async refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]> {
+    return this.#monitor.refusedMinutes(keyId);
   }
 
   async stopRequest(id: string): Promise<boolean> {

@@ -9,10 +9,12 @@ import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { Roster } from '../core/roster.ts';
 import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
+import type { SpentBy } from '../core/spent-by.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { type AttemptFailure, FailureCauses } from './failure-causes.ts';
 import { KeyMinutes } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
+import { type RefusalPage, type RefusalQuery, Refusals, type RefusedMinutes } from './refusals.ts';
 import type { TallyCounter } from './tally.ts';
 import { Traffic } from './traffic.ts';
 import {
@@ -83,6 +85,8 @@ export interface RefusedRequest {
   readonly reason: string;
   /** Why, in a few words. */
   readonly cause: string;
+  /** Who it was for, as far as the request was read. */
+  readonly spentBy?: SpentBy | undefined;
 }
 
 /** A request that ended or was refused. Its row is made only for a snapshot that shows it. */
@@ -107,11 +111,13 @@ export class Monitor {
   readonly #asked = new Set<string>();
   readonly #keys = new KeyMinutes();
 
+  readonly #refusals: Refusals;
   readonly #counter: TallyCounter | undefined;
 
-  /** `counter` counts all from the start on, if metrics are configured. */
-  constructor(sources: MonitorSources, counter?: TallyCounter) {
+  /** `counter` counts all from the start on, if metrics are configured; so many refusals are remembered. */
+  constructor(sources: MonitorSources, counter?: TallyCounter, mostRefusals?: number) {
     this.#sources = sources;
+    this.#refusals = new Refusals(mostRefusals);
     this.#counter = counter;
   }
 
@@ -160,8 +166,10 @@ export class Monitor {
     causes.count(failure, Date.now());
   }
 
-  refuse({ id, keyId, model, code, reason, cause }: RefusedRequest): void {
+  refuse({ id, keyId, model, code, reason, cause, spentBy }: RefusedRequest): void {
     const nowMs = Date.now();
+    const { user = '', app = '' } = spentBy ?? {};
+    this.#refusals.add({ id, at_ms: nowMs, key_id: keyId, model, code, reason, cause, user, app });
     this.#traffic.countError(code);
     this.#keys.countRefused(keyId, Math.floor(nowMs / 1000));
     this.#counter?.countRefusal(code, reason, keyId);
@@ -176,6 +184,14 @@ export class Monitor {
     const request = this.#live.members().find((live) => live.id === id);
     request?.stop();
     return request !== undefined;
+  }
+
+  refusals(query: RefusalQuery): RefusalPage {
+    return this.#refusals.page(query);
+  }
+
+  refusedMinutes(keyId: string): readonly RefusedMinutes[] {
+    return this.#refusals.minutesOf(keyId, Date.now());
   }
 
   snapshot({ keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded, withTally }: WorkerQuery): WorkerSnapshot {

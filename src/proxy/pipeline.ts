@@ -30,7 +30,7 @@ import { permit, permittedByAdmission, type Resolution, resolveRequest } from '.
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
 import { showKey } from './show-key.ts';
-import { spentByOf } from './spent-by.ts';
+import { spentByHeaders, spentByOf } from './spent-by.ts';
 
 export class Pipeline {
   readonly #parts: PipelineParts;
@@ -211,7 +211,8 @@ export class Pipeline {
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
       const error = errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
       const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
-      this.#refuse(exchange, error, reason, causeOf(refusal));
+      const spentBy = spentByOf(exchange.request.headers, permitted.request);
+      this.#refuse(exchange, error, reason, causeOf(refusal), spentBy);
     }
     return undefined;
   }
@@ -227,13 +228,14 @@ export class Pipeline {
     error: ClientError,
     reason: string = error.code,
     cause = reason.replaceAll('_', ' '),
+    spentBy = spentByHeaders(exchange.request.headers),
   ): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
       this.#parts.bodies.countUnpaid(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       const { requestId: id, model = '' } = exchange;
-      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause });
+      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause, spentBy });
     }
     exchange.sendError(error);
   }

@@ -5,12 +5,13 @@ import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.t
 import type { BudgetSpend } from '../core/budgets.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
+import type { Refusal, RefusedMinutes } from '../observe/refusals.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
 import type { CreditEntry } from '../state/account.ts';
 import type { KeyRecord, KeyTerms } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
-import type { JournalPlace, RequestRecord } from '../state/requests.ts';
+import type { JournalPlace, RequestPage, RequestRecord } from '../state/requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Action, Done } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
@@ -74,6 +75,20 @@ export interface KeyDetail {
   /** The last 30 days, oldest first. */
   readonly byDay: readonly UsageRow[];
   readonly refusals: readonly RefusalRow[];
+  /** How often the gateway here has refused it in the last hour, by reason. */
+  readonly refusedLately: readonly RefusedMinutes[];
+}
+
+/** A request of the journal, or one that the gateway here has refused. */
+export interface FoundRequest extends RequestRecord {
+  readonly refused?: Refusal;
+}
+
+/** A page of the journal, with what was refused meanwhile. */
+export interface FoundPage extends Omit<RequestPage, 'rows'> {
+  readonly rows: readonly FoundRequest[];
+  /** From when on the gateway knows what it refused, in milliseconds since 1970; undefined if none tells. */
+  readonly refusedSinceMs?: number | undefined;
 }
 
 /** What the state looks for in the journal; undefined and false leave a condition out. */
@@ -241,7 +256,9 @@ export interface Model {
   readonly requests: {
     readonly isOpen: boolean;
     /** Those found so far, newest admission first; the first of them may have been dropped again. */
-    readonly rows: readonly RequestRecord[];
+    readonly rows: readonly FoundRequest[];
+    /** From when on refused requests are known; undefined if no gateway tells. */
+    readonly refusedSinceMs: number | undefined;
     /** Goes up with each search: what an earlier one still finds is dropped. */
     readonly search: number;
     readonly isReading: boolean;
@@ -315,7 +332,16 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     overview: { isOpen: false },
     keys: { detail: undefined },
     live: LIVE_AT_TOP,
-    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined, looked: 0, isStopped: false },
+    requests: {
+      isOpen: false,
+      rows: [],
+      search: 0,
+      isReading: false,
+      next: undefined,
+      looked: 0,
+      isStopped: false,
+      refusedSinceMs: undefined,
+    },
     usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     done: [],
     configOption: undefined,

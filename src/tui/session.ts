@@ -1,19 +1,19 @@
 /** A dashboard session: feeds events to the model and carries out the effects that come back. */
 import type { Config } from '../config/config.ts';
-import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
+import { followGateway, readRefusals, readRefusedMinutes, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { MINUTE_MS } from '../operator/forecast.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
-import type { RequestPage } from '../state/requests.ts';
 import { answerOf } from './answer.ts';
 import { startAudit } from './audit-run.ts';
 import type { Action } from './deeds.ts';
 import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
-import { firstModel, type Model } from './model.ts';
+import { type FoundPage, firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
 import { REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs } from './refresh.ts';
+import { withRefused } from './refused.ts';
 import { Store, toldOf } from './store.ts';
 import type { SessionOptions, Terminal } from './terminal.ts';
 import { Turns } from './turns.ts';
@@ -197,8 +197,15 @@ export class Session {
 
   async #readKey(keyId: string): Promise<void> {
     await this.#tryRead(async () => {
-      this.dispatch({ kind: 'key_detail', detail: await this.#store.detail(keyId, Date.now()) });
+      const stored = await this.#store.detail(keyId, Date.now());
+      const refusedLately = (await this.#asked(() => readRefusedMinutes(this.#socketPath, keyId))) ?? [];
+      this.dispatch({ kind: 'key_detail', detail: { ...stored, refusedLately } });
     });
+  }
+
+  /** What the gateway tells; undefined also where it does not answer, of which the first line of the screen tells. */
+  async #asked<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
+    return this.#model.snapshot === undefined ? undefined : ask().catch(() => undefined);
   }
 
   async #readUsage({ by, range, of }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
@@ -213,9 +220,12 @@ export class Session {
 
   async #readRequests({ search, query, after }: LoadRequests): Promise<void> {
     if (after === undefined) this.#readAt.requests = performance.now();
-    let page: RequestPage | undefined;
+    let page: FoundPage | undefined;
     await this.#tryRead(async () => {
-      page = await this.#store.requests(query, after);
+      const ended = await this.#store.requests(query, after);
+      page = await withRefused(ended, query, after, (refusals) =>
+        this.#asked(() => readRefusals(this.#socketPath, refusals)),
+      );
     });
     this.dispatch({ kind: 'requests', search, after, page });
   }

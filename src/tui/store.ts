@@ -163,11 +163,11 @@ export class Store {
     return this.#previousUses.uses;
   }
 
-  detail(keyId: string, nowMs: number): Promise<KeyDetail> {
+  detail(keyId: string, nowMs: number): Promise<StoredDetail> {
     return this.#state.run(() => this.#detail(keyId, nowMs));
   }
 
-  async #detail(keyId: string, nowMs: number): Promise<KeyDetail> {
+  async #detail(keyId: string, nowMs: number): Promise<StoredDetail> {
     const ofKey = async (by: UsageGroup, sinceMs: number) =>
       (await this.#state.usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined })).rows;
     const firstDay = Math.floor(nowMs / DAY_MS - DETAIL_DAYS + 1) * DAY_MS;
@@ -236,6 +236,7 @@ export class Store {
   }
 }
 
+type StoredDetail = Omit<KeyDetail, 'refusedLately'>;
 type Unbounded = Omit<StoredKey, 'bounds'>;
 
 /** The key as it was read last, if nothing of it has changed. */

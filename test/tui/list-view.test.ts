@@ -36,8 +36,13 @@ describe('a filter', () => {
     assert.doesNotMatch(screenText(press(serving('keys'), '/', ...letters('model:zzz')).model), /There is no field/);
   });
 
-  test('that finds no request says where refused ones are', () => {
-    assert.match(screenText(press(serving('requests'), '/', 'z').model), /Live \(3\) has the latest/);
+  test('that finds no request says since when refused ones are known', () => {
+    const { model } = press(serving('requests'), '/', 'z');
+    assert.match(screenText(model), /Refused requests are known only while a gateway runs here\./);
+    const { search } = model.requests;
+    const page = { rows: [], next: undefined, refusedSinceMs: NOW_MS };
+    const told = after(model, { kind: 'requests', search, after: undefined, page });
+    assert.match(screenText(told), /Refused requests are known since 2026-11-01 12:00:00/);
   });
 
   test('that compares with no figure says so', () => {

@@ -204,7 +204,13 @@ describe('keys ask for', () => {
 });
 
 describe('details', () => {
-  const detail = { keyId: keyId(2), byModel: [usageRow({ model: 'mock/echo' })], byDay: [], refusals: [] };
+  const detail = {
+    keyId: keyId(2),
+    byModel: [usageRow({ model: 'mock/echo' })],
+    byDay: [],
+    refusals: [],
+    refusedLately: [],
+  };
   const open = after(press(keys, 'enter').model, { kind: 'key_detail', detail });
 
   test('of a key are shown once they are read', () => assert.deepEqual(open.keys.detail, detail));

@@ -1,9 +1,10 @@
 /** Searching the journal: page by page, as far as the screen needs it. Pure. */
 
-import type { JournalPlace, RequestPage } from '../../state/requests.ts';
+import type { JournalPlace } from '../../state/requests.ts';
 import { JOURNAL, journalWords, searchOf } from '../lists/journal.ts';
 import { filtered } from '../lists/list.ts';
-import type { Model } from '../model.ts';
+import type { FoundPage, FoundRequest, Model } from '../model.ts';
+import { keyNames } from '../select.ts';
 import { type RequestsRead, type Step, step } from './step.ts';
 
 /** Rows beyond the cursor that are read before they are needed, in screens. */
@@ -34,7 +35,7 @@ export function withPage(model: Model, { search, after, page }: RequestsRead): S
   if (search !== requests.search) return step(model);
   if (page === undefined) return step({ ...model, requests: { ...requests, isReading: false } });
   const before = after === undefined ? [] : requests.rows;
-  const found = [...before, ...filtered(JOURNAL, page.rows, journalWords(model), model)];
+  const found = [...before, ...filtered(JOURNAL, named(page.rows, model), journalWords(model), model)];
   const dropped = Math.max(0, found.length - MAX_FOUND);
   const { cursor } = model.lists.requests;
   const next: Model = {
@@ -45,15 +46,23 @@ export function withPage(model: Model, { search, after, page }: RequestsRead): S
       rows: found.slice(dropped),
       isReading: false,
       next: page.next,
+      refusedSinceMs: page.refusedSinceMs,
       looked: (after === undefined ? 0 : requests.looked) + passedBy(after, page),
     },
   };
   return readOn(next);
 }
 
+/** The gateway knows keys by their ids. */
+function named(rows: readonly FoundRequest[], model: Model): readonly FoundRequest[] {
+  const nameOf = keyNames(model);
+  return rows.map((row) => (row.refused === undefined ? row : { ...row, key: nameOf(row.keyId) }));
+}
+
 /** How many requests lie in a page, those included that the state has passed over. */
-function passedBy(after: JournalPlace | undefined, { rows, next }: RequestPage): number {
-  const apart = after === undefined || next === undefined ? 0 : Number(after.row - next.row);
+function passedBy(after: JournalPlace | undefined, { rows, next }: FoundPage): number {
+  const isKnown = after !== undefined && next !== undefined && after.row > 0n && next.row > 0n;
+  const apart = isKnown ? Number(after.row - next.row) : 0;
   return Math.max(apart, rows.length);
 }
 

@@ -3,12 +3,12 @@ import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { CreditEntry } from '../../state/account.ts';
 import type { KeyRecord } from '../../state/keys.ts';
-import type { JournalPlace, RequestPage } from '../../state/requests.ts';
+import type { JournalPlace } from '../../state/requests.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Action, Deed } from '../deeds.ts';
 import type { Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
-import type { KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
+import type { FoundPage, KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
 
 export type Event =
@@ -67,7 +67,7 @@ export interface RequestsRead {
   /** Where the page begins; undefined for the first. */
   readonly after: JournalPlace | undefined;
   /** Undefined if it could not be read. */
-  readonly page: RequestPage | undefined;
+  readonly page: FoundPage | undefined;
 }
 
 /** Asks for a page of the journal. */

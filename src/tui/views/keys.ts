@@ -2,13 +2,15 @@
 
 import type { BudgetSpend } from '../../core/budgets.ts';
 import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
+import type { RefusedMinutes } from '../../observe/refusals.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
 import { isSpent, outlookOf, standingOf, tightest } from '../../operator/spending.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
+import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, type Line, lineWidth, type Span, span } from '../draw/line.ts';
+import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { activityById, spentKeys } from '../select.ts';
@@ -29,6 +31,10 @@ const SPLIT_COLUMNS = 60;
 
 /** Columns for the labels of the facts. */
 const LABEL = 9;
+/** The last hour in so many columns, and as many reasons as are read at a glance. */
+const STRIP = 10;
+const MINUTES_PER_SAMPLE = 60 / (STRIP * SAMPLES_PER_COLUMN);
+const MOST_REASONS = 3;
 
 const MONTHLY = 'requests, tokens: this month';
 
@@ -161,6 +167,7 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
     ...(record.expiresAtMs === null ? [] : [[dim('expires  '), { text: dateTime(record.expiresAtMs) }]]),
     [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
     [dim('refused  '), { text: refusedText(detail) }],
+    ...(detail?.refusedLately ?? []).slice(0, MOST_REASONS).map((each) => refusedStrip(each, half)),
   ];
   const byModel: Line[] = (detail?.byModel ?? [])
     .slice(0, isTall ? 8 : 4)
@@ -195,6 +202,19 @@ function boundLines(bound: BudgetSpend, nowMs: number, width: number): Line[] {
   if (text === '') return [figures];
   if (lineWidth(figures) + 2 + text.length <= width) return [[...figures, { text: '  ' }, outlook]];
   return [figures, [{ text: ' '.repeat(LABEL) }, outlook]];
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
+
+/** The last hour: when it was how often, how often in all, and since when. */
+function refusedStrip({ code, reason, minutes, first_at_ms: firstAtMs }: RefusedMinutes, width: number): Line {
+  const samples = Array.from({ length: STRIP * SAMPLES_PER_COLUMN }, (_, index) =>
+    sumOf(minutes.slice(index * MINUTES_PER_SAMPLE, (index + 1) * MINUTES_PER_SAMPLE)),
+  );
+  const text = ` ${short(sumOf(minutes))} since ${dateTime(firstAtMs).slice(11, 16)} ${refusalReason({ code, reason }) ?? code.replaceAll('_', ' ')}`;
+  return fitLine([dim(fit('', LABEL)), span(spark(samples, STRIP), { tone: 'warn' }), { text }], width);
 }
 
 function refusedText(detail: KeyDetail | undefined): string {

@@ -1,4 +1,5 @@
 /** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
+import { dateTime } from '../../operator/format.ts';
 import { clean, widthOf, wrap } from '../../operator/text.ts';
 import { VIEW_NAMES } from '../bindings.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
@@ -130,6 +131,11 @@ export function wayTo({ trail, view }: Model): Line {
   return [dim(steps.map((each) => `${each} › `).join('')), bold(VIEW_NAMES[view])];
 }
 
+function refusedText({ requests: { refusedSinceMs } }: Model): string {
+  if (refusedSinceMs === undefined) return 'Refused requests are known only while a gateway runs here.';
+  return `Refused requests are known since ${dateTime(refusedSinceMs)}, when the gateway here began to keep them.`;
+}
+
 /** Nothing passes the filter: here are its words. */
 function emptyLines(model: Model, empty: readonly Line[]): readonly Line[] {
   const { filter } = model.lists[model.view];
@@ -142,9 +148,7 @@ function emptyLines(model: Model, empty: readonly Line[]): readonly Line[] {
   return [
     [dim(`Nothing passes ${JSON.stringify(clean(filter.text))}.`)],
     ...(unknown === undefined ? [] : [[span(`There is no field ${unknown}.`, { tone: 'warn' })]]),
-    ...(model.view === 'requests'
-      ? [[dim('Refused requests are not in the journal: Live (3) has the latest of them.')]]
-      : []),
+    ...(model.view === 'requests' ? [[dim(refusedText(model))]] : []),
     ...words.map((line) => [dim(line)]),
     [dim('Also > and < for figures and times, - for not: cost>1 age<2h -state:ok')],
   ];
