@@ -47,6 +47,11 @@ export interface NamedModel {
 /** How many models a name that is none brings to mind at most. */
 const MOST_NEAR = 3;
 
+interface ModelName {
+  readonly id: string;
+  readonly model: Model;
+}
+
 export class Catalog {
   /** Every model in the config, in its order. */
   readonly models: readonly Model[];
@@ -57,7 +62,9 @@ export class Catalog {
   /** The aliases of each model that were asked for: clients list them again and again. */
   readonly #listed = new Map<string, readonly string[]>();
   /** Made when it is first needed. */
-  #likenesses: Likenesses<Model> | undefined;
+  /** What models are called: their ids, and aliases. */
+  #names: readonly ModelName[] | undefined;
+  #likenesses: Likenesses<ModelName> | undefined;
 
   constructor(providers: readonly CatalogSource[], aliases: ReadonlyMap<string, string> = new Map()) {
     this.#aliases = new Aliases(aliases);
@@ -95,10 +102,13 @@ export class Catalog {
     return names;
   }
 
-  /** Models of these whose names are most like one that is none. */
-  near(name: string, models: readonly Model[]): Model[] {
-    this.#likenesses ??= new Likenesses(this.models);
-    return this.#likenesses.mostAlike(name, new Set(models), MOST_NEAR);
+  /** The names of these models, aliases among them, that are most like one that is none. */
+  near(name: string, models: readonly Model[]): readonly { readonly id: string }[] {
+    this.#names ??= this.models.flatMap((model) => [model.id, ...this.aliasesOf(model)].map((id) => ({ id, model })));
+    this.#likenesses ??= new Likenesses(this.#names);
+    const callable = new Set(models);
+    const among = new Set(this.#names.filter(({ model }) => callable.has(model)));
+    return this.#likenesses.mostAlike(name, among, MOST_NEAR);
   }
 
   /** The variable that is not set, if a request means a model by this name that is in the config but was left out for it. */

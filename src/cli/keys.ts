@@ -1,9 +1,10 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
@@ -11,6 +12,8 @@ import { isConfirmed } from './confirm.ts';
 import {
   changedKey,
   findKey,
+  KEY_ORDERS,
+  type KeyOrder,
   keyJson,
   keysJson,
   newKeyJson,
@@ -20,9 +23,10 @@ import {
   printRefusals,
   printSecret,
   refusalJson,
+  sortedKeys,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { notice, printJson, printLine } from './output.ts';
+import { notice, printJson, printLine, printNote } from './output.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { addOptions, newTerms, saidBy, termOptions } from './terms.ts';
 
@@ -34,6 +38,7 @@ interface ListOptions {
   readonly all?: boolean;
   readonly limit?: number;
   readonly after?: string;
+  readonly sort?: KeyOrder;
 }
 
 export function registerKeys(program: Command): void {
@@ -74,9 +79,15 @@ function registerViews(keys: Command): void {
       parseWith(readCount(MAX_LISTED)),
     )
     .option('--after <key>', 'only keys created after this one (id or name)')
+    .addOption(
+      new Option(
+        '--sort <column>',
+        'by name, by a figure of this month, or by what is spent of a limit (default: as created)',
+      ).choices(KEY_ORDERS),
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --limit 50 --after my-app\n  inf-gw keys list --all --json',
+      '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --sort cost --limit 10\n  inf-gw keys list --limit 50 --after my-app\n  inf-gw keys list --all --json',
     )
     .action((options: ListOptions, command: Command) => withState(command, (state) => list(options, command, state)));
 
@@ -142,12 +153,13 @@ export async function createKey(
   return { record: await changedKey(change, name, state), secret };
 }
 
-async function list({ all = false, limit, after }: ListOptions, command: Command, state: State): Promise<void> {
+async function list({ all = false, limit, after, sort }: ListOptions, command: Command, state: State): Promise<void> {
   const previous = after === undefined ? undefined : await findKey(after, state, { withDeleted: true });
   const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
-  const records = await state.keys.list({ withDeleted: all, afterId, limit: most });
+  const found = await state.keys.list({ withDeleted: all, afterId, limit: sort === undefined ? most : undefined });
+  const records = sort === undefined ? found : (await sortedKeys(found, sort, state)).slice(0, most);
   if (json) return printJson(await keysJson(records, state));
   if (records.length === 0) {
     return printLine(
@@ -157,7 +169,10 @@ async function list({ all = false, limit, after }: ListOptions, command: Command
     );
   }
   await printKeys(records, state);
-  if (records.length !== most) return;
+  if (sort !== undefined && records.length < found.length) {
+    return printNote(`These are ${count(records.length)} of ${count(found.length)} keys; --limit shows more.`);
+  }
+  if (sort !== undefined || records.length !== most) return;
   const last = records.at(-1) as KeyRecord;
   const next = await state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 });
   if (next.length > 0) {

@@ -159,23 +159,24 @@ function refusedJson(row: Refusal, nameOf: (keyId: string) => string) {
 
 export function requestsTable(records: readonly RequestRecord[], isShared: boolean, look: Look): Table {
   const hasFailures = records.some(({ end }) => end?.failure !== undefined);
+  const isForPeople = look.room !== undefined;
   return {
     columns: [
-      { head: 'ADMITTED (UTC)' },
-      { head: 'KEY', least: 10 },
-      { head: 'MODEL', least: 11, rank: 3 },
+      { head: isForPeople ? 'AT (UTC)' : 'ADMITTED (UTC)' },
+      { head: 'KEY', least: 10, rank: 3 },
+      { head: 'MODEL', least: 11 },
       ...(isShared ? [{ head: 'NODE', least: 8, rank: 7 }] : []),
-      { head: 'OUTCOME', least: 16 },
+      { head: 'OUTCOME', least: 10 },
       { head: 'MS', number: true, rank: 5 },
       { head: 'TOKENS IN', number: true, rank: 6 },
       { head: 'TOKENS OUT', number: true, rank: 6 },
-      { head: 'COST (USD)', usd: true, rank: 2 },
+      { head: 'COST (USD)', usd: true, rank: 1 },
       { head: 'SOURCE', rank: 8 },
-      { head: 'ID', rank: 4 },
-      ...(hasFailures ? [{ head: 'FAILURE', least: 24, rank: 1 }] : []),
+      { head: 'ID', rank: 2 },
+      ...(hasFailures ? [{ head: 'FAILURE', least: 24, rank: 4 }] : []),
     ],
     rows: records.map((request) => [
-      dateTime(request.admittedAtMs),
+      isForPeople ? shortTime(request.admittedAtMs) : dateTime(request.admittedAtMs),
       request.key,
       request.model,
       ...(isShared ? [request.node ?? '-'] : []),
@@ -189,6 +190,11 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
       request.end?.failure?.message ?? '',
     ]),
   };
+}
+
+/** `11-22 12:00`: without what the neighbours of a row have in common with it. */
+function shortTime(wallMs: number): string {
+  return dateTime(wallMs).slice(5, 16);
 }
 
 function outcomeCell(outcome: Outcome | undefined): Cell {
