@@ -1,15 +1,12 @@
-/** Crashes at length: at every point, under load, during a start, with a log that is cut off, and with the power gone. */
+/** Crashes at length: at every point, under load, during a start, and with the power gone. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Course, campaign, show } from '../support/campaign.ts';
-import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { alternating, Deaths, expected } from './deaths.ts';
 import { startWithManyHolds } from './many-holds.ts';
 import { FATES } from './points.ts';
 import { cutThePower } from './power-cuts.ts';
 
-/** The number of requests before the log is cut. */
-const REQUESTS = 40;
 /** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 6;
 /** The shares of the time after which the next part begins. */
@@ -90,14 +87,11 @@ export default campaign({
   async run(course, { cycles, 'power-cuts': powerCuts }) {
     const deaths = await dieAtAllPoints(course);
     const holds = await startWithManyHolds(await openSite(course), course.random, KILLED_STARTS);
-    const cut = await cutTheLog(await openSite(course), course.random, REQUESTS);
-    course.deviate(...holds.deviations, ...cut.deviations);
+    course.deviate(...holds.deviations);
     show({
       'deaths at a named point': deaths,
       'holds open at a start': holds.holds,
       'ready with them after, ms': holds.readyMs,
-      'cuts of the log': cut.cuts,
-      'journals that they left': cut.journals,
     });
     const survived = await runCycles(course, cycles);
     return `${deaths} deaths at points, ${survived} under load, ${await cutPower(course, powerCuts)} power cuts`;
