@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<UsageGroup, readonly (UsageGroup | 'key_id')[]>> = 
 
 const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
 
-export function usageFields(by: UsageGroup | undefined): string[] {
+function usageFields(by: UsageGroup | undefined): string[] {
   return [...(by === undefined ? [] : NAMES[by]), ...FIGURES];
 }
 
