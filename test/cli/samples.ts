@@ -125,7 +125,7 @@ function second(agoS: number, costUsd: string, errors: Readonly<Record<string, n
 }
 
 /** A gateway, well, or with everything wrong that can be. */
-export function snapshotOf(isWell: boolean): Snapshot {
+function snapshotOf(isWell: boolean): Snapshot {
   const upstream = { provider: 'mock', in_flight: 3, requests: 900, last_failure: null, causes: [] };
   const failure = { at_ms: NOW_MS, message: 'connect ECONNREFUSED 127.0.0.1:1, after 3 attempts' };
   return {

@@ -1,20 +1,15 @@
-/** Crashes at length: at every point, under load, during a start, with a log that is cut off, and with the power gone. */
+/** A real `kill -9` at length: at every point, during a start, and under load. Power cuts are in `test/world/`. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Course, campaign, show } from '../support/campaign.ts';
-import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { alternating, Deaths, expected } from './deaths.ts';
 import { startWithManyHolds } from './many-holds.ts';
 import { FATES } from './points.ts';
-import { cutThePower } from './power-cuts.ts';
 
-/** The number of requests before the log is cut. */
-const REQUESTS = 40;
 /** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 6;
-/** The shares of the time after which the next part begins. */
-const DEATHS_END = 0.4;
-const CYCLES_END = 0.7;
+/** The share of the time after which no more points come. */
+const DEATHS_END = 0.5;
 
 /** At each point, with each kind of answer, alone and among others, while there is time. Returns the number of deaths. */
 async function dieAtAllPoints(course: Course): Promise<number> {
@@ -42,7 +37,7 @@ async function runCycles(course: Course, cycles: number): Promise<number> {
   do {
     await run.run();
     course.progress(run.cycles, cycles, 'cycles');
-  } while (run.cycles < cycles && !course.isOver(CYCLES_END));
+  } while (run.cycles < cycles && !course.isOver());
   await run.finish();
   course.deviate(...books.deviations);
   show({
@@ -62,44 +57,19 @@ async function runCycles(course: Course, cycles: number): Promise<number> {
   return run.cycles;
 }
 
-async function cutPower(course: Course, cuts: number): Promise<number> {
-  const site = await openSite(course);
-  const total = { ended: 0, begun: 0, lost: 0 };
-  let done = 0;
-  while (done < cuts && !course.isOver()) {
-    const { ended, begun, lost, deviations } = await cutThePower(site, course.random, 1);
-    total.ended += ended;
-    total.begun += begun;
-    total.lost += lost;
-    course.deviate(...deviations.map((text) => `power ${done + 1}, ${text}`));
-    course.progress(++done, cuts, 'power cuts');
-  }
-  show({
-    'power cuts': done,
-    'responses that had ended by then': total.ended,
-    'responses that had begun': total.begun,
-    'requests lost that nobody had seen': total.lost,
-  });
-  return done;
-}
-
 export default campaign({
-  proves: 'an end of the process or of the power at any moment loses nothing and charges nothing twice',
-  amounts: { cycles: 300, 'power-cuts': 200 },
+  proves: 'a `kill -9` at any moment loses nothing and charges nothing twice',
+  amounts: { cycles: 300 },
   minutes: 6,
-  async run(course, { cycles, 'power-cuts': powerCuts }) {
+  async run(course, { cycles }) {
     const deaths = await dieAtAllPoints(course);
     const holds = await startWithManyHolds(await openSite(course), course.random, KILLED_STARTS);
-    const cut = await cutTheLog(await openSite(course), course.random, REQUESTS);
-    course.deviate(...holds.deviations, ...cut.deviations);
+    course.deviate(...holds.deviations);
     show({
       'deaths at a named point': deaths,
       'holds open at a start': holds.holds,
       'ready with them after, ms': holds.readyMs,
-      'cuts of the log': cut.cuts,
-      'journals that they left': cut.journals,
     });
-    const survived = await runCycles(course, cycles);
-    return `${deaths} deaths at points, ${survived} under load, ${await cutPower(course, powerCuts)} power cuts`;
+    return `${deaths} deaths at points, ${await runCycles(course, cycles)} under load`;
   },
 });

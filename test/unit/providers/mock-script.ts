@@ -11,7 +11,7 @@ export type Json = Record<string, unknown>;
 export const TEXT_DIALECTS = ['chat', 'messages', 'responses'] as const;
 export type TextDialect = (typeof TEXT_DIALECTS)[number];
 
-export const CONTEXT = { id: 'answer-1', createdS: 1_700_000_000 };
+const CONTEXT = { id: 'answer-1', createdS: 1_700_000_000 };
 
 /** The fields of a request that consists of a prompt alone. */
 const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {

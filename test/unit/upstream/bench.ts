@@ -8,7 +8,7 @@ import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 /** A call of a model. */
 export const callFor = (model: string): UpstreamCall =>
   ({ request: {}, model, capTokens: undefined, headers: {} }) as unknown as UpstreamCall;
-export const NOBODY: ReadonlySet<Member> = new Set();
+const NOBODY: ReadonlySet<Member> = new Set();
 export const SOURCE = { pause() {}, resume() {}, abort() {} };
 
 /** How an attempt ends: a status, perhaps with `Retry-After` in seconds, or a failure. */

@@ -3,13 +3,9 @@
  * the file.
  */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
+import { auditDifferences, type Row, readState } from '../crash/state-file.ts';
 import type { Random } from '../support/random.ts';
-import type { Site } from './cycles.ts';
-import { Load } from './load.ts';
-import { drawPlan } from './plan.ts';
-import { auditDifferences, type Row, readState } from './state-file.ts';
 
 /** The log's format: a header with the page size, then frames of a header and a page each. */
 const HEADER_BYTES = 32;
@@ -23,22 +19,17 @@ export interface CutLog {
   readonly deviations: readonly string[];
 }
 
-/**
- * Kills a gateway after that many requests, and truncates its log at each frame and at as many
- * other bytes.
- */
-export async function cutTheLog(site: Site, random: Random, requests: number): Promise<CutLog> {
-  await loadAndKill(site, random, requests);
-  const { place } = site;
-  const log = readFileSync(`${place.statePath}-wal`);
-  const full = readState(place.statePath).journal;
+/** Truncates the log of a file that nobody uses, at each frame and at as many other bytes. */
+export function cutLogOf(path: string, random: Random): CutLog {
+  const log = readFileSync(`${path}-wal`);
+  const full = readState(path).journal;
   const deviations: string[] = [];
   const lengths = new Set<number>();
   let known: readonly string[] = [];
   const cuts = cutsOf(log, random);
   for (const length of cuts) {
-    const cut = `${place.statePath}-cut`;
-    copyFileSync(place.statePath, cut);
+    const cut = `${path}-cut`;
+    copyFileSync(path, cut);
     writeFileSync(`${cut}-wal`, log.subarray(0, length));
     const report = (text: string) => deviations.push(`cut at ${length}: ${text}`);
     try {
@@ -56,20 +47,6 @@ export async function cutTheLog(site: Site, random: Random, requests: number): P
   }
   if (!lengths.has(full.length)) deviations.push('the whole log does not give the whole journal');
   return { cuts: cuts.length, journals: lengths.size, deviations };
-}
-
-async function loadAndKill({ place, plans, secrets }: Site, random: Random, requests: number): Promise<void> {
-  const serving = await place.serve();
-  let count = 0;
-  const load = new Load(serving, secrets, () => {
-    const plan = drawPlan(++count, count, random);
-    plans.set(plan.marker, plan);
-    return plan;
-  });
-  while (load.sent.length < requests) await pause(1);
-  load.stop();
-  serving.signal('SIGKILL');
-  await Promise.all([serving.ended, load.ended]);
 }
 
 /** From an empty log to all of it, in order. */
