@@ -6,6 +6,7 @@ import stringWidth from 'string-width';
 import type { Snapshot } from '../../src/control/protocol.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
+import { anyText } from '../support/any-text.ts';
 import { testModel } from '../support/models.ts';
 import {
   after,
@@ -175,7 +176,7 @@ describe('the screen keeps its shape', () => {
   test('with any names, at any size', () => {
     const sizes = fc.record({ columns: fc.integer({ min: 1, max: 170 }), rows: fc.integer({ min: 1, max: 60 }) });
     fc.assert(
-      fc.property(sizes, fc.string({ unit: 'binary', maxLength: 70 }), (size, name) => {
+      fc.property(sizes, anyText(70), (size, name) => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
       }),
       { numRuns: 35 },
