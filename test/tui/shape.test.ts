@@ -25,12 +25,9 @@ import {
   usageRow,
 } from './samples.ts';
 
-const SIZES = [
-  { columns: 60, rows: 16 },
-  { columns: 80, rows: 24 },
-  { columns: 100, rows: 30 },
-  { columns: 160, rows: 50 },
-];
+const SMALLEST = { columns: 60, rows: 16 };
+const LARGEST = { columns: 160, rows: 50 };
+const SIZES = [SMALLEST, { columns: 80, rows: 24 }, { columns: 100, rows: 30 }, LARGEST];
 
 const HOSTILE_NAMES: Readonly<Record<string, string>> = {
   'escape sequences': '\u001b[2J\u001b[31;5mred\u001b]0;title\u0007',
@@ -165,7 +162,9 @@ describe('the screen keeps its shape', () => {
         }
       });
     }
-
+  }
+  // Those in between are among the sizes of any names, below.
+  for (const size of [SMALLEST, LARGEST]) {
     for (const [what, name] of Object.entries(HOSTILE_NAMES)) {
       test(`with ${what} for names, at ${size.columns} by ${size.rows}`, () => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
