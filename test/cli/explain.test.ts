@@ -22,7 +22,7 @@ test('`explain` asks the running gateway, goes by the state without one, and kno
   const cold = await place.json<Explained>('explain', 'body.json', '--key', 'app');
   assert.deepEqual([cold.status, cold.code, cold.live], [200, null, false]);
 
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   const sent = await serving.chat(key, {
     model: 'mock/paid',
     messages: [{ role: 'user', content: 'hi' }],

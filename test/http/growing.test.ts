@@ -101,7 +101,8 @@ describe('a stream without a declared maximum', () => {
       const held = gateway.heldNanos(key);
       goOn.resolve();
       assert.equal((held - HOLD_NANOS) % STEP_NANOS, 0n);
-      assert.ok(held <= HOLD_NANOS + 6n * STEP_NANOS, `${held}`);
+      // How far ahead is a matter of the machine, up to the 1,000 tokens of the model.
+      assert.ok(held <= HOLD_NANOS + 9n * STEP_NANOS, `${held}`);
       const { text } = await reply;
       assert.equal(text.split(TEN).length - 1, 25);
       const row = await gateway.row(key);

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 9, 29);
 /** Enough for a whole month between two partial ones. */
 const DAYS = 40;
-const REQUESTS = 900;
+const REQUESTS = 300;
 const MODELS = ['mock/a', 'mock/B', 'groq/openai/c'];
 const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const OUTCOMES: readonly Outcome[] = ['ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
@@ -56,7 +56,7 @@ async function openUsed(open: OpenStage, t: Parameters<OpenStage>[0]) {
 }
 
 async function enterOne(stage: Stage, keys: readonly KeyRecord[], i: number): Promise<Entry> {
-  // Every 64 minutes, and sometimes exactly on the boundary of a day.
+  // Every 192 minutes, and sometimes exactly on the boundary of a day.
   const atMs = START + Math.floor((i * DAYS * 24 * HOUR_MS) / REQUESTS) + (i % 7 === 0 ? 0 : 1);
   const { id: keyId } = keys[(i * 7) % keys.length] as KeyRecord;
   const model = MODELS[(i * 5 + (i >> 3)) % MODELS.length] as string;
