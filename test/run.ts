@@ -1,7 +1,7 @@
 /**
- * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few
- * processes that each take the next file, with temporary files in memory and compiled code shared by all processes. In the
- * end it says which files took the most core-seconds, or with `--costs` what each of them took.
+ * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), those of HTTP on Node's server (`--http node`),
+ * or the files that are named: in a few processes that each take the next file, with temporary files in memory and compiled code
+ * shared by all processes. In the end it says which files took the most core-seconds, or with `--costs` what each of them took.
  */
 import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -81,12 +81,19 @@ const PROOF_FILES = [
   /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
 ];
 
+/** Folders that hold the two HTTP servers to the same promises. */
+const OF_HTTP: ReadonlySet<string> = new Set(['http', 'hardening', 'hostile', 'cors', 'clients']);
+
+function folderOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
 function isProof(file: string): boolean {
-  return PROOF.has(file.split('/')[1] ?? '') || PROOF_FILES.some((pattern) => pattern.test(file));
+  return PROOF.has(folderOf(file)) || PROOF_FILES.some((pattern) => pattern.test(file));
 }
 
 function rankOf(file: string): number {
-  const place = FIRST.indexOf(file.split('/')[1] ?? '');
+  const place = FIRST.indexOf(folderOf(file));
   return place < 0 ? FIRST.length : place;
 }
 
@@ -102,13 +109,16 @@ function writeQueue(files: readonly string[], slot: number): string {
 }
 
 const { values, positionals: named } = parseArgs({
-  options: { tier: { type: 'string' }, costs: { type: 'boolean', default: false } },
+  options: { tier: { type: 'string' }, http: { type: 'string' }, costs: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
-const { tier, costs } = values;
+const { tier, http, costs } = values;
 if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
+if (http !== undefined && http !== 'node') throw new Error(`--http ${http}: node`);
+if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
   .filter((file) => tier === undefined || isProof(file) === (tier === 'proof'))
+  .filter((file) => http === undefined || named.length > 0 || OF_HTTP.has(folderOf(file)))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
 for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));

@@ -160,6 +160,7 @@ class LocalWorker implements Worker {
     this.#listener = new Listener(
       {
         ...config.listen,
+        server: config.http,
         isPortShared: config.threads > 1,
         descriptors,
         certificate,
