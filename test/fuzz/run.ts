@@ -1,6 +1,6 @@
 /**
  * Fuzzing, long form: `npm run test:fuzz [-- --count N] [--seed N] [--what
- * requests|answers|intakes] [--only CASE]`. Exits with status 1 if anything deviates.
+ * requests|answers|intakes|servers] [--only CASE]`. Exits with status 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
 import { type RunScope, runToEnd } from '../support/run-scope.ts';
@@ -9,6 +9,7 @@ import { AnswerCampaign } from './answer-campaign.ts';
 import { type CampaignResult, runCampaign } from './campaign.ts';
 import { IntakeCampaign } from './intake-campaign.ts';
 import { RequestCampaign } from './request-campaign.ts';
+import { ServerCampaign } from './server-campaign.ts';
 import { openFuzzSite } from './site.ts';
 
 const MOST_SHOWN = 20;
@@ -27,7 +28,7 @@ async function main(scope: RunScope): Promise<boolean> {
   console.log(`seed ${seed}`);
   const fuzz = await openFuzzSite(scope);
   const answers = new AnswerCampaign(fuzz, seed);
-  const all = [new RequestCampaign(fuzz, seed), answers, new IntakeCampaign(seed)];
+  const all = [new RequestCampaign(fuzz, seed), answers, new IntakeCampaign(seed), new ServerCampaign(seed)];
   const campaigns = all.filter(({ name }) => name === (values.what ?? name));
   if (campaigns.length === 0) throw new Error(`there is no campaign ${values.what}`);
   const deviations: string[] = [];
