@@ -1,5 +1,5 @@
 /**
- * The proof: the tests of that tier; or a campaign by its name, `NAME [--minutes N] [--seed N]` and its own options; or
+ * The proof: the tests of that tier, and those of HTTP on Node's own server; or a campaign by its name, `NAME [--minutes N] [--seed N]` and its own options; or
  * `hour`, all campaigns one after the other, each in a process of its own. `--list` says which there are.
  */
 import { fork } from 'node:child_process';
@@ -135,11 +135,21 @@ async function runApart(name: string, seed: number, lastsMs: number) {
   return { name, status, cells: [Math.round((performance.now() - startedAtMs) / 1_000), deviations, status, done] };
 }
 
+/** Runs tests in a process of their own: a run's settings are those of its process. `words`: further options of it. */
+async function test(words: readonly string[]): Promise<void> {
+  for (const tests of [
+    ['--tier', 'proof'],
+    ['--http', 'node'],
+  ]) {
+    const child = fork(join(import.meta.dirname, 'run.ts'), [...tests, ...words]);
+    const [code] = await once(child, 'close');
+    if (code !== 0) process.exitCode = 1;
+  }
+}
+
 const [what = '', ...words] = process.argv.slice(2);
-if (what === '' || (what.startsWith('-') && what !== '--list')) {
-  process.argv.splice(2, 0, '--tier', 'proof');
-  await import('./run.ts');
-} else {
+if (what === '' || (what.startsWith('-') && what !== '--list')) await test(process.argv.slice(2));
+else {
   const work = what === '--list' ? list() : what === 'hour' ? runAll(words) : run(what, words);
   await work.catch((error: Error) => {
     console.error(error.message);

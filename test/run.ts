@@ -1,8 +1,8 @@
 /**
- * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few
- * processes that each take the next file, with temporary files in memory and compiled code shared by all processes. What
- * `--beside` names are scripts of package.json that run meanwhile. In the end it says which files took the most core-seconds,
- * or with `--costs` what each of them took.
+ * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), those of HTTP on Node's server (`--http node`),
+ * or the files that are named: in a few processes that each take the next file, with temporary files in memory and compiled code
+ * shared by all processes. What `--beside` names are scripts of package.json that run meanwhile. In the end it says which files
+ * took the most core-seconds, or with `--costs` what each of them took.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
@@ -89,12 +89,19 @@ const PROOF_FILES = [
   /^test\/postgres\/server\.test/,
 ];
 
+/** Folders that hold the two HTTP servers to the same promises. */
+const OF_HTTP: ReadonlySet<string> = new Set(['http', 'hardening', 'hostile', 'cors', 'clients']);
+
+function folderOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
 function isProof(file: string): boolean {
-  return PROOF.has(file.split('/')[1] ?? '') || PROOF_FILES.some((pattern) => pattern.test(file));
+  return PROOF.has(folderOf(file)) || PROOF_FILES.some((pattern) => pattern.test(file));
 }
 
 function rankOf(file: string): number {
-  const place = FIRST.indexOf(file.split('/')[1] ?? '');
+  const place = FIRST.indexOf(folderOf(file));
   return place < 0 ? FIRST.length : place;
 }
 
@@ -127,16 +134,20 @@ function runBeside(script: string): Promise<() => void> {
 const { values, positionals: named } = parseArgs({
   options: {
     tier: { type: 'string' },
+    http: { type: 'string' },
     costs: { type: 'boolean', default: false },
     beside: { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
 });
-const { tier, costs } = values;
+const { tier, http, costs } = values;
 const beside = values.beside.map(runBeside);
 if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
+if (http !== undefined && http !== 'node') throw new Error(`--http ${http}: node`);
+if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
   .filter((file) => tier === undefined || isProof(file) === (tier === 'proof'))
+  .filter((file) => http === undefined || named.length > 0 || OF_HTTP.has(folderOf(file)))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
 for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));

@@ -169,6 +169,7 @@ class LocalWorker implements Worker {
     this.#listener = new Listener(
       {
         ...config.listen,
+        server: config.http,
         isPortShared: config.threads > 1,
         descriptors,
         certificate,
