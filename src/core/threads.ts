@@ -9,6 +9,7 @@ export const THREADS = [
   'audit/thread',
   'gateway/worker-thread',
   'ledger/thread',
+  'state/sqlite/checkpoint-thread',
   'tokens/thread',
 ] as const;
 
