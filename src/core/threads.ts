@@ -10,6 +10,7 @@ export const THREADS = [
   'gateway/kept-thread',
   'gateway/worker-thread',
   'ledger/thread',
+  'state/sqlite/checkpoint-thread',
   'tokens/thread',
 ] as const;
 

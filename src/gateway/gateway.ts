@@ -342,6 +342,8 @@ async function start(
   keepRequestsYoung();
   let gateway: Gateway | undefined;
   const outage = new OutageLog(log, config.statePath);
+  // With one worker a thread of its own would cost two messages for each command, and wins nothing: commits wait for no disk.
+  const place = config.threads === 1 && config.state.kind === 'file' ? 'here' : 'thread';
   const prepare = (isAhead: boolean) =>
     prepareLedger(
       {
@@ -363,9 +365,9 @@ async function start(
           log.warn(`charged the holds of ${counted(requests, 'request')} left open by a process that handed over`),
         onDeath: (error) => events.onFatal(error),
       },
-      isAhead,
+      { place, isAhead },
     );
-  // The ledger's thread starts while this one loads the HTTP stack, if it needs that.
+  // A ledger's own thread starts while this one loads the HTTP stack, if it needs that.
   const workers = config.threads === 1 ? import('./worker.ts') : Promise.resolve();
   const [state] = await Promise.all([
     predecessor === undefined

@@ -332,7 +332,6 @@ class Process {
     this.#database = database;
     this.#channels = [main, ...others];
     this.#died.promise.catch(() => {});
-    process.on('unhandledRejection', this.#died.reject);
     this.#main = new Port<MainCalls, LedgerCalls>(main, 'the ledger');
     const ports = [this.#main, ...others.map((channel) => new Port<Tellable, Askable>(channel, 'the ledger'))];
     this.clients = ports.map((port) => {
@@ -375,7 +374,8 @@ class Process {
       await next.discard();
       return { next, isServing: false };
     }
-    new LedgerThread(new Port<LedgerCalls, MainCalls>(main.port2, 'the main thread'), engine).start(main.port2);
+    const port = new Port<LedgerCalls, MainCalls>(main.port2, 'the main thread');
+    new LedgerThread(port, engine, next.#died.reject).start(main.port2);
     for (const { port2 } of others) next.#main.tell('connect', port2);
     return { next, isServing: true };
   }
@@ -427,7 +427,6 @@ class Process {
     for (const channel of this.#channels) channel.close();
     await Promise.all(closed);
     for (let turn = 0; turn < 3; turn++) await setImmediate();
-    process.off('unhandledRejection', this.#died.reject);
     mock.timers.reset();
     mock.restoreAll();
     await this.operator.close();
