@@ -4,7 +4,15 @@ import test, { after, describe } from 'node:test';
 import { answering, chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { type Followed, Followers } from '../support/follower.ts';
-import { chat, type GatewayOptions, type Reply, type Row, type TestGateway, withGateway } from '../support/gateway.ts';
+import {
+  chat,
+  counter,
+  type GatewayOptions,
+  type Reply,
+  type Row,
+  type TestGateway,
+  withGateway,
+} from '../support/gateway.ts';
 import { oneGateway } from '../support/one-gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
@@ -153,6 +161,8 @@ describe('a stream without a declared maximum', () => {
 
 test('before a stream is cut its tokens are counted', () =>
   withGateway(usd(HOLD_NANOS), async (gateway) => {
+    // The first count of a process also loads the tokenizer, which may take longer than a stream waits for it.
+    await counter.count([TEN]);
     const key = gateway.key();
     // 90 tokens; by the estimate they would be 162.
     const long = ' international'.repeat(45) + ' responsibilities'.repeat(45);
