@@ -96,8 +96,7 @@ async function list(options: ListOptions, command: Command, state: State): Promi
 }
 
 async function listRefused(options: ListOptions, command: Command, state: State): Promise<void> {
-  const key =
-    options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+  const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
   const { since: sinceMs, limit } = options;
   const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, sinceMs, limit });
   if (page === undefined) {
