@@ -15,7 +15,7 @@ const MINUTES_OF_HOUR = 60;
 const MS_PER_MINUTE = 60_000;
 const LEAST_MS = MS_PER_MINUTE / 2;
 /** So long a campaign may take for what it has begun when its time is over. After that it hangs. */
-const GRACE_MS = 10 * MS_PER_MINUTE;
+const GRACE_MS = 5 * MS_PER_MINUTE;
 
 /** What a campaign came to, as its process tells it. */
 interface Outcome {
@@ -120,18 +120,25 @@ async function runApart(name: string, seed: number, lastsMs: number) {
   const startedAtMs = performance.now();
   const minutes = (lastsMs / MS_PER_MINUTE).toFixed(2);
   const child = fork(fileURLToPath(import.meta.url), [name, '--seed', String(seed), '--minutes', minutes]);
-  const end = () => child.kill();
+  const end = () => {
+    child.once('close', () => process.exit(1));
+    child.kill();
+  };
   process.once('SIGTERM', end);
-  const overdue = setTimeout(end, lastsMs + GRACE_MS);
-  let outcome: Partial<Outcome> = {};
+  const overdue = [
+    setTimeout(() => child.kill(), lastsMs + GRACE_MS),
+    // If its clean-ups hang as well.
+    setTimeout(() => child.kill('SIGKILL'), lastsMs + 2 * GRACE_MS),
+  ];
+  let outcome: Partial<Outcome> | undefined;
   child.on('message', (message) => {
     outcome = message as Outcome;
   });
   const [code, signal] = await once(child, 'close');
-  clearTimeout(overdue);
+  for (const timer of overdue) clearTimeout(timer);
   process.off('SIGTERM', end);
-  const { done = 'it died', deviations = '?' } = outcome;
-  const status = String(signal ?? code);
+  const { done = 'it died', deviations = '?' } = outcome ?? {};
+  const status = String(signal ?? (outcome === undefined && code === 0 ? 'no report' : code));
   return { name, status, cells: [Math.round((performance.now() - startedAtMs) / 1_000), deviations, status, done] };
 }
 
