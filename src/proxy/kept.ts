@@ -8,7 +8,7 @@ import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
 import { printableName } from '../core/printable.ts';
 import type { Reference } from '../dialects/dialect.ts';
 import type { Provider } from '../upstream/provider.ts';
-import type { Permitted } from './plan.ts';
+import type { Permitted, Target } from './plan.ts';
 
 export interface Keeper {
   /** Those of these ids that belong to a key. */
@@ -21,9 +21,9 @@ export type Bringing =
   | { readonly ok: true; readonly permitted: Permitted }
   | { readonly ok: false; readonly error: ClientError };
 
-/** Whether a request refers to what a host keeps. */
-export function hasReferences({ request }: Pick<Permitted, 'request'>): boolean {
-  return (request.state?.references.length ?? 0) > 0;
+/** What a request refers to at a host that keeps it for keys. At others such an item is no more than what it says. */
+export function referencesTo({ request: { state } }: Pick<Target, 'request'>): readonly Reference[] {
+  return state?.mayKeep === true ? state.references : [];
 }
 
 /** Where to look for what is kept. `providers`: the active ones, by name. */
@@ -38,10 +38,9 @@ export async function bringIn(
   keyId: string,
   permitted: Permitted,
 ): Promise<Bringing> {
-  const { request, targets } = permitted;
-  const references = request.state?.references ?? [];
+  const [target] = permitted.targets;
+  const references = referencesTo(target);
   if (references.length === 0) return { ok: true, permitted };
-  const [target] = targets;
   const members = providers.get(target.model.provider)?.members ?? [];
   const names = new Set(members.map(({ name }) => name));
   const found = await keeper.find(keyId, [...new Set(references.map(({ id }) => id))]);

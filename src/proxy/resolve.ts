@@ -7,7 +7,7 @@ import { printableName } from '../core/printable.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
-import { hasReferences } from './kept.ts';
+import { referencesTo } from './kept.ts';
 import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound } from './refusals.ts';
 
@@ -135,7 +135,8 @@ function withNearModels(
  * model without fallbacks, which refers to nothing that is kept for the key.
  */
 export function permittedByAdmission(resolution: Resolution): Permitted | undefined {
-  if (!resolution.ok || resolution.model.fallback.length > 0 || hasReferences(resolution)) return undefined;
+  if (!resolution.ok || resolution.model.fallback.length > 0) return undefined;
+  if (referencesTo(resolution.target).length > 0) return undefined;
   const { request, headers, alias, target } = resolution;
   return { request, headers, alias, targets: [target] };
 }

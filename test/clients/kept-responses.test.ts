@@ -105,9 +105,9 @@ describe("OpenAI's client", () => {
     const { id } = await clientOf(key).responses.create({ model: MODEL, input: 'Hello!' });
     const thief = clientOf(gateway.key());
     const asked = { model: MODEL, input: 'And then?', previous_response_id: id };
-    for (const work of [thief.responses.create(asked), thief.responses.retrieve(id), thief.responses.delete(id)]) {
-      await assert.rejects(work, NotFoundError);
-    }
+    await assert.rejects(thief.responses.create(asked), NotFoundError);
+    await assert.rejects(thief.responses.retrieve(id), NotFoundError);
+    await assert.rejects(thief.responses.delete(id), NotFoundError);
     assert.equal((await clientOf(key).responses.retrieve(id)).id, id);
   });
 });

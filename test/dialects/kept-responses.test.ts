@@ -366,6 +366,18 @@ describe('without responses_state', () => {
     });
   });
 
+  test('past reasoning goes on to the host, or is left out of a translation', async () => {
+    const input = [{ type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] }, user];
+    for (const dialects of [['responses'], ['chat']]) {
+      await withGateway({ provider: { dialects, models: { echo: PRICES } } }, async (plain) => {
+        plain.upstream.follow((call) => call.answer(503, {}));
+        const body = JSON.stringify({ model: 'fake/echo', input });
+        const { status } = await plain.request('/v1/responses', { key: plain.key(), method: 'POST', body });
+        assert.deepEqual([status, plain.upstream.calls.length], [502, 1]);
+      });
+    }
+  });
+
   test('background, conversations and prompts of the provider are refused with it, too', async () => {
     for (const fields of [{ background: true }, { conversation: 'conv_1' }, { prompt: { id: 'pmpt_1' } }]) {
       assert.equal((await post(gateway.key(), fields)).status, 400);
