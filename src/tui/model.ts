@@ -111,7 +111,12 @@ export interface UsageOf {
   readonly period?: string;
 }
 
-export const RANGES = ['24h', '7d', '30d', 'this month', 'all'] as const;
+/** What one group used, beside what it cost a week earlier; undefined where nothing is compared. */
+export interface ComparedUsage extends UsageRow {
+  readonly beforeNanos?: Nanos;
+}
+
+export const RANGES = ['today', '24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
 
 /** What the charts of the Overview reach back over. */
@@ -273,7 +278,7 @@ export interface Model {
     readonly by: UsageGroup;
     readonly range: Range;
     readonly of: UsageOf;
-    readonly rows: readonly UsageRow[];
+    readonly rows: readonly ComparedUsage[];
     /** What the rows stand for: not `by` until those have been read. */
     readonly rowsBy: UsageGroup;
     /** When the rows were read, in milliseconds since 1970; undefined before that. */

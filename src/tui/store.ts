@@ -16,9 +16,10 @@ import type { JournalPlace, RequestPage } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { type ActionEvent, carryOut, outcome } from './changes.ts';
+import { compared, isCompared, WEEK_MS } from './compare.ts';
 import type { Action } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
-import type { KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
+import type { ComparedUsage, KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
@@ -183,8 +184,15 @@ export class Store {
     };
   }
 
-  usage(by: UsageGroup, range: Range, of: UsageOf, nowMs: number): Promise<readonly UsageRow[]> {
-    return this.#state.run(() => this.#usage(by, range, of, nowMs));
+  /** Of short ranges beside what was used a week earlier. */
+  usage(by: UsageGroup, range: Range, of: UsageOf, nowMs: number): Promise<readonly ComparedUsage[]> {
+    return this.#state.run(async () => {
+      const rows = await this.#usage(by, range, of, nowMs);
+      if (!isCompared(by, range, of)) return rows;
+      const sinceMs = (startOf(range, nowMs) ?? nowMs) - WEEK_MS;
+      const query = { by, keyId: of.key?.id, model: of.model, sinceMs, untilMs: nowMs - WEEK_MS };
+      return compared(rows, (await this.#state.usage.report(query)).rows);
+    });
   }
 
   async #usage(by: UsageGroup, range: Range, { key, model, period }: UsageOf, nowMs: number) {
@@ -273,6 +281,8 @@ export function toldOf({ lines }: UserError): string {
 
 function startOf(range: Range, nowMs: number): number | undefined {
   switch (range) {
+    case 'today':
+      return nowMs - (nowMs % DAY_MS);
     case '24h':
       return nowMs - DAY_MS;
     case '7d':

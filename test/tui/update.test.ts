@@ -178,7 +178,7 @@ const ASKED: readonly Asked[] = [
   ['the next group', usage, ['right'], [load('model', 'this month')]],
   ['groups go round', usage, ['left'], [load('app', 'this month')]],
   ['the next range', usage, [']'], [load('key', 'all')]],
-  ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', '24h')]],
+  ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', 'today')]],
   ['the range before', usage, ['['], [load('key', '30d')]],
   ['a range stays when the group changes', usage, [']', 'right'], [load('key', 'all'), load('model', 'all')]],
 ];

@@ -4,11 +4,21 @@ import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { CreditEntry } from '../../state/account.ts';
 import type { KeyRecord } from '../../state/keys.ts';
 import type { JournalPlace } from '../../state/requests.ts';
-import type { UsageGroup, UsageRow } from '../../state/usage.ts';
+import type { UsageGroup } from '../../state/usage.ts';
 import type { Action, Deed } from '../deeds.ts';
 import type { Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
-import type { FoundPage, KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
+import type {
+  ComparedUsage,
+  FoundPage,
+  KeyDetail,
+  Model,
+  Range,
+  RequestSearch,
+  Shared,
+  Stored,
+  UsageOf,
+} from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
 
 export type Event =
@@ -24,7 +34,7 @@ export type Event =
   | { readonly kind: 'stored'; readonly stored: Stored }
   | { readonly kind: 'shared'; readonly shared: Shared | undefined }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
-  | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
+  | { readonly kind: 'usage'; readonly rows: readonly ComparedUsage[] }
   | RequestsRead
   /** Minutes from the journal. */
   | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }

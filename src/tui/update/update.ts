@@ -2,14 +2,13 @@
 import { count } from '../../operator/format.ts';
 import { clean, widthOf } from '../../operator/text.ts';
 import type { CreditEntry } from '../../state/account.ts';
-import type { UsageRow } from '../../state/usage.ts';
 import { MAX_ENTRIES } from '../credit-lines.ts';
 import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
 import { LISTS } from '../lists/lists.ts';
 import { shownUsage, USAGE } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
-import { type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
+import { type ComparedUsage, type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
 import { troublesOf } from '../trouble.ts';
 import { withDone } from '../undo.ts';
@@ -187,7 +186,7 @@ function followRow(before: readonly string[], after: readonly string[], cursor: 
 }
 
 /** Keeps the cursor on its row: figures that are read again may have another order. */
-function withUsage(model: Model, rows: readonly UsageRow[]): Model {
+function withUsage(model: Model, rows: readonly ComparedUsage[]): Model {
   const { by, rowsBy } = model.usage;
   const next = { ...model, usage: { ...model.usage, rows, rowsBy: by, readAtMs: model.nowMs } };
   const idsOf = (of: Model) => (of === model && rowsBy !== by ? [] : shownUsage(of).map(USAGE.idOf));
