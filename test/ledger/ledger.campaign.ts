@@ -25,8 +25,11 @@ export default campaign({
     for (const [index, [name, openStore]] of parts.entries()) {
       const isOver = () => course.isOver((index + 1) / parts.length);
       let left = runs;
-      for (let seed = course.seed; left > 0 && !isOver(); seed++, left -= BATCH, done += BATCH) {
-        await compareWithNaiveLedger(openStore, Math.min(BATCH, left), seed);
+      for (let seed = course.seed; left > 0 && !isOver(); seed++) {
+        const count = Math.min(BATCH, left);
+        await compareWithNaiveLedger(openStore, count, seed);
+        left -= count;
+        done += count;
         course.progress(runs - left, runs, `histories, ${name}`);
       }
     }
