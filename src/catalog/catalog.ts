@@ -102,13 +102,15 @@ export class Catalog {
     return names;
   }
 
-  /** The names of these models, aliases among them, that are most like one that is none. */
+  /** What these models are called that is most like a name that is none: each by its id or one of its aliases. */
   near(name: string, models: readonly Model[]): readonly { readonly id: string }[] {
     this.#names ??= this.models.flatMap((model) => [model.id, ...this.aliasesOf(model)].map((id) => ({ id, model })));
     this.#likenesses ??= new Likenesses(this.#names);
     const callable = new Set(models);
     const among = new Set(this.#names.filter(({ model }) => callable.has(model)));
-    return this.#likenesses.mostAlike(name, among, MOST_NEAR);
+    const alike = this.#likenesses.mostAlike(name, among, among.size);
+    const named = new Set<Model>();
+    return alike.filter(({ model }) => !named.has(model) && named.add(model)).slice(0, MOST_NEAR);
   }
 
   /** The variable that is not set, if a request means a model by this name that is in the config but was left out for it. */
