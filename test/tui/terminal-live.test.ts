@@ -108,7 +108,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       const serving = await place.serve();
       await desk.shows(new RegExp(`● serving ${serving.url.slice('http://'.length)}`));
       assert.equal(await serving.chatOutcome(key), '200');
-      await desk.shows(new RegExp(`^app +enabled .* ${requests}/600 `, 'm'));
+      await desk.shows(new RegExp(`^app +enabled .* ${requests}/600$`, 'm'));
       serving.signal(signal);
       await serving.ended;
       await desk.shows(/○ gateway stopped; waiting for it to start/);
