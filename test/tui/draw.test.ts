@@ -90,7 +90,7 @@ describe('tables', () => {
           assert.equal(widthOfLine(each), across);
           assert.doesNotMatch(textOf(each), /[\p{C}\p{Zl}\p{Zp}]/u);
         }
-        const selected = lines.filter((each) => each.length > 0 && each.every(({ inverse }) => inverse === true));
+        const selected = lines.filter((each) => each.length > 0 && each.every((part) => part.selected));
         assert.equal(selected.length, cursor < list.length ? 1 : 0);
       }),
     );
