@@ -149,6 +149,51 @@ describe('what is not of the key is not found', () => {
     assert.equal(host.bills.length, 2);
   });
 
+  test('nor at a fallback, for what is no reference at the host of the model that was asked', async () => {
+    const plain = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'x' };
+    const base_url = `http://127.0.0.1:${gateway.upstream.port}/v1`;
+    const keeping = { ...plain, base_url, responses_state: 'per_key', models: { echo: PRICES } };
+    const models = { ask: { ...PRICES, fallback: ['keeping/echo'] } };
+    await withGateway({ config: { providers: { plain: { ...plain, models }, keeping } } }, async (both) => {
+      const send = (key: TestKey, fields: object) =>
+        both.request('/v1/responses', { key, method: 'POST', body: JSON.stringify({ model: 'plain/ask', ...fields }) });
+      const made = await send(both.key(), { input: 'Hello!' });
+      assert.equal(made.status, 200, made.text);
+      const stolen = { type: 'reasoning', id: madeIn(made.text).items[0], summary: [] };
+      assert.equal((await send(both.key(), { input: [stolen, user] })).status, 502);
+      assert.equal(host.bills.length, 1);
+    });
+  });
+
+  test('nor by an item of which the host has to look up what it says', async () => {
+    const [owner, thief] = [gateway.key(), gateway.key()];
+    const [, id] = (await make(owner)).items;
+    const calls = gateway.upstream.calls.length;
+    for (const item of [
+      { type: 'message', role: 'assistant' },
+      { role: 'assistant', content: null },
+      { type: 'function_call', call_id: 'call_1', name: 'f' },
+      { type: 'custom_tool_call_output', call_id: 'call_1' },
+      { type: 'web_search_call', status: 'completed', encrypted_content: 'x' },
+      { type: 'reasoning', summary: [], encrypted_content: '' },
+    ]) {
+      const reply = await post(thief, { input: [{ ...item, id }, user] });
+      assert.equal(reply.status, 404, JSON.stringify(item));
+    }
+    assert.equal(gateway.upstream.calls.length, calls);
+  });
+
+  test('nor are ids looked up that no host makes, or more than a conversation has', async () => {
+    const key = gateway.key();
+    const { id, items } = await make(key);
+    for (const odd of [`${id}\0`, `${id} `, '\ud800', 'x'.repeat(100_000)]) {
+      assert.equal((await post(key, { previous_response_id: odd })).status, 404);
+    }
+    const reply = await post(key, { input: Array.from({ length: 124_000 }, () => ({ id: items[0] })) });
+    assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
+    assert.match(reply.error.message, /^input: expected at most 10000 /);
+  });
+
   test('nor an item in the place of a response', async () => {
     const key = gateway.key();
     const { items } = await make(key);

@@ -19,18 +19,30 @@ export function isReference({ type, role }: Fields): boolean {
   return (typeof type === 'string' && foldCase(type) === 'item_reference') || !(type || role);
 }
 
-/** Of these everything is in the request. */
-const WHOLE: ReadonlySet<unknown> = new Set([
-  ...['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
-  'additional_tools',
+/** The field that holds all of an item which is in the request as a whole, by its type. */
+const CONTENTS: ReadonlyMap<unknown, string> = new Map([
+  ['message', 'content'],
+  ['function_call', 'arguments'],
+  ['function_call_output', 'output'],
+  ['custom_tool_call', 'input'],
+  ['custom_tool_call_output', 'output'],
+  ['additional_tools', 'tools'],
 ]);
+/** Of these it is sealed by the host. */
+const SEALED: ReadonlySet<unknown> = new Set(['reasoning', 'compaction']);
 
 /** What an item has its host look up: any other that a host made may be no more than its id. */
 function referenceIn(item: Fields, where: string): Reference | undefined {
-  const { id, type, encrypted_content: sealed } = item;
-  if (typeof id !== 'string') return undefined;
-  const isWhole = !isReference(item) && (WHOLE.has(type || 'message') || (typeof sealed === 'string' && sealed !== ''));
-  return isWhole ? undefined : reference('item', id, `${where}.id`);
+  const { id } = item;
+  if (typeof id !== 'string' || (!isReference(item) && isWhole(item))) return undefined;
+  return reference('item', id, `${where}.id`);
+}
+
+function isWhole(item: Fields): boolean {
+  const { type, encrypted_content: sealed } = item;
+  if (SEALED.has(type)) return typeof sealed === 'string' && sealed !== '';
+  const field = CONTENTS.get(type || 'message');
+  return field !== undefined && (item[field] ?? undefined) !== undefined;
 }
 
 function reference(kind: Reference['kind'], id: string, field: string): Reference {
