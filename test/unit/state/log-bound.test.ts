@@ -115,6 +115,19 @@ describe('the log of a ledger', () => {
     assert.ok(log().log < 10, 'what is written goes where the old log was');
     assert.equal(integrityOf(database), 'ok');
   });
+
+  test('is truncated to 64 MB after a long reader made it grow', async (t) => {
+    const { path, database, size, enter } = openLog(t);
+    const checkpoints = new Checkpoints(database);
+    t.after(() => checkpoints.close());
+    const stop = await startReaders(t, path, 1, LONG_READING_MS);
+    while (size() < 1.1 * BOUND_BYTES) enter();
+    await stop();
+    await until(async () => {
+      await checkpoints.keep();
+      return size() <= BOUND_BYTES;
+    });
+  });
 });
 
 function integrityOf(database: Sqlite): unknown {
