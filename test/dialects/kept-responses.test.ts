@@ -246,6 +246,23 @@ describe('what a reference brings in', () => {
     assert.ok((await heldFor(key, { input: [reference(items[0]), user] })) < 150);
   });
 
+  test('is more than was reported where the host has made an image, which it reads only now', async () => {
+    const key = gateway.key();
+    const image = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'AAAA' };
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const response = { id: 'resp_image', object: 'response', status: 'completed', output: [image, image], usage };
+    const held: number[] = [];
+    gateway.upstream.follow((call) => {
+      held.push(Number(gateway.heldNanos(key)) / 1_000);
+      call.answer(200, response);
+    });
+    await make(key);
+    await make(key, { previous_response_id: 'resp_image' });
+    await make(key, { input: [reference('ig_1'), user] });
+    const [first = 0, whole = 0, item = 0] = held;
+    assert.ok(whole - first > 90_000 && item - first > 90_000, `${held}`);
+  });
+
   test('counts in the window, and against balance and spend limit', async () => {
     const key = gateway.key();
     const { id } = await make(key, LONG);

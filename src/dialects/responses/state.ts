@@ -71,9 +71,11 @@ const WRITTEN: ReadonlySet<unknown> = new Set(['message', 'reasoning', 'function
 export function keptIn({ id, store, output }: Fields): KeptAnswer | undefined {
   const responseId = quotableId(id);
   if (responseId === undefined || store === false || !Array.isArray(output)) return undefined;
-  const items = output.filter(isObject).flatMap(({ id, type }) => {
+  const made = output.filter(isObject);
+  const items = made.flatMap(({ id, type }) => {
     const itemId = quotableId(id);
     return itemId === undefined ? [] : [{ id: itemId, isWritten: WRITTEN.has(type) }];
   });
-  return { id: responseId, items };
+  const images = made.filter(({ type }) => type === 'image_generation_call').length;
+  return { id: responseId, items, images };
 }
