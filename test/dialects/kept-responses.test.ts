@@ -183,6 +183,21 @@ describe('what is not of the key is not found', () => {
     assert.equal(gateway.upstream.calls.length, calls);
   });
 
+  test('nor behind a second field of the same name, of which a host may read the other', async () => {
+    const [owner, thief] = [gateway.key(), gateway.key()];
+    const [, id] = (await make(owner)).items;
+    const calls = gateway.upstream.calls.length;
+    for (const item of [
+      `{"type":"item_reference","id":"${id}","type":"message","role":"user","content":"x"}`,
+      `{"role":"user","content":"x","type":"item_reference","id":"${id}","ty\\u0070e":"message","i\\u0064":null}`,
+    ]) {
+      const body = `{"model":"fake/echo","input":[{"role":"user","content":"x"},${item}]}`;
+      const reply = await gateway.request('/v1/responses', { key: thief, method: 'POST', body });
+      assert.deepEqual([reply.status, reply.error.message], [400, 'input[1].type: the item has this field twice']);
+    }
+    assert.equal(gateway.upstream.calls.length, calls);
+  });
+
   test('nor are ids looked up that no host makes, or more than a conversation has', async () => {
     const key = gateway.key();
     const { id, items } = await make(key);

@@ -46,7 +46,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),
       hostTools: hostToolsOf(fields),
-      state: stateOf(fields),
+      state: stateOf(body),
     },
   };
 }
