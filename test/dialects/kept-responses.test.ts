@@ -183,6 +183,21 @@ describe('what is not of the key is not found', () => {
     assert.equal(gateway.upstream.calls.length, calls);
   });
 
+  test('nor behind a second field of the same name, of which a host may read the other', async () => {
+    const [owner, thief] = [gateway.key(), gateway.key()];
+    const [, id] = (await make(owner)).items;
+    const calls = gateway.upstream.calls.length;
+    for (const item of [
+      `{"type":"item_reference","id":"${id}","type":"message","role":"user","content":"x"}`,
+      `{"role":"user","content":"x","type":"item_reference","id":"${id}","ty\\u0070e":"message","i\\u0064":null}`,
+    ]) {
+      const body = `{"model":"fake/echo","input":[{"role":"user","content":"x"},${item}]}`;
+      const reply = await gateway.request('/v1/responses', { key: thief, method: 'POST', body });
+      assert.deepEqual([reply.status, reply.error.message], [400, 'input[1].type: the item has this field twice']);
+    }
+    assert.equal(gateway.upstream.calls.length, calls);
+  });
+
   test('nor are ids looked up that no host makes, or more than a conversation has', async () => {
     const key = gateway.key();
     const { id, items } = await make(key);
@@ -244,6 +259,23 @@ describe('what a reference brings in', () => {
     const twice = await heldFor(key, { input: [...other.items, ...other.items].map(reference) });
     assert.ok(twice >= 800 && twice < 1_050, `${twice}`);
     assert.ok((await heldFor(key, { input: [reference(items[0]), user] })) < 150);
+  });
+
+  test('is more than was reported where the host has made an image, which it reads only now', async () => {
+    const key = gateway.key();
+    const image = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'AAAA' };
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const response = { id: 'resp_image', object: 'response', status: 'completed', output: [image, image], usage };
+    const held: number[] = [];
+    gateway.upstream.follow((call) => {
+      held.push(Number(gateway.heldNanos(key)) / 1_000);
+      call.answer(200, response);
+    });
+    await make(key);
+    await make(key, { previous_response_id: 'resp_image' });
+    await make(key, { input: [reference('ig_1'), user] });
+    const [first = 0, whole = 0, item = 0] = held;
+    assert.ok(whole - first > 90_000 && item - first > 90_000, `${held}`);
   });
 
   test('counts in the window, and against balance and spend limit', async () => {

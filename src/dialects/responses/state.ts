@@ -1,17 +1,35 @@
 /** State at a host of responses: what a request has it keep, and what it refers to. */
 import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
+import { findDuplicate, type JsonBody } from '../../wire/body.ts';
+import { membersOfEach } from '../../wire/members.ts';
 import { foldCase } from '../../wire/names.ts';
 import { type KeptAnswer, quotableId } from '../answer.ts';
 import type { Fields, HostState, Reference } from '../dialect.ts';
 
-/** The fields of a request, which are valid. */
-export function stateOf(fields: Fields): HostState {
+/** `body`: of a valid request. */
+export function stateOf(body: JsonBody): HostState {
+  const { fields } = body;
   const { previous_response_id: previous, store, input } = fields;
   const named = typeof previous === 'string' ? [reference('response', previous, 'previous_response_id')] : [];
   const items = Array.isArray(input) ? input.filter(isObject) : [];
   const references = [...named, ...items.flatMap((item, index) => referenceIn(item, `input[${index}]`) ?? [])];
   const isKept = store !== false;
-  return { isKept, references, problem: problemOf(references, store === true, items) };
+  const problem = problemOf(references, store === true, items);
+  return { isKept, references, problem, keptProblem: () => repeatedNameIn(body) };
+}
+
+/** Of a field that an item has twice the host may read the other one, which may be the id of another key. */
+function repeatedNameIn({ text, members }: JsonBody): string | undefined {
+  const start = members.find(({ key }) => key === 'input')?.valueStart;
+  if (start === undefined || text[start] !== '[') return undefined;
+  let index = 0;
+  for (const item of membersOfEach(text, start)) {
+    const repeated = findDuplicate(item);
+    if (repeated !== undefined) return `input[${index}].${printableName(repeated)}: the item has this field twice`;
+    index++;
+  }
+  return undefined;
 }
 
 /** An item that stands for another. Without a type one that has only an id does, too. */
@@ -71,9 +89,11 @@ const WRITTEN: ReadonlySet<unknown> = new Set(['message', 'reasoning', 'function
 export function keptIn({ id, store, output }: Fields): KeptAnswer | undefined {
   const responseId = quotableId(id);
   if (responseId === undefined || store === false || !Array.isArray(output)) return undefined;
-  const items = output.filter(isObject).flatMap(({ id, type }) => {
+  const made = output.filter(isObject);
+  const items = made.flatMap(({ id, type }) => {
     const itemId = quotableId(id);
     return itemId === undefined ? [] : [{ id: itemId, isWritten: WRITTEN.has(type) }];
   });
-  return { id: responseId, items };
+  const images = made.filter(({ type }) => type === 'image_generation_call').length;
+  return { id: responseId, items, images };
 }

@@ -15,5 +15,6 @@ export const KEPT_TABLE = `
     PRIMARY KEY (key_id, id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX kept_responses_by_response ON kept_responses (key_id, response_id);
+  CREATE INDEX kept_responses_by_age ON kept_responses (key_id, at_ms);
   CREATE INDEX kept_responses_by_time ON kept_responses (at_ms);
 `;
