@@ -66,9 +66,7 @@ export class Checkpoints {
   /** What fails is tried again later; that the file cannot be written, the ledger finds by itself. */
   #have(call: 'copy' | 'restart'): Promise<void> {
     clearTimeout(this.#idleTimer);
-    this.#thread ??= this.#start();
-    this.#copying = this.#thread.port
-      .call(call)
+    this.#copying = this.#tell(call)
       .catch(() => this.#end())
       .then(() => {
         this.#copying = undefined;
@@ -77,21 +75,30 @@ export class Checkpoints {
     return this.#copying;
   }
 
+  /** The process does not end before the thread has answered. */
+  async #tell(call: keyof CheckpointCalls): Promise<void> {
+    this.#thread ??= this.#start();
+    const { worker, port } = this.#thread;
+    worker.ref();
+    await port.call(call).finally(() => worker.unref());
+  }
+
   #start(): CopyingThread {
     const worker = startThread('state/sqlite/checkpoint-thread', {
       workerData: this.#path,
       resourceLimits: RESOURCE_LIMITS,
     });
     const port = new Port<object, CheckpointCalls>(worker, 'the thread that copies the log').serve({});
-    worker.unref();
     return { worker, port };
   }
 
   async #end(): Promise<void> {
     clearTimeout(this.#idleTimer);
     const thread = this.#thread;
+    if (thread === undefined) return;
+    const closed = this.#tell('close');
     this.#thread = undefined;
-    await thread?.port.call('close').catch(() => {});
-    await thread?.worker.terminate();
+    await closed.catch(() => {});
+    await thread.worker.terminate();
   }
 }

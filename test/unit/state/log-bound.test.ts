@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +15,11 @@ import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { Checkpoints } from '../../../src/state/sqlite/checkpoints.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { LogBound } from '../../../src/state/sqlite/log-bound.ts';
+import { runNode } from '../../support/cli.ts';
 import { until } from '../../support/wait.ts';
 
 const READER = fileURLToPath(new URL('../../writers/reader.ts', import.meta.url));
+const CLOSER = fileURLToPath(new URL('./log-closer.ts', import.meta.url));
 const LARGE_BYTES = 512 * 1024;
 const READING_MS = 10_000;
 /** Outlasts the growth of the log to its bound, on a busy machine too. */
@@ -127,6 +129,13 @@ describe('the log of a ledger', () => {
       await checkpoints.keep();
       return size() <= BOUND_BYTES;
     });
+  });
+
+  test('is closed before the process ends, also while it is copied', async (t) => {
+    const { path, enter } = openLog(t);
+    for (let entry = 0; entry < 3_000; entry++) enter();
+    const { status, stderr } = await runNode([CLOSER, path], { directory: dirname(path) });
+    assert.deepEqual([status, stderr], [0, '']);
   });
 });
 
