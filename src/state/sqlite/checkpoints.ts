@@ -16,6 +16,8 @@ const RESTART_FRAMES = 4_000;
 const LARGE_FRAMES = 262_144;
 /** How long the thread waits for more to copy. */
 const IDLE_MS = 30_000;
+/** Between attempts that fail, as on a full disk: each takes a new thread. */
+const RETRY_MS = 1_000;
 /** All that it holds are SQLite's pages, which are not in V8's heap. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
 
@@ -37,6 +39,7 @@ export class Checkpoints {
   /** Undefined while nothing is copied. */
   #copying: Promise<void> | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
 
   /** From now on the commits of this connection copy nothing. */
   constructor(database: Sqlite) {
@@ -50,7 +53,7 @@ export class Checkpoints {
    * begin before that resolves: after a few syncs, or at the worst after six seconds.
    */
   keep(): Promise<void> | undefined {
-    if (this.#copying !== undefined) return undefined;
+    if (this.#copying !== undefined || performance.now() - this.#failedAtMs < RETRY_MS) return undefined;
     const { log, checkpointed } = this.#log.get() as Log;
     if (log < LARGE_FRAMES && log - checkpointed >= COPY_FRAMES) void this.#have('copy');
     else if (log >= RESTART_FRAMES) return this.#have('restart');
@@ -67,7 +70,10 @@ export class Checkpoints {
   #have(call: 'copy' | 'restart'): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#copying = this.#tell(call)
-      .catch(() => this.#end())
+      .catch(() => {
+        this.#failedAtMs = performance.now();
+        return this.#end();
+      })
       .then(() => {
         this.#copying = undefined;
         this.#idleTimer = setTimeout(() => void this.#end(), IDLE_MS).unref();
