@@ -20,7 +20,7 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   return (events) => openSharedEngine(state.address, state.node, options, events);
 }
 
-/** `die` is told of an internal error, after which nothing is decided any more. */
+/** `die` gets an internal error; nothing is decided after it. */
 export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (error: Error) => void): void {
   const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
   let thread: LedgerThread | undefined;
