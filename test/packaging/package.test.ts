@@ -65,7 +65,9 @@ describe('the npm package', () => {
         'bin/inf-gw.js',
         'config.example.yaml',
         'dist/LICENSES.txt',
-        ...['alerts', 'audit', 'chunks', 'cli', 'gateway', 'ledger', 'state', 'tokens'].map((folder) => `dist/${folder}`),
+        ...['alerts', 'audit', 'chunks', 'cli', 'gateway', 'ledger', 'state', 'tokens'].map(
+          (folder) => `dist/${folder}`,
+        ),
         'man/inf-gw.1',
         'package.json',
       ].toSorted(),
