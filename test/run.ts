@@ -1,11 +1,11 @@
 /**
  * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), those of HTTP on Node's server (`--http node`),
  * or the files that are named: in a few processes that each take the next file, with temporary files in memory and compiled code
- * shared by all processes. What `--beside` names are scripts of package.json that run meanwhile. In the end it says which files
- * took the most core-seconds, or with `--costs` what each of them took.
+ * shared by all processes. What `--after` and `--beside` name are scripts of package.json: the tests wait for the one, and the others
+ * run meanwhile. In the end it says which files took the most core-seconds, or with `--costs` what each of them took.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
@@ -100,6 +100,16 @@ function isProof(file: string): boolean {
   return PROOF.has(folderOf(file)) || PROOF_FILES.some((pattern) => pattern.test(file));
 }
 
+/** Files that are shorter in the check are in both tiers. */
+function isShortened(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('/support/at-length.ts');
+}
+
+function isIn(tier: string | undefined, file: string): boolean {
+  if (tier === undefined) return true;
+  return tier === 'proof' ? isProof(file) || isShortened(file) : !isProof(file);
+}
+
 function rankOf(file: string): number {
   const place = FIRST.indexOf(folderOf(file));
   return place < 0 ? FIRST.length : place;
@@ -116,8 +126,8 @@ function writeQueue(files: readonly string[], slot: number): string {
   return path;
 }
 
-/** Runs a script of package.json. What it says is told in one piece, after the tests, and its failure is that of the run. */
-function runBeside(script: string): Promise<() => void> {
+/** Runs a script of package.json. What it says is told in one piece, by what this resolves to, and its failure is that of the run. */
+function runScript(script: string): Promise<() => void> {
   const output: Buffer[] = [];
   const child = spawn(process.execPath, ['--run', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   process.once('exit', () => child.kill());
@@ -136,17 +146,19 @@ const { values, positionals: named } = parseArgs({
     tier: { type: 'string' },
     http: { type: 'string' },
     costs: { type: 'boolean', default: false },
+    after: { type: 'string' },
     beside: { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
 });
 const { tier, http, costs } = values;
-const beside = values.beside.map(runBeside);
+const beside = values.beside.map(runScript);
 if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
 if (http !== undefined && http !== 'node') throw new Error(`--http ${http}: node`);
 if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
+if (tier !== undefined) process.env.INF_GW_TESTS_TIER = tier;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
-  .filter((file) => tier === undefined || isProof(file) === (tier === 'proof'))
+  .filter((file) => isIn(tier, file))
   .filter((file) => http === undefined || named.length > 0 || OF_HTTP.has(folderOf(file)))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
@@ -154,6 +166,10 @@ for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));
 const ordered = files.toSorted((a, b) => rankOf(a) - rankOf(b));
 // One more than there are cores: most tests wait some of the time.
 const slots = Math.min(availableParallelism() + 1, files.length);
+if (values.after !== undefined) {
+  (await runScript(values.after))();
+  if (process.exitCode === 1) process.exit();
+}
 const queues = Array.from({ length: slots }, (_, slot) => writeQueue(ordered, slot));
 const results = run({ files: queues, concurrency: slots });
 results.on('test:fail', () => {

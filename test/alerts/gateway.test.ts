@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LEVELS } from '../../src/alerts/judge.ts';
+import { AT_LENGTH } from '../support/at-length.ts';
 import { CONCURRENCY, CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { Receiver } from './receiver.ts';
 
@@ -59,26 +60,30 @@ describe('a gateway with alerts', { concurrency: CONCURRENCY }, () => {
     for (const { msg } of gateway.log) assert.doesNotMatch(msg, /hook|hmac-secret/);
   });
 
-  test('serves on while a receiver hangs, and after a kill -9 tells what was not delivered, by the same id', async (t) => {
-    const receiver = await Receiver.start(t);
-    receiver.answer = 'never';
-    // The name is that of the state's only gateway, whatever port it gets.
-    const place = new Workplace(t, `node: gateway-1\n${configWith(receiver.url())}`);
-    await place.run(['credit', 'add', '100']);
-    const { key } = await place.createKey('app', '--spend-limit', '0.1');
-    const other = await place.createKey('other');
-    const gateway = await place.serve();
-    await spendAll(gateway, key);
-    await receiver.got(1);
-    const [pending] = receiver.events;
-    for (let i = 0; i < 20; i++) assert.equal(await gateway.chatOutcome(other.key, PAID), '200');
-    gateway.signal('SIGKILL');
-    await gateway.ended;
-    const before = receiver.received.length;
-    receiver.answer = 200;
-    await place.serve();
-    const events = () => receiver.events.slice(before);
-    for (let count = before + 1; !events().some(({ id }) => id === pending?.id); count++) await receiver.got(count);
-    assert.equal(new Set(events().map(({ id }) => id)).size, events().length);
-  });
+  test(
+    'serves on while a receiver hangs, and after a kill -9 tells what was not delivered, by the same id',
+    AT_LENGTH,
+    async (t) => {
+      const receiver = await Receiver.start(t);
+      receiver.answer = 'never';
+      // The name is that of the state's only gateway, whatever port it gets.
+      const place = new Workplace(t, `node: gateway-1\n${configWith(receiver.url())}`);
+      await place.run(['credit', 'add', '100']);
+      const { key } = await place.createKey('app', '--spend-limit', '0.1');
+      const other = await place.createKey('other');
+      const gateway = await place.serve();
+      await spendAll(gateway, key);
+      await receiver.got(1);
+      const [pending] = receiver.events;
+      for (let i = 0; i < 20; i++) assert.equal(await gateway.chatOutcome(other.key, PAID), '200');
+      gateway.signal('SIGKILL');
+      await gateway.ended;
+      const before = receiver.received.length;
+      receiver.answer = 200;
+      await place.serve();
+      const events = () => receiver.events.slice(before);
+      for (let count = before + 1; !events().some(({ id }) => id === pending?.id); count++) await receiver.got(count);
+      assert.equal(new Set(events().map(({ id }) => id)).size, events().length);
+    },
+  );
 });

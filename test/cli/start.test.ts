@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { AT_LENGTH } from '../support/at-length.ts';
 import { inParallel, linesOf, PROGRAM, runNode, Workplace } from '../support/cli.ts';
 import { copyOfProgram } from '../support/program-copy.ts';
 
@@ -48,7 +49,7 @@ test('`npm start` creates a config from the example, says so, and serves; the co
   assert.equal(await serving.stop(), 0);
 });
 
-test('`npm start` leaves an existing config as it is', async (t) => {
+test('`npm start` leaves an existing config as it is', AT_LENGTH, async (t) => {
   const own = 'listen: 127.0.0.1:0\nstate: ./own/own.db\n';
   const place = new Workplace(t, own);
   mkdirSync(join(place.directory, 'own'));

@@ -6,6 +6,7 @@ import type { Outcome } from '../../src/core/settlement.ts';
 import { NO_PARTS } from '../../src/core/usage.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import type { JournalPlace, RequestPageQuery, RequestQuery } from '../../src/state/requests.ts';
+import { runs } from '../support/at-length.ts';
 import { enter, enterHeld, holdOf, makeKey, NOON, onEachStore, type Stage } from './stage.ts';
 
 const ALL: RequestQuery = { keyId: undefined, sinceMs: undefined, errors: false, limit: 1_000 };
@@ -218,7 +219,7 @@ onEachStore((open) => {
             earlier.map(({ requestId }) => requestId),
           );
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       );
     });
 

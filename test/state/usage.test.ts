@@ -8,6 +8,7 @@ import type { SpentBy } from '../../src/core/spent-by.ts';
 import { NO_PARTS, type UsageSource } from '../../src/core/usage.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../src/state/usage.ts';
+import { runs } from '../support/at-length.ts';
 import { enter, holdOf, makeKey, type OpenStage, onEachStore, type Stage } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -173,7 +174,7 @@ onEachStore((open) => {
           const query: UsageQuery = { ...rest, and, keyId: key === undefined ? undefined : used.keys[key]?.id };
           assert.deepEqual(sorted(await reported(query)), sorted(sumsByHand(used.entries, query)));
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       );
     });
 

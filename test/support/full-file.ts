@@ -70,9 +70,9 @@ export function fill(path: string): void {
     const used = makeKey(keys, { rpm: 42, spendLimitNanos: 3_000_000_000n, allowlist: ['mock/echo', 'mock/paid'] });
     const gone = makeKey(keys);
     keys.setState(gone.id, 'deleted');
-    writePast(database, drawPast([used.id, gone.id], 300, daysAgo(90), daysAgo(0)));
+    writePast(database, drawPast([used.id, gone.id], 300, daysAgo(40), daysAgo(0)));
     immediately(database, () => new Journal(database).hold(openHold(used.id)));
-    while (dropOldRows(database, daysAgo(60)));
+    while (dropOldRows(database, daysAgo(20)));
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
     keys.setState(makeKey(keys, { allowlist: [], leash: { outerIds: [id] } }).id, 'disabled');
     keys.setLimits(used.id, { budgets: () => BUDGETS, expiresAtMs: Date.UTC(2099, 0) });

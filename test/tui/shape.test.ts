@@ -8,6 +8,7 @@ import { wrap } from '../../src/operator/text.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
 import { anyText } from '../support/any-text.ts';
+import { AT_LENGTH, runs } from '../support/at-length.ts';
 import { testModel } from '../support/models.ts';
 import {
   after,
@@ -28,6 +29,7 @@ import {
 
 const SMALLEST = { columns: 60, rows: 16 };
 const LARGEST = { columns: 160, rows: 50 };
+const ENDS = [SMALLEST, LARGEST];
 const SIZES = [SMALLEST, { columns: 80, rows: 24 }, { columns: 100, rows: 30 }, LARGEST];
 
 const HOSTILE_NAMES: Readonly<Record<string, string>> = {
@@ -155,7 +157,7 @@ const CONDITIONS: Readonly<Record<string, readonly [stored: Stored, snapshot: Sn
 describe('the screen keeps its shape', () => {
   for (const size of SIZES) {
     for (const [what, [stored, snapshot]] of Object.entries(CONDITIONS)) {
-      test(`with ${what}, at ${size.columns} by ${size.rows}`, () => {
+      test(`with ${what}, at ${size.columns} by ${size.rows}`, ENDS.includes(size) ? {} : AT_LENGTH, () => {
         for (const view of VIEWS) {
           const first = after(alone(view, stored, size), { kind: 'usage', rows: USAGE });
           const model = snapshot === undefined ? first : after(first, { kind: 'snapshot', snapshot });
@@ -165,9 +167,9 @@ describe('the screen keeps its shape', () => {
     }
   }
   // Those in between are among the sizes of any names, below.
-  for (const size of [SMALLEST, LARGEST]) {
+  for (const size of ENDS) {
     for (const [what, name] of Object.entries(HOSTILE_NAMES)) {
-      test(`with ${what} for names, at ${size.columns} by ${size.rows}`, () => {
+      test(`with ${what} for names, at ${size.columns} by ${size.rows}`, size === SMALLEST ? {} : AT_LENGTH, () => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
       });
     }
@@ -179,7 +181,7 @@ describe('the screen keeps its shape', () => {
       fc.property(sizes, anyText(70), (size, name) => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
       }),
-      { numRuns: 35 },
+      { numRuns: runs(35) },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Nothing that a client has seen is lost, and nothing is charged twice, wherever the process or the power ends. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { runs } from '../support/at-length.ts';
 import { POINTS } from './disk.ts';
 import { play, playHistories, type Step } from './histories.ts';
 
@@ -36,5 +37,5 @@ describe('a process that is killed', () => {
 test(`random histories, with edits, disks and syncs that fail, kills and power cuts`, async (t) => {
   const seed = Date.now() % 1_000_000;
   t.diagnostic(`seed ${seed}`);
-  await playHistories(HISTORIES, seed);
+  await playHistories(runs(HISTORIES), seed);
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseJson, readJson } from '../../../src/core/json.ts';
+import { runs } from '../../support/at-length.ts';
 
 const AROUND = {
   'at the top': (text: string) => text,
@@ -61,7 +62,7 @@ test('any value is read as it was written', () => {
       const text = written(value, () => choices.next().value);
       assert.deepStrictEqual(JSON.stringify(readJson(text)), JSON.stringify(value));
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 

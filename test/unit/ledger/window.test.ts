@@ -12,6 +12,7 @@ import {
   timeUntilFreed,
   WINDOW_MS,
 } from '../../../src/ledger/local/window.ts';
+import { runs } from '../../support/at-length.ts';
 
 const RUNS = 2_000;
 // Arrays below are of size `max`: by default fast-check keeps them so short that the ring would
@@ -80,7 +81,7 @@ describe('a sliding window', () => {
           assert.equal(window.emptyAtMs(), naive.within(nowMs).at(-1)?.atMs);
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(RUNS) },
     );
   });
 
@@ -105,7 +106,7 @@ describe('a sliding window', () => {
           assert.ok(inside.reduce((sum, { weight }) => sum + weight, 0) <= limit);
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(RUNS) },
     );
   });
 
@@ -152,7 +153,7 @@ describe('the time until enough has left', () => {
         const expected = times.find((time) => freedBy(time) >= need) ?? Number.POSITIVE_INFINITY;
         assert.equal(timeUntilFreed(need, first, second), expected);
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(RUNS) },
     );
   });
 
@@ -181,7 +182,7 @@ describe('the time until enough has left', () => {
         assert.ok(fitsAfter(seconds), `refused again after ${seconds} s`);
         assert.ok(seconds === 1 || !fitsAfter(seconds - 1), `${seconds - 1} s would have been enough`);
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(RUNS) },
     );
   });
 
@@ -193,7 +194,7 @@ describe('the time until enough has left', () => {
         assert.equal(secondsUntil(window.emptyAtMs() as number, nowMs), 60);
         assert.equal(window.total(nowMs + WINDOW_MS), 0);
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(RUNS) },
     );
   });
 

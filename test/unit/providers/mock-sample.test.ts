@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { matchOf } from '../../../src/providers/mock/pattern-match.ts';
 import { sampleOf } from '../../../src/providers/mock/sample.ts';
+import { runs } from '../../support/at-length.ts';
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
 
@@ -65,7 +66,7 @@ const { schema: schemas } = fc.letrec<{ schema: object; leaf: object }>((tie) =>
 
 describe('a sample of a schema', () => {
   test('is what a real validator accepts, for any schema that clients send', () => {
-    fc.assert(fc.property(schemas, assertValid), { numRuns: 2_000 });
+    fc.assert(fc.property(schemas, assertValid), { numRuns: runs(2_000) });
   });
 
   for (const [name, schema] of Object.entries<object>({
@@ -165,7 +166,7 @@ describe('a match of a pattern', () => {
         const text = matchOf(`^${pattern}$`, least);
         assert.match(text ?? assert.fail(pattern), new RegExp(`^${pattern}$`));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

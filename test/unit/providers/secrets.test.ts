@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { secretsOf } from '../../../src/providers/secrets.ts';
 import { holdsSecret, type Secrets } from '../../../src/wire/secrets.ts';
 import { wordsForClients } from '../../../src/wire/upstream-error.ts';
+import { runs } from '../../support/at-length.ts';
 
 const of = (baseUrl: string, apiKey?: string, headers = {}): Secrets => secretsOf({ baseUrl, apiKey, headers });
 
@@ -54,7 +55,7 @@ test('no segment of a path reaches a client, wherever it is and however a messag
       const message = `${start} ${spelled} ${end}`;
       assert.equal(wordsForClients({ message, labels: [] }, of(`https://host.example${pathname}`)), undefined, message);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

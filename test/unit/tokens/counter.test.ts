@@ -9,6 +9,7 @@ import { sampleInput } from '../../../src/dialects/input.ts';
 import { TokenCounter } from '../../../src/tokens/counter.ts';
 import { countUsage } from '../../../src/tokens/usage.ts';
 import { TextSample } from '../../../src/wire/text-sample.ts';
+import { AT_LENGTH } from '../../support/at-length.ts';
 import { runNode, Workplace } from '../../support/cli.ts';
 import { testModel } from '../../support/models.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
@@ -110,18 +111,22 @@ describe('the token counter', () => {
     assert.equal(await counter.count(['Hello']), undefined);
   });
 
-  test('returns no count to pending orders if its thread fails, and starts a new thread for the next order', async (t) => {
-    const counter = openCounter(t);
-    const started = once(process, 'worker') as Promise<[Worker]>;
-    const counts = Promise.all([counter.count(NO_TEXT), counter.count(['behind it'])]);
-    const [thread] = await started;
-    // Not `once`, which rejects if the thread reports an error.
-    const ended = new Promise((resolve) => thread.once('exit', resolve));
-    // Its exit resolves them; they need not wait for their timeout.
-    assert.deepEqual(await Promise.race([counts, ended.then(() => setImmediate('late'))]), [undefined, undefined]);
-    const threads = await threadsOf(async () => assert.equal(await counter.count(['Hello']), countTokens('Hello')));
-    assert.equal(threads.length, 1);
-  });
+  test(
+    'returns no count to pending orders if its thread fails, and starts a new thread for the next order',
+    AT_LENGTH,
+    async (t) => {
+      const counter = openCounter(t);
+      const started = once(process, 'worker') as Promise<[Worker]>;
+      const counts = Promise.all([counter.count(NO_TEXT), counter.count(['behind it'])]);
+      const [thread] = await started;
+      // Not `once`, which rejects if the thread reports an error.
+      const ended = new Promise((resolve) => thread.once('exit', resolve));
+      // Its exit resolves them; they need not wait for their timeout.
+      assert.deepEqual(await Promise.race([counts, ended.then(() => setImmediate('late'))]), [undefined, undefined]);
+      const threads = await threadsOf(async () => assert.equal(await counter.count(['Hello']), countTokens('Hello')));
+      assert.equal(threads.length, 1);
+    },
+  );
 
   test('returns no count to pending orders if its thread is terminated, and starts a new thread for the next order', async (t) => {
     const counter = openCounter(t);
@@ -145,7 +150,7 @@ describe('the token counter', () => {
     assert.equal(await waiting, undefined);
   });
 
-  test('does not keep an otherwise idle process running', async (t) => {
+  test('does not keep an otherwise idle process running', AT_LENGTH, async (t) => {
     const place = new Workplace(t, null);
     const counter = new URL('../../../src/tokens/counter.ts', import.meta.url).href;
     const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter(60_000).count(['Hello']));\n`;

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { piecesOf } from '../../../src/tokens/pieces.ts';
 import { anyText } from '../../support/any-text.ts';
+import { runs } from '../../support/at-length.ts';
 import { projectFile } from '../../support/sources.ts';
 
 const MAX_PIECE = 1_000;
@@ -55,7 +56,7 @@ describe('the pieces of any text', () => {
         assert.equal(pieces.join(''), text);
         for (const { length } of pieces) assert.ok(length > 0 && length <= MAX_PIECE, `a piece of ${length}`);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -66,7 +67,7 @@ describe('the pieces of any text', () => {
         const text = stretch.join('').toWellFormed();
         for (const piece of piecesOf(text)) assert.ok(piece.isWellFormed(), JSON.stringify(piece.slice(-5)));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { runs } from '../../support/at-length.ts';
 import { chunk, finish, piece, START, streamOf, USAGE, USAGE_CHUNK } from './messages-chat-chunks.ts';
 import { CONTEXT, eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
 
@@ -93,7 +94,7 @@ test('a translated stream says what the translated answer says, however a host d
       };
       assert.deepEqual(gathered(streamed), gathered(responseTo().answer(whole, CONTEXT)));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -113,6 +114,6 @@ test('no chunk is too strange for a stream', () => {
       assert.deepEqual([events[0]?.type, events.at(-1)?.type], ['message_start', 'message_stop']);
       for (const each of chunks) responseTo().answer(each, CONTEXT);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { thinkingBlock } from '../../../src/translate/responses/thinking.ts';
+import { runs } from '../../support/at-length.ts';
 import { CONTEXT, type Host, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 
 /** The same as JSON makes it: with the usual prototype, and without a negative zero. */
@@ -120,7 +121,7 @@ test('a chat stream says what the completion says', () => {
               },
       });
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -196,6 +197,6 @@ test('a messages stream says what the message says, and its thinking can be give
         );
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { runs } from '../../support/at-length.ts';
 import {
   call,
   HOSTS,
@@ -199,6 +200,6 @@ test('no value of any field, item, part or tool breaks the translation', () => {
       const result = translate(host, request as Fields);
       if (!result.ok) assert.match(result.problem, /^[a-z_]+.*: /s);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { readJson } from '../../../src/core/json.ts';
 import { applyEdits, MAX_JSON_DEPTH, membersOf, NestingError, ObjectEditor } from '../../../src/wire/members.ts';
+import { runs } from '../../support/at-length.ts';
 import { randomObject } from './random-json.ts';
 
 describe('the members of an object', () => {
@@ -19,7 +20,7 @@ describe('the members of an object', () => {
           assert.ok(text.startsWith(members[index]?.key ?? 'none', keyStart));
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -72,6 +73,6 @@ test('a member is set in any object within a text, as readJson reads it, and not
       const edit = new ObjectEditor(text).set(path, key, '10');
       assert.deepEqual(readJson(applyEdits(text, [edit])), expected);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

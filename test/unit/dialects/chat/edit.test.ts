@@ -8,6 +8,7 @@ import { editBody } from '../../../../src/dialects/chat/edit.ts';
 import type { UpstreamFields } from '../../../../src/dialects/dialect.ts';
 import { membersOf } from '../../../../src/wire/members.ts';
 import { foldCase } from '../../../../src/wire/names.ts';
+import { runs } from '../../../support/at-length.ts';
 import { randomObject } from '../../wire/random-json.ts';
 import { chatRequest } from './chat.ts';
 
@@ -72,7 +73,7 @@ test('everything but the edited fields reaches the upstream byte for byte, in or
       assert.deepEqual(valuesOf(edited).filter(untouched), valuesOf(text).filter(untouched));
       assert.equal(new Set(valuesOf(edited).map(([key]) => key)).size, valuesOf(edited).length);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
