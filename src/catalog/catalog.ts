@@ -21,6 +21,8 @@ export interface Model extends ModelTerms {
   readonly ignoreTools: readonly string[];
   /** Whether its host keeps responses, each for the key that made it. */
   readonly keepsResponses: boolean;
+  /** Whether its host keeps them for clients of another provider. */
+  readonly sharesKeeper: boolean;
   /** What its host speaks. */
   readonly dialects: readonly DialectName[];
 }
@@ -33,6 +35,7 @@ export interface CatalogSource {
   readonly refuseHeaders: readonly RefusedHeader[];
   readonly ignoreTools: readonly string[];
   readonly keepsResponses: boolean;
+  readonly sharesKeeper: boolean;
   readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
@@ -78,6 +81,7 @@ export class Catalog {
         refuseHeaders: provider.refuseHeaders,
         ignoreTools: provider.ignoreTools,
         keepsResponses: provider.keepsResponses,
+        sharesKeeper: provider.sharesKeeper,
         dialects: provider.dialects,
       })),
     );
@@ -118,6 +122,14 @@ export class Catalog {
     const isModel = (id: string) => this.models.some((each) => each.id === id);
     const id = isModel(name) ? name : this.#aliases.idOf(name);
     return id !== undefined && isModel(id) ? this.#missingVariables.get(providerOf(id)) : undefined;
+  }
+
+  /** The fallbacks of a model that are not active, each with the variable that is not set. */
+  inactiveFallbacks({ fallback }: Model): readonly { readonly id: string; readonly variable: string }[] {
+    return fallback.flatMap((id) => {
+      const variable = this.missingVariableOf(id);
+      return variable === undefined ? [] : [{ id, variable }];
+    });
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */

@@ -74,10 +74,9 @@ function notesOn({ providers, aliases }: Config): string[] {
   return catalog.models
     .filter(({ active }) => active)
     .flatMap((model) => [
-      ...model.fallback.flatMap((id) => {
-        const variable = catalog.missingVariableOf(id);
-        return variable === undefined ? [] : [`${model.id}: its fallback ${id} is not active: ${variable} is not set.`];
-      }),
+      ...catalog
+        .inactiveFallbacks(model)
+        .map(({ id, variable }) => `${model.id}: its fallback ${id} is not active: ${variable} is not set.`),
       ...(opensLongContext(model) && model.above === undefined
         ? [`${model.id}: a long context costs what any other does. If its host charges more for it, say so with above.`]
         : []),

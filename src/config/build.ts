@@ -65,7 +65,9 @@ class ConfigBuilder {
 
   build(): Config {
     const parsed = this.#parsed;
-    const providers = Object.entries(parsed.providers ?? {}).map(([name, provider]) => this.#provider(name, provider));
+    const providers = withSharedKeepers(
+      Object.entries(parsed.providers ?? {}).map(([name, provider]) => this.#provider(name, provider)),
+    );
     const state = buildState(parsed.state, this.#source, (message) => this.#addProblem(['state'], message));
     return {
       path: this.#source.path,
@@ -161,6 +163,7 @@ class ConfigBuilder {
       refuseHeaders: parsed.refuse_headers,
       ignoreTools: parsed.ignore_tools,
       keepsResponses: false,
+      sharesKeeper: false,
       dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
     };
@@ -294,6 +297,17 @@ class ConfigBuilder {
     if (fault !== undefined) this.#addProblem(['providers', ...field], fault);
     return value;
   }
+}
+
+/** Keys cannot tell accounts apart: a host may have several keys of one. */
+function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig[] {
+  const addressesOf = (provider: ProviderConfig) =>
+    provider.kind === 'mock' ? [] : provider.upstreams.map(({ baseUrl }) => baseUrl.replace(/\/+$/, ''));
+  const keeping = new Set(providers.filter(({ keepsResponses }) => keepsResponses).flatMap(addressesOf));
+  return providers.map((provider) => ({
+    ...provider,
+    sharesKeeper: !provider.keepsResponses && addressesOf(provider).some((address) => keeping.has(address)),
+  }));
 }
 
 /** What hosts of a kind speak unless the config says otherwise. */

@@ -28,6 +28,8 @@ interface ProviderBase {
   readonly ignoreTools: readonly string[];
   /** Whether its hosts keep responses, each for the key that made it. */
   readonly keepsResponses: boolean;
+  /** Whether another provider has one of its addresses, and keeps responses there. */
+  readonly sharesKeeper: boolean;
   /** What its hosts speak. */
   readonly dialects: readonly DialectName[];
   /**

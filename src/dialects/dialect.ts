@@ -58,6 +58,8 @@ export interface HostState {
   readonly problem: string | undefined;
   /** Looks why the request cannot go to a host that keeps responses; undefined if it can. */
   readonly keptProblem: () => string | undefined;
+  /** The same where the host keeps nothing for it, but does for clients of another provider. */
+  readonly foreignProblem: () => string | undefined;
   /** Its host keeps the answer for the key: the config says so. */
   readonly mayKeep?: true;
 }

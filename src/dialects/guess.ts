@@ -6,11 +6,16 @@ import type { Fields } from './dialect.ts';
 /** What requests of the messages API have at the top level, and chat completions do not. */
 const OF_MESSAGES: readonly string[] = ['system', 'thinking', 'stop_sequences', 'top_k', 'mcp_servers', 'container'];
 const OF_EMBEDDINGS: readonly string[] = ['encoding_format', 'dimensions'];
+/** How Claude Code ends the name of a model whose long context it asks for. */
+const MARKED = /\[1m\]$/;
 
 /** Chat where nothing speaks for another one. */
 export function guessDialect(fields: Fields): DialectName {
   const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
-  if (Array.isArray(fields.messages)) return has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
+  if (Array.isArray(fields.messages)) {
+    const isMarked = typeof fields.model === 'string' && MARKED.test(fields.model);
+    return isMarked || has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
+  }
   if (fields.input === undefined) return 'chat';
   return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';
 }

@@ -22,8 +22,8 @@ export type Routing =
   | { readonly ok: false; readonly error: ClientError };
 
 const MODEL_PREFIX = '/v1/models/';
-/** Ids are what hosts write, and no more than a path can hold as it is. */
-const KEPT_RESPONSE = /^\/v1\/responses\/(?<id>[\w.-]{1,200})$/;
+/** Ids are what hosts write, and no more than a path can hold as it is. The two words are endpoints that are not served. */
+const KEPT_RESPONSE = /^\/v1\/responses\/(?!(?:compact|input_tokens)$)(?<id>[\w.-]{1,200})$/;
 const KEY_PATH = '/v1/key';
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 

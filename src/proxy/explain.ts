@@ -71,7 +71,7 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const { dialect, body } = read;
   const resolution = resolveRequest(parts.catalog, dialect, body);
   const permission = permit(resolution, standing.allowlist, parts.catalog);
-  addResolved(trail, resolution, dialect, body, standing);
+  addResolved(trail, parts.catalog, resolution, dialect, body, standing);
   if (!permission.ok) return trail.refuse(stepOf(permission.error, resolution), permission.error);
   const bringing = await bringIn(parts, keyId, permission.permitted);
   if (!bringing.ok) return trail.refuse('request', bringing.error);
@@ -131,6 +131,7 @@ function guessed(body: Buffer): DialectName {
 /** What is known of a body that was read, in the order of the checks. */
 function addResolved(
   trail: Trail,
+  catalog: Catalog,
   resolution: Resolution,
   dialect: Dialect,
   { length }: Buffer,
@@ -145,7 +146,15 @@ function addResolved(
   const alias = resolution.ok ? resolution.alias : undefined;
   const meant = alias === undefined ? model.id : `${printableName(alias)} is an alias of ${model.id}`;
   const names = { model: model.id, upstream_model: model.upstream, ...(alias !== undefined && { alias }) };
-  trail.add({ step: 'model', status: 'ok', message: meant, ...names });
+  const inactive = catalog.inactiveFallbacks(model);
+  const missing = inactive.map(({ id, variable }) => `; its fallback ${id} is not active: ${variable} is not set`);
+  trail.add({
+    step: 'model',
+    status: 'ok',
+    message: meant + missing.join(''),
+    ...names,
+    ...(inactive.length > 0 && { inactive_fallbacks: inactive.map(({ id }) => id) }),
+  });
   if (allowlist !== null && !allowlist.includes(model.id)) return;
   const why = allowlist === null ? 'the key may call every model' : 'the key may call it';
   trail.add({ step: 'allowlist', status: 'ok', message: why, allowlist });

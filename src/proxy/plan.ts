@@ -161,7 +161,9 @@ export type Targeting =
 export function targetFor(request: ModelRequest, model: Model, headers: DialectHeaders = {}): Targeting {
   const keeps = model.keepsResponses && model.dialects.includes(request.dialect.name);
   const { state } = request;
-  const unkeepable = keeps ? state?.keptProblem() : state?.problem;
+  const unkeepable = keeps
+    ? state?.keptProblem()
+    : (state?.problem ?? (model.sharesKeeper ? state?.foreignProblem() : undefined));
   if (unkeepable !== undefined) return { ok: false, problem: unkeepable };
   const sent = state !== undefined && keeps ? { ...request, state: { ...state, mayKeep: true as const } } : request;
   const hosting = hostRequest(sent, model.dialects, model);

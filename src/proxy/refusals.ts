@@ -1,5 +1,7 @@
 /** The errors that clients read for the ledger's refusals. */
+import type { Model } from '../catalog/catalog.ts';
 import { shownTime } from '../core/budgets.ts';
+import type { DialectName } from '../core/dialects.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { formatUsd, type Nanos, usdRoundedUp } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
@@ -114,6 +116,14 @@ export function modelNotAllowed(model: string): ClientError {
   return {
     code: 'model_not_allowed',
     message: `This key may not use the model "${printableName(model)}". GET /v1/models lists the models it may use.`,
+  };
+}
+
+/** The model exists, but not for clients of this dialect. */
+export function modelNotReached({ id, dialects }: Pick<Model, 'id' | 'dialects'>, dialect: DialectName): ClientError {
+  return {
+    code: 'model_not_found',
+    message: `The model "${id}" does not exist for ${dialect}: its provider speaks ${dialects.join(' and ')}.`,
   };
 }
 

@@ -9,7 +9,7 @@ import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { referencesTo } from './kept.ts';
 import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
-import { modelNotAllowed, modelNotFound } from './refusals.ts';
+import { modelNotAllowed, modelNotFound, modelNotReached } from './refusals.ts';
 
 /** A body that was read. `modelName` is the model it means, as a log can show it, if it names one. */
 export type Resolution =
@@ -119,14 +119,17 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
   return { ok: true, permitted: { request, headers, alias, targets: [target, ...fallbacks] } };
 }
 
-/** A model that does not exist may be a mistyped one that the key may call. */
+/** A model that does not exist may be a mistyped one that the key may call, or one of another dialect. */
 function withNearModels(
   { error, modelName, dialect }: Resolution & { readonly ok: false },
   allowlist: readonly string[] | null,
   catalog: Catalog,
 ): ClientError {
   if (dialect === undefined || modelName === undefined) return error;
-  const models = catalog.callable(allowlist).filter(({ dialects }) => isReachable(dialect, dialects));
+  const callable = catalog.callable(allowlist);
+  const named = catalog.named(modelName)?.model;
+  if (named !== undefined && callable.includes(named)) return modelNotReached(named, dialect);
+  const models = callable.filter(({ dialects }) => isReachable(dialect, dialects));
   return modelNotFound(modelName, catalog.near(modelName, models));
 }
 

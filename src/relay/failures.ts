@@ -23,6 +23,8 @@ import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** Statuses with which a host says that the request itself is invalid. */
 const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
+/** Statuses with which a host says that a model is not there, or not for this. */
+const MODEL_STATUSES: ReadonlySet<number> = new Set([403, 404]);
 /** A longer error response is not read to its end. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
@@ -35,12 +37,19 @@ export async function relayErrorResponse(
 ): Promise<RelayResult> {
   const body = await readErrorBody(attempt);
   const value = body && parseJson(body.toString('utf8'))?.value;
-  const error = errorForStatus(status, readErrorValue(value), secrets);
+  const error = withDialectHint(errorForStatus(status, readErrorValue(value), secrets), dialect);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
     termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt)) } : error },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
+}
+
+/** Hosts answer with a status whose words are withheld where a model for chat is asked for embeddings. */
+function withDialectHint(error: ClientError, { name }: Dialect): ClientError {
+  const status = error.failure?.status;
+  if (name !== 'embeddings' || status === undefined || !MODEL_STATUSES.has(status)) return error;
+  return { ...error, message: `${error.message} Embeddings need a model for embeddings, not one for chat.` };
 }
 
 /** How long the host asked to wait. */

@@ -332,6 +332,39 @@ describe('what a reference brings in', () => {
   });
 });
 
+describe('a second provider of the same host, which keeps nothing for keys,', () => {
+  test('takes no item that is only its id, and no name twice', async () => {
+    const upstream = await FakeUpstream.start();
+    try {
+      upstream.follow(new KeepingHost().follow);
+      const base_url = `http://127.0.0.1:${upstream.port}/v1`;
+      const models = { echo: PRICES };
+      const providers = {
+        fake: { kind: 'openai', base_url, api_key: 'x', responses_state: 'per_key', models },
+        plain: { kind: 'openai', base_url: `${base_url}/`, api_key: 'y', models },
+      };
+      await withGateway({ config: { providers } }, async (own) => {
+        const send = (key: TestKey, model: string, input: string) =>
+          own.request('/v1/responses', { key, method: 'POST', body: `{"model": "${model}", "input": ${input}}` });
+        const { items } = madeIn((await send(own.key(), 'fake/echo', '"x"')).text);
+        const thief = own.key();
+        const named = await send(
+          thief,
+          'plain/echo',
+          JSON.stringify([{ type: 'reasoning', id: items[0], summary: [] }]),
+        );
+        assert.equal(named.status, 400);
+        assert.match(named.error.message, /^input\[0\]\.id: the host may keep this for another key/);
+        const twice = `[{"type": "message", "role": "user", "content": "x", "type": "item_reference", "id": "${items[0]}"}]`;
+        assert.equal((await send(thief, 'plain/echo', twice)).status, 400);
+        assert.equal((await send(thief, 'plain/echo', JSON.stringify([user]))).status, 200);
+      });
+    } finally {
+      await upstream.close();
+    }
+  });
+});
+
 describe('where a provider has several accounts', () => {
   test('a reference goes to the one that has it, and nowhere else', async () => {
     const hosts = [new KeepingHost(), new KeepingHost()];

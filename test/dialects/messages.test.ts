@@ -261,4 +261,12 @@ test('a model is not found, nor listed, where no client of the dialect can reach
     body: JSON.stringify({ model: 'fake/claude', input: 'x' }),
   });
   assert.deepEqual([reply.status, reply.error.code], [404, 'model_not_found']);
+  assert.match(
+    reply.error.message,
+    /^The model "fake\/claude" does not exist for embeddings: its provider speaks messages\.$/,
+  );
+  const other = gateway.key({ allowlist: ['fake/free'] });
+  const body = JSON.stringify({ model: 'fake/claude', input: 'x' });
+  const unseen = await gateway.request('/v1/embeddings', { key: other, method: 'POST', body });
+  assert.doesNotMatch(unseen.error.message, /messages/);
 });

@@ -158,6 +158,16 @@ describe('embeddings', () => {
     });
   }
 
+  for (const status of [403, 404]) {
+    test(`of a model for chat, which hosts answer with ${status}, say what is wrong, and none of the host's words`, async () => {
+      gateway.upstream.follow((call) => call.answer(status, { error: { message: 'not for our account' } }));
+      const reply = await post(gateway.key(), { input: 'a' }, '/v1/embeddings');
+      assert.deepEqual([reply.status, reply.error.code], [502, 'upstream_error']);
+      assert.match(reply.error.message, /Embeddings need a model for embeddings/);
+      assert.doesNotMatch(reply.error.message, /account/);
+    });
+  }
+
   test('are counted where the host reports no usage', async () => {
     const key = gateway.key();
     gateway.upstream.follow((call) => call.answer(200, { ...answer, usage: undefined }));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import type { Explanation } from '../../src/core/explanation.ts';
 import { answering } from '../support/answers.ts';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
 
 const gateway = await startTestGateway({
   config: { max_body: '2kb' },
@@ -118,6 +118,20 @@ test('a fallback that cannot be paid for is left out, as admission leaves it out
   assert.deepEqual(steps.find(({ step }) => step === 'hold')?.models, ['fake/cheap']);
 });
 
+test('a fallback whose provider is not active is named, with what is not set', async () => {
+  const host = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', models: { echo: { input: 1, output: 2 } } };
+  const fake = { ...host, models: { echo: { ...host.models.echo, fallback: ['spare/echo'] } } };
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the config
+  const spare = { ...host, api_key: '${NOT_SET_HERE}' };
+  await withGateway({ config: { providers: { fake, spare } } }, async (own) => {
+    const { status, steps } = await own.explain(own.key(), say(), CHAT);
+    assert.equal(status, 200);
+    const step = steps.find((each) => each.step === 'model');
+    assert.match(step?.message ?? '', /its fallback spare\/echo is not active: NOT_SET_HERE is not set/);
+    assert.deepEqual(step?.inactive_fallbacks, ['spare/echo']);
+  });
+});
+
 test('a body without a path is one of the dialect that it looks like', async () => {
   const key = gateway.key();
   const dialectOf = async (fields: object) =>
@@ -125,6 +139,7 @@ test('a body without a path is one of the dialect that it looks like', async () 
   assert.equal(await dialectOf({}), 'chat');
   assert.equal(await dialectOf({ system: 'x' }), 'messages');
   assert.equal(await dialectOf({ tools: [{ name: 'f', input_schema: {} }] }), 'messages');
+  assert.equal(await dialectOf({ model: 'fake/echo[1m]' }), 'messages');
   assert.equal(await dialectOf({ messages: undefined, input: 'x' }), 'responses');
   assert.equal(await dialectOf({ messages: undefined, input: 'x', dimensions: 5 }), 'embeddings');
 });

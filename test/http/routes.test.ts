@@ -35,6 +35,8 @@ describe('paths and methods', () => {
     '/v1/models/%zz',
     '/V1/models',
     '//v1/models',
+    '/v1/responses/compact',
+    '/v1/responses/input_tokens',
   ];
   for (const path of [...unknown, ...stranger]) {
     test(`${path} does not exist`, async () => {

@@ -29,6 +29,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     refuseHeaders: [],
     ignoreTools: [],
     keepsResponses: false,
+    sharesKeeper: false,
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),

@@ -16,7 +16,13 @@ export function stateOf(body: JsonBody): HostState {
   const references = [...named, ...items.flatMap((item, index) => referenceIn(item, `input[${index}]`) ?? [])];
   const isKept = store !== false;
   const problem = problemOf(references, store === true, items);
-  return { isKept, references, problem, keptProblem: () => repeatedNameIn(body) };
+  const keptProblem = () => repeatedNameIn(body);
+  const foreignProblem = () => namedBy(references[0]) ?? keptProblem();
+  return { isKept, references, problem, keptProblem, foreignProblem };
+}
+
+function namedBy(reference: Reference | undefined): string | undefined {
+  return reference && `${reference.field}: the host may keep this for another key; send the item as a whole`;
 }
 
 /** Of a field that an item has twice the host may read the other one, which may be the id of another key. */
