@@ -298,7 +298,7 @@ class ConfigBuilder {
 
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
-  openai: ['chat', 'responses', 'embeddings'],
+  openai: DIALECT_NAMES.filter((name) => name !== 'messages'),
   anthropic: ['messages'],
   mock: DIALECT_NAMES,
 };
