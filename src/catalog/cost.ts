@@ -2,6 +2,7 @@
 import type { HostTool, ToolCalls } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
+import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { dearestCall, foundTokens, toolsFor } from './tool-cost.ts';
 
@@ -81,12 +82,16 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
     { tokens: inputTokens + found, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
     { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output) },
     // After a call the host goes on from the beginning, which is in its cache if it has one.
-    ...hostTools.map(({ calls }) => ({
+    ...hostTools.filter(isTool).map(({ calls }) => ({
       tokens: calls * inputTokens,
       nanosPerMillion: lifetime === undefined ? input : cachedInput,
     })),
     ...hostTools.map((tool) => callsOf(tool.calls, dearestCall(prices, [tool]).call)),
   ]);
+}
+
+function isTool(tool: HostTool): boolean {
+  return !isUnit(tool);
 }
 
 /** What a million tokens of output cost in a request with so many estimated tokens of input: of text, and of audio. */
@@ -97,6 +102,7 @@ export function outputPrices(prices: Prices, inputTokens: number): { readonly te
 
 /** Whether a request to the model can cost nothing. */
 export function mayBeFree(model: ModelTerms): boolean {
+  if (model.isWithoutTokenPrices) return [...model.tools.values()].some(({ call }) => call === 0n);
   const extras: Extras = { hasAudio: false, cacheWrite: undefined, hostTools: toolsFor(model, []) };
   return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, extras) === 0n);
 }

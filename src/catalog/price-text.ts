@@ -7,6 +7,7 @@
 import type { ToolCalls } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { pricesAtLength, tierOf } from './cost.ts';
 import { dearestCall } from './tool-cost.ts';
@@ -65,8 +66,19 @@ function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): str
 /** The price of each kind of call that there was: `tools.web_search=0.01`. */
 function callsText(prices: Prices, calls: readonly ToolCalls[]): string {
   const dearest = calls.map(({ of, reported }) => dearestCall(prices, of, reported)).filter(({ text }) => text !== '');
-  const texts = new Set(dearest.map(({ text, call }) => ` tools.${text}=${plainUsd(call)}`));
-  return [...texts].join('');
+  const texts = new Set(dearest.map(({ text, call }) => ` ${placeOf(text)}${text}=${plainUsd(call)}`));
+  return [...texts].join('') + unitsText(calls);
+}
+
+/** Units have names of their own. */
+function placeOf(name: string): string {
+  return isUnit({ name }) ? '' : 'tools.';
+}
+
+/** How many units there were, which no column of the journal says: `units=3`. A request has one kind of them. */
+function unitsText(calls: readonly ToolCalls[]): string {
+  const units = calls.filter(({ of }) => of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
+  return units === 0 ? '' : ` units=${units}`;
 }
 
 /** Without zeros at the end. */

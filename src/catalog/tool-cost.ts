@@ -2,6 +2,7 @@
 import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-tools.ts';
 import { MAX_TPM } from '../core/limits.ts';
 import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
+import { isUnit } from '../core/units.ts';
 import { toolsRunBy } from './model-traits.ts';
 
 /** What models run unasked, by their terms: their names are matched with five patterns, once and not with each request. */
@@ -17,9 +18,14 @@ function runBy(model: Pick<ModelTerms, 'upstream'>): readonly HostTool[] {
 }
 
 /** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
-export function toolsFor(model: Pick<ModelTerms, 'upstream'>, asked: readonly HostTool[]): readonly HostTool[] {
-  const unasked = runBy(model).filter(({ calledAs }) => !asked.some((tool) => tool.calledAs === calledAs));
-  return unasked.length === 0 ? asked : [...asked, ...unasked];
+export function toolsFor(
+  model: Pick<ModelTerms, 'upstream'> & Partial<Pick<ModelTerms, 'tools'>>,
+  asked: readonly HostTool[],
+): readonly HostTool[] {
+  // What is billed by tokens alone has no price of its units.
+  const billed = asked.some(isUnit) ? asked.filter((tool) => !isUnit(tool) || model.tools?.has(tool.name)) : asked;
+  const unasked = runBy(model).filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));
+  return unasked.length === 0 ? billed : [...billed, ...unasked];
 }
 
 /** Many times what any host has. */
@@ -36,9 +42,14 @@ export function toolProblem(prices: Prices, tools: readonly HostTool[]): string 
     }
     if (fittingPrices(price, settings).length > 0) continue;
     const { field, value, where: at } = unpricedSetting(price, settings);
-    return `${at}: this model has no price for ${name} with ${field} ${value}; leave it out, or have its price set`;
+    return `${at}: this model has no price for ${spelled(name)} with ${field} ${value}; leave it out, or have its price set`;
   }
   return undefined;
+}
+
+/** As the config spells it: `image` stands below `per`. */
+function spelled(name: string): string {
+  return isUnit({ name }) ? name.replace('_', ' ') : name;
 }
 
 /** The setting to blame: one that no variant has, else the last of those that none has together. */
@@ -51,6 +62,7 @@ function unpricedSetting({ variants }: ToolPrice, settings: readonly ToolSetting
 /** The prices that calls with these settings may have; none if no price is for them. */
 function fittingPrices(price: ToolPrice, settings: readonly ToolSetting[]): readonly ToolVariant[] {
   const all = allPrices(price);
+  if (price.isFlat) return all;
   // What costs nothing costs nothing however it is set.
   if (all.every(({ call, tokens }) => call === 0n && tokens === 0)) return all;
   const unusual = settings.filter(({ value, isUsual }) => value !== undefined && !isUsual);

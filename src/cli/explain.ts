@@ -20,7 +20,14 @@ import { globalOptions, hint, type State, withState } from './state.ts';
 
 /** How many keys an error names. */
 const MOST_NAMED = 3;
-const PATHS = ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings'];
+const PATHS = [
+  '/v1/chat/completions',
+  '/v1/responses',
+  '/v1/messages',
+  '/v1/embeddings',
+  '/v1/moderations',
+  '/v1/rerank',
+];
 
 interface ExplainOptions {
   readonly key?: string;
@@ -44,6 +51,7 @@ those that it would start with.
 Without --path, a body with \`messages\` is one of chat completions, unless it has \`system\`,
 \`thinking\`, \`stop_sequences\`, \`top_k\` or tools with an \`input_schema\`: then it is one of messages.
 One with \`input\` is one of responses, or of embeddings if it has \`dimensions\` or \`encoding_format\`.
+One with \`query\` and \`documents\` is one of rerank.
 
 Examples:
   inf-gw explain body.json --key my-app

@@ -312,7 +312,7 @@ function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig
 
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
-  openai: ['chat', 'responses', 'embeddings'],
+  openai: DIALECT_NAMES.filter((name) => name !== 'messages'),
   anthropic: ['messages'],
   mock: DIALECT_NAMES,
 };

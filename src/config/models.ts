@@ -6,6 +6,7 @@ import { entriesOf, entryIn, type PriceEntry, type PriceSource } from './price-f
 import { type ParsedPrices, PRICE_EXPECTED } from './price-schema.ts';
 import type { ParsedProvider } from './schema.ts';
 import { toolPrices, UNUSED_TOOLS } from './tool-prices.ts';
+import { unitPrices } from './unit-prices.ts';
 
 /** What the mock provider reads costs nothing unless it is given a price. */
 const MOCK_CONTEXT_WINDOW = 128_000;
@@ -63,7 +64,7 @@ function dayOf({ file }: PriceSource): string | undefined {
   return file?.importedAt.slice(0, 10);
 }
 
-type Sourced = PricedFields & { readonly pricesOf: string | undefined };
+type Sourced = PricedFields & { readonly pricesOf: string | undefined; readonly isWithoutTokenPrices?: true };
 
 /** Undefined if a problem was recorded. A price in the config wins over that of the price file. */
 function pricedFields(
@@ -75,13 +76,21 @@ function pricedFields(
 ): Sourced | 'no_price' | undefined {
   const { input, output } = fields;
   if (input !== undefined && output !== undefined) return { ...fields, input, output, pricesOf: undefined };
+  const hasUnits = fields.per !== undefined && input === undefined && output === undefined;
+  if (prices.path === undefined && hasUnits) return withoutTokenPrices(fields);
   if (prices.path === undefined || input !== undefined || output !== undefined) {
     if (input === undefined) addProblem([name, 'input'], PRICE_EXPECTED);
     if (output === undefined) addProblem([name, 'output'], PRICE_EXPECTED);
     return undefined;
   }
   const entry = entryIn(prices.file?.providers ?? {}, provider, fields.upstream ?? name);
-  return entry === undefined ? 'no_price' : { ...merged(entry, fields), pricesOf: dayOf(prices) };
+  if (entry === undefined) return hasUnits ? withoutTokenPrices(fields) : 'no_price';
+  return { ...merged(entry, fields), pricesOf: dayOf(prices) };
+}
+
+/** Billed by units alone: requests that are billed by tokens are refused. */
+function withoutTokenPrices(fields: Fields): Sourced {
+  return { ...fields, input: 0n, output: 0n, isWithoutTokenPrices: true, pricesOf: undefined };
 }
 
 /** What the config sets wins, field by field. */
@@ -164,6 +173,7 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     name,
     upstream: fields.upstream ?? name,
     ...prices,
+    ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
     pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
@@ -201,7 +211,7 @@ function toPrices({ above, ...fields }: ParsedPrices): Prices {
     output: fields.output,
     cacheWrite: fields.cache_write ?? fields.input,
     cacheWrite1h: fields.cache_write_1h ?? fields.cache_write ?? fields.input,
-    tools: toolPrices(fields.tools),
+    tools: new Map([...toolPrices(fields.tools), ...unitPrices(fields.per)]),
     audioInput: fields.audio_input ?? fields.input,
     audioOutput: fields.audio_output ?? fields.output,
     above: above && {

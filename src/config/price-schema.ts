@@ -62,6 +62,16 @@ const toolPrice = z.preprocess(
   ),
 );
 
+const UNIT_EXPECTED = 'expected a price in USD a piece: a number of at least 0, with at most nine decimals';
+const unitPrice = usd(UNIT_EXPECTED);
+/** Prices of what is billed by the piece, in place of tokens or beside them. */
+const per = z
+  .strictObject(
+    { search: unitPrice.optional() },
+    { error: () => 'expected units and their prices, such as per: { search: 0.002 }' },
+  )
+  .optional();
+
 const basePrices = { input: price, cached_input: price.optional(), output: price };
 export const prices = z.strictObject({
   ...basePrices,
@@ -72,6 +82,7 @@ export const prices = z.strictObject({
       error: () => 'expected a map of tools to USD a call, such as tools: { web_search: 0.01 }',
     })
     .default({}),
+  per,
   audio_input: price.optional(),
   audio_output: price.optional(),
   above: z

@@ -11,6 +11,8 @@ export interface ChargedPrice {
   readonly tier: string | undefined;
   /** The length from which these prices apply, in tokens. */
   readonly above: number | undefined;
+  /** How many units there were of what is billed by the piece; undefined for what is billed by tokens alone. */
+  readonly units: number | undefined;
   /** The day of the price file; undefined for a price of the config. */
   readonly of: string | undefined;
   /** The name that the request gave the model, if that is not its id. */
@@ -24,6 +26,7 @@ export function readPriceText(text: string): ChargedPrice | undefined {
   if (input === undefined || cachedInput === undefined || output === undefined) return undefined;
   const named = new Map(others.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]));
   const above = named.get('above');
+  const units = named.get('units');
   return {
     input,
     cachedInput,
@@ -34,10 +37,11 @@ export function readPriceText(text: string): ChargedPrice | undefined {
     }),
     tier: named.get('tier'),
     above: above === undefined ? undefined : Number(above),
+    units: units === undefined ? undefined : Number(units),
     of: named.get('of'),
     alias: named.get('as'),
   };
 }
 
 /** What is no price. */
-const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'of', 'as']);
+const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'units', 'of', 'as']);

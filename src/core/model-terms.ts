@@ -17,7 +17,7 @@ export interface Prices {
   readonly cacheWrite1h: Nanos;
   readonly audioInput: Nanos;
   readonly audioOutput: Nanos;
-  /** The prices of the host's own tools. */
+  /** The prices of the host's own tools, and of units by their names in `core/units.ts`. */
   readonly tools: ReadonlyMap<string, ToolPrice>;
   /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
   readonly above: LongContextPrices | undefined;
@@ -38,6 +38,8 @@ export interface CallPrice {
 /** The price of a tool: for the usual values of its fields, and for others. */
 export interface ToolPrice extends CallPrice {
   readonly variants: readonly ToolVariant[];
+  /** It is the same however the tool is set. */
+  readonly isFlat?: true;
 }
 
 /** The price of a call when some fields of the tool have these values. */
@@ -66,6 +68,8 @@ export interface InputTerms {
 export interface ModelTerms extends Prices, InputTerms {
   /** The day of the price file that its prices come from, such as `2026-11-22`; undefined for those of the config. */
   readonly pricesOf: string | undefined;
+  /** It has prices of units, and none of tokens: those are 0 here. */
+  readonly isWithoutTokenPrices?: boolean;
   /** The name that the upstream has for the model. */
   readonly upstream: string;
   /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */

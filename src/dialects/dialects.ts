@@ -4,6 +4,8 @@ import { CHAT } from './chat/chat.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
 import { MESSAGES } from './messages/messages.ts';
+import { MODERATIONS } from './moderations/moderations.ts';
+import { RERANK } from './rerank/rerank.ts';
 import { RESPONSES } from './responses/responses.ts';
 
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
@@ -11,4 +13,6 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   responses: RESPONSES,
   embeddings: EMBEDDINGS,
   messages: MESSAGES,
+  moderations: MODERATIONS,
+  rerank: RERANK,
 };

@@ -16,6 +16,7 @@ export function guessDialect(fields: Fields): DialectName {
     const isMarked = typeof fields.model === 'string' && MARKED.test(fields.model);
     return isMarked || has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
   }
+  if (fields.query !== undefined && Array.isArray(fields.documents)) return 'rerank';
   if (fields.input === undefined) return 'chat';
   return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';
 }

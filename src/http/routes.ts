@@ -51,6 +51,10 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'model_request', dialect: 'responses' };
     case '/v1/embeddings':
       return { kind: 'model_request', dialect: 'embeddings' };
+    case '/v1/moderations':
+      return { kind: 'model_request', dialect: 'moderations' };
+    case '/v1/rerank':
+      return { kind: 'model_request', dialect: 'rerank' };
     case '/v1/messages':
       return { kind: 'model_request', dialect: 'messages' };
     case COUNT_TOKENS_PATH:

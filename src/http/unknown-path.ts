@@ -3,7 +3,8 @@ import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 
 const SERVED =
-  'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens and /v1/embeddings, ' +
+  'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/embeddings, ' +
+  '/v1/moderations and /v1/rerank, ' +
   'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key.';
 
 /** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
@@ -31,7 +32,10 @@ const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
   [/^\/v1\/.*\/$/, 'Leave out the slash at the end of the path.'],
   [/^\/v1\//i, ''],
   [/\/v1\//i, `The path has something before /v1. ${BASE_URL}.`],
-  [/^\/(?:chat|models|completions|responses|embeddings|messages)(?:\/|$)/i, `The path lacks /v1. ${BASE_URL}.`],
+  [
+    /^\/(?:chat|models|completions|responses|embeddings|messages|moderations|rerank)(?:\/|$)/i,
+    `The path lacks /v1. ${BASE_URL}.`,
+  ],
 ];
 
 export function noSuchPath(path: string): ClientError {

@@ -39,12 +39,13 @@ export function durationOf({ admittedAtMs, end }: RequestRecord): number | undef
 export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
   const price = text === undefined ? undefined : readPriceText(text);
   if (price === undefined) return 'unknown';
-  const { input, cachedInput, output, extras, tier, above, of } = price;
+  const { input, cachedInput, output, extras, tier, above, units, of } = price;
   return [
     `${shownPrice(input)} in`,
     ...(cachedInput === input ? [] : [`${shownPrice(cachedInput)} cached`]),
     `${shownPrice(output)} out`,
     ...extras.map(([name, usd]) => `${shownPrice(usd)} ${name}`),
+    ...(units === undefined ? [] : [`${count(units)} units`]),
     ...(tier === undefined ? [] : [`tier ${tier}`]),
     ...(above === undefined ? [] : [`above ${count(above)} tokens`]),
     of === undefined ? 'of the config' : `of the price file of ${of}`,

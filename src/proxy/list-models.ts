@@ -1,6 +1,7 @@
 /** Answers requests for the model listing, or for one model of it, in the format of the client that asks. */
 
 import type { Catalog, Model } from '../catalog/catalog.ts';
+import { unpricedFor } from '../catalog/units.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -22,7 +23,7 @@ export async function listModels(
   const format = isMessages ? MESSAGES_FORMAT : OPENAI_FORMAT;
   const models = parts.catalog
     .callable(access.allowlist)
-    .filter(({ dialects }) => format.dialects.some((dialect) => isReachable(dialect, dialects)));
+    .filter((model) => clientDialects(model).some((dialect) => format.dialects.includes(dialect)));
   const rows = models.flatMap((model) => rowsOf(model, parts.catalog));
   const named = id === undefined ? undefined : parts.catalog.named(id);
   // Also by a name that is not listed, since a pattern leads many to its model.
@@ -51,7 +52,7 @@ interface ListingFormat {
 }
 
 const OPENAI_FORMAT: ListingFormat = {
-  dialects: ['chat', 'responses', 'embeddings'],
+  dialects: DIALECT_NAMES.filter((name) => name !== 'messages'),
   model: ({ name, model }, created) => ({
     id: name,
     object: 'model',
@@ -85,9 +86,11 @@ function aliasOf(name: string, { id }: Model): object {
   return name === id ? {} : { alias_of: id };
 }
 
-/** What clients of a model can speak. */
-export function clientDialects({ dialects }: Pick<Model, 'dialects'>): DialectName[] {
-  return DIALECT_NAMES.filter((dialect) => isReachable(dialect, dialects));
+/** What clients of a model can speak: what leads to it, and has a price there. */
+export function clientDialects(model: Model): DialectName[] {
+  return DIALECT_NAMES.filter(
+    (dialect) => isReachable(dialect, model.dialects) && unpricedFor(model, dialect) === undefined,
+  );
 }
 
 /** A price file has hundreds of models, and clients list them again and again. */

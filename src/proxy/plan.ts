@@ -4,6 +4,7 @@ import { expectedCost, hasPriceFor, pricesFor } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { headerProblem } from '../catalog/refused-headers.ts';
 import { foundTokens, toolProblem, toolsFor } from '../catalog/tool-cost.ts';
+import { unpricedFor } from '../catalog/units.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { attachmentProblem, pathTo } from '../dialects/attachments.ts';
@@ -175,12 +176,13 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
 }
 
 /** A field that the provider refuses, or that has no price. */
-function problemAt({ body, serviceTier, hostTools }: ModelRequest, model: Model): string | undefined {
+function problemAt({ dialect, body, serviceTier, hostTools }: ModelRequest, model: Model): string | undefined {
   if (!hasPriceFor(model, serviceTier)) {
     const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
   }
-  const problem = toolProblem(pricesFor(model, serviceTier), toolsFor(model, hostTools));
+  const problem =
+    unpricedFor(model, dialect.name) ?? toolProblem(pricesFor(model, serviceTier), toolsFor(model, hostTools));
   if (problem !== undefined) return problem;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));

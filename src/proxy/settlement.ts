@@ -5,6 +5,7 @@ import { foundByCalls, toolsFor } from '../catalog/tool-cost.ts';
 import type { FailureReason } from '../core/failure.ts';
 import { billedCalls, type ToolCall } from '../core/host-tools.ts';
 import type { InputTerms, Prices } from '../core/model-terms.ts';
+import { isUnit } from '../core/units.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
@@ -16,6 +17,7 @@ import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { Admitted } from './admitted.ts';
 import type { ModelPaces } from './pace.ts';
+import type { Plan } from './plan.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 import { thoughtAtMost } from './thinking.ts';
 import { callsMade } from './tool-calls.ts';
@@ -40,10 +42,11 @@ export async function endOf(
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const { calls: seen } = metered;
   const callsOf = (own: readonly ToolCall[]) =>
-    isAnswered(metered) ? callsMade(toolsFor(model, sent.hostTools), own, metered.usage) : [];
+    isAnswered(metered, sent) ? callsMade(toolsFor(model, sent.hostTools), own, metered.usage) : [];
   const made = callsOf(seen);
   const calls = callsOf(billedCalls(seen));
-  const work = { calls: made.reduce((sum, { count }) => sum + count, 0), foundTokens: foundByCalls(prices, made) };
+  const readAgain = made.filter(({ of }) => !of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
+  const work = { calls: readAgain, foundTokens: foundByCalls(prices, made) };
   const { failure } = errorOf(termination) ?? {};
   const isStopped = termination.kind === 'client_gone' || STOPPED.has(failure?.reason);
   const silentTokens = isStopped ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
@@ -51,12 +54,14 @@ export async function endOf(
     thoughtTokens: thoughtAtMost(sent, model, silentTokens),
     maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
   };
-  const { usage, source } = await usageOf(
+  const used = await usageOf(
     metered,
     sent,
     { model, prices, work, unseen, broughtTokens: plan.broughtTokens },
     counter,
   );
+  const { source } = used;
+  const usage = withTokens(used.usage, sent, plan);
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -79,12 +84,19 @@ export async function endOf(
   };
 }
 
+/** A report of units alone says nothing of tokens: they are as held. */
+function withTokens(usage: TokenUsage, { hostTools }: ModelRequest, plan: Plan): TokenUsage {
+  const isReported = usage.promptTokens + usage.completionTokens > 0;
+  if (isReported || usage.parts === undefined || !hostTools.some(isUnit)) return usage;
+  return { ...usage, promptTokens: plan.inputTokens, completionTokens: plan.outputTokens };
+}
+
 /** Why a host is stopped here, although nothing is wrong with it. */
 const STOPPED: ReadonlySet<FailureReason | undefined> = new Set(['out_of_money', 'stopped', 'shutdown'] as const);
 
-/** False if the host did no work, or has only read the input. */
-function isAnswered({ source, usage }: Metered): boolean {
-  return source !== 'counted' || usage.completionTokens > 0;
+/** False if the host did no work, or has only read the input, where its work is to write. */
+function isAnswered({ source, usage, written }: Metered, { hostTools }: ModelRequest): boolean {
+  return source !== 'counted' || usage.completionTokens > 0 || (written !== undefined && hostTools.some(isUnit));
 }
 
 /** What calls of the host's tools do to the input. */

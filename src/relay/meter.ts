@@ -113,6 +113,7 @@ export class Meter {
     this.#model ??= facts.model;
     this.#kept = facts.kept ?? this.#kept;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
+    if (facts.isWithoutOutput) this.#leastOutput = 0;
     for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
     for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
       if (unseenTokens > 0) this.#silence.explain(this.#nowMs());

@@ -15,6 +15,8 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   messages: 'chat',
   responses: 'chat',
   embeddings: 'embeddings',
+  moderations: 'moderation',
+  rerank: 'rerank',
 };
 
 export class RecordedAttempt implements AttemptTrace {

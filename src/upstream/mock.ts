@@ -16,6 +16,8 @@ const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
   messages: 'msg_',
   responses: 'resp_',
   embeddings: 'emb-',
+  moderations: 'modr-',
+  rerank: 'rerank-',
 };
 
 export class MockUpstream implements Upstream {

@@ -40,6 +40,30 @@ describe('a model', () => {
   });
 });
 
+describe('the price of a unit', () => {
+  const unitOf = (fields: string, name: string) => modelOf(fields)?.tools.get(`per_${name}`);
+
+  test('is USD a piece, whatever the request says', () => {
+    const price = { call: million(2), tokens: 0, variants: [], isFlat: true };
+    assert.deepEqual(unitOf('input: 1, output: 4, per: { search: 0.002 }', 'search'), price);
+  });
+
+  test('may stand alone: then requests have no price by tokens', () => {
+    const alone = modelOf('per: { search: 0 }');
+    assert.partialDeepStrictEqual(alone, { input: 0n, output: 0n, isWithoutTokenPrices: true });
+    assert.equal(modelOf('input: 0, output: 0, per: { search: 0 }')?.isWithoutTokenPrices, undefined);
+  });
+
+  for (const [fields, problem] of [
+    ['per: { search: -1 }', /per\.search: expected a price in USD a piece/],
+    ['per: { serch: 1 }', /per\.serch: unknown key/],
+    ['per: 1', /per: expected units and their prices/],
+    ['input: 1, per: { search: 1 }', /output: expected a price/],
+  ] as const) {
+    test(`is reported: ${fields}`, () => assert.match(problemsOf(provider('', fields)).join('\n'), problem));
+  }
+});
+
 describe('the price of a tool', () => {
   const toolOf = (tools: string, name = 'shell') =>
     modelOf(`input: 1, output: 4, tools: { ${tools} }`)?.tools.get(name);

@@ -99,9 +99,10 @@ function fieldsOf(entry: PriceEntry | undefined): Texts {
   );
 }
 
-function ofPrices({ above, tools, ...prices }: ParsedPrices, prefix: string): Record<string, string> {
+function ofPrices({ above, tools, per, ...prices }: ParsedPrices, prefix: string): Record<string, string> {
   return {
     ...usdOf(prices, prefix),
+    ...usdOf(per ?? {}, `${prefix}per.`),
     ...(above !== undefined && {
       [`${prefix}above.tokens`]: String(above.tokens),
       ...usdOf({ input: above.input, cached_input: above.cached_input, output: above.output }, `${prefix}above.`),

@@ -1,26 +1,19 @@
 /** The embeddings dialect: `POST /v1/embeddings`. */
-import { DIALECT_HEADERS } from '../../core/dialects.ts';
-import { errorBody } from '../../core/errors.ts';
 import type { JsonBody } from '../../wire/body.ts';
-import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../../wire/sse.ts';
-import { audioBytesPerToken } from '../audio-output.ts';
 import { readUsage } from '../chat/answer.ts';
-import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, text, wholeNumber } from '../checks.ts';
+import { text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
-import { withFields } from '../edit.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
 
 export const EMBEDDINGS: Dialect = {
+  ...WITHOUT_TEXT,
   name: 'embeddings',
   title: 'embeddings',
   path: '/embeddings',
-  headers: DIALECT_HEADERS.embeddings,
-  maximumField: undefined,
-  maxEventBytes: MAX_EVENT_BYTES,
   answerFields: new Set(['object', 'data', 'model', 'usage']),
   check: checkEmbeddings,
   walkInput,
-  edit: ({ body }, { model }) => withFields(body, new Map([['model', JSON.stringify(model)]])),
   readAnswer: ({ data, usage, id, model }: Fields) => ({
     usage: readUsage(usage),
     hasUsage: usage !== undefined,
@@ -30,49 +23,17 @@ export const EMBEDDINGS: Dialect = {
     serviceTier: undefined,
     model,
   }),
-  // Answers come whole. Only a failure of the gateway itself could end a stream.
-  startStream: () => ({
-    judge: () => ({ kind: 'invalid' }),
-    failure: (error) => dataEvent(errorBody(error)) + DONE_EVENT,
-    completion: () => DONE_EVENT,
-  }),
-  errorBody,
 };
 
-const CHECKS: Checks = Object.entries<Check>({
+const CHECKS = checksWithoutText({
   input: checkInput,
-  ...Object.fromEntries(foreignMaxima('no maximum')),
   dimensions: wholeNumber('dimensions', 1),
   service_tier: text('service_tier'),
-  stream: (value) => (value === undefined || value === false ? undefined : 'stream: embeddings are not streamed'),
+  stream: unstreamed('embeddings'),
 });
-const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
 
 function checkEmbeddings(body: JsonBody, model: string): Checked {
-  const { fields } = body;
-  const names = body.members.map(({ key }) => key);
-  const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS);
-  if (problem !== undefined) return { ok: false, problem };
-  return {
-    ok: true,
-    request: {
-      dialect: EMBEDDINGS,
-      body,
-      model,
-      stream: false,
-      includeUsage: false,
-      maxOutput: 0,
-      choices: 1,
-      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
-      hiddenThinking: 0,
-      hasAudio: false,
-      predictedTokens: 0,
-      audioBytesPerToken: audioBytesPerToken(),
-      cacheWrite: undefined,
-      summarizesAbove: undefined,
-      hostTools: [],
-    },
-  };
+  return bodyProblem(body, CHECKS) ?? { ok: true, request: requestWithoutText(EMBEDDINGS, body, model) };
 }
 
 function checkInput(value: unknown): string | undefined {

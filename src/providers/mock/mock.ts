@@ -8,7 +8,9 @@ import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
 import { MESSAGES_MOCK } from './messages.ts';
+import { MODERATIONS_MOCK } from './moderations.ts';
 import type { MockTool, Reading } from './reading.ts';
+import { RERANK_MOCK } from './rerank.ts';
 import { RESPONSES_MOCK } from './responses.ts';
 import { sampleOf } from './sample.ts';
 
@@ -37,6 +39,8 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   messages: MESSAGES_MOCK,
   responses: RESPONSES_MOCK,
   embeddings: EMBEDDINGS_MOCK,
+  moderations: MODERATIONS_MOCK,
+  rerank: RERANK_MOCK,
 };
 
 /** The response to a request. */

@@ -71,7 +71,9 @@ describe('the price of a request', () => {
 
   test('is read again as it was', () => {
     assert.deepEqual(
-      readPriceText('0.3/0.15/0.9 tier=flex above=1000 cache_write=0.19 tools.web_search=0.01 of=2026-11-22 as=5'),
+      readPriceText(
+        '0.3/0.15/0.9 tier=flex above=1000 cache_write=0.19 tools.web_search=0.01 units=3 of=2026-11-22 as=5',
+      ),
       {
         input: usd(300),
         cachedInput: usd(150),
@@ -82,6 +84,7 @@ describe('the price of a request', () => {
         ],
         tier: 'flex',
         above: 1_000,
+        units: 3,
         of: '2026-11-22',
         alias: '5',
       },

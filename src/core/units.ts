@@ -1,0 +1,23 @@
+/** What hosts bill by the piece beside tokens: images, characters, seconds of sound, searches. */
+import type { HostTool, ToolSetting } from './host-tools.ts';
+
+/** As the config spells them below `per`. */
+export type Unit = 'image' | 'character' | 'second' | 'search';
+
+/** How a price has a unit among those of the tools: no tool of a host has such a name. */
+const PREFIX = 'per_';
+
+export function unitName(unit: Unit): string {
+  return PREFIX + unit;
+}
+
+/** Whether what has a price by this name is a unit, and no tool. */
+export function isUnit({ name }: { readonly name: string }): boolean {
+  return name.startsWith(PREFIX);
+}
+
+/** Units that a request may cost, at most. `where`: the field that says how many. */
+export function unitsOf(unit: Unit, most: number, where: string, settings: readonly ToolSetting[] = []): HostTool {
+  const name = unitName(unit);
+  return { name, calledAs: name, where, calls: most, isReported: false, settings, tokens: 0 };
+}

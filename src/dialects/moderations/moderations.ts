@@ -1,0 +1,73 @@
+/** The moderations dialect: `POST /v1/moderations`. */
+import { isObject } from '../../core/json.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import { readData } from '../attachments.ts';
+import { readUsage } from '../chat/answer.ts';
+import { text } from '../checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
+import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
+
+export const MODERATIONS: Dialect = {
+  ...WITHOUT_TEXT,
+  name: 'moderations',
+  title: 'moderations',
+  path: '/moderations',
+  answerFields: new Set(['id', 'model', 'results', 'usage']),
+  check: checkModerations,
+  walkInput,
+  readAnswer: ({ results, usage, id, model }: Fields) => ({
+    usage: readUsage(usage),
+    hasUsage: usage !== undefined,
+    choices: Array.isArray(results) ? results.length : undefined,
+    progress: [],
+    id,
+    serviceTier: undefined,
+    model,
+    isWithoutOutput: true,
+  }),
+};
+
+const CHECKS = checksWithoutText({
+  input: checkInput,
+  service_tier: text('service_tier'),
+  stream: unstreamed('moderations'),
+});
+
+function checkModerations(body: JsonBody, model: string): Checked {
+  return bodyProblem(body, CHECKS) ?? { ok: true, request: requestWithoutText(MODERATIONS, body, model) };
+}
+
+function checkInput(value: unknown): string | undefined {
+  if (typeof value === 'string') return undefined;
+  if (Array.isArray(value) && value.length > 0) {
+    if (value.every((item) => typeof item === 'string') || value.every(isPart)) return undefined;
+  }
+  return 'input: expected a string, or an array of strings, or of parts that each have a type';
+}
+
+function isPart(value: unknown): value is Fields {
+  return isObject(value) && typeof value.type === 'string';
+}
+
+const FIELDS: FieldKinds = {
+  settings: new Set(['model', 'user', 'safety_identifier', 'service_tier', 'stream']),
+  unnamed: new Set(['metadata']),
+  walked: new Set(['input']),
+};
+
+function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
+  const inputs: readonly unknown[] = Array.isArray(fields.input) ? fields.input : [fields.input];
+  for (const input of inputs) {
+    if (typeof input === 'string') visit.text(input);
+    else if (isObject(input)) walkMessage(input, readImage, visit);
+  }
+  return 0;
+}
+
+/** An image is in `image_url.url`, or in `image_url` itself at some hosts. */
+function readImage(name: string, value: Fields) {
+  if (name === 'image_url' && value.url !== undefined) return readData({ holder: value, field: 'url' }, 'image');
+  return undefined;
+}

@@ -1,0 +1,62 @@
+/** What dialects have in common whose models write no text: no maximum, no thinking, no tools, no cache. */
+import { errorBody } from '../core/errors.ts';
+import type { JsonBody } from '../wire/body.ts';
+import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../wire/sse.ts';
+import { audioBytesPerToken } from './audio-output.ts';
+import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, refused } from './checks.ts';
+import type { Dialect, InvalidRequest, ModelRequest } from './dialect.ts';
+import { withFields } from './edit.ts';
+
+/** Of a dialect whose answers come whole. Only a failure of the gateway itself could end a stream. */
+export const WITHOUT_TEXT = {
+  headers: [],
+  maximumField: undefined,
+  maxEventBytes: MAX_EVENT_BYTES,
+  edit: ({ body }, { model }) => withFields(body, new Map([['model', JSON.stringify(model)]])),
+  startStream: () => ({
+    judge: () => ({ kind: 'invalid' }),
+    failure: (error) => dataEvent(errorBody(error)) + DONE_EVENT,
+    completion: () => DONE_EVENT,
+  }),
+  errorBody,
+} satisfies Partial<Dialect>;
+
+/** The checks of a dialect, with those of fields that none of them has. */
+export function checksWithoutText(own: Readonly<Record<string, Check>>): Checks {
+  return Object.entries<Check>({ ...Object.fromEntries(foreignMaxima('no maximum')), ...own });
+}
+
+/** For a dialect whose answers come whole: `what` is not streamed. */
+export function unstreamed(what: string): Check {
+  return (value) => (value === false ? undefined : refused('stream', `${what} are not streamed`)(value, {}));
+}
+
+/** The first problem of a body whose fields have these checks. */
+export function bodyProblem({ fields, members }: JsonBody, checks: Checks): InvalidRequest | undefined {
+  const actedOn = new Set(['model', ...checks.map(([name]) => name)]);
+  const names = members.map(({ key }) => key);
+  const problem = caseVariant('', names, actedOn) ?? firstProblem(fields, checks);
+  return problem === undefined ? undefined : { ok: false, problem };
+}
+
+/** A valid request that asks for no text. */
+export function requestWithoutText(dialect: Dialect, body: JsonBody, model: string): ModelRequest {
+  const { service_tier: serviceTier } = body.fields;
+  return {
+    dialect,
+    body,
+    model,
+    stream: false,
+    includeUsage: false,
+    maxOutput: 0,
+    choices: 1,
+    serviceTier: typeof serviceTier === 'string' ? serviceTier : undefined,
+    hiddenThinking: 0,
+    hasAudio: false,
+    predictedTokens: 0,
+    audioBytesPerToken: audioBytesPerToken(),
+    cacheWrite: undefined,
+    summarizesAbove: undefined,
+    hostTools: [],
+  };
+}

@@ -1,0 +1,49 @@
+/** The mock provider's requests and answers in the rerank dialect: a document scores by the words of the query in it. */
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Answer, errorJson, type MockDialect } from './answer.ts';
+import { promptsIn, type Reading, readTurns } from './reading.ts';
+
+export const RERANK_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream: undefined };
+
+function read({ query }: Fields): Reading {
+  return { ...readTurns(promptsIn(query)), messages: 0, tools: [] };
+}
+
+/** The bill is there as Cohere says it, and as Jina does. */
+function wholeBody({ request, context, usage }: Answer): string {
+  const { query, documents, top_n: most, return_documents: shown } = request.body.fields;
+  const words = wordsOf(query);
+  const results = (documents as readonly unknown[])
+    .map((document, index) => ({
+      index,
+      relevance_score: scoreOf(words, document),
+      ...(shown === true && { document: isObject(document) ? document : { text: document } }),
+    }))
+    .toSorted((a, b) => b.relevance_score - a.relevance_score)
+    .slice(0, typeof most === 'number' ? most : undefined);
+  const [{ calls = 1 } = {}] = request.hostTools;
+  return JSON.stringify({
+    id: context.id,
+    model: request.model,
+    results,
+    ...(usage && {
+      meta: { api_version: { version: '2' }, billed_units: { search_units: calls } },
+      usage: { prompt_tokens: usage.input, total_tokens: usage.input },
+    }),
+  });
+}
+
+function scoreOf(words: ReadonlySet<string>, document: unknown): number {
+  const own = wordsOf(isObject(document) ? Object.values(document).join(' ') : document);
+  const found = [...words].filter((word) => own.has(word)).length;
+  return words.size === 0 ? 0 : found / words.size;
+}
+
+function wordsOf(text: unknown): ReadonlySet<string> {
+  return new Set(
+    String(text)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  );
+}
