@@ -291,7 +291,7 @@ export class Pipeline {
       const { completionId } = relayed.metered;
       const spentBy = spentByOf(exchange.request.headers, admitted.request);
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
-      this.#parts.monitor.countEnded(facts, end);
+      this.#parts.monitor.countEnded(facts, { ...end, spentBy });
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
       finish(exchange, relayed.termination);

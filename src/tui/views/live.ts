@@ -9,6 +9,7 @@ import { shownRequests } from '../lists/live.ts';
 import type { LiveRow, Model, Shared } from '../model.ts';
 import { inFlightOf, keyNames } from '../select.ts';
 import { type ListColumn, listView, wayTo } from './list-view.ts';
+import { requestHead } from './request-head.ts';
 import { startHint } from './stored.ts';
 
 export function live(model: Model, height: number): Line[] {
@@ -59,6 +60,7 @@ function columnsOf(model: Model): ListColumn<LiveRow>[] {
     },
     { head: 'MODEL', field: 'model', width: 18, least: 12, grows: true, middle: true, cell: ({ model: name }) => name },
     ...node,
+    ...namesOf(model),
     { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 8, cell: ({ upstream = '' }) => upstream },
     { head: '', width: 6, rank: 7, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
     { head: 'IN', field: 'in', width: 5, align: 'right', rank: 5, cell: (row) => tokensOf(row, row.prompt_tokens) },
@@ -90,6 +92,21 @@ function columnsOf(model: Model): ListColumn<LiveRow>[] {
       cell: (row) => [span(whyOf(row), { tone: 'warn' })],
     },
   ];
+}
+
+/** Columns for those who are named at all. */
+function namesOf(model: Model): ListColumn<LiveRow>[] {
+  const rows = shownRequests(model);
+  return (['user', 'app'] as const)
+    .filter((name) => rows.some((row) => row[name] !== undefined))
+    .map((name) => ({
+      head: name.toUpperCase(),
+      field: name,
+      width: 12,
+      middle: true,
+      rank: 5,
+      cell: (row) => row[name] ?? '',
+    }));
 }
 
 function nodeOf({ elsewhere }: LiveRow, { ownNode }: Shared): string {
@@ -141,22 +158,25 @@ function requestDetail(model: Model, row: LiveRow): Line[] {
       [dim('time    '), { text: milliseconds(tookMs) }],
     ];
   }
+  const isRefused = row.provider === '';
+  const times = { firstByteMs: row.first_byte_ms, tookMs, isOver: row.ended_at_ms !== undefined };
+  const whom = [row.user, row.app].filter((name) => name !== undefined);
   return [
-    [
-      bold(row.id),
-      dim(row.provider === '' ? '  refused' : `  ${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}`),
-    ],
-    ...facts,
-    [dim('tokens  '), { text: usageText(row) }],
+    ...requestHead(row.id, stateSpan(row), isRefused ? undefined : usd(costOf(row)), times),
     ...(whyOf(row) === ''
       ? []
       : [[dim('why     '), span(clean(whyOf(row)), { tone: row.failure === undefined ? 'warn' : 'bad' })]]),
-    [dim('time    '), { text: `${milliseconds(tookMs)}, first byte after ${milliseconds(row.first_byte_ms)}` }],
+    ...facts,
+    ...(isRefused
+      ? []
+      : [[dim('served  '), { text: `${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}` }]]),
+    [dim('tokens  '), { text: usageText(row) }],
+    ...(whom.length === 0 ? [] : [[dim('for     '), { text: clean(whom.join(', with ')) }]]),
   ];
 }
 
 function usageText(row: LiveRow): string {
   const isEstimate = row.ended_at_ms === undefined && row.source === 'counted';
   const source = row.source === undefined ? '' : ` (${isEstimate ? 'estimated so far' : row.source})`;
-  return `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`;
+  return `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}`;
 }
