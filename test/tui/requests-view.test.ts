@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RequestPage, RequestRecord } from '../../src/state/requests.ts';
 import { searchOf, shownJournal } from '../../src/tui/lists/journal.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { Model } from '../../src/tui/model.ts';
 import { requestsEveryMs } from '../../src/tui/refresh.ts';
 import { MAX_FOUND } from '../../src/tui/update/requests.ts';
 import { update } from '../../src/tui/update/update.ts';
-import { alone, keyId, letters, NOW_MS, press, screenText, serving } from './samples.ts';
+import { alone, keyId, letters, NOW_MS, press, requestRow, SNAPSHOT, screenText, serving } from './samples.ts';
 
 const REQUEST = `req_${'0'.repeat(26)}`;
 
@@ -181,6 +182,10 @@ test('f shows only errors, and everything again', () => {
 test('a request opens with everything that is known of it, and why it failed', () => {
   const { model } = read(opened.model, { rows: [record(1), record(2, 'upstream_error')], next: undefined });
   const text = screenText(press(model, 'down', 'enter').model);
+  assert.match(
+    text,
+    /^upstream_error {2}0\.000219 USD {2}req_0+2\n░█{13} {2}admitted ▸ first byte 130 ms ▸ end 2\.5 s$/m,
+  );
   assert.match(text, /^failure +upstream 401 {2}check the api_key$/m);
   assert.match(text, /^completion chatcmpl-2$/m);
   assert.match(text, /^cost +0\.000219 USD$/m);
@@ -190,4 +195,17 @@ test('without requests the view says so, and while it reads', () => {
   assert.match(screenText(press(alone(), '4').model), /Reading…/);
   const { model } = read(press(alone(), '4').model, { rows: [], next: undefined });
   assert.match(screenText(model), /No requests have ended yet\./);
+});
+
+test('Live shows the user and the app where a request names them, and finds them', () => {
+  const live = [requestRow(5, { user: 'anna', app: 'claude-cli' }), requestRow(4)];
+  const model = serving('live', { ...SNAPSHOT, live, recent: [] }, { columns: 160, rows: 24 });
+  const screen = screenText(press(model, 'enter').model);
+  assert.match(screen, / USER +APP /);
+  assert.match(screen, / anna +claude-cli /);
+  assert.match(screen, /running {2}0\.000219 USD {2}req_0+5$/m);
+  assert.match(screen, /admitted ▸ first byte 130 ms ▸ now 5\.0 s/);
+  assert.match(screen, /for +anna, with claude-cli/);
+  assert.equal(shownRequests(press(model, '/', ...'user:anna').model).length, 1);
+  assert.doesNotMatch(screenText(serving('live')), / USER | APP /);
 });

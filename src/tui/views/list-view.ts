@@ -79,6 +79,18 @@ export function listView<Row>(model: Model, height: number, view: ListView<Row>)
   ];
 }
 
+/** Columns for the longest of these texts, but at least and at most so many. */
+export function longest<Row>(rows: readonly Row[], text: (row: Row) => string, least: number, most: number): number {
+  return rows.reduce((width, row) => Math.max(width, Math.min(most, text(row).length)), least);
+}
+
+/** Why requests failed or were refused; none if none did: the room is for the others. */
+export function whyColumn<Row>(rows: readonly Row[], why: (row: Row) => string): ListColumn<Row>[] {
+  if (!rows.some((row) => why(row) !== '')) return [];
+  const cell = (row: Row) => [span(why(row), { tone: 'warn' })];
+  return [{ head: 'WHY', field: 'err', width: 40, least: 18, grows: true, rank: 1, cell }];
+}
+
 /** Which of the rows are on the screen, if not all are. */
 function range({ lists, view }: Model, total: number, shown: number): Line {
   const text = rangeText(firstShown(total, shown, lists[view].cursor), shown, total);
