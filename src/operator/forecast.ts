@@ -17,7 +17,7 @@ const LEAST_SPAN_MS = 3_600_000;
 /** The days of a week before today. */
 const DAYS_BEFORE = 6;
 /** A forecast beyond it would be a guess. */
-const FAR_MS = 366 * DAY_MS;
+export const FAR_MS = 366 * DAY_MS;
 /** Credit that ends sooner needs attention at once, or today. */
 const BAD_MS = 3_600_000;
 const WARN_MS = DAY_MS;

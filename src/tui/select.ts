@@ -85,6 +85,14 @@ export function liveRows({ view, lists, rows }: Model): number {
   return view === 'live' ? Math.ceil((lists.live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0;
 }
 
+/** From so many columns on details stand beside a list, and those of the row under the cursor by themselves. */
+const PANE_COLUMNS = 160;
+
+/** Whether a list has a pane beside it that follows the cursor. */
+export function hasPane({ columns }: Model): boolean {
+  return columns >= PANE_COLUMNS;
+}
+
 const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();
 
 /** The stored keys by id. The map is built once for each read of the state file. */

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { healthOf, stateText } from '../../src/tui/health.ts';
+import { shownKeys } from '../../src/tui/lists/keys.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { View } from '../../src/tui/model.ts';
 import { troublesOf } from '../../src/tui/trouble.ts';
+import { update } from '../../src/tui/update/update.ts';
 import { after, letters, NOW_MS, press, SNAPSHOT, screenText, serving } from './samples.ts';
 
 const SMALL = { columns: 60, rows: 20 };
@@ -73,6 +76,40 @@ test('the last line of a read-only dashboard names only what works there', () =>
       ' Enter usage  / filter  s sort  q quit  ? help',
     ],
   );
+});
+
+describe('from 160 columns on a pane beside the list', () => {
+  const WIDE = { columns: 160, rows: 40 };
+
+  test('has the details of the key under the cursor, and Enter goes on to its requests', () => {
+    const start = press(serving('overview', SNAPSHOT, WIDE), '2');
+    const [first, second] = shownKeys(start.model).map(({ record }) => record.id);
+    assert.deepEqual(start.effects, [{ kind: 'load_key', keyId: first }]);
+    const moved = press(start.model, 'down');
+    assert.deepEqual(moved.effects, [{ kind: 'load_key', keyId: second }]);
+    assert.match(screenText(moved.model), new RegExp(`id +${second}`));
+    assert.equal(press(moved.model, 'enter').model.view, 'requests');
+  });
+
+  test('has them of a key once the window is so wide, and Esc goes back as if it were not there', () => {
+    const narrow = press(serving(), '2').model;
+    assert.equal(narrow.keys.detail, undefined);
+    const wide = update(narrow, { kind: 'resize', ...WIDE });
+    assert.deepEqual(
+      wide.effects.map(({ kind }) => kind),
+      ['load_key'],
+    );
+    const filtered = press(wide.model, '/', 'w', 'enter', 'escape').model;
+    assert.equal(filtered.lists.keys.filter.text, '');
+    assert.notEqual(filtered.keys.detail, undefined);
+  });
+
+  test('has those of the newest request until the cursor is moved', () => {
+    const model = serving('live', SNAPSHOT, WIDE);
+    const [first, second] = shownRequests(model).map(({ id }) => id);
+    assert.match(screenText(model), new RegExp(`running .* ${first}$`, 'm'));
+    assert.match(screenText(press(model, 'down').model), new RegExp(`running .* ${second}$`, 'm'));
+  });
 });
 
 describe('an upstream', () => {

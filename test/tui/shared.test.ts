@@ -157,7 +157,7 @@ describe('of a shared database the screen shows', () => {
   });
 
   test('what a request elsewhere can cost at most, where there is room', () => {
-    const screen = screenText(after(serving('live', SNAPSHOT, { ...WIDE, columns: 180 }), shared()));
+    const screen = screenText(after(serving('live', SNAPSHOT, { ...WIDE, columns: 159 }), shared()));
     assert.match(screen, /^ +30s {2}web-app +openai\/gpt-4o-mini +eu-2 +- +- +≤0\.002400 +- {2}running$/m);
     assert.match(
       screen,

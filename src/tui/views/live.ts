@@ -7,7 +7,7 @@ import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownRequests } from '../lists/live.ts';
 import type { LiveRow, Model, Shared } from '../model.ts';
-import { inFlightOf, keyNames } from '../select.ts';
+import { hasPane, inFlightOf, keyNames } from '../select.ts';
 import { type ListColumn, listView, longest, wayTo, whyColumn } from './list-view.ts';
 import { requestHead } from './request-head.ts';
 import { startHint } from './stored.ts';
@@ -19,7 +19,7 @@ export function live(model: Model, height: number): Line[] {
   const { snapshot, shared, live: state, lists } = model;
   const where = shared === undefined ? '' : ' on all gateways';
   const past = snapshot === undefined ? '' : `, followed by recent requests${shared === undefined ? '' : ' here'}`;
-  const current = state.isOpen ? rows[lists.live.cursor] : undefined;
+  const current = state.isOpen || hasPane(model) ? rows[lists.live.cursor] : undefined;
   return listView(model, height, {
     about: [dim(`${count(inFlight)} in flight${where}${past}`)],
     rows,

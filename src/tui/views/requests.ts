@@ -8,6 +8,7 @@ import { clean, fit, wrap } from '../../operator/text.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownJournal } from '../lists/journal.ts';
 import type { FoundRequest, Model } from '../model.ts';
+import { hasPane } from '../select.ts';
 import { isLooking } from '../update/requests.ts';
 import { type ListColumn, listView, longest, whyColumn } from './list-view.ts';
 import { requestHead } from './request-head.ts';
@@ -18,7 +19,7 @@ const LABEL = 11;
 export function requests(model: Model, height: number): Line[] {
   const { requests: state, lists } = model;
   const rows = shownJournal(model);
-  const current = state.isOpen ? rows[lists.requests.cursor] : undefined;
+  const current = state.isOpen || hasPane(model) ? rows[lists.requests.cursor] : undefined;
   return listView(model, height, {
     about: [dim(aboutOf(model))],
     rows,
