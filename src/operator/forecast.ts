@@ -3,7 +3,8 @@ import { DAY_MS, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Balance } from '../state/account.ts';
 import { count, duration } from './format.ts';
-import { type Marked, marked, type Tone } from './table.ts';
+import type { Tone } from './health.ts';
+import { type Marked, marked } from './table.ts';
 
 /** What was spent in a span of time, which says at which pace. */
 export interface Spending {

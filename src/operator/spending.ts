@@ -5,6 +5,7 @@ import type { Nanos } from '../core/money.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import { monthStart } from '../state/periods.ts';
 import { FAR_MS, type Spending } from './forecast.ts';
+import { SIGNS } from './health.ts';
 import { type Marked, marked } from './table.ts';
 
 const MONTH = 'month';
@@ -53,10 +54,13 @@ export function standingOf(
   nowMs: number,
 ): Marked {
   if (state !== 'enabled') return marked(state, state === 'disabled' ? 'warn' : 'bad');
-  if (expiresAtMs !== null && expiresAtMs <= nowMs) return marked('✕ expired', 'bad');
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) return marked(`${SIGNS.bad} expired`, 'bad');
   const bound = tightest(bounds, nowMs);
   if (bound === undefined || !isSpent(bound, nowMs)) return marked(state, 'good');
-  return marked(bound.freesAtMs === null ? '✕ spent' : `✕ spent, opens ${clockTime(bound.freesAtMs, nowMs)}`, 'bad');
+  return marked(
+    bound.freesAtMs === null ? `${SIGNS.bad} spent` : `${SIGNS.bad} spent, opens ${clockTime(bound.freesAtMs, nowMs)}`,
+    'bad',
+  );
 }
 
 /** A time to come, in UTC: `18:20` within a day, otherwise its day: `12-01`. */

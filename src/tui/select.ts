@@ -2,7 +2,6 @@
 
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { isSpent } from '../operator/spending.ts';
 import { isGone } from '../state/keys.ts';
 import type { LiveRow, Model, StoredKey } from './model.ts';
@@ -70,11 +69,6 @@ export function accountOf({ snapshot, stored }: Model): { readonly balanceNanos:
 function nanosOf(text: string | null | undefined): Nanos | undefined {
   if (text === null || text === undefined) return undefined;
   return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
-}
-
-/** Whether an upstream in this state gets no requests. */
-export function isUnused(state: UpstreamState): boolean {
-  return state === 'open' || state === 'backing_off';
 }
 
 /** How many more requests to ask for as the cursor moves down. */

@@ -1,7 +1,8 @@
 /** What all lists say of themselves: their order, their filter, and why nothing passes it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { healthOf, stateText } from '../../src/tui/health.ts';
+import { statusLines } from '../../src/cli/status-view.ts';
+import { healthOf, stateText } from '../../src/operator/health.ts';
 import { shownKeys } from '../../src/tui/lists/keys.ts';
 import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { View } from '../../src/tui/model.ts';
@@ -123,6 +124,24 @@ describe('an upstream', () => {
     assert.equal(healthOf({ ...quiet, causes: [] }), 'good');
     assert.equal(healthOf({ ...quiet, requests: 5 }), 'good');
   });
+
+  for (const [what, change, said] of [
+    ['serves', { requests: 5, failures: 0 }, '● in use'],
+    ['fails in part', { requests: 5, failures: 2 }, '▲ 2 failed'],
+    ['fails', { requests: 2, failures: 2 }, '✕ 2 failed'],
+    ['is out of use', { state: 'backing_off' as const }, '✕ backing off'],
+    ['has failed, and was not asked since', { requests: 0, failures: 0, causes }, '▲ has failed'],
+    ['was never asked', { requests: 0, failures: 0, causes: [], unasked: true as const }, '○ never asked'],
+  ] as const) {
+    test(`that ${what} has the same sign and words in status: ${said}`, () => {
+      const snapshot = { ...SNAPSHOT, upstreams: [{ ...upstream, state: 'closed' as const, ...change }] };
+      const [sign, words] = [said.slice(0, 1), said.slice(2)];
+      assert.match(screenText(serving('overview', snapshot)), new RegExp(`${sign} openai .*${words}`));
+      const beside = { isShared: false, nodes: undefined, week: undefined };
+      const look = { room: 120, paint: (text: string) => text };
+      assert.match(statusLines(snapshot, beside, look).join('\n'), new RegExp(`openai +${said}`));
+    });
+  }
 
   test('that is tried again is still in trouble', () => {
     const tried = { ...upstream, state: 'half_open' as const, requests: 1 };
