@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { RequestPage, RequestRecord } from '../../src/state/requests.ts';
 import { searchOf, shownJournal } from '../../src/tui/lists/journal.ts';
 import { shownRequests } from '../../src/tui/lists/live.ts';
-import type { Model } from '../../src/tui/model.ts';
+import type { FoundPage, Model } from '../../src/tui/model.ts';
 import { requestsEveryMs } from '../../src/tui/refresh.ts';
 import { MAX_FOUND } from '../../src/tui/update/requests.ts';
 import { update } from '../../src/tui/update/update.ts';
@@ -41,11 +41,7 @@ function record(number: number, outcome: 'ok' | 'upstream_error' = 'ok', key = '
   };
 }
 
-function read(
-  model: Model,
-  page: RequestPage | undefined,
-  more: { after?: RequestPage['next']; search?: number } = {},
-) {
+function read(model: Model, page: FoundPage | undefined, more: { after?: RequestPage['next']; search?: number } = {}) {
   const { after, search = model.requests.search } = more;
   return update(model, { kind: 'requests', search, after, page });
 }
@@ -150,6 +146,9 @@ describe('a search that takes its time', () => {
   test('says how far it has come', () => {
     assert.match(screenText(looking.model), /looked through 340k, back to 10-29 · Esc stops/);
     assert.equal(looking.effects.length, 1);
+    const known = { rows: [record(2)], next: far, left: 660_000 };
+    const { model } = read(begun.model, known, { after: place(1_000_000) });
+    assert.match(screenText(model), /looked through 340k of 1\.0M, back to 10-29 · Esc stops/);
   });
 
   test('is stopped by Esc, which leaves the filter, and drops what still comes', () => {

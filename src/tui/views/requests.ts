@@ -37,10 +37,11 @@ function refusedSince({ requests: { refusedSinceMs }, nowMs }: Model): Line {
 
 /** How many there are, as far as is known, and how far a search that takes its time has come. */
 function aboutOf({ requests, nowMs }: Model): string {
-  const { rows, isReading, isStopped, looked, next } = requests;
+  const { rows, isReading, isStopped, looked, left, next } = requests;
   const found = rows.length === 0 ? '' : count(rows.length);
   if (isLooking(requests) || isStopped) {
-    const far = `looked through ${short(looked)}, back to ${backTo(next?.admittedAtMs ?? nowMs, nowMs)}`;
+    const all = left === undefined ? '' : ` of ${short(looked + left)}`;
+    const far = `looked through ${short(looked)}${all}, back to ${backTo(next?.admittedAtMs ?? nowMs, nowMs)}`;
     return `${found === '' ? '' : `${found}, `}${far} · ${isStopped ? '↓ goes on' : 'Esc stops'}`;
   }
   if (isReading) return found === '' ? 'looking further back…' : `${found}, looking further back…`;
