@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
 import type { Finding } from '../doctor/doctor.ts';
-import type { Tone } from '../operator/table.ts';
+import type { Tone } from '../operator/health.ts';
 import { printJson, printLine, printMarked, printText } from './output.ts';
 import { configOrDefaults, globalOptions } from './state.ts';
 

@@ -5,6 +5,7 @@
 import { styleText } from 'node:util';
 import { redactKeys } from '../core/api-key.ts';
 import type { Nanos } from '../core/money.ts';
+import type { Tone } from '../operator/health.ts';
 import {
   amount,
   type Field,
@@ -13,7 +14,6 @@ import {
   noteLines,
   type Style,
   type Table,
-  type Tone,
   tableLines,
 } from '../operator/table.ts';
 import { clean, toAscii, wrap } from '../operator/text.ts';

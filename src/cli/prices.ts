@@ -17,8 +17,9 @@ import { parseUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import { PROGRAM } from '../core/program.ts';
 import { count, price } from '../operator/format.ts';
+import type { Tone } from '../operator/health.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
-import { marked, type Table, type Tone } from '../operator/table.ts';
+import { marked, type Table } from '../operator/table.ts';
 import { printFields, printJson, printLine, printNote, printTable, remark } from './output.ts';
 import { globalOptions, loadOptions } from './state.ts';
 

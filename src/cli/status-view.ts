@@ -6,6 +6,7 @@ import { formatUsd, parseUsd } from '../core/money.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
 import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
 import { bytes, count, duration, usd } from '../operator/format.ts';
+import { healthOf, NODE_HEALTH, stateText } from '../operator/health.ts';
 import { nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
 import {
   amount,
@@ -141,27 +142,13 @@ function upstreamLines(upstreams: readonly UpstreamHealth[], look: Look): string
   ] as const;
   const rows = upstreams.map((each) => [
     each.upstream,
-    healthOf(each),
+    look.room === undefined ? UPSTREAM_STATES[each.state] : marked(stateText(each), healthOf(each)),
     count(each.in_flight),
     count(each.requests),
     count(each.failures),
     each.last_failure?.message ?? '-',
   ]);
   return ['', ...tableLines({ columns, rows }, look)];
-}
-
-function healthOf({ state, requests, failures }: UpstreamHealth): Marked {
-  const text = UPSTREAM_STATES[state];
-  switch (state) {
-    case 'closed':
-      if (failures === 0) return marked(text, 'good');
-      return marked(text, failures < requests ? 'warn' : 'bad');
-    case 'half_open':
-    case 'backing_off':
-      return marked(text, 'warn');
-    case 'open':
-      return marked(text, 'bad');
-  }
 }
 
 /** What there is to show where no gateway can be asked. */
@@ -184,8 +171,6 @@ export function sharedLines(
   return [...fieldLines(fields, look), ...nodeLines(nodes, Date.now(), look)];
 }
 
-const NODE_TONES = { alive: 'good', silent: 'bad', stopped: 'warn' } as const;
-
 function nodeLines(nodes: readonly NodeRecord[], nowMs: number, look: Look): string[] {
   if (nodes.length === 0) return [];
   const columns = [
@@ -200,7 +185,7 @@ function nodeLines(nodes: readonly NodeRecord[], nowMs: number, look: Look): str
   ] as const;
   const rows = nodes.map((node) => [
     node.name,
-    marked(nodeState(node, nowMs), NODE_TONES[node.state]),
+    marked(nodeState(node, nowMs), NODE_HEALTH[node.state]),
     node.version,
     node.address,
     count(node.requestsPerMin),

@@ -45,6 +45,8 @@ export interface LiveRequest extends RequestFacts {
   figures(): LiveFigures;
   /** Who serves it; undefined until it is sent upstream. */
   served(): Served | undefined;
+  /** Who it is for; undefined if it does not say. */
+  spentBy(): SpentBy | undefined;
   /** Aborts it: the client gets an error, and is charged for what was used. */
   stop(): void;
 }
@@ -73,6 +75,7 @@ export interface RequestEnd {
   readonly served: Served | undefined;
   /** Why it failed. */
   readonly failure?: Failure | undefined;
+  readonly spentBy?: SpentBy | undefined;
 }
 
 /** A refused request of a valid key. */
@@ -147,7 +150,12 @@ export class Monitor {
     this.#counter?.countEnd({ ...end, keyId, model: end.served?.model ?? model, durationMs });
     this.#remember({
       endedAtMs: nowMs,
-      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome, ...(failure && { failure }) }),
+      row: () => ({
+        ...rowOf(facts, end, end.served, end.spentBy),
+        ended_at_ms: nowMs,
+        outcome,
+        ...(failure && { failure }),
+      }),
     });
   }
 
@@ -175,7 +183,8 @@ export class Monitor {
     this.#counter?.countRefusal(code, reason, keyId);
     const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
-    const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code, refusal: cause });
+    const named = { ...unused, ...namesOf(spentBy), ...times };
+    const row = () => ({ id, key_id: keyId, model, provider: '', ...named, outcome: code, refusal: cause });
     this.#remember({ endedAtMs: nowMs, row });
   }
 
@@ -203,7 +212,9 @@ export class Monitor {
       seconds: this.#traffic.since(sinceS),
       minutes: this.#traffic.minutesSince(minutesSinceS),
       keys: this.#keys.report(keyIds, Math.floor(Date.now() / 1000)),
-      live: live.slice(0, maxLive).map((request) => rowOf(request, request.figures(), request.served())),
+      live: live
+        .slice(0, maxLive)
+        .map((request) => rowOf(request, request.figures(), request.served(), request.spentBy())),
       recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
       upstreams: this.#health(),
       ...(withTally && this.#counter && { tally: { ...this.#counter.tally, slots: this.#live.size } }),
@@ -237,10 +248,16 @@ export class Monitor {
   }
 }
 
+/** Those that it has. */
+function namesOf({ user = '', app = '' }: Partial<SpentBy> = {}): Pick<RequestRow, 'user' | 'app'> {
+  return { ...(user !== '' && { user }), ...(app !== '' && { app }) };
+}
+
 function rowOf(
   request: RequestFacts,
   { usage, source, costNanos, firstByteMs }: LiveFigures,
   served: Served | undefined,
+  spentBy: SpentBy | undefined,
 ): RequestRow {
   const model = served?.model ?? request.model;
   return {
@@ -251,6 +268,7 @@ function rowOf(
     provider: providerOf(model),
     ...(served !== undefined && { upstream: served.upstream, attempts: served.attempts }),
     stream: request.stream,
+    ...namesOf(spentBy),
     admitted_at_ms: request.admittedAtMs,
     source,
     ...(firstByteMs !== undefined && { first_byte_ms: firstByteMs }),

@@ -90,6 +90,9 @@ export interface RequestRow {
   readonly upstream?: string;
   readonly attempts?: number;
   readonly stream: boolean;
+  /** Whom it is for, and the program that called; absent where its client names none. */
+  readonly user?: string;
+  readonly app?: string;
   readonly admitted_at_ms: number;
   /** Absent while it is in flight. */
   readonly ended_at_ms?: number;

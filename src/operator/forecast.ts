@@ -3,7 +3,8 @@ import { DAY_MS, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Balance } from '../state/account.ts';
 import { count, duration } from './format.ts';
-import { type Marked, marked, type Tone } from './table.ts';
+import type { Tone } from './health.ts';
+import { type Marked, marked } from './table.ts';
 
 /** What was spent in a span of time, which says at which pace. */
 export interface Spending {
@@ -17,7 +18,7 @@ const LEAST_SPAN_MS = 3_600_000;
 /** The days of a week before today. */
 const DAYS_BEFORE = 6;
 /** A forecast beyond it would be a guess. */
-const FAR_MS = 366 * DAY_MS;
+export const FAR_MS = 366 * DAY_MS;
 /** Credit that ends sooner needs attention at once, or today. */
 const BAD_MS = 3_600_000;
 const WARN_MS = DAY_MS;

@@ -1,9 +1,11 @@
 /** What a key has spent of what it may spend, with its limit of the month as one of its budgets. Pure. */
-import { type BudgetSpend, calendarPeriod, fixedSpend, lastToFree } from '../core/budgets.ts';
+import { type BudgetSpend, calendarPeriod, fixedSpend, lastToFree, windowSOf } from '../core/budgets.ts';
 import { isoTime, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import { monthStart } from '../state/periods.ts';
+import { FAR_MS, type Spending } from './forecast.ts';
+import { SIGNS } from './health.ts';
 import { type Marked, marked } from './table.ts';
 
 const MONTH = 'month';
@@ -52,10 +54,13 @@ export function standingOf(
   nowMs: number,
 ): Marked {
   if (state !== 'enabled') return marked(state, state === 'disabled' ? 'warn' : 'bad');
-  if (expiresAtMs !== null && expiresAtMs <= nowMs) return marked('✕ expired', 'bad');
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) return marked(`${SIGNS.bad} expired`, 'bad');
   const bound = tightest(bounds, nowMs);
   if (bound === undefined || !isSpent(bound, nowMs)) return marked(state, 'good');
-  return marked(bound.freesAtMs === null ? '✕ spent' : `✕ spent, opens ${clockTime(bound.freesAtMs, nowMs)}`, 'bad');
+  return marked(
+    bound.freesAtMs === null ? `${SIGNS.bad} spent` : `${SIGNS.bad} spent, opens ${clockTime(bound.freesAtMs, nowMs)}`,
+    'bad',
+  );
 }
 
 /** A time to come, in UTC: `18:20` within a day, otherwise its day: `12-01`. */
@@ -64,23 +69,41 @@ function clockTime(wallMs: number, nowMs: number): string {
   return wallMs - nowMs <= 86_400_000 ? text.slice(11, 16) : text.slice(5, 10);
 }
 
-/** What comes of a bound: when it opens again, when it is spent at the pace of its period so far, or when it begins anew. */
-export function outlookOf(bound: BudgetSpend, nowMs: number): Marked | undefined {
-  const { freesAtMs, resetsAtMs, limitNanos, chargedNanos } = bound;
+/**
+ * What comes of a bound: when it opens again, when it is spent, or when it begins anew. A period of the calendar is
+ * spent at its own pace so far; a sliding window and a total at the key's in the last seven days, if that is known.
+ */
+export function outlookOf(bound: BudgetSpend, nowMs: number, week?: Spending): Marked | undefined {
+  const { freesAtMs, resetsAtMs } = bound;
   if (isSpent(bound, nowMs)) {
     return marked(freesAtMs === null ? 'spent for good' : `opens ${clockTime(freesAtMs, nowMs)}`, 'bad');
   }
-  const fromMs = beginOf(bound, nowMs);
-  if (fromMs !== undefined && resetsAtMs !== null && chargedNanos > 0n) {
-    const spanMs = BigInt(Math.max(LEAST_SPAN_MS, nowMs - fromMs));
-    const spentAtMs = nowMs + Number(((limitNanos - chargedNanos) * spanMs) / chargedNanos);
-    if (spentAtMs < resetsAtMs) return marked(`spent ${whenText(spentAtMs, nowMs)} at its pace`, 'warn');
-  }
+  const spentAtMs = spentAtOf(bound, nowMs, week);
+  if (spentAtMs !== undefined) return marked(`spent ${whenText(spentAtMs, nowMs)} at its pace`, 'warn');
   return resetsAtMs === null ? undefined : marked(`resets ${clockTime(resetsAtMs, nowMs)}`, 'good');
 }
 
+/** Undefined where it begins anew before, or only a guess could say. */
+function spentAtOf(bound: BudgetSpend, nowMs: number, week: Spending | undefined): number | undefined {
+  const { resetsAtMs, chargedNanos } = bound;
+  const left = Number(bound.limitNanos - chargedNanos);
+  const fromMs = beginOf(bound, nowMs);
+  if (fromMs !== undefined) {
+    const atMs = nowMs + (left / Number(chargedNanos)) * Math.max(LEAST_SPAN_MS, nowMs - fromMs);
+    return resetsAtMs !== null && atMs < resetsAtMs ? atMs : undefined;
+  }
+  if (week === undefined) return undefined;
+  // Of a total nothing leaves; what a window has leaves it about evenly, and by its end all has.
+  const windowMs = (windowSOf(bound) ?? Number.POSITIVE_INFINITY) * 1_000;
+  const gainedPerMs = Number(week.costNanos) / week.spanMs - Number(chargedNanos) / windowMs;
+  const inMs = gainedPerMs > 0 ? left / gainedPerMs : Number.POSITIVE_INFINITY;
+  return inMs <= Math.min(windowMs, FAR_MS) ? nowMs + inMs : undefined;
+}
+
 function whenText(wallMs: number, nowMs: number): string {
-  return utcDay(wallMs) === utcDay(nowMs) ? `at ${clockTime(wallMs, nowMs)}` : `on ${utcDay(wallMs)}`;
+  const [day, today] = [utcDay(wallMs), utcDay(nowMs)];
+  if (day === today) return `at ${clockTime(wallMs, nowMs)}`;
+  return `on ${day.slice(0, 4) === today.slice(0, 4) ? day.slice(5) : day}`;
 }
 
 /** When the current period of the calendar began; undefined for sliding windows and totals. */

@@ -5,19 +5,18 @@
 import type { Nanos } from '../core/money.ts';
 import { COLUMN_GAP, leastWidth, narrowedColumns, tableWidth } from './columns.ts';
 import { alignPoints, exactUsd, usd } from './format.ts';
+import { type Health, SIGNS, type Tone } from './health.ts';
 import { clean, cut, cutMiddle, pad, widthOf, wrap } from './text.ts';
 
-/** What a state means for whoever reads it. */
-export type Tone = 'good' | 'warn' | 'bad';
 export type Style = Tone | 'bold' | 'dim';
 
 /** A state, which has a sign as well as a colour: not everybody sees colours, and not every terminal has them. */
-export interface Marked {
+export interface Marked<H extends Health = Tone> {
   readonly text: string;
-  readonly tone: Tone;
+  readonly tone: H;
 }
 
-export type Cell = string | Marked;
+export type Cell = string | Marked<Health>;
 
 /** A column of text, or of figures, which are aligned to the right. */
 export interface Column {
@@ -45,14 +44,12 @@ export interface Look {
   paint(text: string, style: Style): string;
 }
 
-const SIGNS: Readonly<Record<Tone, string>> = { good: '●', warn: '▲', bad: '✕' };
-
 /** An amount: short where a person reads it, exact where a program may. */
 export function amount(nanos: Nanos, { room }: Look): string {
   return room === undefined ? exactUsd(nanos) : usd(nanos);
 }
 
-export function marked(text: string, tone: Tone): Marked {
+export function marked<H extends Health>(text: string, tone: H): Marked<H> {
   return { text, tone };
 }
 
@@ -60,7 +57,7 @@ export function marked(text: string, tone: Tone): Marked {
 interface Sized extends Column {
   readonly cells: readonly string[];
   /** For each row what its cell means, if it is a state. */
-  readonly tones: readonly (Tone | undefined)[];
+  readonly styles: readonly (Style | undefined)[];
   readonly width: number;
 }
 
@@ -83,7 +80,7 @@ export function tableLines({ columns, rows, total }: Table, look: Look): string[
   const line = (row: number) => {
     if (isTooWide) return cut(joined(plain(row)), room);
     const texts = plain(row);
-    return joined(texts.map((text, i) => painted(text, isForPeople ? shown[i]?.tones[row] : undefined, look)));
+    return joined(texts.map((text, i) => painted(text, isForPeople ? shown[i]?.styles[row] : undefined, look)));
   };
   return [
     bold(shown.map((column) => aligned(column.head, column))),
@@ -100,7 +97,7 @@ function sizedColumn(column: Column, cells: readonly Cell[], look: Look): Sized 
   return {
     ...column,
     cells: shown,
-    tones: cells.map((cell) => (typeof cell === 'string' ? undefined : cell.tone)),
+    styles: cells.map(styleOf),
     width: largest([column.head, ...shown].map(widthOf)),
   };
 }
@@ -141,17 +138,17 @@ export function fieldLines(fields: readonly Field[], look: Look): string[] {
   const beside = room - width - COLUMN_GAP;
   return fields.flatMap(([name, value]) => {
     const text = shownText(value, look);
-    const tone = look.room === undefined || typeof value === 'string' ? undefined : value.tone;
+    const style = look.room === undefined ? undefined : styleOf(value);
     const isBelow = beside < ENOUGH_BESIDE && widthOf(text) > beside;
     const [first = '', ...rest] =
       widthOf(text) <= beside ? [text] : wrap(text, isBelow ? room - INDENT.length : beside);
     const label = look.paint(pad(name, width), 'dim');
     const gap = ' '.repeat(COLUMN_GAP);
     if (isBelow)
-      return [look.paint(name, 'dim'), ...[first, ...rest].map((line) => INDENT + painted(line, tone, look))];
+      return [look.paint(name, 'dim'), ...[first, ...rest].map((line) => INDENT + painted(line, style, look))];
     return [
-      `${label}${gap}${painted(first, tone, look)}`,
-      ...rest.map((line) => `${' '.repeat(width)}${gap}${painted(line, tone, look)}`),
+      `${label}${gap}${painted(first, style, look)}`,
+      ...rest.map((line) => `${' '.repeat(width)}${gap}${painted(line, style, look)}`),
     ];
   });
 }
@@ -160,6 +157,11 @@ export function fieldLines(fields: readonly Field[], look: Look): string[] {
 function shownText(cell: Cell, { room }: Look): string {
   if (typeof cell === 'string') return clean(cell);
   return room === undefined ? clean(cell.text) : `${SIGNS[cell.tone]} ${clean(cell.text)}`;
+}
+
+/** What nobody knows about is not painted. */
+function styleOf(cell: Cell): Style | undefined {
+  return typeof cell === 'string' || cell.tone === 'unknown' ? undefined : cell.tone;
 }
 
 function painted(text: string, style: Style | undefined, look: Look): string {

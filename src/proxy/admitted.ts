@@ -7,6 +7,7 @@ import type { LiveRequest } from '../observe/monitor.ts';
 import { Meter } from '../relay/meter.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { DialectHeaders, Permitted, Plan, Route } from './plan.ts';
+import { spentByOf } from './spent-by.ts';
 
 export interface Admitted {
   readonly exchange: Exchange;
@@ -56,6 +57,7 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
       };
     },
     served: () => admitted.dispatch?.served,
+    spentBy: () => spentByOf(exchange.request.headers, request),
     stop: () => {
       admitted.dispatch?.abort('stopped');
       // A client that does not read could hold it open for as long as it likes.

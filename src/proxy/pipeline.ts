@@ -309,7 +309,7 @@ export class Pipeline {
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
       // Before the last bytes go out, so that its client can refer to it at once.
       await kept;
-      this.#parts.monitor.countEnded(facts, end);
+      this.#parts.monitor.countEnded(facts, { ...end, spentBy });
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
       finish(exchange, relayed.termination);

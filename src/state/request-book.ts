@@ -48,6 +48,14 @@ export class RequestBook {
     return { rows: found.map(requestOf), next: last === undefined ? edge : placeOf(last) };
   }
 
+  /** How many rows of a file's journal come before this place; undefined in a database, whose journal lies in parts. */
+  *countBefore({ row: last }: JournalPlace): Operation<number | undefined> {
+    if (this.#dialect.isShared) return undefined;
+    // Rows are numbered without gaps, and the oldest are the first to be dropped.
+    const [row] = yield* rows('SELECT min(id) AS first FROM inf_gw.journal', []);
+    return row?.first === null ? undefined : Number(last - BigInt(row?.first as bigint));
+  }
+
   /** The number of requests of a key that are in flight. */
   *countOpen(keyId: string): Operation<number> {
     const [row] = yield* rows('SELECT count(*) AS requests FROM inf_gw.holds WHERE key_id = $1', [keyId]);

@@ -93,6 +93,8 @@ export interface FoundPage extends Omit<RequestPage, 'rows'> {
   readonly rows: readonly FoundRequest[];
   /** From when on the gateway knows what it refused, in milliseconds since 1970; undefined if none tells. */
   readonly refusedSinceMs?: number | undefined;
+  /** How many requests follow it; undefined if nobody can tell at once, or a search in a span of time does not need all. */
+  readonly left?: number | undefined;
 }
 
 /** What the state looks for in the journal; undefined and false leave a condition out. */
@@ -275,6 +277,8 @@ export interface Model {
     readonly next: JournalPlace | undefined;
     /** How many requests this search has looked through. */
     readonly looked: number;
+    /** How many it has not; undefined if that is not known. */
+    readonly left: number | undefined;
     /** Whether it was told not to look any further back. */
     readonly isStopped: boolean;
   };
@@ -348,6 +352,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
       isReading: false,
       next: undefined,
       looked: 0,
+      left: undefined,
       isStopped: false,
       refusedSinceMs: undefined,
     },

@@ -4,6 +4,7 @@ import { VIEW_NAMES } from './bindings.ts';
 import { firstShown } from './draw/table.ts';
 import { LISTS } from './lists/lists.ts';
 import { type Model, VIEWS, type View } from './model.ts';
+import { hasPane } from './select.ts';
 
 export const TABS_ROW = 1;
 /** Rows above the body of a view, and above and below it together. */
@@ -44,8 +45,9 @@ export function rowsFromCursor(model: Model, row: number): number | undefined {
   return place >= 0 && place < shown && index < rows ? index - cursor : undefined;
 }
 
-/** The rows that a list has room for; undefined while details share it, or a filter may take a line. */
-function rowsShown({ view, lists, rows, keys, live, requests }: Model): number | undefined {
+/** The rows that a list has room for; undefined while details beneath share it, or a filter may take a line. */
+function rowsShown(model: Model): number | undefined {
+  const { view, lists, rows, keys, live, requests } = model;
   const { filter, isTyping } = lists[view];
   if (isTyping || filter.text !== '') return undefined;
   const room = rows - FRAME_ROWS - ABOVE_ROWS;
@@ -53,11 +55,11 @@ function rowsShown({ view, lists, rows, keys, live, requests }: Model): number |
     case 'overview':
       return undefined;
     case 'keys':
-      return keys.detail === undefined ? room : undefined;
+      return keys.detail === undefined || hasPane(model) ? room : undefined;
     case 'live':
-      return live.isOpen ? undefined : room;
+      return live.isOpen && !hasPane(model) ? undefined : room;
     case 'requests':
-      return requests.isOpen ? undefined : room;
+      return requests.isOpen && !hasPane(model) ? undefined : room;
     case 'usage':
       // Its last line is the sum.
       return room - 1;

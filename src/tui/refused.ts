@@ -1,6 +1,6 @@
 /** What the gateway has refused, among the requests of the journal: both are one list, the newest first. */
 import type { Refusal, RefusalPage, RefusalQuery } from '../observe/refusals.ts';
-import type { JournalPlace, RequestPage } from '../state/requests.ts';
+import type { JournalPlace } from '../state/requests.ts';
 import type { FoundPage, FoundRequest, RequestSearch } from './model.ts';
 
 /** As many as a page of the journal may have. */
@@ -11,7 +11,7 @@ export type AskRefused = (query: RefusalQuery) => Promise<RefusalPage | undefine
 
 /** The page with what was refused in its time: from where it ends up to where the page before it ended. */
 export async function withRefused(
-  page: RequestPage,
+  page: FoundPage,
   { id, keyId, sinceMs = 0, untilMs }: RequestSearch,
   after: JournalPlace | undefined,
   ask: AskRefused,
@@ -26,7 +26,7 @@ export async function withRefused(
   const ended = id === undefined ? page.rows.filter(({ admittedAtMs }) => admittedAtMs >= edgeMs) : page.rows;
   return {
     rows: [...ended, ...rows.map(foundRequest)].toSorted((a, b) => b.admittedAtMs - a.admittedAtMs),
-    next: hasMore ? { admittedAtMs: edgeMs, row: 0n } : page.next,
+    ...(hasMore ? { next: { admittedAtMs: edgeMs, row: 0n } } : { next: page.next, left: page.left }),
     refusedSinceMs,
   };
 }

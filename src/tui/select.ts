@@ -2,7 +2,6 @@
 
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { isSpent } from '../operator/spending.ts';
 import { isGone } from '../state/keys.ts';
 import type { LiveRow, Model, StoredKey } from './model.ts';
@@ -72,17 +71,20 @@ function nanosOf(text: string | null | undefined): Nanos | undefined {
   return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
 }
 
-/** Whether an upstream in this state gets no requests. */
-export function isUnused(state: UpstreamState): boolean {
-  return state === 'open' || state === 'backing_off';
-}
-
 /** How many more requests to ask for as the cursor moves down. */
 const ROWS_STEP = 50;
 
 /** How many requests in flight to ask for. */
 export function liveRows({ view, lists, rows }: Model): number {
   return view === 'live' ? Math.ceil((lists.live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0;
+}
+
+/** From so many columns on details stand beside a list, and those of the row under the cursor by themselves. */
+const PANE_COLUMNS = 160;
+
+/** Whether a list has a pane beside it that follows the cursor. */
+export function hasPane({ columns }: Model): boolean {
+  return columns >= PANE_COLUMNS;
 }
 
 const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();

@@ -13,14 +13,24 @@ import type { CreditEntry } from '../state/account.ts';
 import { type KeyRecord, limitsInForce } from '../state/keys.ts';
 import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
 import { boundsOf, monthStart } from '../state/periods.ts';
-import type { JournalPlace, RequestPage } from '../state/requests.ts';
+import type { JournalPlace } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { type ActionEvent, carryOut, outcome } from './changes.ts';
 import { compared, isCompared, WEEK_MS } from './compare.ts';
 import type { Action } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
-import type { ComparedUsage, KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
+import type {
+  ComparedUsage,
+  FoundPage,
+  KeyDetail,
+  Range,
+  RequestSearch,
+  Shared,
+  Stored,
+  StoredKey,
+  UsageOf,
+} from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
@@ -205,11 +215,15 @@ export class Store {
   }
 
   /** A page of the journal, or the one request that has an id. */
-  requests({ id, ...search }: RequestSearch, after: JournalPlace | undefined): Promise<RequestPage> {
+  requests({ id, ...search }: RequestSearch, after: JournalPlace | undefined): Promise<FoundPage> {
     const { requests } = this.#state;
     return this.#state.run(async () => {
-      if (id === undefined)
-        return requests.page({ ...search, after, limit: after === undefined ? FIRST_REQUESTS : PAGE_REQUESTS });
+      if (id === undefined) {
+        const limit = after === undefined ? FIRST_REQUESTS : PAGE_REQUESTS;
+        const page = await requests.page({ ...search, after, limit });
+        const isAll = search.sinceMs === undefined && search.untilMs === undefined;
+        return { ...page, left: page.next && isAll ? await requests.countBefore(page.next) : undefined };
+      }
       const found = await requests.find(id);
       return { rows: found === undefined ? [] : [found], next: undefined };
     });

@@ -26,11 +26,13 @@ test('a row that failed or was refused says why, where there is room', () => {
     endedRow(2, 'upstream_error', { failure }),
     endedRow(1, 'ok'),
   ];
-  const wide = screenText({ ...serving('live', { ...SNAPSHOT, live: [], recent }), columns: 200 });
+  const wide = screenText({ ...serving('live', { ...SNAPSHOT, live: [], recent }), columns: 159 });
   assert.match(wide, / STATE +WHY$/m);
   assert.match(wide, / rate_limited +60 requests\/min, again in 7 s$/m);
-  assert.match(wide, / upstream_error +upstream 401: check the api_key of the provider$/m);
+  assert.match(wide, / upstream_error +upstream 401: check the api_key of …$/m);
   assert.match(wide, / ok$/m);
+  const beside = press(serving('live', { ...SNAPSHOT, live: [], recent }, { columns: 200, rows: 24 }), 'down').model;
+  assert.match(screenText(beside), / why {5}upstream 401: check the api_key of the provider$/m);
 });
 
 test('the details of a refused request say what was reached', () => {

@@ -1,9 +1,13 @@
 /** What all lists say of themselves: their order, their filter, and why nothing passes it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { healthOf, stateText } from '../../src/tui/health.ts';
+import { statusLines } from '../../src/cli/status-view.ts';
+import { healthOf, stateText } from '../../src/operator/health.ts';
+import { shownKeys } from '../../src/tui/lists/keys.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { View } from '../../src/tui/model.ts';
 import { troublesOf } from '../../src/tui/trouble.ts';
+import { update } from '../../src/tui/update/update.ts';
 import { after, letters, NOW_MS, press, SNAPSHOT, screenText, serving } from './samples.ts';
 
 const SMALL = { columns: 60, rows: 20 };
@@ -75,6 +79,40 @@ test('the last line of a read-only dashboard names only what works there', () =>
   );
 });
 
+describe('from 160 columns on a pane beside the list', () => {
+  const WIDE = { columns: 160, rows: 40 };
+
+  test('has the details of the key under the cursor, and Enter goes on to its requests', () => {
+    const start = press(serving('overview', SNAPSHOT, WIDE), '2');
+    const [first, second] = shownKeys(start.model).map(({ record }) => record.id);
+    assert.deepEqual(start.effects, [{ kind: 'load_key', keyId: first }]);
+    const moved = press(start.model, 'down');
+    assert.deepEqual(moved.effects, [{ kind: 'load_key', keyId: second }]);
+    assert.match(screenText(moved.model), new RegExp(`id +${second}`));
+    assert.equal(press(moved.model, 'enter').model.view, 'requests');
+  });
+
+  test('has them of a key once the window is so wide, and Esc goes back as if it were not there', () => {
+    const narrow = press(serving(), '2').model;
+    assert.equal(narrow.keys.detail, undefined);
+    const wide = update(narrow, { kind: 'resize', ...WIDE });
+    assert.deepEqual(
+      wide.effects.map(({ kind }) => kind),
+      ['load_key'],
+    );
+    const filtered = press(wide.model, '/', 'w', 'enter', 'escape').model;
+    assert.equal(filtered.lists.keys.filter.text, '');
+    assert.notEqual(filtered.keys.detail, undefined);
+  });
+
+  test('has those of the newest request until the cursor is moved', () => {
+    const model = serving('live', SNAPSHOT, WIDE);
+    const [first, second] = shownRequests(model).map(({ id }) => id);
+    assert.match(screenText(model), new RegExp(`running .* ${first}$`, 'm'));
+    assert.match(screenText(press(model, 'down').model), new RegExp(`running .* ${second}$`, 'm'));
+  });
+});
+
 describe('an upstream', () => {
   const [upstream] = SNAPSHOT.upstreams;
   assert.ok(upstream !== undefined);
@@ -86,6 +124,24 @@ describe('an upstream', () => {
     assert.equal(healthOf({ ...quiet, causes: [] }), 'good');
     assert.equal(healthOf({ ...quiet, requests: 5 }), 'good');
   });
+
+  for (const [what, change, said] of [
+    ['serves', { requests: 5, failures: 0 }, '● in use'],
+    ['fails in part', { requests: 5, failures: 2 }, '▲ 2 failed'],
+    ['fails', { requests: 2, failures: 2 }, '✕ 2 failed'],
+    ['is out of use', { state: 'backing_off' as const }, '✕ backing off'],
+    ['has failed, and was not asked since', { requests: 0, failures: 0, causes }, '▲ has failed'],
+    ['was never asked', { requests: 0, failures: 0, causes: [], unasked: true as const }, '○ never asked'],
+  ] as const) {
+    test(`that ${what} has the same sign and words in status: ${said}`, () => {
+      const snapshot = { ...SNAPSHOT, upstreams: [{ ...upstream, state: 'closed' as const, ...change }] };
+      const [sign, words] = [said.slice(0, 1), said.slice(2)];
+      assert.match(screenText(serving('overview', snapshot)), new RegExp(`${sign} openai .*${words}`));
+      const beside = { isShared: false, nodes: undefined, week: undefined };
+      const look = { room: 120, paint: (text: string) => text };
+      assert.match(statusLines(snapshot, beside, look).join('\n'), new RegExp(`openai +${said}`));
+    });
+  }
 
   test('that is tried again is still in trouble', () => {
     const tried = { ...upstream, state: 'half_open' as const, requests: 1 };

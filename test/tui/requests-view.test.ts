@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RequestPage, RequestRecord } from '../../src/state/requests.ts';
 import { searchOf, shownJournal } from '../../src/tui/lists/journal.ts';
-import type { Model } from '../../src/tui/model.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
+import type { FoundPage, Model } from '../../src/tui/model.ts';
 import { requestsEveryMs } from '../../src/tui/refresh.ts';
 import { MAX_FOUND } from '../../src/tui/update/requests.ts';
 import { update } from '../../src/tui/update/update.ts';
-import { alone, keyId, letters, NOW_MS, press, screenText, serving } from './samples.ts';
+import { alone, keyId, letters, NOW_MS, press, requestRow, SNAPSHOT, screenText, serving } from './samples.ts';
 
 const REQUEST = `req_${'0'.repeat(26)}`;
 
@@ -40,11 +41,7 @@ function record(number: number, outcome: 'ok' | 'upstream_error' = 'ok', key = '
   };
 }
 
-function read(
-  model: Model,
-  page: RequestPage | undefined,
-  more: { after?: RequestPage['next']; search?: number } = {},
-) {
+function read(model: Model, page: FoundPage | undefined, more: { after?: RequestPage['next']; search?: number } = {}) {
   const { after, search = model.requests.search } = more;
   return update(model, { kind: 'requests', search, after, page });
 }
@@ -149,6 +146,9 @@ describe('a search that takes its time', () => {
   test('says how far it has come', () => {
     assert.match(screenText(looking.model), /looked through 340k, back to 10-29 · Esc stops/);
     assert.equal(looking.effects.length, 1);
+    const known = { rows: [record(2)], next: far, left: 660_000 };
+    const { model } = read(begun.model, known, { after: place(1_000_000) });
+    assert.match(screenText(model), /looked through 340k of 1\.0M, back to 10-29 · Esc stops/);
   });
 
   test('is stopped by Esc, which leaves the filter, and drops what still comes', () => {
@@ -181,6 +181,10 @@ test('f shows only errors, and everything again', () => {
 test('a request opens with everything that is known of it, and why it failed', () => {
   const { model } = read(opened.model, { rows: [record(1), record(2, 'upstream_error')], next: undefined });
   const text = screenText(press(model, 'down', 'enter').model);
+  assert.match(
+    text,
+    /^upstream_error {2}0\.000219 USD {2}req_0+2\n░█{13} {2}admitted ▸ first byte 130 ms ▸ end 2\.5 s$/m,
+  );
   assert.match(text, /^failure +upstream 401 {2}check the api_key$/m);
   assert.match(text, /^completion chatcmpl-2$/m);
   assert.match(text, /^cost +0\.000219 USD$/m);
@@ -190,4 +194,17 @@ test('without requests the view says so, and while it reads', () => {
   assert.match(screenText(press(alone(), '4').model), /Reading…/);
   const { model } = read(press(alone(), '4').model, { rows: [], next: undefined });
   assert.match(screenText(model), /No requests have ended yet\./);
+});
+
+test('Live shows the user and the app where a request names them, and finds them', () => {
+  const live = [requestRow(5, { user: 'anna', app: 'claude-cli' }), requestRow(4)];
+  const model = serving('live', { ...SNAPSHOT, live, recent: [] }, { columns: 160, rows: 24 });
+  const screen = screenText(press(model, 'enter').model);
+  assert.match(screen, / USER +APP /);
+  assert.match(screen, / anna +claude-cli /);
+  assert.match(screen, /running {2}0\.000219 USD {2}req_0+5$/m);
+  assert.match(screen, /admitted ▸ first byte 130 ms ▸ now 5\.0 s/);
+  assert.match(screen, /for +anna, with claude-cli/);
+  assert.equal(shownRequests(press(model, '/', ...'user:anna').model).length, 1);
+  assert.doesNotMatch(screenText(serving('live')), / USER | APP /);
 });

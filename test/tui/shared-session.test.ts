@@ -50,7 +50,7 @@ describe('a dashboard on a shared database', () => {
   test('knows the gateways from its first screen on', () => {
     assert.equal(nodesOf(session.model), 'there alive');
     assert.match(screenText(session.model), /^ inf-gw ○ connecting… {2}1 alive/);
-    assert.match(screenText(session.model), /^there +alive, up /m);
+    assert.match(screenText(session.model), /^there +● alive, up /m);
   });
 
   test('says that none runs here once it knows', async () => {

@@ -71,11 +71,11 @@ requests/s here  8.1  max 9.4            first byte here  p50 136 ms  p99 1.0 s
 errors, 1 min 6 rate_limited  3 upstream_error
 free          81.75 USD  40d21h at the last seven days’ pace
 
-NODE          STATE            VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
-eu-1 (here)   alive, up 1d2h   0.1.0         310     109k          2    0.012000
-eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.081234
-us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
-us-2          stopped 3m ago   0.1.0           0        0          0    0.000000
+NODE        STATE              VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
+eu-1 here   ● alive, up 1d2h   0.1.0         310     109k          2    0.012000
+eu-2        ● alive, up 1d2h   0.2.0         310     109k         12    0.081234
+us-1        ✕ silent for 3m5s  0.1.0           0        0          1    0.000001
+us-2        ○ stopped 3m ago   0.1.0           0        0          0    0.000000
 
 BUSIEST KEYS         USD/MIN    REQ/LIMIT  REFUSED  PROVIDERS       STATE
 web-app                 0.00      480/600        -  ✕ claude        4 failed
@@ -97,11 +97,11 @@ credit        ██████████████████████
               █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
 lasts         40d21h at the last seven days’ pace
 
-NODE          STATE            VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
-eu-1          alive, up 1d2h   0.1.0         310     109k          2    0.012000
-eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.081234
-us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
-us-2          stopped 3m ago   0.1.0           0        0          0    0.000000
+NODE        STATE              VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
+eu-1        ● alive, up 1d2h   0.1.0         310     109k          2    0.012000
+eu-2        ● alive, up 1d2h   0.2.0         310     109k         12    0.081234
+us-1        ✕ silent for 3m5s  0.1.0           0        0          1    0.000001
+us-2        ○ stopped 3m ago   0.1.0           0        0          0    0.000000
 
 BUSIEST KEYS          USD/MIN                      REQ/LIMIT  REFUSED  IN FLIGHT
 web-app                  0.00  ████████████▊░░░      480/600        -          2
@@ -153,11 +153,11 @@ describe('of a shared database the screen shows', () => {
 
   test('addresses too, where there is room', () => {
     const screen = screenText(after(serving('overview', SNAPSHOT, WIDE), shared()));
-    assert.match(screen, /^eu-2 +alive, up 1d2h +0\.2\.0 +eu-2\.example:8787 +310 +109k +12 +0\.081234$/m);
+    assert.match(screen, /^eu-2 +● alive, up 1d2h +0\.2\.0 +eu-2\.example:8787 +310 +109k +12 +0\.081234$/m);
   });
 
   test('what a request elsewhere can cost at most, where there is room', () => {
-    const screen = screenText(after(serving('live', SNAPSHOT, { ...WIDE, columns: 180 }), shared()));
+    const screen = screenText(after(serving('live', SNAPSHOT, { ...WIDE, columns: 159 }), shared()));
     assert.match(screen, /^ +30s {2}web-app +openai\/gpt-4o-mini +eu-2 +- +- +≤0\.002400 +- {2}running$/m);
     assert.match(
       screen,

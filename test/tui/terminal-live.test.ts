@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseUsd } from '../../src/core/money.ts';
-import { usd } from '../../src/operator/format.ts';
+import { exactUsd } from '../../src/operator/format.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { Desk } from '../support/terminal.ts';
 import { bounded } from '../support/wait.ts';
@@ -43,11 +43,11 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       // The details stay open from the first request on.
       if (!isOpen) await desk.press('Enter');
       isOpen = true;
-      await desk.shows(new RegExp(`^${id} `, 'm'));
+      await desk.shows(new RegExp(` USD  ${id}$`, 'm'));
       return { response, id };
     };
     /** The request in the first row has ended, and its details are open. */
-    const ended = (id: string) => new RegExp(`^ +AGE .*\\n +\\d+s ago .*\\n[^]*^${id} `, 'm');
+    const ended = (id: string) => new RegExp(`^ +AGE .*\\n +\\d+s ago .*\\n[^]* USD  ${id}$`, 'm');
     const outOf = (screen: string) => Number(ROW.exec(screen)?.[1]);
     /** The row and the details agree with the journal. */
     const assertJournaled = async (id: string, screen: string) => {
@@ -55,8 +55,8 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       const { outcome, source, prompt_tokens: input, completion_tokens: output, cost_usd: cost } = journaled;
       // Beside the cause of an error there is no room for figures in the row.
       assert.match(screen, new RegExp(`mock/paid .*${outcome}`));
-      const costText = usd(parseUsd(cost) ?? 0n);
-      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out \\(${source}\\), ${costText} USD`));
+      assert.match(screen, new RegExp(`^${outcome}  ${exactUsd(parseUsd(cost) ?? 0n)} USD  ${id}$`, 'm'));
+      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out \\(${source}\\)`));
     };
 
     for (const [title, directive] of [

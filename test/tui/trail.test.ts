@@ -1,13 +1,16 @@
 /** Going from a row to what lies beneath it, and back again. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { fixedSpend } from '../../src/core/budgets.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
 import { type Model, VIEWS } from '../../src/tui/model.ts';
 import { wayTo } from '../../src/tui/views/list-view.ts';
 import {
+  after,
   alone,
   keyId,
   letters,
+  NOW_MS,
   press,
   SNAPSHOT,
   STORED,
@@ -17,6 +20,8 @@ import {
   textOf,
   usageRow,
 } from './samples.ts';
+
+const USD = 1_000_000_000n;
 
 const way = (model: Model) => textOf(wayTo(model));
 const filterOf = (model: Model) => model.lists[model.view].filter.text;
@@ -148,4 +153,19 @@ test('whoever goes in circles gets back a bounded way', () => {
 test('the details of a key say when it reaches its spend limit', () => {
   const screen = screenText(press(serving('keys', SNAPSHOT, { columns: 120, rows: 40 }), 'end', 'enter').model);
   assert.match(screen, /month {4}█+▏ 17\.00 of 20\.00 USD\s+spent at 14:07 at its pace/);
+});
+
+test('and when its total is spent, at the pace of its last seven days', () => {
+  const total = fixedSpend({ period: 'total', limitNanos: 20n * USD }, 6n * USD, null, NOW_MS);
+  const keys = [storedKey(1, 'trial', {}, {}, [total])];
+  const size = { columns: 120, rows: 40 };
+  const open = press(after(serving('keys', SNAPSHOT, size), { kind: 'stored', stored: { ...STORED, keys } }), 'enter');
+  // Half a USD on each of three days of the week, the last of which is half over.
+  const byDay = ['2026-10-03', '2026-10-30', '2026-10-31', '2026-11-01'].map((day) =>
+    usageRow({ day, requests: 1, costNanos: USD / 2n }),
+  );
+  const detail = { keyId: keyId(1), byModel: [], byDay, refusals: [], refusedLately: [] };
+  const screen = screenText(after(open.model, { kind: 'key_detail', detail }));
+  // 14 USD, of which 0.6 go each day: 1.5 have gone in two and a half.
+  assert.match(screen, /total {4}█▊░+ 6\.00 of 20\.00 USD.*\n +spent on 11-24 at its pace/);
 });

@@ -2,6 +2,7 @@
 import { fixedSpend } from '../../src/core/budgets.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
 import type { Model, StoredKey, View } from '../../src/tui/model.ts';
+import { hasPane } from '../../src/tui/select.ts';
 import { type Day, dayOf } from './overview-samples.ts';
 import {
   after,
@@ -134,8 +135,9 @@ function viewOf(view: View, day: Day, size: string): Model {
   switch (view) {
     case 'keys':
     case 'live':
-      // On a bad day somebody looks into it.
-      return day === 'well' ? model : press(model, 'down', 'down', 'enter').model;
+      // On a bad day somebody looks into it, if it is not beside the list anyway.
+      if (day === 'well') return model;
+      return press(model, 'down', 'down', ...(hasPane(model) ? [] : ['enter'])).model;
     case 'requests': {
       const rows = Array.from({ length: day === 'well' ? 8 : 80 }, (_, i) => record(day, i + 1));
       const next = { admittedAtMs: 0, row: 1n };

@@ -36,6 +36,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '·': '.',
   '…': '~',
   '›': '>',
+  '▸': '>',
   '≤': '<',
   '↑': '^',
   '↓': 'v',

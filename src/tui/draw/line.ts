@@ -1,4 +1,5 @@
 /** Lines of the screen: spans of styled text, fitted to an exact width. Pure. */
+import { type Health, SIGNS } from '../../operator/health.ts';
 import { cut, widthOf } from '../../operator/text.ts';
 
 /** What a colour means; `other` tells a second line from the first. The colour itself is up to the terminal's palette. */
@@ -20,6 +21,15 @@ export const EMPTY: Line = [];
 
 export function span(text: string, style: Omit<Span, 'text'> = {}): Span {
   return { text, ...style };
+}
+
+/** A state: they differ by sign, and not by colour alone. */
+export function signed(health: Health, text: string): Span {
+  return span(`${SIGNS[health]} ${text}`, { tone: toneOf(health) });
+}
+
+export function toneOf(health: Health): Tone | undefined {
+  return health === 'unknown' ? undefined : health;
 }
 
 export function dim(text: string): Span {

@@ -1,7 +1,7 @@
 /** What can be chosen in the Overview: what is wrong, the busiest keys, and the upstreams. Pure. */
 import type { KeyActivityRow } from '../../control/protocol.ts';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
-import { byHealth } from '../health.ts';
+import { byHealth } from '../../operator/health.ts';
 import type { Model } from '../model.ts';
 import { activityOf, keyNames } from '../select.ts';
 import { MOST_TROUBLES, type Trouble, troublesOf } from '../trouble.ts';

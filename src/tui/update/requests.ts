@@ -18,7 +18,7 @@ export const LONG_SEARCH = 5_000;
 /** Searches from the newest request on. */
 export function searched(model: Model): Step {
   const search = model.requests.search + 1;
-  const fresh = { rows: [], isReading: true, next: undefined, looked: 0, isStopped: false };
+  const fresh = { rows: [], isReading: true, next: undefined, looked: 0, left: undefined, isStopped: false };
   const requests = { ...model.requests, search, ...fresh };
   return step({ ...model, requests }, { kind: 'load_requests', search, query: searchOf(model), after: undefined });
 }
@@ -48,6 +48,7 @@ export function withPage(model: Model, { search, after, page }: RequestsRead): S
       next: page.next,
       refusedSinceMs: page.refusedSinceMs,
       looked: (after === undefined ? 0 : requests.looked) + passedBy(after, page),
+      left: page.left,
     },
   };
   return readOn(next);

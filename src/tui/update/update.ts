@@ -10,11 +10,13 @@ import { shownUsage, USAGE } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
 import { type ComparedUsage, type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
+import { hasPane } from '../select.ts';
 import { troublesOf } from '../trouble.ts';
 import { withDone } from '../undo.ts';
 import { historyToLoad } from './charts.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
+import { withDetail } from './key-actions.ts';
 import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
 import { meantBy } from './mouse.ts';
@@ -29,7 +31,16 @@ export function update(model: Model, event: Event): Step {
   const { model: next, effects } = updated(model, event);
   // The rows move on once the question about one of them is answered.
   const isAnswered = next.dialog === undefined && next.live.asked !== undefined;
-  return step(isAnswered ? { ...next, live: { ...next.live, asked: undefined } } : next, ...effects);
+  const answered = isAnswered ? { ...next, live: { ...next.live, asked: undefined } } : next;
+  const followed = withPane(answered);
+  return step(followed.model, ...effects, ...followed.effects);
+}
+
+/** A pane beside the keys has the details of the one under the cursor. */
+function withPane(model: Model): Step {
+  if (model.view !== 'keys' || !hasPane(model)) return step(model);
+  const current = currentKey(model)?.record.id;
+  return current === undefined || current === model.keys.detail?.keyId ? step(model) : withDetail(model, true);
 }
 
 function updated(model: Model, event: Event): Step {

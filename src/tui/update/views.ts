@@ -10,7 +10,7 @@ import { chosenItem, type OverviewItem, shownItems } from '../lists/overview.ts'
 import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
 import { type Model, RANGES, type UsageOf } from '../model.ts';
-import { keyNames } from '../select.ts';
+import { hasPane, keyNames } from '../select.ts';
 import { onOverviewKey } from './charts.ts';
 import { exportForm } from './forms.ts';
 import { onKeyAction, withDetail } from './key-actions.ts';
@@ -75,7 +75,7 @@ function onEscape(model: Model): Step {
   const { view, lists, overview, keys, live, requests } = model;
   if (view === 'requests' && isLooking(requests)) return step(stopped(model));
   if (view === 'overview' && overview.isOpen) return step({ ...model, overview: { isOpen: false } });
-  if (view === 'keys' && keys.detail !== undefined) return withDetail(model, false);
+  if (view === 'keys' && keys.detail !== undefined && !hasPane(model)) return withDetail(model, false);
   if (view === 'live' && live.isOpen) return step(freezeRows({ ...model, live: { ...live, isOpen: false } }));
   if (view === 'requests' && requests.isOpen) return step({ ...model, requests: { ...requests, isOpen: false } });
   const filter = firstFilter(model);
@@ -133,7 +133,7 @@ function onRequestsKey(model: Model, key: string): Step {
       return withErrors(model);
     case 'enter':
       if (current === undefined) return step(model);
-      return model.requests.isOpen
+      return model.requests.isOpen || hasPane(model)
         ? intoKey(model, current.id, current.keyId)
         : step({ ...model, requests: { ...model.requests, isOpen: true } });
     case 'down':

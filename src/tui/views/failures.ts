@@ -1,21 +1,20 @@
 /** What has failed at one upstream in the last hour, by cause. */
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { ago, count, short } from '../../operator/format.ts';
+import { healthOf, stateText } from '../../operator/health.ts';
 import { clean, wrap } from '../../operator/text.ts';
-import { bold, dim, type Line, span } from '../draw/line.ts';
+import { bold, dim, type Line, signed, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { healthOf, SIGNS, stateText, TONES } from '../health.ts';
 import type { Model } from '../model.ts';
 
 type Cause = UpstreamHealth['causes'][number];
 
 export function failures({ nowMs }: Model, upstream: UpstreamHealth, width: number, room: number): Line[] {
   const { causes, last_failure: last, requests, in_flight: inFlight } = upstream;
-  const health = healthOf(upstream);
   const head: Line = [
     bold(clean(upstream.upstream)),
     { text: '  ' },
-    span(`${SIGNS[health]} ${stateText(upstream)}`, { tone: TONES[health] }),
+    signed(healthOf(upstream), stateText(upstream)),
     dim(`  ${count(requests)} requests/min, ${count(inFlight)} in flight`),
   ];
   if (causes.length === 0) return [head, [dim('Nothing has failed in the last hour.')]].slice(0, room);

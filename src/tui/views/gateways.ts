@@ -1,12 +1,11 @@
 /** The gateways that share a database: who is alive, and what each is doing. */
 import { count, short, usdInColumn } from '../../operator/format.ts';
+import { NODE_HEALTH } from '../../operator/health.ts';
 import { nodeState } from '../../operator/messages.ts';
 import type { NodeRecord, NodeState } from '../../state/nodes.ts';
-import { dim, type Line, span, type Tone } from '../draw/line.ts';
+import { dim, type Line, signed } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import type { Model, Shared } from '../model.ts';
-
-const TONES: Readonly<Record<NodeState, Tone | undefined>> = { alive: 'good', silent: 'bad', stopped: undefined };
 
 /** At most `room` lines, those alive first; none if there is no room for one of them. */
 export function gateways(model: Model, { nodes, ownNode, isStale }: Shared, width: number, room: number): Line[] {
@@ -29,10 +28,10 @@ export function aliveText({ nodes, isStale }: Shared): string {
 
 function columnsOf({ nowMs }: Model, isHere: (node: NodeRecord) => boolean, isStale: boolean): Column<NodeRecord>[] {
   const stateOf = (node: NodeRecord) =>
-    isStale ? dim('unknown') : span(nodeState(node, nowMs), { tone: TONES[node.state] });
+    isStale ? dim('unknown') : signed(NODE_HEALTH[node.state], nodeState(node, nowMs));
   return [
-    { head: 'NODE', width: 10, grows: true, cell: (node) => `${node.name}${isHere(node) ? ' (here)' : ''}` },
-    { head: 'STATE', width: 15, cell: (node) => [stateOf(node)] },
+    { head: 'NODE', width: 10, grows: true, cell: (node) => `${node.name}${isHere(node) ? ' here' : ''}` },
+    { head: 'STATE', width: 17, cell: (node) => [stateOf(node)] },
     { head: 'VERSION', width: 8, rank: 3, cell: ({ version }) => version },
     { head: 'ADDRESS', width: 21, rank: 4, cell: ({ address }) => address },
     { head: 'REQ/MIN', width: 7, align: 'right', cell: ({ requestsPerMin }) => short(requestsPerMin) },

@@ -1,11 +1,14 @@
 /** The Keys view: a table of all keys, and the details of one. */
 
 import type { BudgetSpend } from '../../core/budgets.ts';
+import { utcDay } from '../../core/clock.ts';
 import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
 import type { RefusedMinutes } from '../../observe/refusals.ts';
+import { type Spending, weekSpending, weekStartMs } from '../../operator/forecast.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
 import { isSpent, outlookOf, standingOf, tightest } from '../../operator/spending.ts';
+import type { Marked } from '../../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
@@ -13,7 +16,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById, spentKeys } from '../select.ts';
+import { activityById, hasPane, spentKeys } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 const BAR = 6;
@@ -26,8 +29,9 @@ const SPENT = 20;
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
 
-/** From this many columns on facts and figures of a key stand side by side. */
+/** From this many columns on facts and figures of a key stand side by side; in a pane, which is high, where all facts are whole. */
 const SPLIT_COLUMNS = 60;
+const SPLIT_PANE_COLUMNS = 80;
 
 /** Columns for the labels of the facts. */
 const LABEL = 9;
@@ -147,7 +151,7 @@ function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
 
 function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, width: number): Line[] {
   const { record, limits, month, bounds, lastUsedMs } = key;
-  const isSplit = width >= SPLIT_COLUMNS;
+  const isSplit = width >= (hasPane(model) ? SPLIT_PANE_COLUMNS : SPLIT_COLUMNS);
   const half = isSplit ? Math.floor((width - 2) / 2) : width;
   const isTall = model.rows >= TALL_ROWS;
   const own = (value: number | null, inForce: number, unit: string) =>
@@ -160,7 +164,7 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
       return [dim(fit(brief, LABEL)), { text: own(record[name], limits[name], unit) }];
     }),
     [dim('state    '), standingSpan(key, model.nowMs)],
-    ...bounds.flatMap((bound) => boundLines(bound, model.nowMs, half)),
+    ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs, weekOf(detail, model.nowMs)), half)),
     ...(record.spendLimitNanos === null ? [[dim('month    '), { text: `${usd(month.costNanos)} USD, no limit` }]] : []),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
     [dim('created  '), { text: dateTime(record.createdAtMs) }],
@@ -190,18 +194,25 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
   ]);
 }
 
+/** What it has spent in the last seven days; undefined until that is read. */
+function weekOf(detail: KeyDetail | undefined, nowMs: number): Spending | undefined {
+  const first = utcDay(weekStartMs(nowMs));
+  const days = (detail?.byDay ?? []).filter(({ day = '', requests }) => day >= first && requests > 0);
+  return days.length === 0 ? undefined : weekSpending(days, nowMs);
+}
+
 /** How much of a budget is spent, and what comes of it: beneath where there is no room beside. */
-function boundLines(bound: BudgetSpend, nowMs: number, width: number): Line[] {
-  const { text = '', tone } = outlookOf(bound, nowMs) ?? {};
+function boundLines(bound: BudgetSpend, outlook: Marked | undefined, width: number): Line[] {
   const figures: Line = [
     dim(fit(bound.period, LABEL)),
     ...bar(Number(bound.chargedNanos), Number(bound.limitNanos), BAR),
     { text: ` ${usd(bound.chargedNanos)} of ${usd(bound.limitNanos)} USD` },
   ];
-  const outlook = span(text, tone === 'good' ? { dim: true } : { tone });
-  if (text === '') return [figures];
-  if (lineWidth(figures) + 2 + text.length <= width) return [[...figures, { text: '  ' }, outlook]];
-  return [figures, [{ text: ' '.repeat(LABEL) }, outlook]];
+  if (outlook === undefined) return [figures];
+  const { text, tone } = outlook;
+  const said = span(text, tone === 'good' ? { dim: true } : { tone });
+  if (lineWidth(figures) + 2 + text.length <= width) return [[...figures, { text: '  ' }, said]];
+  return [figures, [{ text: ' '.repeat(LABEL) }, said]];
 }
 
 function sumOf(numbers: readonly number[]): number {

@@ -8,6 +8,7 @@ import { typedSpans } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { Sort } from '../lists/state.ts';
 import { FIRST_LISTS, type Model } from '../model.ts';
+import { hasPane } from '../select.ts';
 
 /** A column, and the field that the list is ordered by with it. */
 export interface ListColumn<Row> extends Column<Row> {
@@ -21,7 +22,7 @@ export interface ListView<Row> {
   readonly about: Line;
   readonly rows: readonly Row[];
   readonly columns: readonly ListColumn<Row>[];
-  /** What is known of the row under the cursor; undefined if nobody asked for it. */
+  /** What is known of the row under the cursor; undefined if nobody asked for it, and there is no pane for it. */
   readonly detail: ((width: number, height: number) => Line[]) | undefined;
   /** What to say if there are no rows, without a filter. */
   readonly empty: readonly Line[];
@@ -31,8 +32,6 @@ export interface ListView<Row> {
   readonly foot?: Line;
 }
 
-/** From this many columns on the details stand beside the table. */
-const BESIDE_COLUMNS = 150;
 const MAX_DETAIL_COLUMNS = 84;
 /** Of a table with details beneath, at least the head and three rows are shown. */
 const LEAST_TABLE = 4;
@@ -57,7 +56,7 @@ export function listView<Row>(model: Model, height: number, view: ListView<Row>)
   const feet = foot === undefined ? [] : [foot];
   const room = height - (isApart ? 2 : 1) - feet.length;
   if (rows.length === 0) return [...heads(view.aside ?? []), [], ...emptyLines(model, view.empty)];
-  const isBeside = detail !== undefined && columns >= BESIDE_COLUMNS;
+  const isBeside = detail !== undefined && hasPane(model);
   const besideWidth = isBeside ? Math.min(MAX_DETAIL_COLUMNS, Math.floor(columns * DETAIL_SHARE)) : 0;
   const below = detail === undefined || isBeside ? [] : [[], ...detail(columns, room - LEAST_TABLE - 1)];
   const tableHeight = Math.max(LEAST_TABLE, room - below.length);
@@ -77,6 +76,18 @@ export function listView<Row>(model: Model, height: number, view: ListView<Row>)
     ...body.slice(0, room),
     ...feet,
   ];
+}
+
+/** Columns for the longest of these texts, but at least and at most so many. */
+export function longest<Row>(rows: readonly Row[], text: (row: Row) => string, least: number, most: number): number {
+  return rows.reduce((width, row) => Math.max(width, Math.min(most, text(row).length)), least);
+}
+
+/** Why requests failed or were refused; none if none did: the room is for the others. */
+export function whyColumn<Row>(rows: readonly Row[], why: (row: Row) => string): ListColumn<Row>[] {
+  if (!rows.some((row) => why(row) !== '')) return [];
+  const cell = (row: Row) => [span(why(row), { tone: 'warn' })];
+  return [{ head: 'WHY', field: 'err', width: 40, least: 18, grows: true, rank: 1, cell }];
 }
 
 /** Which of the rows are on the screen, if not all are. */

@@ -1,14 +1,15 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
 import { PROGRAM } from '../../core/program.ts';
-import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
+import { ago, count, duration, exactUsd, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
 import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownRequests } from '../lists/live.ts';
 import type { LiveRow, Model, Shared } from '../model.ts';
-import { inFlightOf, keyNames } from '../select.ts';
-import { type ListColumn, listView, wayTo } from './list-view.ts';
+import { hasPane, inFlightOf, keyNames } from '../select.ts';
+import { type ListColumn, listView, longest, wayTo, whyColumn } from './list-view.ts';
+import { requestHead } from './request-head.ts';
 import { startHint } from './stored.ts';
 
 export function live(model: Model, height: number): Line[] {
@@ -18,11 +19,11 @@ export function live(model: Model, height: number): Line[] {
   const { snapshot, shared, live: state, lists } = model;
   const where = shared === undefined ? '' : ' on all gateways';
   const past = snapshot === undefined ? '' : `, followed by recent requests${shared === undefined ? '' : ' here'}`;
-  const current = state.isOpen ? rows[lists.live.cursor] : undefined;
+  const current = state.isOpen || hasPane(model) ? rows[lists.live.cursor] : undefined;
   return listView(model, height, {
     about: [dim(`${count(inFlight)} in flight${where}${past}`)],
     rows,
-    columns: columnsOf(model),
+    columns: columnsOf(model, rows),
     detail: current && (() => requestDetail(model, current)),
     empty: [[dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]],
     aside: state.frozen === undefined ? [] : [span('paused, Home to resume', { tone: 'warn' })],
@@ -38,27 +39,38 @@ function unwatched(model: Model): Line[] {
   ];
 }
 
-function columnsOf(model: Model): ListColumn<LiveRow>[] {
+function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[] {
   const nameOf = keyNames(model);
   const { shared } = model;
+  const why = whyColumn(rows, whyOf);
+  // Names are whole, if no WHY needs the room more.
+  const keyWidth = longest(why.length > 0 ? [] : rows, ({ key_id: id }) => nameOf(id), 10, 15);
+  const modelWidth = longest(why.length > 0 ? [] : rows, ({ model: name }) => name, 12, 18);
   const node: ListColumn<LiveRow>[] =
     shared === undefined
       ? []
       : [{ head: 'NODE', field: 'node', width: 10, grows: true, rank: 2, cell: (row) => nodeOf(row, shared) }];
-  // Where room is short, causes come before figures, but only if there are any.
-  const whyRank = shownRequests(model).some((row) => whyOf(row) !== '') ? 1 : 6;
   return [
     { head: 'AGE', field: 'age', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
     {
       head: 'KEY',
       field: 'key',
-      width: 10,
+      width: keyWidth,
       grows: true,
       middle: true,
       cell: ({ key_id: id }) => nameOf(id),
     },
-    { head: 'MODEL', field: 'model', width: 18, least: 12, grows: true, middle: true, cell: ({ model: name }) => name },
+    {
+      head: 'MODEL',
+      field: 'model',
+      width: 18,
+      least: modelWidth,
+      grows: true,
+      middle: true,
+      cell: ({ model: name }) => name,
+    },
     ...node,
+    ...namesOf(rows),
     { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 8, cell: ({ upstream = '' }) => upstream },
     { head: '', width: 6, rank: 7, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
     { head: 'IN', field: 'in', width: 5, align: 'right', rank: 5, cell: (row) => tokensOf(row, row.prompt_tokens) },
@@ -79,17 +91,31 @@ function columnsOf(model: Model): ListColumn<LiveRow>[] {
       rank: 6,
       cell: (row) => milliseconds(row.first_byte_ms),
     },
-    { head: 'STATE', field: 'state', width: 19, cell: (row) => [stateSpan(row)] },
     {
-      head: 'WHY',
-      field: 'err',
-      width: 40,
-      least: 18,
-      grows: true,
-      rank: whyRank,
-      cell: (row) => [span(whyOf(row), { tone: 'warn' })],
+      head: 'STATE',
+      field: 'state',
+      width: 19,
+      least: longest(rows, (row) => stateSpan(row).text, 7, 19),
+      cell: (row) => [stateSpan(row)],
     },
+    // Where room is short, causes come before figures.
+    ...why,
   ];
+}
+
+/** Columns for those who are named at all. */
+function namesOf(rows: readonly LiveRow[]): ListColumn<LiveRow>[] {
+  const all = [
+    { name: 'user', rank: 2 },
+    { name: 'app', rank: 3 },
+  ] as const;
+  return all
+    .filter(({ name }) => rows.some((row) => row[name] !== undefined))
+    .map(({ name, rank }) => {
+      const cell = (row: LiveRow) => row[name] ?? '';
+      const width = longest(rows, cell, 8, 12);
+      return { head: name.toUpperCase(), field: name, width, least: 8, middle: true, rank, cell };
+    });
 }
 
 function nodeOf({ elsewhere }: LiveRow, { ownNode }: Shared): string {
@@ -141,22 +167,25 @@ function requestDetail(model: Model, row: LiveRow): Line[] {
       [dim('time    '), { text: milliseconds(tookMs) }],
     ];
   }
+  const isRefused = row.provider === '';
+  const times = { firstByteMs: row.first_byte_ms, tookMs, isOver: row.ended_at_ms !== undefined };
+  const whom = [row.user, row.app].filter((name) => name !== undefined);
   return [
-    [
-      bold(row.id),
-      dim(row.provider === '' ? '  refused' : `  ${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}`),
-    ],
-    ...facts,
-    [dim('tokens  '), { text: usageText(row) }],
+    ...requestHead(row.id, stateSpan(row), isRefused ? undefined : exactUsd(costOf(row)), times),
     ...(whyOf(row) === ''
       ? []
       : [[dim('why     '), span(clean(whyOf(row)), { tone: row.failure === undefined ? 'warn' : 'bad' })]]),
-    [dim('time    '), { text: `${milliseconds(tookMs)}, first byte after ${milliseconds(row.first_byte_ms)}` }],
+    ...facts,
+    ...(isRefused
+      ? []
+      : [[dim('served  '), { text: `${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}` }]]),
+    [dim('tokens  '), { text: usageText(row) }],
+    ...(whom.length === 0 ? [] : [[dim('for     '), { text: clean(whom.join(', with ')) }]]),
   ];
 }
 
 function usageText(row: LiveRow): string {
   const isEstimate = row.ended_at_ms === undefined && row.source === 'counted';
   const source = row.source === undefined ? '' : ` (${isEstimate ? 'estimated so far' : row.source})`;
-  return `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`;
+  return `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}`;
 }

@@ -4,13 +4,12 @@ import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { UpstreamHealth, UpstreamState } from '../../observe/worker-snapshot.ts';
 import { count, price, short } from '../../operator/format.ts';
+import { isUnused } from '../../operator/health.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
-import { dim, type Line, type Span, span } from '../draw/line.ts';
-import { type Health, SIGNS, TONES } from '../health.ts';
+import { dim, type Line, type Span, signed } from '../draw/line.ts';
 import { shownModels } from '../lists/models.ts';
 import type { Model } from '../model.ts';
-import { isUnused } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 const PRICE_DECIMALS = 4;
@@ -108,8 +107,4 @@ function healthSpan({ active, provider }: CatalogModel, health: Minute): Span {
   if (health.requests === 0) return dim(`· ${provider}`);
   if (health.failures === 0) return signed('good', provider);
   return signed(health.failures < health.requests ? 'warn' : 'bad', `${short(health.failures)} failed`);
-}
-
-function signed(health: Health, text: string): Span {
-  return span(`${SIGNS[health]} ${text}`, { tone: TONES[health] });
 }

@@ -1,10 +1,10 @@
 /** The upstreams of the providers: those in trouble first, with the words of their failures. */
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { short } from '../../operator/format.ts';
+import { healthOf, isTroubled, stateText } from '../../operator/health.ts';
 import { clean, cut, cutMiddle, wrap } from '../../operator/text.ts';
-import { dim, EMPTY, fitLine, type Line, span } from '../draw/line.ts';
+import { dim, EMPTY, fitLine, type Line, signed, span, toneOf } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { healthOf, isTroubled, SIGNS, stateText, TONES } from '../health.ts';
 import { chosenItem, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 
@@ -109,11 +109,9 @@ const COLUMNS: readonly Column<UpstreamHealth>[] = [
 ];
 
 function nameCell(upstream: UpstreamHealth, width: number): Line {
-  const health = healthOf(upstream);
-  return [span(`${SIGNS[health]} `, { tone: TONES[health] }), { text: cutMiddle(clean(upstream.upstream), width - 2) }];
+  return [signed(healthOf(upstream), ''), { text: cutMiddle(clean(upstream.upstream), width - 2) }];
 }
 
 function stateSpan(upstream: UpstreamHealth) {
-  const health = healthOf(upstream);
-  return span(stateText(upstream), isTroubled(upstream) ? { tone: TONES[health] } : { dim: true });
+  return span(stateText(upstream), isTroubled(upstream) ? { tone: toneOf(healthOf(upstream)) } : { dim: true });
 }

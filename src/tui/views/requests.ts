@@ -2,27 +2,29 @@
 
 import { isErrorOutcome } from '../../core/settlement.ts';
 import type { Refusal } from '../../observe/refusals.ts';
-import { count, dateTime, milliseconds, short, usdInColumn } from '../../operator/format.ts';
+import { count, dateTime, exactUsd, milliseconds, short, usdInColumn } from '../../operator/format.ts';
 import { durationOf, type LabelledText, requestFields } from '../../operator/request-fields.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownJournal } from '../lists/journal.ts';
 import type { FoundRequest, Model } from '../model.ts';
+import { hasPane } from '../select.ts';
 import { isLooking } from '../update/requests.ts';
-import { type ListColumn, listView } from './list-view.ts';
+import { type ListColumn, listView, longest, whyColumn } from './list-view.ts';
+import { requestHead } from './request-head.ts';
 
 /** Columns for the labels of a request's details. */
 const LABEL = 11;
 
 export function requests(model: Model, height: number): Line[] {
-  const { requests: state, lists, shared } = model;
+  const { requests: state, lists } = model;
   const rows = shownJournal(model);
-  const current = state.isOpen ? rows[lists.requests.cursor] : undefined;
+  const current = state.isOpen || hasPane(model) ? rows[lists.requests.cursor] : undefined;
   return listView(model, height, {
     about: [dim(aboutOf(model))],
     rows,
-    columns: columnsOf(model),
-    detail: current && ((width, room) => detailOf(current, shared !== undefined, width, room)),
+    columns: columnsOf(model, rows),
+    detail: current && ((width, room) => detailOf(model, current, width, room)),
     aside: refusedSince(model),
     empty: [[dim(state.isReading ? 'Reading…' : 'No requests have ended yet.')]],
   });
@@ -35,10 +37,11 @@ function refusedSince({ requests: { refusedSinceMs }, nowMs }: Model): Line {
 
 /** How many there are, as far as is known, and how far a search that takes its time has come. */
 function aboutOf({ requests, nowMs }: Model): string {
-  const { rows, isReading, isStopped, looked, next } = requests;
+  const { rows, isReading, isStopped, looked, left, next } = requests;
   const found = rows.length === 0 ? '' : count(rows.length);
   if (isLooking(requests) || isStopped) {
-    const far = `looked through ${short(looked)}, back to ${backTo(next?.admittedAtMs ?? nowMs, nowMs)}`;
+    const all = left === undefined ? '' : ` of ${short(looked + left)}`;
+    const far = `looked through ${short(looked)}${all}, back to ${backTo(next?.admittedAtMs ?? nowMs, nowMs)}`;
     return `${found === '' ? '' : `${found}, `}${far} · ${isStopped ? '↓ goes on' : 'Esc stops'}`;
   }
   if (isReading) return found === '' ? 'looking further back…' : `${found}, looking further back…`;
@@ -51,7 +54,11 @@ function backTo(wallMs: number, nowMs: number): string {
   return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5, 10);
 }
 
-function columnsOf({ shared, nowMs }: Model): ListColumn<FoundRequest>[] {
+function columnsOf({ shared, nowMs }: Model, rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
+  const why = whyColumn(rows, ({ refused, end }) => refused?.cause ?? end?.failure?.message ?? '');
+  // Names are whole, if no WHY needs the room more.
+  const keyWidth = longest(why.length > 0 ? [] : rows, ({ key }) => key, 10, 15);
+  const modelWidth = longest(why.length > 0 ? [] : rows, ({ model }) => model, 12, 18);
   return [
     {
       head: 'ADMITTED (UTC)',
@@ -60,15 +67,15 @@ function columnsOf({ shared, nowMs }: Model): ListColumn<FoundRequest>[] {
       width: 14,
       cell: ({ admittedAtMs }) => momentOf(admittedAtMs, nowMs),
     },
-    { head: 'KEY', field: 'key', width: 12, least: 10, grows: true, middle: true, cell: ({ key }) => key },
+    { head: 'KEY', field: 'key', width: 15, least: keyWidth, grows: true, middle: true, cell: ({ key }) => key },
     {
       head: 'MODEL',
       field: 'model',
       width: 18,
-      least: 12,
+      least: modelWidth,
       grows: true,
       middle: true,
-      rank: 5,
+      rank: 3,
       cell: ({ model }) => model,
     },
     ...(shared === undefined
@@ -102,15 +109,7 @@ function columnsOf({ shared, nowMs }: Model): ListColumn<FoundRequest>[] {
     },
     { head: 'TOOK', field: 'took', width: 7, align: 'right', rank: 7, cell: (row) => milliseconds(durationOf(row)) },
     { head: 'STATE', field: 'state', width: 15, least: 14, cell: (row) => [stateOf(row)] },
-    {
-      head: 'WHY',
-      field: 'err',
-      width: 40,
-      least: 18,
-      grows: true,
-      rank: 1,
-      cell: ({ refused, end }) => [span(refused?.cause ?? end?.failure?.message ?? '', { tone: 'warn' })],
-    },
+    ...why,
   ];
 }
 
@@ -131,8 +130,10 @@ function stateOf({ refused, end }: FoundRequest): Span {
   return span(end.outcome, { tone: isErrorOutcome(end.outcome) ? 'bad' : 'warn' });
 }
 
+/** What the first lines have said. */
+const SAID = ['request', 'outcome', 'first byte'];
 /** What goes first where there is no room for everything. */
-const DISPENSABLE = ['reason', 'completion', 'held', 'first byte', 'admitted', 'upstream', 'ended', 'model'];
+const DISPENSABLE = ['reason', 'completion', 'held', 'admitted', 'upstream', 'ended', 'model'];
 
 function refusedFields({ key }: FoundRequest, refused: Refusal): LabelledText[] {
   const { id, key_id: keyId, model, at_ms: atMs, code, reason, cause, user, app } = refused;
@@ -146,9 +147,20 @@ function refusedFields({ key }: FoundRequest, refused: Refusal): LabelledText[] 
   ];
 }
 
-function detailOf(request: FoundRequest, isShared: boolean, width: number, room: number): Line[] {
-  const fields =
-    request.refused === undefined ? requestFields(request, isShared) : refusedFields(request, request.refused);
+/** What a request in flight costs and takes is not known yet. */
+function headOf(request: FoundRequest): Line[] {
+  const { id, end } = request;
+  const tookMs = durationOf(request) ?? 0;
+  const cost = end && exactUsd(end.costNanos);
+  return requestHead(id, stateOf(request), cost, { firstByteMs: end?.firstByteMs, tookMs, isOver: true });
+}
+
+function detailOf({ shared }: Model, request: FoundRequest, width: number, height: number): Line[] {
+  const head = headOf(request);
+  const room = height - head.length;
+  const { refused } = request;
+  const all = refused === undefined ? requestFields(request, shared !== undefined) : refusedFields(request, refused);
+  const fields = all.filter(([label]) => !SAID.includes(label));
   const linesOf = (left: readonly LabelledText[]) =>
     left.flatMap(([label, text]) =>
       wrap(clean(text), width - LABEL).map(
@@ -159,5 +171,5 @@ function detailOf(request: FoundRequest, isShared: boolean, width: number, room:
   for (let gone = 1; lines.length > room && gone <= DISPENSABLE.length; gone++) {
     lines = linesOf(fields.filter(([label]) => !DISPENSABLE.slice(0, gone).includes(label)));
   }
-  return lines;
+  return [...head, ...lines];
 }

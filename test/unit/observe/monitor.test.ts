@@ -25,6 +25,7 @@ function request(id: string, more: Partial<LiveRequest> = {}): Request {
     admittedAtMs: NOW_MS - 1_000,
     figures: () => ({ usage: USED, source: 'counted', costNanos: 150_000n, firstByteMs: 40 }),
     served: () => undefined,
+    spentBy: () => undefined,
     stop: () => {
       state.stopped++;
     },
@@ -104,6 +105,18 @@ describe('a request', () => {
       },
     ]);
     assert.equal(monitor.snapshot(EVERYTHING).live.length, 1);
+  });
+
+  test('is shown with whom it is for and the program that called, in flight, ended and refused', () => {
+    const monitor = monitorOf();
+    const spentBy = { user: 'anna', tag: '', app: 'curl' };
+    const live = request('req_1', { spentBy: () => spentBy });
+    monitor.open(live);
+    monitor.countEnded(live, end('ok', { spentBy }));
+    monitor.refuse({ ...REFUSAL, id: 'req_2', spentBy });
+    const { live: inFlight, recent } = monitor.snapshot(EVERYTHING);
+    const named = [...inFlight, ...recent].map(({ user, app }) => [user, app]);
+    assert.deepEqual(named, Array(3).fill(['anna', 'curl']));
   });
 
   test('that has ended is shown with its outcome, and counted once', () => {

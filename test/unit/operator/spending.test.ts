@@ -8,6 +8,7 @@ import { isSpent, outlookOf, spendBounds, standingOf, tightest } from '../../../
 const NOW_MS = Date.UTC(2026, 10, 1, 12);
 const MIDNIGHT_MS = Date.UTC(2026, 10, 2);
 const USD = 1_000_000_000n;
+const DAY_MS = 86_400_000;
 
 function day(spent: bigint, limit: bigint): BudgetSpend {
   return fixedSpend({ period: 'day', limitNanos: limit }, spent, MIDNIGHT_MS, NOW_MS);
@@ -68,10 +69,33 @@ describe('what comes of a budget', () => {
     [total(5n, 5n), 'spent for good'],
     [total(4n, 5n), undefined],
     [sliding, 'opens 21:06'],
+    [fixedSpend({ period: 'week', limitNanos: 5n }, 4n, NOW_MS + 4 * DAY_MS, NOW_MS), 'spent on 11-03 at its pace'],
   ];
   for (const [bound, text] of rows) {
     test(`${bound.period}: ${text}`, () => assert.equal(outlookOf(bound, NOW_MS)?.text, text));
   }
+
+  describe('without a calendar at the pace of the key in the last seven days', () => {
+    const week = (usd: bigint) => ({ costNanos: usd * USD, spanMs: 7 * DAY_MS });
+    const window = (spent: bigint, limit: bigint) =>
+      slidingSpend({ period: '10h', limitNanos: limit * USD }, 36_000, [[NOW_MS - 3_600_000, spent * USD]], NOW_MS);
+    const open: readonly (readonly [bound: BudgetSpend, usdAWeek: bigint, text: string | undefined])[] = [
+      [total(4n * USD, 5n * USD), 7n, 'spent on 11-02 at its pace'],
+      [total(4n * USD, 100n * USD), 7n, 'spent on 2027-02-05 at its pace'],
+      [total(4n * USD, 1_000n * USD), 7n, undefined],
+      [total(4n * USD, 5n * USD), 0n, undefined],
+      // 2 USD an hour come, and 0.40 leave.
+      [window(4n, 12n), 336n, 'spent at 17:00 at its pace'],
+      // As much is in it as comes in ten hours, and no more will be.
+      [window(4n, 5n), 67n, 'resets 21:06'],
+      // It fills, but not up to the limit.
+      [window(1n, 30n), 336n, 'resets 21:06'],
+    ];
+    for (const [bound, usd, text] of open) {
+      test(`${bound.period}, ${usd} USD a week: ${text}`, () =>
+        assert.equal(outlookOf(bound, NOW_MS, week(usd))?.text, text));
+    }
+  });
 
   test('a budget that has opened since it was read is not spent', () => {
     assert.deepEqual([isSpent(day(5n, 5n), MIDNIGHT_MS - 1), isSpent(day(5n, 5n), MIDNIGHT_MS)], [true, false]);

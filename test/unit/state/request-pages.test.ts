@@ -9,7 +9,7 @@ import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { drawPast, writePast } from '../../support/past.ts';
 
-test('the request of a rare key is found behind 45,000 of another, three pages further back', (t) => {
+test('the request of a rare key is found behind 45,000 of another, three pages further back, and what is left is known', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-pages-'));
   const { database } = openDatabase(join(directory, 'state.db'), 'crash');
   t.after(() => {
@@ -21,11 +21,14 @@ test('the request of a rare key is found behind 45,000 of another, three pages f
   const requests = bookOf(database).requests;
   const query = { keyId: 'key_rare', sinceMs: undefined, untilMs: undefined, errors: false, limit: 10 };
   const found: (readonly string[])[] = [];
+  const before: (number | undefined)[] = [];
   let after: ReturnType<BookAtOnce['requests']['page']>['next'];
   do {
     const page = requests.page({ ...query, after });
     found.push(page.rows.map(({ id }) => id));
     after = page.next;
+    if (after !== undefined) before.push(requests.countBefore(after));
   } while (after !== undefined);
   assert.deepEqual(found, [[], [], ['req_rare']]);
+  assert.deepEqual(before, [25_001, 5_001]);
 });

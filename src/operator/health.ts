@@ -1,20 +1,15 @@
-/** How an upstream is doing, as the dashboard says it everywhere. Pure. */
-import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
-import { short } from '../operator/format.ts';
-import { UPSTREAM_STATES } from '../operator/messages.ts';
-import type { Tone } from './draw/line.ts';
-import { isUnused } from './select.ts';
+/** How things are doing, upstreams above all, in the same signs and words in the commands and in the dashboard. Pure. */
+import type { UpstreamHealth, UpstreamState } from '../observe/worker-snapshot.ts';
+import type { NodeState } from '../state/nodes.ts';
+import { short } from './format.ts';
+import { UPSTREAM_STATES } from './messages.ts';
 
-export type Health = 'good' | 'unknown' | 'warn' | 'bad';
+/** What a state means for whoever reads it. */
+export type Tone = 'good' | 'warn' | 'bad';
+export type Health = Tone | 'unknown';
 
 /** States differ by sign, and not by colour alone. */
 export const SIGNS: Readonly<Record<Health, string>> = { good: '●', unknown: '○', warn: '▲', bad: '✕' };
-export const TONES: Readonly<Record<Health, Tone | undefined>> = {
-  good: 'good',
-  unknown: undefined,
-  warn: 'warn',
-  bad: 'bad',
-};
 
 const ORDER: readonly Health[] = ['bad', 'warn', 'good', 'unknown'];
 
@@ -26,6 +21,14 @@ export function healthOf({ state, requests, failures, causes, unasked }: Upstrea
   if (requests === 0) return causes.length > 0 ? 'warn' : 'good';
   if (failures === 0) return 'good';
   return failures < requests ? 'warn' : 'bad';
+}
+
+/** A gateway that was stopped is missed by nobody; one that is silent may be. */
+export const NODE_HEALTH: Readonly<Record<NodeState, Health>> = { alive: 'good', silent: 'bad', stopped: 'unknown' };
+
+/** Whether an upstream in this state gets no requests. */
+export function isUnused(state: UpstreamState): boolean {
+  return state === 'open' || state === 'backing_off';
 }
 
 /** Whether there is something to say about it. */
