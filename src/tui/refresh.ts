@@ -15,6 +15,13 @@ export function stateEveryMs({ stored }: Model): number {
   return stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
 }
 
+/** Only while they are open, at once if they have not been read: those that have are of thirty days. */
+export function detailEveryMs({ view, keys, stored }: Model): number {
+  if (view !== 'keys' || keys.detail === undefined) return Number.POSITIVE_INFINITY;
+  if (keys.detail.byDay.length === 0) return 0;
+  return stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
+}
+
 /** Only while its view is open. */
 export function usageEveryMs({ view, usage }: Model): number {
   if (view !== 'usage') return Number.POSITIVE_INFINITY;

@@ -12,7 +12,7 @@ import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
 import { type FoundPage, firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
-import { REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs } from './refresh.ts';
+import { detailEveryMs, REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs } from './refresh.ts';
 import { withRefused } from './refused.ts';
 import { Store, toldOf } from './store.ts';
 import type { SessionOptions, Terminal } from './terminal.ts';
@@ -51,6 +51,7 @@ export class Session {
   /** When each was read last, by a clock that nobody sets back. */
   readonly #readAt = {
     state: Number.NEGATIVE_INFINITY,
+    detail: Number.NEGATIVE_INFINITY,
     usage: Number.NEGATIVE_INFINITY,
     requests: Number.NEGATIVE_INFINITY,
   };
@@ -151,18 +152,19 @@ export class Session {
     this.#turns.add('check', () => this.#readIfChanged());
     if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
-    const { detail } = this.#model.keys;
     if (this.#isDue('usage', usageEveryMs(this.#model))) {
       const { by, range, of } = this.#model.usage;
       this.#perform({ kind: 'load_usage', by, range, of });
     }
     if (this.#isDue('requests', requestsEveryMs(this.#model)))
       for (const effect of refreshed(this.#model).effects) this.#perform(effect);
-    if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
+    const { detail } = this.#model.keys;
+    if (detail !== undefined && this.#isDue('detail', detailEveryMs(this.#model)))
+      this.#perform({ kind: 'load_key', keyId: detail.keyId });
     this.#follow();
   }
 
-  #isDue(what: 'state' | 'usage' | 'requests', everyMs: number): boolean {
+  #isDue(what: 'state' | 'detail' | 'usage' | 'requests', everyMs: number): boolean {
     return performance.now() - this.#readAt[what] >= everyMs;
   }
 
@@ -196,6 +198,7 @@ export class Session {
   }
 
   async #readKey(keyId: string): Promise<void> {
+    this.#readAt.detail = performance.now();
     await this.#tryRead(async () => {
       const stored = await this.#store.detail(keyId, Date.now());
       const refusedLately = (await this.#asked(() => readRefusedMinutes(this.#socketPath, keyId))) ?? [];

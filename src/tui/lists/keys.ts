@@ -15,7 +15,7 @@ export const KEYS: Listed<StoredKey> = {
   rows: ({ stored }) => stored.keys,
   idOf: ({ record }) => record.id,
   fields: {
-    name: { read: ({ record }) => record.name, isText: true },
+    name: { read: ({ record }) => record.name, isText: true, isFixed: true },
     state: { read: stateOf, isText: true },
     rpm: activity('requests'),
     tpm: activity('tokens'),
@@ -26,8 +26,8 @@ export const KEYS: Listed<StoredKey> = {
     limit: { read: shareOfLimit },
     used: { read: ({ lastUsedMs }, { nowMs }) => lastUsedMs && (nowMs - lastUsedMs) / 1_000, isTime: true },
     age: { read: ({ record }, { nowMs }) => (nowMs - record.createdAtMs) / 1_000, isTime: true },
-    id: { read: ({ record }) => record.id, isHidden: true, isText: true },
-    key: { read: ({ record }) => record.preview, isHidden: true, isText: true },
+    id: { read: ({ record }) => record.id, isHidden: true, isText: true, isFixed: true },
+    key: { read: ({ record }) => record.preview, isHidden: true, isText: true, isFixed: true },
     model: { read: modelsOf, isHidden: true, isNamed: true, isText: true },
   },
 };

@@ -17,6 +17,8 @@ export interface Field<Row> {
   readonly isHidden?: true;
   /** Whether a word finds it only where it names the field. */
   readonly isNamed?: true;
+  /** Whether it is a text that stays what it is as long as the row is the same object. */
+  readonly isFixed?: true;
 }
 
 export interface Listed<Row> {
@@ -62,8 +64,21 @@ export function shownOf<Row>(view: View, list: Listed<Row>, model: Model): reado
   const last = known.get(view) ?? [];
   const found = last.find((each) => of.every((part, index) => part === each.of[index]));
   if (found !== undefined) return found.shown as readonly Row[];
-  const shown = sorted(list, filtered(list, rows, words, model), sort, model);
+  const shown = filtered(list, inOrder(view, list, rows, sort, model), words, model);
   known.set(view, [{ of, shown }, ...last].slice(0, MOST_KNOWN));
+  return shown;
+}
+
+const orders = new Map<View, Known>();
+
+/** All rows in their order, which stays while a filter is typed. */
+function inOrder<Row>(view: View, list: Listed<Row>, rows: readonly Row[], sort: Sort | undefined, model: Model) {
+  if (sort === undefined) return rows;
+  const of = [rows, sort, ...freshness(list, [], sort, model)];
+  const last = orders.get(view);
+  if (last !== undefined && of.every((part, index) => part === last.of[index])) return last.shown as readonly Row[];
+  const shown = sorted(list, rows, sort, model);
+  orders.set(view, { of, shown });
   return shown;
 }
 
@@ -84,11 +99,14 @@ export function filtered<Row>(
 ): readonly Row[] {
   if (words.length === 0) return rows;
   const texts = Object.values(list.fields).filter(({ isText, isNamed }) => isText && !isNamed);
+  const fixed = texts.filter(({ isFixed }) => isFixed);
+  const others = texts.filter(({ isFixed }) => !isFixed);
+  const isIn = (row: Row, text: string) => (field: Field<Row>) => {
+    const value = field.read(row, model);
+    return typeof value === 'string' && value.toLowerCase().includes(text);
+  };
   const has = (row: Row, text: string) =>
-    texts.some((field) => {
-      const value = field.read(row, model);
-      return typeof value === 'string' && value.toLowerCase().includes(text);
-    });
+    (fixed.length > 0 && fixedText(row as object, fixed, model).includes(text)) || others.some(isIn(row, text));
   return rows.filter((row) =>
     passes(
       words,
@@ -96,6 +114,20 @@ export function filtered<Row>(
       (text) => has(row, text),
     ),
   );
+}
+
+const fixedOf = new WeakMap<object, string>();
+
+/** All of its fixed texts, made once for each row: a filter that is typed goes through them with each key press. */
+function fixedText<Row>(row: object, fixed: readonly Field<Row>[], model: Model): string {
+  const known = fixedOf.get(row);
+  if (known !== undefined) return known;
+  const made = fixed
+    .map(({ read }) => read(row as Row, model))
+    .join('\n')
+    .toLowerCase();
+  fixedOf.set(row, made);
+  return made;
 }
 
 /** Rows without a value come last in both directions. */

@@ -32,15 +32,21 @@ export function update(model: Model, event: Event): Step {
   // The rows move on once the question about one of them is answered.
   const isAnswered = next.dialog === undefined && next.live.asked !== undefined;
   const answered = isAnswered ? { ...next, live: { ...next.live, asked: undefined } } : next;
-  const followed = withPane(answered);
+  const followed = withPane(answered, model);
   return step(followed.model, ...effects, ...followed.effects);
 }
 
-/** A pane beside the keys has the details of the one under the cursor. */
-function withPane(model: Model): Step {
+/**
+ * A pane beside the keys has the details of the one under the cursor. As that moves on, its figures are left to the next
+ * refresh: to read them takes longer than to draw, and whoever holds a key down passes by many.
+ */
+function withPane(model: Model, before: Model): Step {
   if (model.view !== 'keys' || !hasPane(model)) return step(model);
   const current = currentKey(model)?.record.id;
-  return current === undefined || current === model.keys.detail?.keyId ? step(model) : withDetail(model, true);
+  if (current === undefined || current === model.keys.detail?.keyId) return step(model);
+  const wasThere = before.view === 'keys' && hasPane(before);
+  const { model: next, effects } = withDetail(model, true);
+  return step(next, ...(wasThere ? [] : effects));
 }
 
 function updated(model: Model, event: Event): Step {

@@ -48,7 +48,8 @@ export function onViewKey(model: Model, key: string): Step {
 function onMoved(before: Model, { model, effects }: Step): Step {
   switch (model.view) {
     case 'keys':
-      return before.keys.detail === undefined ? step(model, ...effects) : withDetail(model, true);
+      if (before.keys.detail === undefined || hasPane(model)) return step(model, ...effects);
+      return withDetail(model, true);
     case 'live':
       return step(freezeRows(model), ...effects);
     case 'requests':
