@@ -17,6 +17,9 @@ export interface Prices {
   readonly cacheWrite1h: Nanos;
   readonly audioInput: Nanos;
   readonly audioOutput: Nanos;
+  /** Those of images: undefined where they have none of their own, and are input and output like any other. */
+  readonly imageInput?: Nanos | undefined;
+  readonly imageOutput?: Nanos | undefined;
   /** The prices of the host's own tools, and of units by their names in `core/units.ts`. */
   readonly tools: ReadonlyMap<string, ToolPrice>;
   /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */

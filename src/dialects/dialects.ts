@@ -3,6 +3,7 @@ import type { DialectName } from '../core/dialects.ts';
 import { CHAT } from './chat/chat.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
+import { IMAGES } from './images/images.ts';
 import { MESSAGES } from './messages/messages.ts';
 import { MODERATIONS } from './moderations/moderations.ts';
 import { RERANK } from './rerank/rerank.ts';
@@ -13,6 +14,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   responses: RESPONSES,
   embeddings: EMBEDDINGS,
   messages: MESSAGES,
+  images: IMAGES,
   moderations: MODERATIONS,
   rerank: RERANK,
 };

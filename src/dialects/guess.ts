@@ -12,6 +12,7 @@ export function guessDialect(fields: Fields): DialectName {
   const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
   if (Array.isArray(fields.messages)) return has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
   if (fields.query !== undefined && Array.isArray(fields.documents)) return 'rerank';
+  if (typeof fields.prompt === 'string') return 'images';
   if (fields.input === undefined) return 'chat';
   return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';
 }

@@ -309,10 +309,11 @@ export class Dispatch {
 
 /** How the response to a request is read, and translated for its client. */
 function responseOptions(
-  { request: { dialect, stream }, response }: HostRequest,
+  { request, response }: HostRequest,
   requestId: string,
 ): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer'> {
-  const reader = dialect.startStream(requestId);
+  const { dialect, stream } = request;
+  const reader = dialect.startStream(requestId, request);
   if (response === undefined) return { dialect, reader, translator: undefined, translateAnswer: undefined };
   const context = { requestId, nowS: Math.floor(Date.now() / 1000) };
   return {

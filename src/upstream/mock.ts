@@ -16,6 +16,7 @@ const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
   messages: 'msg_',
   responses: 'resp_',
   embeddings: 'emb-',
+  images: 'img-',
   moderations: 'modr-',
   rerank: 'rerank-',
 };

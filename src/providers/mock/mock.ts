@@ -7,6 +7,7 @@ import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } 
 import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
+import { IMAGES_MOCK } from './images.ts';
 import { MESSAGES_MOCK } from './messages.ts';
 import { MODERATIONS_MOCK } from './moderations.ts';
 import type { MockTool, Reading } from './reading.ts';
@@ -39,6 +40,7 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   messages: MESSAGES_MOCK,
   responses: RESPONSES_MOCK,
   embeddings: EMBEDDINGS_MOCK,
+  images: IMAGES_MOCK,
   moderations: MODERATIONS_MOCK,
   rerank: RERANK_MOCK,
 };
