@@ -20,6 +20,11 @@ const PRICINGS: Partial<Record<DialectName, Pricing>> = {
     hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
     remedy: 'per: { image }, or image_output and max_output',
   },
+  speech: {
+    unit: 'character',
+    hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,
+    remedy: 'per: { character }, or audio_output and max_output',
+  },
   rerank: { unit: 'search', hasTokenPrices: isPricedByTokens, remedy: 'its input and output, or per: { search }' },
 };
 

@@ -26,6 +26,7 @@ const PATHS = [
   '/v1/messages',
   '/v1/embeddings',
   '/v1/images/generations',
+  '/v1/audio/speech',
   '/v1/moderations',
   '/v1/rerank',
 ];

@@ -174,6 +174,7 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     upstream: fields.upstream ?? name,
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
+    isAudioOutputPriced: fields.audio_output !== undefined,
     pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),

@@ -90,7 +90,7 @@ const imagePrice = z.union(
 /** Prices of what is billed by the piece, in place of tokens or beside them. */
 const per = z
   .strictObject(
-    { image: imagePrice.optional(), search: unitPrice.optional() },
+    { image: imagePrice.optional(), character: unitPrice.optional(), search: unitPrice.optional() },
     { error: () => 'expected units and their prices, such as per: { search: 0.002 }' },
   )
   .optional();

@@ -4,9 +4,14 @@ import type { Nanos } from '../core/money.ts';
 import { type Unit, unitName } from '../core/units.ts';
 import type { ParsedPrices } from './price-schema.ts';
 
-export function unitPrices({ image, search }: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
+export function unitPrices({
+  image,
+  character,
+  search,
+}: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
   const prices: readonly (readonly [Unit, ToolPrice | undefined])[] = [
     ['image', image === undefined ? undefined : imagePrice(image)],
+    ['character', character === undefined ? undefined : flat(character)],
     ['search', search === undefined ? undefined : flat(search)],
   ];
   return new Map(prices.flatMap(([unit, price]) => (price === undefined ? [] : [[unitName(unit), price]])));
@@ -30,4 +35,4 @@ function flat(price: Nanos): ToolPrice {
 }
 
 /** At the mock provider they cost nothing unless they are given a price. */
-export const UNUSED_UNITS = unitPrices({ image: 0n, search: 0n });
+export const UNUSED_UNITS = unitPrices({ image: 0n, character: 0n, search: 0n });

@@ -6,6 +6,7 @@ export const DIALECT_NAMES = [
   'embeddings',
   'messages',
   'images',
+  'speech',
   'moderations',
   'rerank',
 ] as const;
@@ -22,6 +23,7 @@ export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> =
   embeddings: [],
   messages: ['anthropic-version', 'anthropic-beta'],
   images: [],
+  speech: [],
   moderations: [],
   rerank: [],
 };

@@ -73,6 +73,8 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly pricesOf: string | undefined;
   /** It has prices of units, and none of tokens: those are 0 here. */
   readonly isWithoutTokenPrices?: boolean;
+  /** Whether the config says what audio costs that it writes. */
+  readonly isAudioOutputPriced?: boolean;
   /** The name that the upstream has for the model. */
   readonly upstream: string;
   /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */

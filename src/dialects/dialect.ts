@@ -148,6 +148,10 @@ export interface Dialect {
 
   /** Reads a whole answer. `choices` is undefined if it is none. */
   readAnswer(answer: Fields): AnswerFacts;
+  /** What a whole answer says that is no JSON; undefined in a dialect that has none. */
+  readBytes?(answer: Buffer, request: ModelRequest): AnswerFacts;
+  /** Whether answers that are no JSON are passed on as they come where nothing in them is billed. */
+  readonly passesBytesOn?: true;
   /** Begins to read a stream of events. `request`: undefined for a stream that no host answers. */
   startStream(requestId: string, request?: ModelRequest): StreamReader;
 

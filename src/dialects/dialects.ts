@@ -8,6 +8,7 @@ import { MESSAGES } from './messages/messages.ts';
 import { MODERATIONS } from './moderations/moderations.ts';
 import { RERANK } from './rerank/rerank.ts';
 import { RESPONSES } from './responses/responses.ts';
+import { SPEECH } from './speech/speech.ts';
 
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   chat: CHAT,
@@ -15,6 +16,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   embeddings: EMBEDDINGS,
   messages: MESSAGES,
   images: IMAGES,
+  speech: SPEECH,
   moderations: MODERATIONS,
   rerank: RERANK,
 };

@@ -14,6 +14,7 @@ export function guessDialect(fields: Fields): DialectName {
   if (fields.query !== undefined && Array.isArray(fields.documents)) return 'rerank';
   if (typeof fields.prompt === 'string') return 'images';
   if (fields.input === undefined) return 'chat';
+  if (fields.voice !== undefined) return 'speech';
   return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';
 }
 

@@ -63,7 +63,8 @@ export async function endOf(
     counter,
   );
   const source = isCutShort ? 'counted' : used.source;
-  const usage = isCutShort ? asHeldImages(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
+  const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
+  const usage = isCutShort ? asHeldImages(known, sent, plan) : known;
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -92,6 +93,14 @@ function withTokens(usage: TokenUsage, request: ModelRequest, plan: Plan): Token
   const isReported = usage.promptTokens + usage.completionTokens > 0;
   if (isReported || usage.parts === undefined || !hostTools.some(isUnit)) return usage;
   return asHeldImages(usage, request, plan);
+}
+
+/** Of what is held whole, a count that goes by the densest sound may be too high. */
+function withinHold(usage: TokenUsage, { outputAt }: ModelRequest, plan: Plan): TokenUsage {
+  if (outputAt === undefined || usage.completionTokens <= plan.outputTokens) return usage;
+  const { parts = NO_PARTS } = usage;
+  const audioOutputTokens = Math.min(parts.audioOutputTokens, plan.outputTokens);
+  return { ...usage, completionTokens: plan.outputTokens, parts: { ...parts, audioOutputTokens } };
 }
 
 /** All that is held. Nobody says which of its tokens are of text: those of images are the dearer ones. */

@@ -16,6 +16,7 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   responses: 'chat',
   embeddings: 'embeddings',
   images: 'generate_content',
+  speech: 'generate_content',
   moderations: 'moderation',
   rerank: 'rerank',
 };

@@ -17,6 +17,7 @@ const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
   responses: 'resp_',
   embeddings: 'emb-',
   images: 'img-',
+  speech: 'speech-',
   moderations: 'modr-',
   rerank: 'rerank-',
 };

@@ -1,6 +1,7 @@
 /** What the mock answers where it does not write: rankings, judgements and images. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { audioSeconds } from '../../../src/wire/media/audio.ts';
 import { imageSize } from '../../../src/wire/media/image-size.ts';
 import { answerTo, eventsOf, play } from './mock-script.ts';
 
@@ -38,7 +39,18 @@ describe('the mock provider', () => {
     );
   });
 
-  for (const dialect of ['rerank', 'moderations', 'images'] as const) {
+  test('hums what it is given to say', () => {
+    const { contentType, steps } = play('speech', 'Hello!');
+    assert.equal(contentType, 'audio/wav');
+    assert.ok(Math.abs((audioSeconds(steps[0]?.bytes as Buffer) ?? 0) - 6 * 0.05) < 0.01);
+    const events = eventsOf(play('speech', 'Hello!', { stream_format: 'sse' }));
+    assert.deepEqual(
+      events.map(({ name }) => name),
+      ['speech.audio.delta', 'speech.audio.done'],
+    );
+  });
+
+  for (const dialect of ['rerank', 'moderations', 'images', 'speech'] as const) {
     test(`fails on demand: ${dialect}`, () => assert.equal(play(dialect, '/error 503').status, 503));
   }
 });

@@ -20,6 +20,7 @@ const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
   responses: (prompt) => ({ input: prompt }),
   embeddings: (prompt) => ({ input: prompt }),
   images: (prompt) => ({ prompt }),
+  speech: (prompt) => ({ input: prompt, voice: 'alloy' }),
   moderations: (prompt) => ({ input: prompt }),
   rerank: (prompt) => ({ query: prompt, documents: ['one', prompt] }),
 };
