@@ -37,14 +37,18 @@ export function usageCost(prices: Prices, usage: TokenUsage, calls: readonly Too
     prices,
     promptTokens,
   );
-  const textTokens = promptTokens - cachedTokens - cacheWriteTokens - cacheWrite1hTokens - audioInputTokens;
+  const { imageInputTokens = 0, imageOutputTokens = 0 } = parts;
+  const { imageInput = input, imageOutput = output } = prices;
+  const ownInput = cacheWriteTokens + cacheWrite1hTokens + audioInputTokens + imageInputTokens;
   return costRoundedUp([
-    { tokens: textTokens, nanosPerMillion: input },
+    { tokens: imageInputTokens, nanosPerMillion: imageInput },
+    { tokens: imageOutputTokens, nanosPerMillion: imageOutput },
+    { tokens: promptTokens - cachedTokens - ownInput, nanosPerMillion: input },
     { tokens: cachedTokens, nanosPerMillion: cachedInput },
     { tokens: cacheWriteTokens, nanosPerMillion: cacheWrite },
     { tokens: cacheWrite1hTokens, nanosPerMillion: cacheWrite1h },
     { tokens: audioInputTokens, nanosPerMillion: audioInput },
-    { tokens: completionTokens - audioOutputTokens, nanosPerMillion: output },
+    { tokens: completionTokens - audioOutputTokens - imageOutputTokens, nanosPerMillion: output },
     { tokens: audioOutputTokens, nanosPerMillion: audioOutput },
     ...calls.map(({ count, of, reported }) => callsOf(count, dearestCall(prices, of, reported).call)),
   ]);
@@ -62,6 +66,8 @@ export const LEAST_ESTIMATE = 0.9;
 export interface Extras {
   /** Whether its input or output may be audio. */
   readonly hasAudio: boolean;
+  /** Whether its input or output are images, whose tokens may have prices of their own. */
+  readonly hasImages?: true;
   /** How long its host may keep what it writes to its prompt cache; undefined if it writes nothing. */
   readonly cacheWrite: '5m' | '1h' | undefined;
   /** The host's own tools that it may call. */
@@ -70,7 +76,8 @@ export interface Extras {
 
 /** What to hold for a request: its cost if all of its input had the highest price that input can have. */
 export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, extras: Extras): Nanos {
-  const { hasAudio, cacheWrite: lifetime, hostTools } = extras;
+  const { hasAudio, hasImages, cacheWrite: lifetime, hostTools } = extras;
+  const { imageInput = prices.input, imageOutput = prices.output } = hasImages ? prices : {};
   // What tools find is input, too.
   const found = foundTokens(prices, hostTools);
   const { input, cachedInput, output, audioInput, audioOutput, ...writes } = pricesAtLength(
@@ -79,8 +86,11 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   );
   const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? writes.cacheWrite : writes.cacheWrite1h;
   return costRoundedUp([
-    { tokens: inputTokens + found, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
-    { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output) },
+    {
+      tokens: inputTokens + found,
+      nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input, imageInput),
+    },
+    { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output, imageOutput) },
     // After a call the host goes on from the beginning, which is in its cache if it has one.
     ...hostTools.filter(isTool).map(({ calls }) => ({
       tokens: calls * inputTokens,

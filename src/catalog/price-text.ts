@@ -54,31 +54,33 @@ function baseText(prices: Prices): string {
 /** The prices of what there was. */
 function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): string {
   const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens } = { ...NO_PARTS, ...parts };
+  const { imageInputTokens = 0, imageOutputTokens = 0 } = parts;
   const extras: readonly (readonly [name: string, price: Nanos | undefined])[] = [
     ['cache_write', cacheWriteTokens > 0 ? prices.cacheWrite : undefined],
     ['cache_write_1h', cacheWrite1hTokens > 0 ? prices.cacheWrite1h : undefined],
     ['audio_input', audioInputTokens > 0 ? prices.audioInput : undefined],
     ['audio_output', audioOutputTokens > 0 ? prices.audioOutput : undefined],
+    ['image_input', imageInputTokens > 0 ? prices.imageInput : undefined],
+    ['image_output', imageOutputTokens > 0 ? prices.imageOutput : undefined],
   ];
   return extras.map(([name, price]) => (price === undefined ? '' : ` ${name}=${plainUsd(price)}`)).join('');
 }
 
-/** The price of each kind of call that there was: `tools.web_search=0.01`. */
+/**
+ * The price of each kind of call that there was: `tools.web_search=0.01`, and of units how many: `per_search=0.002
+ * units=3`, since no column of the journal says that. A request has one kind of them.
+ */
 function callsText(prices: Prices, calls: readonly ToolCalls[]): string {
-  const dearest = calls.map(({ of, reported }) => dearestCall(prices, of, reported)).filter(({ text }) => text !== '');
-  const texts = new Set(dearest.map(({ text, call }) => ` ${placeOf(text)}${text}=${plainUsd(call)}`));
-  return [...texts].join('') + unitsText(calls);
-}
-
-/** Units have names of their own. */
-function placeOf(name: string): string {
-  return isUnit({ name }) ? '' : 'tools.';
-}
-
-/** How many units there were, which no column of the journal says: `units=3`. A request has one kind of them. */
-function unitsText(calls: readonly ToolCalls[]): string {
-  const units = calls.filter(({ of }) => of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
-  return units === 0 ? '' : ` units=${units}`;
+  const texts = new Set<string>();
+  let units = 0;
+  for (const { count, of, reported } of calls) {
+    const { text, call } = dearestCall(prices, of, reported);
+    if (text === '') continue;
+    const isOfUnit = isUnit({ name: text });
+    if (isOfUnit) units += count;
+    texts.add(` ${isOfUnit ? '' : 'tools.'}${text}=${plainUsd(call)}`);
+  }
+  return [...texts, units === 0 ? '' : ` units=${units}`].join('');
 }
 
 /** Without zeros at the end. */

@@ -3,14 +3,34 @@ import type { DialectName } from '../core/dialects.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import { type Unit, unitName } from '../core/units.ts';
 
-/** The unit that a dialect may be billed by; those that are not here know tokens alone. */
-const UNITS: Partial<Record<DialectName, Unit>> = { rerank: 'search' };
+/** How requests of a dialect can be priced that may be billed by units. */
+interface Pricing {
+  readonly unit: Unit;
+  /** Whether tokens of the model have the prices that these requests need. */
+  hasTokenPrices(model: ModelTerms): boolean;
+  /** What to set in the config. */
+  readonly remedy: string;
+}
+
+const isPricedByTokens = (model: ModelTerms) => model.isWithoutTokenPrices !== true;
+
+const PRICINGS: Partial<Record<DialectName, Pricing>> = {
+  images: {
+    unit: 'image',
+    hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
+    remedy: 'per: { image }, or image_output and max_output',
+  },
+  speech: {
+    unit: 'character',
+    hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,
+    remedy: 'per: { character }, or audio_output and max_output',
+  },
+  rerank: { unit: 'search', hasTokenPrices: isPricedByTokens, remedy: 'its input and output, or per: { search }' },
+};
 
 /** Why a model has no price for the requests of a dialect, and what to set; undefined if it has one. */
 export function unpricedFor(model: ModelTerms, dialect: DialectName): string | undefined {
-  const unit = UNITS[dialect];
-  const hasUnit = unit !== undefined && model.tools.has(unitName(unit));
-  if (hasUnit || model.isWithoutTokenPrices !== true) return undefined;
-  const also = unit === undefined ? '' : `, or per: { ${unit} }`;
-  return `model: this model has no price for ${dialect}; have its input and output${also} set`;
+  const { unit, hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
+  const isPriced = (unit !== undefined && model.tools.has(unitName(unit))) || hasTokenPrices(model);
+  return isPriced ? undefined : `model: this model has no price for ${dialect}; have ${remedy} set`;
 }

@@ -25,6 +25,8 @@ const PATHS = [
   '/v1/responses',
   '/v1/messages',
   '/v1/embeddings',
+  '/v1/images/generations',
+  '/v1/audio/speech',
   '/v1/moderations',
   '/v1/rerank',
 ];
@@ -51,7 +53,7 @@ those that it would start with.
 Without --path, a body with \`messages\` is one of chat completions, unless it has \`system\`,
 \`thinking\`, \`stop_sequences\`, \`top_k\` or tools with an \`input_schema\`: then it is one of messages.
 One with \`input\` is one of responses, or of embeddings if it has \`dimensions\` or \`encoding_format\`.
-One with \`query\` and \`documents\` is one of rerank.
+One with \`query\` and \`documents\` is one of rerank, and one with a \`prompt\` one of images.
 
 Examples:
   inf-gw explain body.json --key my-app

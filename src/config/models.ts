@@ -6,7 +6,7 @@ import { entriesOf, entryIn, type PriceEntry, type PriceSource } from './price-f
 import { type ParsedPrices, PRICE_EXPECTED } from './price-schema.ts';
 import type { ParsedProvider } from './schema.ts';
 import { toolPrices, UNUSED_TOOLS } from './tool-prices.ts';
-import { unitPrices } from './unit-prices.ts';
+import { UNUSED_UNITS, unitPrices } from './unit-prices.ts';
 
 /** What the mock provider reads costs nothing unless it is given a price. */
 const MOCK_CONTEXT_WINDOW = 128_000;
@@ -163,7 +163,7 @@ function isComplete(
 
 function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): ModelConfig {
   const prices = toPrices(fields);
-  const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools;
+  const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...UNUSED_UNITS, ...prices.tools]) : prices.tools;
   // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
   const tierPrices = (tier: ParsedPrices): Prices => {
     const own = toPrices(tier);
@@ -174,6 +174,7 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     upstream: fields.upstream ?? name,
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
+    isAudioOutputPriced: fields.audio_output !== undefined,
     pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
@@ -214,6 +215,8 @@ function toPrices({ above, ...fields }: ParsedPrices): Prices {
     tools: new Map([...toolPrices(fields.tools), ...unitPrices(fields.per)]),
     audioInput: fields.audio_input ?? fields.input,
     audioOutput: fields.audio_output ?? fields.output,
+    ...(fields.image_input !== undefined && { imageInput: fields.image_input }),
+    ...(fields.image_output !== undefined && { imageOutput: fields.image_output }),
     above: above && {
       tokens: above.tokens,
       input: above.input,

@@ -64,10 +64,33 @@ const toolPrice = z.preprocess(
 
 const UNIT_EXPECTED = 'expected a price in USD a piece: a number of at least 0, with at most nine decimals';
 const unitPrice = usd(UNIT_EXPECTED);
+const IMAGE_EXPECTED =
+  'expected USD an image, or a map such as { price: 0.04, variants: [{ size: 1792x1024, price: 0.08 }] }';
+const imageVariant = z
+  .object(
+    { price: unitPrice },
+    { error: () => 'expected fields and their price, such as { size: 1792x1024, price: 0.08 }' },
+  )
+  .catchall(fieldValue)
+  .refine(
+    (variant) => Object.keys(variant).length > 1,
+    'expected at least one field, such as { size: 1792x1024, price: 0.08 }',
+  );
+/** A number alone is the price of any image. */
+const imagePrice = z.union(
+  [
+    unitPrice,
+    z.strictObject({
+      price: unitPrice,
+      variants: z.array(imageVariant, { error: () => 'expected a list of variants' }),
+    }),
+  ],
+  { error: () => IMAGE_EXPECTED },
+);
 /** Prices of what is billed by the piece, in place of tokens or beside them. */
 const per = z
   .strictObject(
-    { search: unitPrice.optional() },
+    { image: imagePrice.optional(), character: unitPrice.optional(), search: unitPrice.optional() },
     { error: () => 'expected units and their prices, such as per: { search: 0.002 }' },
   )
   .optional();
@@ -85,6 +108,8 @@ export const prices = z.strictObject({
   per,
   audio_input: price.optional(),
   audio_output: price.optional(),
+  image_input: price.optional(),
+  image_output: price.optional(),
   above: z
     .strictObject(
       { tokens: wholeNumber(1), ...basePrices },

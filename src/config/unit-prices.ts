@@ -4,12 +4,35 @@ import type { Nanos } from '../core/money.ts';
 import { type Unit, unitName } from '../core/units.ts';
 import type { ParsedPrices } from './price-schema.ts';
 
-export function unitPrices(per: ParsedPrices['per'] = {}): ReadonlyMap<string, ToolPrice> {
-  const { search } = per;
-  const prices = new Map<string, ToolPrice>();
-  const add = (unit: Unit, price: Nanos | undefined) => {
-    if (price !== undefined) prices.set(unitName(unit), { call: price, tokens: 0, variants: [], isFlat: true });
-  };
-  add('search', search);
-  return prices;
+export function unitPrices({
+  image,
+  character,
+  search,
+}: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
+  const prices: readonly (readonly [Unit, ToolPrice | undefined])[] = [
+    ['image', image === undefined ? undefined : imagePrice(image)],
+    ['character', character === undefined ? undefined : flat(character)],
+    ['search', search === undefined ? undefined : flat(search)],
+  ];
+  return new Map(prices.flatMap(([unit, price]) => (price === undefined ? [] : [[unitName(unit), price]])));
 }
+
+function imagePrice(image: NonNullable<NonNullable<ParsedPrices['per']>['image']>): ToolPrice {
+  if (typeof image === 'bigint') return flat(image);
+  return {
+    call: image.price,
+    tokens: 0,
+    variants: image.variants.map(({ price, ...fields }) => ({
+      call: price,
+      tokens: 0,
+      fields: new Map(Object.entries(fields as Record<string, string>)),
+    })),
+  };
+}
+
+function flat(price: Nanos): ToolPrice {
+  return { call: price, tokens: 0, variants: [], isFlat: true };
+}
+
+/** At the mock provider they cost nothing unless they are given a price. */
+export const UNUSED_UNITS = unitPrices({ image: 0n, character: 0n, search: 0n });

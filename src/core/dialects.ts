@@ -1,6 +1,15 @@
 /** The dialects: the wire formats in which clients ask and hosts answer. */
 
-export const DIALECT_NAMES = ['chat', 'responses', 'embeddings', 'messages', 'moderations', 'rerank'] as const;
+export const DIALECT_NAMES = [
+  'chat',
+  'responses',
+  'embeddings',
+  'messages',
+  'images',
+  'speech',
+  'moderations',
+  'rerank',
+] as const;
 
 /** How a host wants its key: `Authorization: Bearer`, Azure's `api-key`, or Anthropic's `x-api-key`. */
 export type AuthScheme = 'bearer' | 'api-key' | 'x-api-key';
@@ -13,6 +22,8 @@ export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> =
   responses: ['openai-beta'],
   embeddings: [],
   messages: ['anthropic-version', 'anthropic-beta'],
+  images: [],
+  speech: [],
   moderations: [],
   rerank: [],
 };

@@ -17,6 +17,9 @@ export interface Prices {
   readonly cacheWrite1h: Nanos;
   readonly audioInput: Nanos;
   readonly audioOutput: Nanos;
+  /** Those of images: undefined where they have none of their own, and are input and output like any other. */
+  readonly imageInput?: Nanos | undefined;
+  readonly imageOutput?: Nanos | undefined;
   /** The prices of the host's own tools, and of units by their names in `core/units.ts`. */
   readonly tools: ReadonlyMap<string, ToolPrice>;
   /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
@@ -70,6 +73,8 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly pricesOf: string | undefined;
   /** It has prices of units, and none of tokens: those are 0 here. */
   readonly isWithoutTokenPrices?: boolean;
+  /** Whether the config says what audio costs that it writes. */
+  readonly isAudioOutputPriced?: boolean;
   /** The name that the upstream has for the model. */
   readonly upstream: string;
   /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */

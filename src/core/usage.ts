@@ -18,6 +18,8 @@ export interface UsageParts {
   readonly cacheWrite1hTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
+  readonly imageInputTokens?: number;
+  readonly imageOutputTokens?: number;
   /** Calls of the host's own tools that the host counts, by their names. */
   readonly toolCalls: Readonly<Record<string, number>>;
 }

@@ -22,7 +22,7 @@ export interface AnswerFacts {
   readonly model?: unknown;
   /** An error after which the input is billed, although no usage is reported. */
   readonly isInputBilled?: true;
-  /** It is of a kind that is no output of tokens. */
+  /** It is of a kind that is no output of tokens, or none that is billed. */
   readonly isWithoutOutput?: true;
   /** What its host keeps of it, by ids. */
   readonly kept?: KeptAnswer | undefined;

@@ -1,7 +1,7 @@
 /** How many tokens a model's audio is, by its bytes. */
 
 /** OpenAI bills an output token for each 50 ms. */
-const SECONDS_PER_TOKEN = 0.05;
+export const SECONDS_PER_TOKEN = 0.05;
 
 /**
  * Bytes a second. PCM has 24,000 samples of two bytes, and a WAV holds the same. Of formats that compress it is the

@@ -5,6 +5,7 @@
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool } from '../core/host-tools.ts';
+import type { ModelTerms } from '../core/model-terms.ts';
 import type { JsonBody } from '../wire/body.ts';
 import type { ImageSize } from '../wire/media/image-size.ts';
 import type { SseEvent } from '../wire/sse.ts';
@@ -34,6 +35,10 @@ export interface ModelRequest {
   readonly hiddenThinking: number | undefined;
   /** Whether its input or output may be audio, which can have prices of its own. */
   readonly hasAudio: boolean;
+  /** Whether its input or output are images, whose tokens may have prices of their own. */
+  readonly hasImages?: true;
+  /** The most output tokens per choice, where not the request but the model and its kind of output decide. */
+  readonly outputAt?: (model: Pick<ModelTerms, 'maxOutput' | 'imageOutput'>) => number;
   /** The estimated tokens of a predicted answer. Those that a choice does not use are billed as output of it. */
   readonly predictedTokens: number;
   /** Bytes of audio that are a token of output. */
@@ -145,8 +150,12 @@ export interface Dialect {
 
   /** Reads a whole answer. `choices` is undefined if it is none. */
   readAnswer(answer: Fields): AnswerFacts;
-  /** Begins to read a stream of events. */
-  startStream(requestId: string): StreamReader;
+  /** What a whole answer says that is no JSON; undefined in a dialect that has none. */
+  readBytes?(answer: Buffer, request: ModelRequest): AnswerFacts;
+  /** Whether answers that are no JSON are passed on as they come where nothing in them is billed. */
+  readonly passesBytesOn?: true;
+  /** Begins to read a stream of events. `request`: undefined for a stream that no host answers. */
+  startStream(requestId: string, request?: ModelRequest): StreamReader;
 
   /** The body of an error response. */
   errorBody(error: ClientError, requestId: string): string;

@@ -17,7 +17,9 @@ export function guessDialect(fields: Fields): DialectName {
     return isMarked || has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
   }
   if (fields.query !== undefined && Array.isArray(fields.documents)) return 'rerank';
+  if (typeof fields.prompt === 'string') return 'images';
   if (fields.input === undefined) return 'chat';
+  if (fields.voice !== undefined) return 'speech';
   return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';
 }
 

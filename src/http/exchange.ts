@@ -48,6 +48,7 @@ export class Exchange {
   readonly #startedAtMs = performance.now();
   readonly #response: HttpResponse;
   readonly #options: ExchangeOptions;
+  #isOfBytes = false;
   #waitsForReader = true;
   #stopWaiting: () => void = () => {};
 
@@ -158,6 +159,11 @@ export class Exchange {
     this.#send(status, body, []);
   }
 
+  /** Sends a whole answer of another type. */
+  sendBytes(body: Buffer, contentType: string): void {
+    this.#send(200, body, [], contentType);
+  }
+
   sendError(error: ClientError): void {
     this.#error = error;
     const headers: string[] = [];
@@ -191,9 +197,10 @@ export class Exchange {
     return found;
   }
 
-  /** Sends the headers of a stream. */
-  startStream(): void {
-    const headers = ['Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache'];
+  /** Sends the headers of a stream: of events, or of bytes of another type. */
+  startStream(contentType?: string): void {
+    this.#isOfBytes = contentType !== undefined;
+    const headers = ['Content-Type', contentType ?? 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache'];
     this.#addCommonHeaders(headers);
     this.#response.writeHead(200, headers);
   }
@@ -219,6 +226,8 @@ export class Exchange {
   /** Ends a stream. `end`: its last bytes, which tell the client of the error if there is one. */
   endStream(error: ClientError | undefined, end: Buffer): void {
     this.#error = error;
+    // Nothing can be said among bytes, and their end would look like that of the whole.
+    if (error !== undefined && this.#isOfBytes) return void this.#response.destroy();
     this.#end(end);
   }
 
@@ -242,9 +251,9 @@ export class Exchange {
     return this.#response.statusCode;
   }
 
-  #send(status: number, body: string | Buffer, more: readonly string[]): void {
+  #send(status: number, body: string | Buffer, more: readonly string[], contentType = 'application/json'): void {
     if (this.#response.headersSent || this.#response.destroyed) return;
-    const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)), ...more];
+    const headers = ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(body)), ...more];
     this.#addCommonHeaders(headers);
     this.#response.writeHead(status, headers);
     discardBody(this.request);

@@ -51,6 +51,10 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'model_request', dialect: 'responses' };
     case '/v1/embeddings':
       return { kind: 'model_request', dialect: 'embeddings' };
+    case '/v1/images/generations':
+      return { kind: 'model_request', dialect: 'images' };
+    case '/v1/audio/speech':
+      return { kind: 'model_request', dialect: 'speech' };
     case '/v1/moderations':
       return { kind: 'model_request', dialect: 'moderations' };
     case '/v1/rerank':

@@ -4,7 +4,7 @@ import { printableName } from '../core/printable.ts';
 
 const SERVED =
   'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/embeddings, ' +
-  '/v1/moderations and /v1/rerank, ' +
+  '/v1/images/generations, /v1/audio/speech, /v1/moderations and /v1/rerank, ' +
   'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key.';
 
 /** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
@@ -13,8 +13,6 @@ const BASE_URL = "Set the client's base_url to the address of this gateway follo
 /** Endpoints of other interfaces, below the base URL. */
 const OTHER_ENDPOINTS: ReadonlyMap<string, string> = new Map([
   ['completions', 'Legacy completions are not served. Set the client to chat completions.'],
-  ['images', 'Images are not served. Ask the provider itself for them.'],
-  ['audio', 'Audio is not served by itself. Ask the provider itself for it.'],
 ]);
 
 /** What the path shows of the mistake; the first that applies. */
@@ -33,7 +31,7 @@ const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
   [/^\/v1\//i, ''],
   [/\/v1\//i, `The path has something before /v1. ${BASE_URL}.`],
   [
-    /^\/(?:chat|models|completions|responses|embeddings|messages|moderations|rerank)(?:\/|$)/i,
+    /^\/(?:chat|models|completions|responses|embeddings|messages|images|audio|moderations|rerank)(?:\/|$)/i,
     `The path lacks /v1. ${BASE_URL}.`,
   ],
 ];

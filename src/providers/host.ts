@@ -62,7 +62,7 @@ export function headersFor(
   { dialect, stream }: ModelRequest,
   client: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const accept = stream ? 'text/event-stream' : 'application/json';
+  const accept = stream ? 'text/event-stream' : dialect.readBytes === undefined ? 'application/json' : '*/*';
   return { ...DEFAULT_HEADERS[dialect.name], ...client, ...endpoint.headers, accept };
 }
 

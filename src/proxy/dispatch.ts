@@ -3,9 +3,11 @@ import type { Model } from '../catalog/catalog.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
+import { NO_FACTS } from '../dialects/answer.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { AttemptFailure } from '../observe/failure-causes.ts';
 import type { Log } from '../observe/log.ts';
+import type { BytesOptions } from '../relay/binary.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
 import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
@@ -238,6 +240,7 @@ export class Dispatch {
       }
       relayed = await relayResponse(attempt, sink, meter, {
         ...responseOptions(hosted, this.#request.requestId),
+        bytes: bytesOptions(hosted, model),
         stream: request.stream,
         showUsage: request.includeUsage || isTranslated,
         choices: request.choices,
@@ -309,10 +312,11 @@ export class Dispatch {
 
 /** How the response to a request is read, and translated for its client. */
 function responseOptions(
-  { request: { dialect, stream }, response }: HostRequest,
+  { request, response }: HostRequest,
   requestId: string,
 ): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer'> {
-  const reader = dialect.startStream(requestId);
+  const { dialect, stream } = request;
+  const reader = dialect.startStream(requestId, request);
   if (response === undefined) return { dialect, reader, translator: undefined, translateAnswer: undefined };
   const context = { requestId, nowS: Math.floor(Date.now() / 1000) };
   return {
@@ -320,6 +324,16 @@ function responseOptions(
     reader,
     translator: stream ? response.stream(context) : undefined,
     translateAnswer: (answer) => response.answer(answer, context),
+  };
+}
+
+/** How an answer that is no JSON is relayed. Nothing in it is billed where tokens have no price. */
+function bytesOptions({ request }: HostRequest, { isWithoutTokenPrices }: Model): BytesOptions | undefined {
+  const { dialect } = request;
+  if (dialect.readBytes === undefined) return undefined;
+  return {
+    read: (answer) => dialect.readBytes?.(answer, request) ?? NO_FACTS,
+    isPassedOn: dialect.passesBytesOn === true && isWithoutTokenPrices === true,
   };
 }
 

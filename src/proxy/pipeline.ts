@@ -9,7 +9,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { RequestEnd, RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
-import { NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
+import { NO_BOUND, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
 import { countTokens } from './count-tokens.ts';
@@ -268,7 +268,9 @@ export class Pipeline {
       routes,
       meter,
       allowance: ({ model, hosted: { request }, maximumTokens }) =>
-        new StreamAllowance({ ...plan, requestId, request, model, maximumTokens, ledger, counter, growthTimes }),
+        request.outputAt === undefined
+          ? new StreamAllowance({ ...plan, requestId, request, model, maximumTokens, ledger, counter, growthTimes })
+          : NO_BOUND,
       sink: new ExchangeSink(exchange, {
         serves: () => admitted.dispatch,
         mayBegin: () => ledger.flushed(commit),

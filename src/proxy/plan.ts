@@ -126,11 +126,13 @@ function planForOne(
 ): Plan {
   // A translation may have written a maximum that the host needs.
   const sent = hosted.request;
-  const declared = sent.maxOutput;
-  const perChoice = Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
+  const own = sent.outputAt?.(model);
+  const declared = own ?? sent.maxOutput;
+  const perChoice = own ?? Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const most = perChoice * request.choices;
-  // The hold of a stream grows with what it shows.
-  const atFirst = (model.holdOutput ?? most) + hiddenThinking(sent, model) * request.choices;
+  // The hold of a stream grows with what it shows, unless that is all there at once.
+  const atFirst =
+    (own === undefined ? (model.holdOutput ?? most) : most) + hiddenThinking(sent, model) * request.choices;
   const shownTokens = request.stream ? Math.min(most, atFirst) : most;
   const outputTokens = shownTokens + sent.predictedTokens * request.choices;
   const capTokens = capOutput ? perChoice : undefined;

@@ -31,11 +31,11 @@ export class ExchangeSink implements StreamSink {
     return this.#exchange.gone;
   }
 
-  start(): void {
+  start(contentType?: string): void {
     const { model, ignored } = this.#start.serves() ?? {};
     this.#exchange.serveBy(model?.id);
     this.#exchange.showIgnored(ignored ?? []);
-    this.#exchange.startStream();
+    this.#exchange.startStream(contentType);
   }
 
   write(bytes: Buffer): Promise<void> | undefined {
@@ -63,6 +63,8 @@ export function finish(exchange: Exchange, termination: Termination): void {
   switch (termination.kind) {
     case 'json':
       return exchange.sendJson(200, termination.body);
+    case 'bytes':
+      return exchange.sendBytes(termination.body, termination.contentType);
     case 'error':
       return exchange.sendError(termination.error);
     case 'stream_end':

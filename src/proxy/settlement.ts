@@ -6,7 +6,7 @@ import type { FailureReason } from '../core/failure.ts';
 import { billedCalls, type ToolCall } from '../core/host-tools.ts';
 import type { InputTerms, Prices } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
-import type { TokenUsage } from '../core/usage.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
@@ -40,7 +40,9 @@ export async function endOf(
   const sent = route.hosted.request;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
-  const { calls: seen } = metered;
+  // Nobody can count what an image takes that was not finished: it is charged as it was held.
+  const isCutShort = sent.hasImages === true && metered.written !== undefined;
+  const seen = isCutShort ? [] : metered.calls;
   const callsOf = (own: readonly ToolCall[]) =>
     isAnswered(metered, sent) ? callsMade(toolsFor(model, sent.hostTools), own, metered.usage) : [];
   const made = callsOf(seen);
@@ -60,8 +62,9 @@ export async function endOf(
     { model, prices, work, unseen, broughtTokens: plan.broughtTokens },
     counter,
   );
-  const { source } = used;
-  const usage = withTokens(used.usage, sent, plan);
+  const source = isCutShort ? 'counted' : used.source;
+  const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
+  const usage = isCutShort ? asHeldImages(known, sent, plan) : known;
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -85,10 +88,26 @@ export async function endOf(
 }
 
 /** A report of units alone says nothing of tokens: they are as held. */
-function withTokens(usage: TokenUsage, { hostTools }: ModelRequest, plan: Plan): TokenUsage {
+function withTokens(usage: TokenUsage, request: ModelRequest, plan: Plan): TokenUsage {
+  const { hostTools } = request;
   const isReported = usage.promptTokens + usage.completionTokens > 0;
   if (isReported || usage.parts === undefined || !hostTools.some(isUnit)) return usage;
-  return { ...usage, promptTokens: plan.inputTokens, completionTokens: plan.outputTokens };
+  return asHeldImages(usage, request, plan);
+}
+
+/** Of what is held whole, a count that goes by the densest sound may be too high. */
+function withinHold(usage: TokenUsage, { outputAt }: ModelRequest, plan: Plan): TokenUsage {
+  if (outputAt === undefined || usage.completionTokens <= plan.outputTokens) return usage;
+  const { parts = NO_PARTS } = usage;
+  const audioOutputTokens = Math.min(parts.audioOutputTokens, plan.outputTokens);
+  return { ...usage, completionTokens: plan.outputTokens, parts: { ...parts, audioOutputTokens } };
+}
+
+/** All that is held. Nobody says which of its tokens are of text: those of images are the dearer ones. */
+function asHeldImages(usage: TokenUsage, { hasImages }: ModelRequest, plan: Plan): TokenUsage {
+  const { inputTokens: promptTokens, outputTokens: completionTokens } = plan;
+  const parts = { ...NO_PARTS, imageInputTokens: promptTokens, imageOutputTokens: completionTokens };
+  return { ...usage, promptTokens, cachedTokens: 0, completionTokens, ...(hasImages && { parts }) };
 }
 
 /** Why a host is stopped here, although nothing is wrong with it. */

@@ -15,7 +15,7 @@ import type { Meter } from './meter.ts';
 import type { RelayResult } from './relay.ts';
 
 /** The longest response that is accepted. The longest ones hold images in base64. */
-const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** A shorter response is parsed in a few milliseconds, whatever it holds. */
 const LONG_RESPONSE_BYTES = 256 * 1024;
 

@@ -10,6 +10,7 @@ import type { Meter, Metered, Scale } from './meter.ts';
 /** How the response to the client ends. Its final bytes wait for the settlement. */
 export type Termination =
   | { readonly kind: 'json'; readonly body: Buffer }
+  | { readonly kind: 'bytes'; readonly body: Buffer; readonly contentType: string }
   | { readonly kind: 'error'; readonly error: ClientError }
   /** The end of a stream that has started. `end`: its last bytes, which say so if it failed. */
   | { readonly kind: 'stream_end'; readonly error: ClientError | undefined; readonly end: Buffer }
@@ -28,8 +29,8 @@ export interface StreamSink {
   readonly started: boolean;
   /** True once the client has hung up. */
   readonly gone: boolean;
-  /** Sends status 200 and the headers. */
-  start(): void;
+  /** Sends status 200 and the headers. `contentType`: undefined for a stream of events. */
+  start(contentType?: string): void;
   /**
    * Returns a promise if the client is behind: it resolves when the client has caught up or hung
    * up.

@@ -1,5 +1,6 @@
 /** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
 import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
+import { type BytesOptions, relayBytes } from './binary.ts';
 import { relayErrorResponse, relayFailure } from './failures.ts';
 import { invalidResponse, type JsonOptions, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
@@ -7,6 +8,8 @@ import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream, type StreamOptions } from './stream.ts';
 
 export interface RelayOptions extends StreamOptions, JsonOptions {
+  /** How an answer is relayed that is no JSON; undefined where there is none. */
+  readonly bytes: BytesOptions | undefined;
   /** Whether the client requested a stream. */
   readonly stream: boolean;
 }
@@ -36,11 +39,18 @@ async function relayByHead(
 ): Promise<RelayResult> {
   const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
   if (options.stream && isEventStream && isReadable(head)) return relayStream(attempt, sink, meter, options);
+  if (!options.stream && isReadable(head) && options.bytes !== undefined && !isJson(head)) {
+    return relayBytes(attempt, sink, meter, head.contentType, options.bytes, options);
+  }
   const relayed = await relayWholeByHead(head, attempt, meter, options);
   // A client that expects events could not read a plain completion.
   if (options.stream && relayed.termination.kind === 'json')
     return invalidResponse(meter, options.dialect, 'the response is a completion, although a stream was requested');
   return relayed;
+}
+
+function isJson({ contentType }: ResponseHead): boolean {
+  return /^\s*application\/(?:[\w.+-]+\+)?json\b/i.test(contentType);
 }
 
 function isReadable({ status, isEncoded }: ResponseHead): boolean {

@@ -15,6 +15,8 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   messages: 'chat',
   responses: 'chat',
   embeddings: 'embeddings',
+  images: 'generate_content',
+  speech: 'generate_content',
   moderations: 'moderation',
   rerank: 'rerank',
 };

@@ -16,6 +16,8 @@ const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
   messages: 'msg_',
   responses: 'resp_',
   embeddings: 'emb-',
+  images: 'img-',
+  speech: 'speech-',
   moderations: 'modr-',
   rerank: 'rerank-',
 };

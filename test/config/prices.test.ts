@@ -48,6 +48,22 @@ describe('the price of a unit', () => {
     assert.deepEqual(unitOf('input: 1, output: 4, per: { search: 0.002 }', 'search'), price);
   });
 
+  test('of an image is one for all, or one by its fields', () => {
+    assert.equal(unitOf('per: { image: 0.04 }', 'image')?.isFlat, true);
+    const fields = new Map([
+      ['quality', 'high'],
+      ['n', '2'],
+    ]);
+    assert.deepEqual(
+      unitOf('per: { image: { price: 0.04, variants: [{ quality: high, n: 2, price: 0.1 }] } }', 'image'),
+      {
+        call: million(40),
+        tokens: 0,
+        variants: [{ call: million(100), tokens: 0, fields }],
+      },
+    );
+  });
+
   test('may stand alone: then requests have no price by tokens', () => {
     const alone = modelOf('per: { search: 0 }');
     assert.partialDeepStrictEqual(alone, { input: 0n, output: 0n, isWithoutTokenPrices: true });
@@ -56,6 +72,8 @@ describe('the price of a unit', () => {
 
   for (const [fields, problem] of [
     ['per: { search: -1 }', /per\.search: expected a price in USD a piece/],
+    ['per: { image: { price: 1, variants: [{ price: 1 }] } }', /variants\.0: expected at least one field/],
+    ['per: { image: x }', /per\.image: expected USD an image/],
     ['per: { serch: 1 }', /per\.serch: unknown key/],
     ['per: 1', /per: expected units and their prices/],
     ['input: 1, per: { search: 1 }', /output: expected a price/],

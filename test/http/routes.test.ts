@@ -61,7 +61,6 @@ describe('paths and methods', () => {
     ['/openai/v1/chat/completions', /before \/v1.*base_url/],
     ['/v1/chat/completions/chat/completions', /base_url.*not to an endpoint/],
     ['/v1/chat/completions/', /slash at the end/],
-    ['/v1/images/generations', /Images are not served/],
     ['/v1/completions', /Legacy completions are not served/],
     ['/nowhere', /Served are/],
   ];

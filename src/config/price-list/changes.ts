@@ -102,13 +102,22 @@ function fieldsOf(entry: PriceEntry | undefined): Texts {
 function ofPrices({ above, tools, per, ...prices }: ParsedPrices, prefix: string): Record<string, string> {
   return {
     ...usdOf(prices, prefix),
-    ...usdOf(per ?? {}, `${prefix}per.`),
+    ...ofUnits(per, `${prefix}per.`),
     ...(above !== undefined && {
       [`${prefix}above.tokens`]: String(above.tokens),
       ...usdOf({ input: above.input, cached_input: above.cached_input, output: above.output }, `${prefix}above.`),
     }),
     ...Object.assign({}, ...Object.entries(tools).map(([name, tool]) => ofTool(tool, `${prefix}tools.${name}`))),
   };
+}
+
+function ofUnits({ image, ...others }: NonNullable<ParsedPrices['per']> = {}, prefix: string): Record<string, string> {
+  const { price, variants } = typeof image === 'bigint' ? { price: image, variants: [] } : (image ?? { variants: [] });
+  const ofVariants = variants.map(({ price, ...fields }) => {
+    const values = Object.entries(fields).map(([name, value]) => `${name}:${value}`);
+    return { [`${prefix}image(${values.join(',')})`]: formatUsd(price) };
+  });
+  return Object.assign(usdOf({ image: price, ...others }, prefix), ...ofVariants);
 }
 
 /** `tools.web_search`, and for a variant `tools.web_search(search_context_size:high)`. */

@@ -44,7 +44,9 @@ export interface MockDialect {
   /** The body of an error response. */
   errorBody(status: number, message: string, context: MockContext): string;
   /** The body of a whole answer. */
-  wholeBody(answer: Answer): string;
+  wholeBody(answer: Answer): string | Buffer;
+  /** Of whole answers; undefined for JSON. */
+  readonly contentType?: string;
   /** Undefined if its answers are no text. */
   readonly startStream: ((answer: Answer) => StreamWriter) | undefined;
 }

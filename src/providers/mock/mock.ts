@@ -7,12 +7,14 @@ import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } 
 import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
+import { IMAGES_MOCK } from './images.ts';
 import { MESSAGES_MOCK } from './messages.ts';
 import { MODERATIONS_MOCK } from './moderations.ts';
 import type { MockTool, Reading } from './reading.ts';
 import { RERANK_MOCK } from './rerank.ts';
 import { RESPONSES_MOCK } from './responses.ts';
 import { sampleOf } from './sample.ts';
+import { SPEECH_MOCK } from './speech.ts';
 
 export type { MockContext } from './answer.ts';
 
@@ -21,7 +23,7 @@ export type { MockContext } from './answer.ts';
  */
 export interface Step {
   readonly afterMs: number;
-  readonly bytes?: string;
+  readonly bytes?: string | Buffer;
   readonly ending?: 'break' | 'silence';
 }
 
@@ -39,6 +41,8 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   messages: MESSAGES_MOCK,
   responses: RESPONSES_MOCK,
   embeddings: EMBEDDINGS_MOCK,
+  images: IMAGES_MOCK,
+  speech: SPEECH_MOCK,
   moderations: MODERATIONS_MOCK,
   rerank: RERANK_MOCK,
 };
@@ -61,7 +65,7 @@ export function mockScript(request: ModelRequest, context: MockContext): Script 
     return { status: 200, contentType: 'text/event-stream', delayMs, steps };
   }
   const steps = [wholeStep(answer, directives, dialect.wholeBody(answer))];
-  return { status: 200, contentType: 'application/json', delayMs, steps };
+  return { status: 200, contentType: dialect.contentType ?? 'application/json', delayMs, steps };
 }
 
 function errorOf(reading: Reading, { errorStatus: status }: Directives) {
@@ -181,11 +185,19 @@ function textOf({ prompt, messages, tools }: Reading, { help }: Directives): str
   return `You said: ${prompt === '' ? '(nothing)' : prompt}\n(The mock provider received ${received}. Say /help for what else it does.)`;
 }
 
-function wholeStep({ parts }: Answer, { paceMs, cutAfter, failAfter, stallAfter }: Directives, body: string): Step {
+function wholeStep(
+  { parts }: Answer,
+  { paceMs, cutAfter, failAfter, stallAfter }: Directives,
+  body: string | Buffer,
+): Step {
   const afterMs = paceMs * parts.reduce((sum, { pieces }) => sum + pieces.length, 0);
   if ((cutAfter ?? failAfter ?? stallAfter) === undefined) return { afterMs, bytes: body };
   const ending = stallAfter === undefined ? 'break' : 'silence';
-  return { afterMs, bytes: body.slice(0, body.length >> 1), ending };
+  return {
+    afterMs,
+    bytes: typeof body === 'string' ? body.slice(0, body.length >> 1) : body.subarray(0, body.length >> 1),
+    ending,
+  };
 }
 
 function* streamSteps(answer: Answer, directives: Directives, writer: StreamWriter): Generator<Step> {

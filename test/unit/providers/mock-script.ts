@@ -19,6 +19,8 @@ const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
   messages: (prompt) => ({ messages: [{ role: 'user', content: prompt }], max_tokens: 20_000 }),
   responses: (prompt) => ({ input: prompt }),
   embeddings: (prompt) => ({ input: prompt }),
+  images: (prompt) => ({ prompt }),
+  speech: (prompt) => ({ input: prompt, voice: 'alloy' }),
   moderations: (prompt) => ({ input: prompt }),
   rerank: (prompt) => ({ query: prompt, documents: ['one', prompt] }),
 };

@@ -1,0 +1,110 @@
+/** The images dialect: `POST /v1/images/generations`. */
+import { type Unit, unitsOf } from '../../core/units.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import { flag, PRICED, text, wholeNumber } from '../checks.ts';
+import type { Checked, Dialect, InputVisitor, ModelRequest } from '../dialect.ts';
+import { readTool, toolFields } from '../host-tools.ts';
+import { type FieldKinds, walkFields } from '../input.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
+import { imageStream, readImages, TOKENS_PER_PARTIAL_IMAGE } from './answer.ts';
+
+const IMAGE: Unit = 'image';
+
+/** One event holds a whole image in base64. */
+const MAX_IMAGE_EVENT_BYTES = 64 * 1024 * 1024;
+
+export const IMAGES: Dialect = {
+  ...WITHOUT_TEXT,
+  name: 'images',
+  title: 'images',
+  path: '/images/generations',
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
+  answerFields: new Set(
+    'created created_at data type b64_json url revised_prompt background output_format quality size partial_image_index usage safety_identifier'.split(
+      ' ',
+    ),
+  ),
+  check: checkImages,
+  walkInput,
+  readAnswer: readImages,
+  startStream: imageStream,
+};
+
+/** The most that a request can ask for: ten at OpenAI. */
+const MAX_IMAGES = 128;
+
+const CHECKS = checksWithoutText({
+  prompt: (value) => (typeof value === 'string' && value !== '' ? undefined : 'prompt: expected a string'),
+  n: wholeNumber('n', 1, MAX_IMAGES),
+  size: text('size'),
+  quality: text('quality'),
+  output_format: checkFormat,
+  partial_images: wholeNumber('partial_images', 0, 3),
+  frame_count: wholeNumber('frame_count', 2, 16),
+  stream: flag('stream'),
+  service_tier: text('service_tier'),
+});
+
+/** Another model writes an SVG, at prices of its own (`svg_usage`). */
+function checkFormat(value: unknown): string | undefined {
+  return value === 'svg' ? `output_format: svg ${PRICED}` : text('output_format')(value, {});
+}
+
+function checkImages(body: JsonBody, model: string): Checked {
+  const problem = bodyProblem(body, CHECKS);
+  if (problem !== undefined) return problem;
+  return { ok: true, request: imageRequest(IMAGES, body, model) };
+}
+
+/** What changes the price of an image, and what does not. */
+const SETTINGS = toolFields(
+  'model prompt n stream response_format background moderation output_compression frame_duration_ms user safety_identifier service_tier',
+  {
+    size: '',
+    quality: '',
+    complexity: '',
+    style: '',
+    input_fidelity: 'low',
+    partial_images: '0',
+    output_format: 'png webp jpeg',
+  },
+);
+
+/** OpenAI makes so many frames of a GIF unless it is told. */
+const DEFAULT_FRAMES = 9;
+
+function imageRequest(dialect: Dialect, body: JsonBody, model: string): ModelRequest {
+  const { fields } = body;
+  const images = typeof fields.n === 'number' ? fields.n : 1;
+  const isGif = fields.output_format === 'gif';
+  const frames = typeof fields.frame_count === 'number' ? fields.frame_count : isGif ? DEFAULT_FRAMES : 1;
+  const partial = typeof fields.partial_images === 'number' ? fields.partial_images : 0;
+  const { settings } = readTool(fields, [], SETTINGS);
+  return {
+    ...requestWithoutText(dialect, body, model),
+    stream: fields.stream === true,
+    choices: images,
+    hasImages: true,
+    outputAt: ({ imageOutput, maxOutput = 0 }) =>
+      imageOutput === undefined ? 0 : maxOutput * frames + partial * TOKENS_PER_PARTIAL_IMAGE,
+    hostTools: [unitsOf(IMAGE, images, 'n', settings)],
+  };
+}
+
+const FIELDS: FieldKinds = {
+  settings: new Set([
+    ...['model', 'n', 'stream', 'size', 'quality', 'complexity', 'style', 'background', 'moderation', 'output_format'],
+    ...['output_compression', 'partial_images', 'frame_count', 'frame_duration_ms', 'response_format', 'user'],
+    ...['safety_identifier', 'service_tier'],
+  ]),
+  unnamed: new Set(['prompt']),
+  walked: new Set(),
+};
+
+/** What the format adds to a prompt. */
+const TOKENS_OF_FORMAT = 8;
+
+function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
+  return TOKENS_OF_FORMAT;
+}

@@ -1,0 +1,104 @@
+/** The speech dialect: `POST /v1/audio/speech`. Answers are sound, or events that hold pieces of it. */
+import { isObject } from '../../core/json.ts';
+import { type Unit, unitsOf } from '../../core/units.ts';
+import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import { audioSeconds } from '../../wire/media/audio.ts';
+import { type AnswerFacts, bytesOfBase64, countOf, NO_FACTS, NO_OUTPUT } from '../answer.ts';
+import { audioBytesPerToken, SECONDS_PER_TOKEN } from '../audio-output.ts';
+import { number, text } from '../checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from '../dialect.ts';
+import { type FieldKinds, walkFields } from '../input.ts';
+import { typedStream } from '../typed-stream.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
+
+const CHARACTER: Unit = 'character';
+
+export const SPEECH: Dialect = {
+  ...WITHOUT_TEXT,
+  name: 'speech',
+  title: 'speech',
+  path: '/audio/speech',
+  answerFields: new Set(['type', 'audio', 'usage']),
+  check: checkSpeech,
+  walkInput,
+  // An answer in JSON is no sound.
+  readAnswer: () => NO_FACTS,
+  readBytes: readSound,
+  passesBytesOn: true,
+  startStream: soundStream,
+};
+
+const CHECKS = checksWithoutText({
+  input: (value) => (typeof value === 'string' && value !== '' ? undefined : 'input: expected a string'),
+  instructions: text('instructions'),
+  response_format: text('response_format'),
+  speed: number('speed', 0.25, 4),
+  stream_format: (value) =>
+    value === undefined || value === 'sse' || value === 'audio' ? undefined : 'stream_format: expected sse or audio',
+  service_tier: text('service_tier'),
+});
+
+/** What is sent unless the request says otherwise. */
+const USUAL_FORMAT = 'mp3';
+
+function checkSpeech(body: JsonBody, model: string): Checked {
+  const problem = bodyProblem(body, CHECKS);
+  if (problem !== undefined) return problem;
+  const { input, stream_format: streamed, response_format: format } = body.fields;
+  return {
+    ok: true,
+    request: {
+      ...requestWithoutText(SPEECH, body, model),
+      stream: streamed === 'sse',
+      hasAudio: true,
+      audioBytesPerToken: audioBytesPerToken(format === 'pcm' ? 'pcm16' : (format ?? USUAL_FORMAT)),
+      outputAt: ({ maxOutput = 0 }) => maxOutput,
+      hostTools: [unitsOf(CHARACTER, (input as string).length, 'input')],
+    },
+  };
+}
+
+const FIELDS: FieldKinds = {
+  settings: new Set(['model', 'voice', 'response_format', 'speed', 'stream_format', 'user', 'service_tier']),
+  unnamed: new Set(['input', 'instructions']),
+  walked: new Set(),
+};
+
+function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
+  return 0;
+}
+
+/** Nobody reports what sound takes: it counts by its length, or else by its bytes. */
+function readSound(sound: Buffer, { audioBytesPerToken: bytesPerToken }: ModelRequest): AnswerFacts {
+  const seconds = audioSeconds(sound);
+  const audioBytes = seconds === undefined ? sound.length : (seconds / SECONDS_PER_TOKEN) * bytesPerToken;
+  return { ...NO_FACTS, choices: 1, progress: [{ ...NO_OUTPUT, index: 0, finished: true, audioBytes }] };
+}
+
+function soundStream(): StreamReader {
+  const isLast = ({ type }: Fields) => type === 'speech.audio.done';
+  return typedStream({
+    isLast,
+    read: (event) => {
+      const finished = isLast(event);
+      const progress = [{ ...NO_OUTPUT, index: 0, finished, audioBytes: bytesOfBase64(event.audio) }];
+      return { ...NO_FACTS, usage: usageOf(event.usage), hasUsage: isObject(event.usage), progress };
+    },
+  });
+}
+
+function usageOf(usage: unknown): TokenUsage | undefined {
+  if (!isObject(usage)) return undefined;
+  const promptTokens = countOf(usage.input_tokens);
+  const output = countOf(usage.output_tokens);
+  if (promptTokens === undefined || output === undefined || promptTokens + output === 0) return undefined;
+  const completionTokens = Math.max(output, (countOf(usage.total_tokens) ?? 0) - promptTokens);
+  return {
+    promptTokens,
+    cachedTokens: 0,
+    completionTokens,
+    parts: { ...NO_PARTS, audioOutputTokens: completionTokens },
+  };
+}
