@@ -1,9 +1,11 @@
 /** The dialects: the wire formats in which clients ask and hosts answer. */
 
-export const DIALECT_NAMES = ['chat', 'responses', 'embeddings', 'messages'] as const;
+export const DIALECT_NAMES = ['chat', 'responses', 'embeddings', 'messages', 'gemini'] as const;
 
-/** How a host wants its key: `Authorization: Bearer`, Azure's `api-key`, or Anthropic's `x-api-key`. */
-export type AuthScheme = 'bearer' | 'api-key' | 'x-api-key';
+/** How hosts want their keys: `Authorization: Bearer`, or in Azure's, Anthropic's or Google's header of that name. */
+export const AUTH_SCHEMES = ['bearer', 'api-key', 'x-api-key', 'x-goog-api-key'] as const;
+
+export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 
 export type DialectName = (typeof DIALECT_NAMES)[number];
 
@@ -13,6 +15,7 @@ export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> =
   responses: ['openai-beta'],
   embeddings: [],
   messages: ['anthropic-version', 'anthropic-beta'],
+  gemini: [],
 };
 
 /** One of these headers that requests to a provider may not have. In lower case. */

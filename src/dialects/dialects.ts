@@ -3,6 +3,7 @@ import type { DialectName } from '../core/dialects.ts';
 import { CHAT } from './chat/chat.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
+import { GEMINI } from './gemini/gemini.ts';
 import { MESSAGES } from './messages/messages.ts';
 import { RESPONSES } from './responses/responses.ts';
 
@@ -11,4 +12,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   responses: RESPONSES,
   embeddings: EMBEDDINGS,
   messages: MESSAGES,
+  gemini: GEMINI,
 };

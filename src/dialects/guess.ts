@@ -10,6 +10,7 @@ const OF_EMBEDDINGS: readonly string[] = ['encoding_format', 'dimensions'];
 /** Chat where nothing speaks for another one. */
 export function guessDialect(fields: Fields): DialectName {
   const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
+  if (fields.contents !== undefined) return 'gemini';
   if (Array.isArray(fields.messages)) return has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
   if (fields.input === undefined) return 'chat';
   return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';

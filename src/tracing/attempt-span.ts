@@ -15,6 +15,7 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   messages: 'chat',
   responses: 'chat',
   embeddings: 'embeddings',
+  gemini: 'generate_content',
 };
 
 export class RecordedAttempt implements AttemptTrace {

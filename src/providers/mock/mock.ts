@@ -7,6 +7,7 @@ import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } 
 import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
+import { GEMINI_MOCK } from './gemini.ts';
 import { MESSAGES_MOCK } from './messages.ts';
 import type { MockTool, Reading } from './reading.ts';
 import { RESPONSES_MOCK } from './responses.ts';
@@ -37,6 +38,7 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   messages: MESSAGES_MOCK,
   responses: RESPONSES_MOCK,
   embeddings: EMBEDDINGS_MOCK,
+  gemini: GEMINI_MOCK,
 };
 
 /** The response to a request. */

@@ -19,6 +19,7 @@ const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
   messages: (prompt) => ({ messages: [{ role: 'user', content: prompt }], max_tokens: 20_000 }),
   responses: (prompt) => ({ input: prompt }),
   embeddings: (prompt) => ({ input: prompt }),
+  gemini: (prompt) => ({ contents: [{ role: 'user', parts: [{ text: prompt }] }] }),
 };
 
 export interface Played {
