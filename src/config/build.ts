@@ -5,7 +5,7 @@
 
 import { resolve } from 'node:path';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
-import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
+import { type AuthScheme, DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { showState } from '../core/state-location.ts';
@@ -184,7 +184,7 @@ class ConfigBuilder {
       ...base,
       kind: parsed.kind,
       keepsResponses: this.#keepsResponses(name, parsed, base.dialects),
-      auth: parsed.auth ?? (parsed.kind === 'anthropic' ? 'x-api-key' : 'bearer'),
+      auth: parsed.auth ?? AUTH[parsed.kind],
       upstreams,
       headers,
       streamUsage: parsed.stream_usage === 'on',
@@ -212,7 +212,8 @@ class ConfigBuilder {
   }
 
   #upstreams(provider: string, parsed: ParsedHttpProvider): UpstreamConfig[] {
-    const { base_url, api_key, upstreams } = parsed;
+    const { api_key, upstreams } = parsed;
+    const base_url = parsed.base_url ?? (upstreams === undefined ? ADDRESSES[parsed.kind] : undefined);
     if (upstreams === undefined) {
       if (base_url === undefined) {
         this.#addProblem(
@@ -309,11 +310,21 @@ function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig
     sharesKeeper: !provider.keepsResponses && addressesOf(provider).some((address) => keeping.has(address)),
   }));
 }
+/** How hosts of a kind want their keys unless the config says otherwise. */
+const AUTH = { openai: 'bearer', anthropic: 'x-api-key', gemini: 'x-goog-api-key' } as const satisfies Readonly<
+  Record<ParsedHttpProvider['kind'], AuthScheme>
+>;
+
+/** Where the hosts of a kind are unless the config says otherwise. */
+const ADDRESSES: Readonly<Partial<Record<ParsedHttpProvider['kind'], string>>> = {
+  gemini: 'https://generativelanguage.googleapis.com/v1beta',
+};
 
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
-  openai: DIALECT_NAMES.filter((name) => name !== 'messages'),
+  openai: DIALECT_NAMES.filter((name) => !['messages', 'gemini'].includes(name)),
   anthropic: ['messages'],
+  gemini: ['gemini'],
   mock: DIALECT_NAMES,
 };
 

@@ -54,7 +54,7 @@ export interface UpstreamConfig {
 }
 
 export interface HttpProviderConfig extends ProviderBase {
-  readonly kind: 'openai' | 'anthropic';
+  readonly kind: 'openai' | 'anthropic' | 'gemini';
   /** How its hosts want their keys. */
   readonly auth: AuthScheme;
   /** At least one. */

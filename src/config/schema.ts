@@ -1,6 +1,6 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import * as z from 'zod';
-import { DIALECT_NAMES } from '../core/dialects.ts';
+import { AUTH_SCHEMES, DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { faultOfOrigin } from './origin.ts';
@@ -125,7 +125,7 @@ const dialects = z
 
 const httpProvider = {
   dialects,
-  auth: z.enum(['bearer', 'api-key', 'x-api-key'], { error: () => 'expected bearer, api-key or x-api-key' }).optional(),
+  auth: z.enum(AUTH_SCHEMES, { error: () => `expected one of ${AUTH_SCHEMES.join(', ')}` }).optional(),
   base_url: text.optional(),
   api_key: text.optional(),
   upstreams: z
@@ -145,6 +145,8 @@ const httpProvider = {
 const openaiProvider = z.strictObject({ kind: z.literal('openai'), ...httpProvider });
 const anthropicProvider = z.strictObject({ kind: z.literal('anthropic'), ...httpProvider });
 
+const geminiProvider = z.strictObject({ kind: z.literal('gemini'), ...httpProvider });
+
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
   dialects,
@@ -155,14 +157,18 @@ const mockProvider = z.strictObject({
   models,
 });
 
-export const KINDS = ['openai', 'anthropic', 'mock'] as const;
+export const KINDS = ['openai', 'anthropic', 'gemini', 'mock'] as const;
 
-export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anthropicProvider, mockProvider], {
-  error: (issue) =>
-    issue.code === 'invalid_union'
-      ? 'expected kind: openai, kind: anthropic or kind: mock'
-      : 'expected a map with kind, models, …',
-});
+export const providerSchema = z.discriminatedUnion(
+  'kind',
+  [openaiProvider, anthropicProvider, geminiProvider, mockProvider],
+  {
+    error: (issue) =>
+      issue.code === 'invalid_union'
+        ? 'expected kind: openai, kind: anthropic, kind: gemini or kind: mock'
+        : 'expected a map with kind, models, …',
+  },
+);
 
 const origin = text.transform((origin, context): string => {
   const fault = faultOfOrigin(origin);

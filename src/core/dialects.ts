@@ -5,14 +5,17 @@ export const DIALECT_NAMES = [
   'responses',
   'embeddings',
   'messages',
+  'gemini',
   'images',
   'speech',
   'moderations',
   'rerank',
 ] as const;
 
-/** How a host wants its key: `Authorization: Bearer`, Azure's `api-key`, or Anthropic's `x-api-key`. */
-export type AuthScheme = 'bearer' | 'api-key' | 'x-api-key';
+/** How hosts want their keys: `Authorization: Bearer`, or in Azure's, Anthropic's or Google's header of that name. */
+export const AUTH_SCHEMES = ['bearer', 'api-key', 'x-api-key', 'x-goog-api-key'] as const;
+
+export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 
 export type DialectName = (typeof DIALECT_NAMES)[number];
 
@@ -26,6 +29,7 @@ export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> =
   speech: [],
   moderations: [],
   rerank: [],
+  gemini: [],
 };
 
 /** One of these headers that requests to a provider may not have. In lower case. */

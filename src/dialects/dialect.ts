@@ -6,7 +6,7 @@ import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool } from '../core/host-tools.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
-import type { JsonBody } from '../wire/body.ts';
+import type { BodyResult, JsonBody } from '../wire/body.ts';
 import type { ImageSize } from '../wire/media/image-size.ts';
 import type { SseEvent } from '../wire/sse.ts';
 import type { AnswerFacts } from './answer.ts';
@@ -124,6 +124,12 @@ export interface UpstreamFields {
   readonly cap: { readonly field: string; readonly tokens: number } | undefined;
 }
 
+/** What the path of a request says in dialects whose bodies do not. */
+export interface Address {
+  readonly model: string;
+  readonly stream: boolean;
+}
+
 /** The wire format of an API, between clients and the gateway, and between the gateway and hosts. */
 export interface Dialect {
   readonly name: DialectName;
@@ -131,6 +137,8 @@ export interface Dialect {
   readonly title: string;
   /** Where its requests go, below the base URL of a host. */
   readonly path: string;
+  /** The same where it depends on the request. `model`: as its host names it. */
+  readonly pathFor?: (request: ModelRequest, model: string) => string;
   /** Headers of a client that reach its host, in lower case. */
   readonly headers: readonly string[];
   /** The field of its maximum of output tokens; undefined if its answers have none. */
@@ -141,6 +149,8 @@ export interface Dialect {
   /** How much of an event is buffered to read it, in bytes. Longer ones are passed on in pieces. */
   readonly maxEventBytes: number;
 
+  /** The body with what its path says, as `check` expects it, where a body does not say it itself. */
+  readonly place?: (body: JsonBody, address: Address | undefined) => BodyResult;
   /** Validates every field that the gateway acts on, and reports the first problem. */
   check(body: JsonBody, model: string): Checked;
   /** Passes every text and attachment of the input to `visit`. Returns the tokens of the format itself. */
@@ -177,8 +187,14 @@ export interface StreamReader extends StreamEnds {
 
 /** What an event of a host is. */
 export type Judgement =
-  /** `isHidden`: the client did not ask for it. */
-  | { readonly kind: 'part'; readonly value: Fields; readonly facts: AnswerFacts; readonly isHidden: boolean }
+  /** `isHidden`: the client did not ask for it. `mayBeLast`: if none follows, it is the final event. */
+  | {
+      readonly kind: 'part';
+      readonly value: Fields;
+      readonly facts: AnswerFacts;
+      readonly isHidden: boolean;
+      readonly mayBeLast?: true;
+    }
   /** The final event. It may also be the last part. */
   | { readonly kind: 'end'; readonly value?: Fields; readonly facts?: AnswerFacts }
   /** The host reports that the request has failed. `value`: what it says; `facts`: of work all the same. */

@@ -3,6 +3,7 @@ import type { DialectName } from '../core/dialects.ts';
 import { CHAT } from './chat/chat.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
+import { GEMINI } from './gemini/gemini.ts';
 import { IMAGES } from './images/images.ts';
 import { MESSAGES } from './messages/messages.ts';
 import { MODERATIONS } from './moderations/moderations.ts';
@@ -19,4 +20,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   speech: SPEECH,
   moderations: MODERATIONS,
   rerank: RERANK,
+  gemini: GEMINI,
 };

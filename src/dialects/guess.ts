@@ -12,6 +12,7 @@ const MARKED = /\[1m\]$/;
 /** Chat where nothing speaks for another one. */
 export function guessDialect(fields: Fields): DialectName {
   const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
+  if (fields.contents !== undefined) return 'gemini';
   if (Array.isArray(fields.messages)) {
     const isMarked = typeof fields.model === 'string' && MARKED.test(fields.model);
     return isMarked || has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';

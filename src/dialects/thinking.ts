@@ -43,6 +43,18 @@ export function hiddenThinkingOfMessages({ thinking, output_config: output }: Fi
   return type === 'enabled' && Number.isSafeInteger(budget) && (budget as number) >= 0 ? (budget as number) : UNBOUNDED;
 }
 
+/** The fields of a thinking of Google's that is bounded. Its summaries are not what is billed. */
+const BOUNDED_BY_GOOGLE = ['thinkingBudget', 'includeThoughts'];
+
+/** `thinkingConfig` of Google's dialect. A budget of -1 leaves it to the model. */
+export function hiddenThinkingOfGemini(config: unknown): number | undefined {
+  if (!isObject(config)) return undefined;
+  const { thinkingBudget: budget } = config;
+  if (!isPlain(config, BOUNDED_BY_GOOGLE)) return UNBOUNDED;
+  if (budget === undefined || budget === null) return undefined;
+  return Number.isSafeInteger(budget) && (budget as number) >= 0 ? (budget as number) : UNBOUNDED;
+}
+
 /** Hosts may read names in any case, and others than these. */
 function isPlain(value: Fields, names: readonly string[]): boolean {
   return Object.keys(value).every((name) => names.includes(name));

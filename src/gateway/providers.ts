@@ -28,7 +28,8 @@ export function upstreamsOf(providers: Providers): UpstreamFacts[] {
 function startProvider(config: ProviderConfig): Provider {
   switch (config.kind) {
     case 'openai':
-    case 'anthropic': {
+    case 'anthropic':
+    case 'gemini': {
       const upstreams = config.upstreams.filter(isActive).map((upstream) => ({
         name: upstream.name,
         weight: upstream.weight,

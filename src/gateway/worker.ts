@@ -321,7 +321,7 @@ class LocalWorker implements Worker {
       case 'model_request':
         return pipeline.complete(exchange, DIALECTS[route.dialect]);
       case 'count_tokens':
-        return pipeline.countTokens(exchange);
+        return pipeline.countTokens(exchange, route.dialect);
       case 'kept_response':
         return pipeline.keptResponse(exchange, route.id);
       case 'show_key':

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashKey, isWellFormedKey } from '../core/api-key.ts';
 import type { ClientError } from '../core/errors.ts';
+import { isUnderGoogle, pathOf, queryOf } from './routes.ts';
 
 export type Credential =
   | { readonly ok: true; readonly keyHash: string }
@@ -26,17 +27,27 @@ export const API_KEY_DISABLED: ClientError = {
   message: 'This API key is disabled. Ask the operator of this gateway to enable it, or use another key.',
 };
 
-/** The key of a request, from `Authorization` or from `x-api-key`. */
-export function credentialOf(headers: IncomingHttpHeaders): Credential {
-  const apiKey = headers['x-api-key'];
-  if (apiKey === undefined) return bearerCredential(headers.authorization);
-  if (headers.authorization !== undefined) return { ok: false, error: TWO_KEYS };
-  return apiKey === '' ? { ok: false, error: UNAUTHORIZED } : keyCredential(String(apiKey));
+/**
+ * The key of a request, from `Authorization`, `x-api-key` or `x-goog-api-key`. `target`: with the path and query of the
+ * request, where Google's clients may have it.
+ */
+export function credentialOf(headers: IncomingHttpHeaders, target = ''): Credential {
+  const bare = [headers['x-api-key'], headers['x-goog-api-key'], queryKeyIn(target)].filter((key) => key !== undefined);
+  const [key] = bare;
+  if (key === undefined) return bearerCredential(headers.authorization);
+  if (bare.length > 1 || headers.authorization !== undefined) return { ok: false, error: TWO_KEYS };
+  return key === '' ? { ok: false, error: UNAUTHORIZED } : keyCredential(String(key));
+}
+
+/** Only in the paths of Google's dialect: elsewhere nobody expects a key to be in an address. */
+function queryKeyIn(target: string): string | undefined {
+  if (!isUnderGoogle(pathOf(target))) return undefined;
+  return queryOf(target).get('key') ?? undefined;
 }
 
 const TWO_KEYS: ClientError = {
   code: 'invalid_request',
-  message: 'Two API keys: send either `Authorization: Bearer <key>` or `x-api-key: <key>`.',
+  message: 'Two API keys: send either `Authorization: Bearer <key>`, `x-api-key: <key>` or `x-goog-api-key: <key>`.',
 };
 
 /**

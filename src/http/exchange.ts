@@ -15,6 +15,13 @@ export interface ErrorFormat {
   streamFailure(error: ClientError, requestId: string): string;
 }
 
+/** Writes the events of a stream in another form. */
+export interface StreamFraming {
+  readonly contentType: string;
+  push(events: Buffer): Buffer;
+  end(): Buffer;
+}
+
 export interface ExchangeOptions {
   readonly requestId: string;
   /** The path without its query. */
@@ -28,6 +35,8 @@ export interface ExchangeOptions {
   readonly idleMs: number;
   readonly expectsContinue: boolean;
   readonly format: ErrorFormat;
+  /** How the events of a stream are written; undefined for events as they are. */
+  readonly framing: StreamFraming | undefined;
   /** For pages of other origins: headers of every response, as a flat list of names and values. */
   readonly cors: readonly string[];
 }
@@ -198,9 +207,10 @@ export class Exchange {
   }
 
   /** Sends the headers of a stream: of events, or of bytes of another type. */
-  startStream(contentType?: string): void {
-    this.#isOfBytes = contentType !== undefined;
-    const headers = ['Content-Type', contentType ?? 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache'];
+  startStream(ofBytes?: string): void {
+    this.#isOfBytes = ofBytes !== undefined;
+    const contentType = ofBytes ?? this.#options.framing?.contentType ?? 'text/event-stream; charset=utf-8';
+    const headers = ['Content-Type', contentType, 'Cache-Control', 'no-cache'];
     this.#addCommonHeaders(headers);
     this.#response.writeHead(200, headers);
   }
@@ -210,7 +220,8 @@ export class Exchange {
    * resolves when the buffer has drained or the connection has closed.
    */
   writeStream(bytes: Buffer): Promise<void> | undefined {
-    if (this.gone || this.#response.write(bytes) || !this.#waitsForReader) return undefined;
+    const framed = this.#options.framing === undefined ? bytes : this.#options.framing.push(bytes);
+    if (this.gone || this.#response.write(framed) || !this.#waitsForReader) return undefined;
     return this.#drained();
   }
 
@@ -228,7 +239,8 @@ export class Exchange {
     this.#error = error;
     // Nothing can be said among bytes, and their end would look like that of the whole.
     if (error !== undefined && this.#isOfBytes) return void this.#response.destroy();
-    this.#end(end);
+    const { framing } = this.#options;
+    this.#end(framing === undefined ? end : Buffer.concat([framing.push(end), framing.end()]));
   }
 
   /** Ends a stream with an error that nobody expected. */

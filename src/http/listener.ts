@@ -23,7 +23,7 @@ import { OverloadMonitor, type OverloadThresholds } from './overload.ts';
 import { PRESSURE_MESSAGES, type Pressure } from './pressure.ts';
 import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
-import { isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
+import { framingOf, isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
 import type { Expectation, HttpRequest, HttpResponse, HttpServer, ParserError, ServerKind } from './server.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
@@ -269,6 +269,7 @@ export class Listener {
       idleMs: this.#options.idleMs,
       expectsContinue,
       format: this.#options.formatFor(path, request.headers),
+      framing: framingOf(request.url ?? '/'),
       cors: this.#corsOf(path, request),
     });
     const state = this.#stateOf(socket);

@@ -4,12 +4,13 @@ import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 import { HEALTHZ, READYZ } from './health.ts';
+import { JsonArray } from './json-array.ts';
 import { noSuchPath } from './unknown-path.ts';
 
 export type Route =
   /** A request to a model, in a dialect. */
   | { readonly kind: 'model_request'; readonly dialect: DialectName }
-  | { readonly kind: 'count_tokens' }
+  | { readonly kind: 'count_tokens'; readonly dialect: 'messages' | 'gemini' }
   | { readonly kind: 'kept_response'; readonly id: string }
   | { readonly kind: 'show_key' }
   | { readonly kind: 'list_models' }
@@ -26,6 +27,12 @@ const MODEL_PREFIX = '/v1/models/';
 const KEPT_RESPONSE = /^\/v1\/responses\/(?!(?:compact|input_tokens)$)(?<id>[\w.-]{1,200})$/;
 const KEY_PATH = '/v1/key';
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
+
+/** Under this are the paths of Google's dialect. */
+const GOOGLE = '/v1beta';
+const GOOGLE_MODELS = `${GOOGLE}/models`;
+/** Models may have colons in their names, and slashes that may be encoded. */
+const GOOGLE_METHOD = /^\/v1beta\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens)$/;
 
 /** Beside single models. */
 const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, COUNT_TOKENS_PATH]);
@@ -62,10 +69,11 @@ function routeOfPath(path: string): Route | undefined {
     case '/v1/messages':
       return { kind: 'model_request', dialect: 'messages' };
     case COUNT_TOKENS_PATH:
-      return { kind: 'count_tokens' };
+      return { kind: 'count_tokens', dialect: 'messages' };
     case KEY_PATH:
       return { kind: 'show_key' };
     case '/v1/models':
+    case GOOGLE_MODELS:
       return { kind: 'list_models' };
     case HEALTHZ:
       return { kind: 'healthz' };
@@ -74,10 +82,37 @@ function routeOfPath(path: string): Route | undefined {
     default: {
       const kept = KEPT_RESPONSE.exec(path)?.groups?.id;
       if (kept !== undefined) return { kind: 'kept_response', id: kept };
-      const id = path.startsWith(MODEL_PREFIX) ? decoded(path.slice(MODEL_PREFIX.length)) : undefined;
+      const asked = googleMethodOf(path);
+      if (asked?.method === 'countTokens') return { kind: 'count_tokens', dialect: 'gemini' };
+      if (asked !== undefined) return { kind: 'model_request', dialect: 'gemini' };
+      const prefix = [MODEL_PREFIX, `${GOOGLE_MODELS}/`].find((each) => path.startsWith(each));
+      const id = prefix === undefined ? undefined : decoded(path.slice(prefix.length));
       return id === undefined || id === '' ? undefined : { kind: 'show_model', id };
     }
   }
+}
+
+function googleMethodOf(path: string): { readonly model: string; readonly method: string } | undefined {
+  const { model: encoded = '', method = '' } = GOOGLE_METHOD.exec(path)?.groups ?? {};
+  const model = decoded(encoded);
+  return model === undefined || model === '' ? undefined : { model, method };
+}
+
+/** What the path of a request says of it, where the body does not. */
+export function addressOf(path: string): Address | undefined {
+  const asked = googleMethodOf(path);
+  return asked && { model: asked.model, stream: asked.method === 'streamGenerateContent' };
+}
+
+interface Address {
+  readonly model: string;
+  readonly stream: boolean;
+}
+
+/** How the events of a stream are to be written, if not as they are: without `alt=sse` Google's clients expect an array. */
+export function framingOf(target: string): JsonArray | undefined {
+  const isStream = googleMethodOf(pathOf(target))?.method === 'streamGenerateContent';
+  return isStream && queryOf(target).get('alt') !== 'sse' ? new JsonArray() : undefined;
 }
 
 /** The official clients encode the slash of a model id as %2F. */
@@ -96,9 +131,19 @@ export function pathOf(target: string): string {
   return path.replace(/^https?:\/\/[^/]*/i, '') || '/';
 }
 
+/** The query of a request target. */
+export function queryOf(target: string): URLSearchParams {
+  const query = target.indexOf('?');
+  return new URLSearchParams(query < 0 ? '' : target.slice(query));
+}
+
 /** True for the paths under which every response has the rate-limit headers. */
 export function isUnderV1(path: string): boolean {
-  return path === '/v1' || path.startsWith('/v1/');
+  return isAtOrBelow(path, '/v1') || isUnderGoogle(path);
+}
+
+export function isUnderGoogle(path: string): boolean {
+  return isAtOrBelow(path, GOOGLE);
 }
 
 /** By their names in lower case. */
@@ -111,6 +156,7 @@ const SHARED: readonly string[] = ['/v1/models', '/v1/files'];
 export function dialectOfErrors(path: string, headers: RequestHeaders): DialectName {
   const route = routeOfPath(path);
   if (route?.kind === 'model_request') return route.dialect;
+  if (isUnderGoogle(path)) return 'gemini';
   if (isAtOrBelow(path, '/v1/messages')) return 'messages';
   const isAnthropic = headers['anthropic-version'] !== undefined || headers['x-api-key'] !== undefined;
   return isAnthropic && SHARED.some((each) => isAtOrBelow(path, each)) ? 'messages' : 'chat';
@@ -122,5 +168,6 @@ function isAtOrBelow(path: string, folder: string): boolean {
 
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
+  if (isUnderGoogle(path)) return addressOf(path) === undefined || googleMethodOf(path)?.method === 'countTokens';
   return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path);
 }

@@ -5,7 +5,9 @@ import { printableName } from '../core/printable.ts';
 const SERVED =
   'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/embeddings, ' +
   '/v1/images/generations, /v1/audio/speech, /v1/moderations and /v1/rerank, ' +
-  'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key.';
+  'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key; ' +
+  "for Google's clients POST /v1beta/models/<provider>/<model>:generateContent, :streamGenerateContent and :countTokens, " +
+  'and GET /v1beta/models.';
 
 /** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
 const BASE_URL = "Set the client's base_url to the address of this gateway followed by /v1";

@@ -51,6 +51,13 @@ export function endpointOf(host: Host, userAgent: string): Endpoint {
   };
 }
 
+/** The path of a request with its query. `model`: as its host names it. */
+export function pathFor({ path, query }: Endpoint, request: ModelRequest, model: string): string {
+  const { dialect } = request;
+  const below = dialect.pathFor?.(request, model) ?? dialect.path;
+  return `${path}${below}${below.includes('?') ? query.replace('?', '&') : query}`;
+}
+
 /** Headers that a host needs where the client of its dialect sends none. */
 export const DEFAULT_HEADERS: Partial<Record<DialectName, Readonly<Record<string, string>>>> = {
   messages: { 'anthropic-version': '2023-06-01' },

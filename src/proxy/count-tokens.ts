@@ -5,9 +5,12 @@
  */
 
 import { PatientTimer } from '../core/patient-timer.ts';
+import type { Dialect, Fields } from '../dialects/dialect.ts';
+import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
 import { credentialOf } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { addressOf } from '../http/routes.ts';
 import { Meter } from '../relay/meter.ts';
 import type { Termination } from '../relay/relay.ts';
 import { relayWhole } from '../relay/response.ts';
@@ -23,10 +26,29 @@ import { errorOf, finish } from './respond.ts';
 /** How long a host may take to count, in milliseconds. It takes some hundred for a long input. */
 const COUNT_AT_HOST_MS = 10_000;
 
+/** How a dialect asks for a count, and how it says one. */
+interface Count {
+  readonly dialect: Dialect;
+  answer(tokens: number): Fields;
+}
+
+const COUNTS = {
+  messages: { dialect: COUNT_TOKENS, answer: (tokens) => ({ input_tokens: tokens }) },
+  gemini: { dialect: GEMINI_COUNT_TOKENS, answer: (tokens) => ({ totalTokens: tokens }) },
+} as const satisfies Record<string, Count>;
+
+/** The dialects that have a path for it. */
+export type CountDialect = keyof typeof COUNTS;
+
 /** Sends the count, or returns why it is refused. Throws a BodyError. */
-export async function countTokens(parts: PipelineParts, exchange: Exchange): Promise<Refused | undefined> {
+export async function countTokens(
+  parts: PipelineParts,
+  exchange: Exchange,
+  asked: CountDialect,
+): Promise<Refused | undefined> {
+  const { dialect } = COUNTS[asked];
   const { ledger, bodies, catalog } = parts;
-  const credential = credentialOf(exchange.request.headers);
+  const credential = credentialOf(exchange.request.headers, exchange.request.url);
   if (!credential.ok) return refused(credential.error);
   const identity = await ledger.identify(credential.keyHash);
   exchange.showLimits(identity.figures);
@@ -35,7 +57,8 @@ export async function countTokens(parts: PipelineParts, exchange: Exchange): Pro
   if (reading === undefined) return refusedOf(await admitListing(ledger, exchange));
   exchange.identifyKey(reading.keyId);
   const body = await readBody(exchange, reading, bodies, catalog);
-  const resolution = resolveRequest(catalog, COUNT_TOKENS, body, exchange.headers(COUNT_TOKENS.headers));
+  const headers = exchange.headers(dialect.headers);
+  const resolution = resolveRequest(catalog, dialect, body, headers, addressOf(exchange.path));
   exchange.nameModel(resolution.modelName);
   const permission = permit(resolution, reading.allowlist, catalog);
   if (!permission.ok) return refused(permission.error);
@@ -45,7 +68,7 @@ export async function countTokens(parts: PipelineParts, exchange: Exchange): Pro
   bodies.countUnpaid(reading.keyId, exchange.bodyBytes);
   let counted: Termination;
   try {
-    counted = await count(parts, exchange, permission.permitted);
+    counted = await count(parts, exchange, permission.permitted, COUNTS[asked]);
   } finally {
     // Before the answer: a client that sends one request after the other never meets its own slot.
     await ledger.endCount(requestId);
@@ -62,11 +85,12 @@ async function count(
   { dispatcher, counter }: PipelineParts,
   exchange: Exchange,
   { request, headers, targets: [target] }: Permitted,
+  { answer }: Count,
 ): Promise<Termination> {
   const counted = target.response === undefined ? await countAtHost(dispatcher, exchange, target, headers) : undefined;
   if (counted !== undefined) exchange.serveBy(target.model.id);
   if (counted !== undefined || exchange.gone) return counted ?? { kind: 'client_gone' };
-  const body = JSON.stringify({ input_tokens: await countInput(counter, request, target.model) });
+  const body = JSON.stringify(answer(await countInput(counter, request, target.model)));
   return { kind: 'json', body: Buffer.from(body) };
 }
 
@@ -87,7 +111,11 @@ async function countAtHost(
   if (attempt === undefined) return undefined;
   exchange.onGone(() => attempt.abort());
   const timer = new PatientTimer(() => attempt.abort(), COUNT_AT_HOST_MS);
-  const options = { dialect: COUNT_TOKENS, translateAnswer: undefined, secrets: dispatcher.secretsOf(model.provider) };
+  const options = {
+    dialect: request.dialect,
+    translateAnswer: undefined,
+    secrets: dispatcher.secretsOf(model.provider),
+  };
   try {
     const { termination } = await relayWhole(attempt, new Meter(0), options);
     return termination.kind === 'json' || errorOf(termination)?.code === 'invalid_request' ? termination : undefined;

@@ -19,7 +19,7 @@ import { DIALECTS } from '../dialects/dialects.ts';
 import { guessDialect } from '../dialects/guess.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
 import { bodyTooLarge } from '../http/body.ts';
-import { routeOf } from '../http/routes.ts';
+import { addressOf, routeOf } from '../http/routes.ts';
 import {
   type AdmissionForecast,
   type KeyStanding,
@@ -69,7 +69,7 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const read = dialectOf(question, parts.maxBodyBytes);
   if ('error' in read) return trail.refuse('body', read.error);
   const { dialect, body } = read;
-  const resolution = resolveRequest(parts.catalog, dialect, body);
+  const resolution = resolveRequest(parts.catalog, dialect, body, {}, addressOf(question.path ?? ''));
   const permission = permit(resolution, standing.allowlist, parts.catalog);
   addResolved(trail, parts.catalog, resolution, dialect, body, standing);
   if (!permission.ok) return trail.refuse(stepOf(permission.error, resolution), permission.error);

@@ -5,6 +5,7 @@ import { unpricedFor } from '../catalog/units.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { isUnderGoogle } from '../http/routes.ts';
 import { isReachable } from '../translate/translate.ts';
 import { admitListing, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
@@ -18,9 +19,7 @@ export async function listModels(
 ): Promise<Refused | undefined> {
   const access = await admitListing(parts.ledger, exchange);
   if (!access.ok) return access.refused;
-  // Clients of the messages API, and nobody else, send this header.
-  const isMessages = exchange.request.headers['anthropic-version'] !== undefined;
-  const format = isMessages ? MESSAGES_FORMAT : OPENAI_FORMAT;
+  const format = formatFor(exchange);
   const models = parts.catalog
     .callable(access.allowlist)
     .filter((model) => clientDialects(model).some((dialect) => format.dialects.includes(dialect)));
@@ -30,8 +29,14 @@ export async function listModels(
   const row = id !== undefined && named && models.includes(named.model) ? { name: id, model: named.model } : undefined;
   if (id !== undefined && row === undefined) return refused(modelNotFound(id, parts.catalog.near(id, models)));
   const show = (each: Row) => format.model(each, parts.modelsCreatedS);
-  exchange.sendJson(200, JSON.stringify(row === undefined ? format.list(rows.map(show)) : show(row)));
+  exchange.sendJson(200, JSON.stringify(row === undefined ? format.list(rows.map(show), rows) : show(row)));
   return undefined;
+}
+
+function formatFor({ path, request }: Exchange): ListingFormat {
+  if (isUnderGoogle(path)) return GEMINI_FORMAT;
+  // Clients of the messages API, and nobody else, send this header.
+  return request.headers['anthropic-version'] === undefined ? OPENAI_FORMAT : MESSAGES_FORMAT;
 }
 
 /** A name that a client can use, and what it stands for. */
@@ -47,8 +52,8 @@ function rowsOf(model: Model, catalog: Catalog): Row[] {
 interface ListingFormat {
   /** Those of the clients that read it. */
   readonly dialects: readonly DialectName[];
-  model(row: Row, createdS: number): { readonly id: string };
-  list(models: readonly { readonly id: string }[]): object;
+  model(row: Row, createdS: number): object;
+  list(models: readonly object[], rows: readonly Row[]): object;
 }
 
 const OPENAI_FORMAT: ListingFormat = {
@@ -74,12 +79,24 @@ const MESSAGES_FORMAT: ListingFormat = {
     ...aliasOf(name, model),
     ...detailsOf(model),
   }),
-  list: (data) => ({
+  list: (data, rows) => ({
     data,
     has_more: false,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
+    first_id: rows[0]?.name ?? null,
+    last_id: rows.at(-1)?.name ?? null,
   }),
+};
+
+const GEMINI_FORMAT: ListingFormat = {
+  dialects: ['gemini'],
+  model: ({ name, model }) => ({
+    name: `models/${name}`,
+    displayName: name,
+    ...(model.contextWindow !== undefined && { inputTokenLimit: model.contextWindow }),
+    ...(model.maxOutput !== undefined && { outputTokenLimit: model.maxOutput }),
+    supportedGenerationMethods: ['generateContent', 'countTokens'],
+  }),
+  list: (models) => ({ models }),
 };
 
 function aliasOf(name: string, { id }: Model): object {

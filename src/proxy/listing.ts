@@ -30,7 +30,7 @@ export type ListingAccess =
 /** Identifies the key of a listing, and takes an entry of its window; with an id, also the slot of a count. */
 export async function admitListing(ledger: Ledger, exchange: Exchange, countId?: string): Promise<ListingAccess> {
   const no = (error: ClientError, reason?: string) => ({ ok: false, refused: refused(error, reason) }) as const;
-  const credential = credentialOf(exchange.request.headers);
+  const credential = credentialOf(exchange.request.headers, exchange.request.url);
   if (!credential.ok) return no(credential.error);
   const admission = await ledger.admitListing(credential.keyHash, countId);
   exchange.showLimits(admission.figures);

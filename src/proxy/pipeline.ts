@@ -6,13 +6,14 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { addressOf } from '../http/routes.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { RequestEnd, RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { NO_BOUND, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
-import { countTokens } from './count-tokens.ts';
+import { type CountDialect, countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { keptOf } from './keep-answer.ts';
@@ -72,8 +73,8 @@ export class Pipeline {
   }
 
   /** Answers a request to count tokens. Never throws. */
-  countTokens(exchange: Exchange): Promise<void> {
-    return this.#free(exchange, () => countTokens(this.#parts, exchange));
+  countTokens(exchange: Exchange, dialect: CountDialect): Promise<void> {
+    return this.#free(exchange, () => countTokens(this.#parts, exchange, dialect));
   }
 
   /** Answers what costs nothing, unless `answer` returns why it is refused. */
@@ -87,7 +88,7 @@ export class Pipeline {
   /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if the request has one. Never throws. */
   async refuse(exchange: Exchange, error: ClientError): Promise<void> {
     await this.#guarded(exchange, async () => {
-      const credential = credentialOf(exchange.request.headers);
+      const credential = credentialOf(exchange.request.headers, exchange.request.url);
       if (exchange.showsLimits && credential.ok) {
         const identity = await this.#parts.ledger.identify(credential.keyHash);
         exchange.showLimits(identity.figures);
@@ -123,7 +124,7 @@ export class Pipeline {
    */
   async #complete(exchange: Exchange, dialect: Dialect): Promise<void> {
     const { bodies, catalog, ledger } = this.#parts;
-    const credential = credentialOf(exchange.request.headers);
+    const credential = credentialOf(exchange.request.headers, exchange.request.url);
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
 
@@ -187,7 +188,8 @@ export class Pipeline {
   }
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers));
+    const headers = exchange.headers(dialect.headers);
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, headers, addressOf(exchange.path));
     exchange.nameModel(resolution.modelName);
     return resolution;
   }

@@ -4,7 +4,7 @@ import { hasLongContext, LONG_CONTEXT_BETA, unmarkedName } from '../catalog/long
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
-import type { Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
+import type { Address, Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { referencesTo } from './kept.ts';
@@ -35,14 +35,16 @@ export type Resolution =
       readonly dialect?: DialectName;
     };
 
-/** Parses, checks and resolves a request, once. Which key sent it does not matter here. */
+/** Parses, checks and resolves a request, once. Which key sent it does not matter here. `address`: what its path says. */
 export function resolveRequest(
   catalog: Catalog,
   dialect: Dialect,
   bytes: Buffer,
   headers: DialectHeaders = {},
+  address?: Address,
 ): Resolution {
-  const read = readJsonBody(bytes);
+  const parsed = readJsonBody(bytes);
+  const read = parsed.ok ? (dialect.place?.(parsed.body, address) ?? parsed) : parsed;
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;
   if (typeof id !== 'string') return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');

@@ -27,10 +27,10 @@ export interface EventReaderOptions {
 export type EventAction =
   /**
    * `instead`: the bytes to send in place of the event's own. `isEmpty`: it says nothing of the
-   * answer, such as a ping.
+   * answer, such as a ping. `mayBeLast`: if none follows, it is the final event.
    */
-  | { readonly kind: 'forward'; readonly instead?: Buffer; readonly isEmpty?: true }
-  | { readonly kind: 'hide' }
+  | { readonly kind: 'forward'; readonly instead?: Buffer; readonly isEmpty?: true; readonly mayBeLast?: true }
+  | { readonly kind: 'hide'; readonly mayBeLast?: true }
   | { readonly kind: 'done'; readonly instead?: Buffer }
   | StreamError;
 
@@ -72,7 +72,10 @@ export class EventReader {
     }
     if (judged.kind === 'part' && judged.isHidden && !this.#options.showUsage) return { kind: 'hide' };
     const { value } = judged;
-    return value === undefined ? this.#done() : this.#forward(event, value, judged.kind === 'end');
+    if (value === undefined) return this.#done();
+    const action = this.#forward(event, value, judged.kind === 'end');
+    const mayBeLast = judged.kind === 'part' && judged.mayBeLast === true;
+    return mayBeLast && action.kind !== 'done' && action.kind !== 'error' ? { ...action, mayBeLast } : action;
   }
 
   /** Meters an event, and judges it: `unparsed`, or by which limit of JSON it is too large, if it cannot be parsed. */

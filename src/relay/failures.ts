@@ -13,6 +13,7 @@ import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
   readErrorValue,
+  retryDelayIn,
   statusIn,
   type UpstreamWords,
   WITHHELD_STATUSES,
@@ -40,7 +41,7 @@ export async function relayErrorResponse(
   const error = withDialectHint(errorForStatus(status, readErrorValue(value), secrets), dialect);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
-    termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt)) } : error },
+    termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt, value)) } : error },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
 }
@@ -52,9 +53,9 @@ function withDialectHint(error: ClientError, { name }: Dialect): ClientError {
   return { ...error, message: `${error.message} Embeddings need a model for embeddings, not one for chat.` };
 }
 
-/** How long the host asked to wait. */
-async function waitOf(attempt: Attempt): Promise<Pick<ClientError, 'retryAfterS'>> {
-  const { retryAfter } = await attempt.head();
+/** How long the host asked to wait, in its head or in the error itself. */
+async function waitOf(attempt: Attempt, value: unknown): Promise<Pick<ClientError, 'retryAfterS'>> {
+  const { retryAfter = retryDelayIn(value) } = await attempt.head();
   const waitMs = parseRetryAfter(retryAfter, Date.now());
   return waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1000) };
 }

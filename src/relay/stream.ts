@@ -48,6 +48,8 @@ const MAX_IDLE_BYTES = 64 * 1024 * 1024;
 /** What is split into events at once: about one read. */
 const SLICE_BYTES = 64 * 1024;
 
+const NO_BYTES = Buffer.alloc(0);
+
 /** Of all streams of this thread. */
 const TURNS = new Turns();
 
@@ -108,6 +110,8 @@ class StreamRelay {
   #idleEvents = 0;
   #idleBytes = 0;
   #advances = 0;
+  /** The last event, as long as it may be the final one: that goes out after the settlement. */
+  #withheld: Buffer | undefined;
   /** A write is waiting for the client, so the client is behind rather than the upstream silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
@@ -151,6 +155,8 @@ class StreamRelay {
       const result = await this.#forward(await this.#allow(this.#read([rest])), { isTerminated: false });
       if (result !== undefined) return result;
     }
+    // Where no event says that it is the final one, the end of the body does.
+    if (this.#withheld !== undefined && this.#meter.complete) return this.#endedByGateway(undefined, undefined);
     return this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
@@ -172,16 +178,30 @@ class StreamRelay {
       if (answer !== undefined) {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action, answer } };
       }
-      if (action.kind === 'forward')
-        this.#addEvent(
-          action.instead === undefined ? event : { ...event, bytes: action.instead },
-          forwarded,
-          action.isEmpty === true,
-        );
+      this.#pass(event, action, forwarded);
       if (action.kind === 'error') return { forwarded, end: action };
       if (action.kind === 'done') return { forwarded, end: action.instead ?? event.bytes };
     }
     return { forwarded, end: undefined };
+  }
+
+  /** Passes an event on, or withholds it as long as it may be the last one. */
+  #pass(event: SseEvent, action: EventAction, forwarded: Buffer[]): void {
+    if (action.kind !== 'forward' && action.kind !== 'hide') return;
+    const bytes = action.kind === 'forward' ? (action.instead ?? event.bytes) : NO_BYTES;
+    if (this.#withheld !== undefined) {
+      const saysNothing = event.complete && !event.data?.trim();
+      // A comment, or the rest of a line end.
+      if (saysNothing) this.#withheld = Buffer.concat([this.#withheld, bytes]);
+      else if (this.#withheld.length > 0) forwarded.push(this.#withheld);
+      if (saysNothing) return;
+      this.#withheld = undefined;
+    }
+    if (action.kind === 'forward') this.#addEvent({ ...event, bytes }, forwarded, action.isEmpty === true);
+    if (action.mayBeLast !== true) return;
+    // Of a translation, what its dialect ends with is written at the end.
+    const isOwn = action.kind === 'forward' && this.#options.translator === undefined;
+    this.#withheld = isOwn ? forwarded.pop() : NO_BYTES;
   }
 
   /** Reads an event. One too many that brings nothing is an error. */
@@ -366,12 +386,19 @@ class StreamRelay {
     return this.#endedByGateway(error, note);
   }
 
-  #endedByGateway(error: ClientError | undefined, note: string): RelayResult {
+  #endedByGateway(error: ClientError | undefined, note: string | undefined): RelayResult {
     const { translator, reader } = this.#options;
     const ends = translator ?? reader;
-    const end = Buffer.from(error === undefined ? ends.completion() : ends.failure(error));
+    const last = Buffer.from(error === undefined ? ends.completion() : ends.failure(error));
+    const end = this.#withheld === undefined ? last : Buffer.concat([terminated(this.#withheld), last]);
     return { metered: this.#meter.figuresOfPart(), termination: { kind: 'stream_end', error, end }, note };
   }
+}
+
+/** An event with the blank line behind it, of which a host may have left out some. */
+function terminated(event: Buffer): Buffer {
+  if (event.length === 0 || /(?:\n\n|\r\n\r\n|\r\r)$/.test(event.subarray(-4).toString('latin1'))) return event;
+  return Buffer.concat([event, Buffer.from(isCutInCrlf(event) ? '\n' : '\n\n')]);
 }
 
 const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');

@@ -19,6 +19,7 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   speech: 'generate_content',
   moderations: 'moderation',
   rerank: 'rerank',
+  gemini: 'generate_content',
 };
 
 export class RecordedAttempt implements AttemptTrace {

@@ -5,6 +5,7 @@ import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
 import { CHAT_CLIENT, CHAT_HOST } from './chat/chat.ts';
 import { Findings } from './findings.ts';
+import { GEMINI_CLIENT, GEMINI_HOST } from './gemini/gemini.ts';
 import { MESSAGES_CLIENT, MESSAGES_HOST } from './messages/messages.ts';
 import { RESPONSES_CLIENT } from './responses/responses.ts';
 import type {
@@ -16,9 +17,9 @@ import type {
   TranslatedRequest,
 } from './translation.ts';
 
-const CLIENTS: readonly ClientFormat[] = [CHAT_CLIENT, MESSAGES_CLIENT, RESPONSES_CLIENT];
+const CLIENTS: readonly ClientFormat[] = [CHAT_CLIENT, MESSAGES_CLIENT, RESPONSES_CLIENT, GEMINI_CLIENT];
 /** In the order of preference, where a host speaks several dialects. */
-const HOSTS: readonly HostFormat[] = [CHAT_HOST, MESSAGES_HOST];
+const HOSTS: readonly HostFormat[] = [CHAT_HOST, MESSAGES_HOST, GEMINI_HOST];
 
 /** A request as it goes to a host. */
 export interface HostRequest {

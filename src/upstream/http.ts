@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Dispatcher, Pool } from 'undici';
 import { isEncoded } from '../core/content-coding.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { bodyFor, type Endpoint, endpointOf, type Host, headersFor } from '../providers/host.ts';
+import { bodyFor, type Endpoint, endpointOf, type Host, headersFor, pathFor } from '../providers/host.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
@@ -53,11 +53,10 @@ export class HttpUpstream implements Upstream {
 
   attempt({ request, model, capTokens, isTranslated, headers }: UpstreamCall): Attempt {
     const attempt = new Attempt();
-    const { path, query } = this.#endpoint;
     this.#pool.dispatch(
       {
         method: 'POST',
-        path: `${path}${request.dialect.path}${query}`,
+        path: pathFor(this.#endpoint, request, model),
         headers: headersFor(this.#endpoint, request, headers),
         body: bodyFor(this.#endpoint, request, model, capTokens, isTranslated),
       },

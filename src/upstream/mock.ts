@@ -1,6 +1,7 @@
 /** Plays the mock provider's scripts in real time, as if they arrived over a connection. */
 import type { DialectName } from '../core/dialects.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
+import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
 import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import { NO_SECRETS } from '../wire/secrets.ts';
@@ -20,6 +21,7 @@ const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
   speech: 'speech-',
   moderations: 'modr-',
   rerank: 'rerank-',
+  gemini: 'gemini-',
 };
 
 export class MockUpstream implements Upstream {
@@ -36,7 +38,7 @@ export class MockUpstream implements Upstream {
     const attempt = new Attempt();
     const createdS = Math.floor(Date.now() / 1000);
     const script =
-      request.dialect === COUNT_TOKENS
+      request.dialect === COUNT_TOKENS || request.dialect === GEMINI_COUNT_TOKENS
         ? NO_SUCH_PATH
         : mockScript(request, {
             id: `${ID_PREFIXES[request.dialect.name]}mock-${createdS}-${++this.#responses}`,

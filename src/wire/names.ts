@@ -25,7 +25,9 @@ export function findCaseVariant(
   for (const name of names) {
     if (known.has(name)) continue;
     const folded = foldCase(name);
-    if (known.has(folded)) return { name, resembles: folded };
+    for (const each of known) {
+      if (each.length === folded.length && foldCase(each) === folded) return { name, resembles: each };
+    }
   }
   return undefined;
 }

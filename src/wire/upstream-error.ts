@@ -45,6 +45,15 @@ export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): Upstr
   return undefined;
 }
 
+/** The seconds to wait that an error of Google's has in its details, as `Retry-After` would say them. */
+export function retryDelayIn(value: unknown): string | undefined {
+  const first = Array.isArray(value) ? value[0] : value;
+  const error = isObject(first) && isObject(first.error) ? first.error : {};
+  const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
+  const delay = details.map(({ retryDelay }) => retryDelay).find((each) => typeof each === 'string');
+  return delay?.replace(/s$/, '');
+}
+
 function labelsOf(value: Record<string, unknown>): Record<string, unknown> {
   return { code: value.code, type: value.type, status: value.status, param: value.param };
 }

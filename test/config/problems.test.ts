@@ -107,10 +107,13 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['tiers: []', /^1:1: tiers: expected a map/],
   ['providers: 5', /^1:1: providers: expected a map/],
   ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
-  ['providers:\n  p: { models: {} }', /^2:3: providers\.p.*: expected kind: openai, kind: anthropic or kind: mock/],
+  [
+    'providers:\n  p: { models: {} }',
+    /^2:3: providers\.p.*: expected kind: openai, kind: anthropic, kind: gemini or kind: mock/,
+  ],
   [
     'providers:\n  p: { kind: azure, models: {} }',
-    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/,
+    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic, kind: gemini or kind: mock/,
   ],
   [
     'providers:\n  p: { kind: opanai, base_url: ftp://h, modles: {}, models: { a: { output: 1 } } }',

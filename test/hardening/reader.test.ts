@@ -43,6 +43,7 @@ function answer(t: TestContext, untaken: number): Response {
     requestMs: 1,
     idleMs: STALL_MS,
     expectsContinue: false,
+    framing: undefined,
     cors: [],
     format: { errorBody, streamFailure: errorBody },
   });

@@ -226,7 +226,15 @@ describe('the list of models', () => {
 
   test('says of each model what it costs and which clients can use it', async () => {
     const { data } = JSON.parse((await gateway.request('/v1/models', { key })).text);
-    assert.deepEqual(data[0].dialects, ['chat', 'responses', 'embeddings', 'messages', 'moderations', 'rerank']);
+    assert.deepEqual(data[0].dialects, [
+      'chat',
+      'responses',
+      'embeddings',
+      'messages',
+      'gemini',
+      'moderations',
+      'rerank',
+    ]);
     assert.deepEqual(
       [data[0].max_output, data[0].prices.output_usd, data[0].prices.cached_input_usd],
       [1000, '2.00', '0.25'],

@@ -7,6 +7,7 @@ import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } 
 import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
+import { GEMINI_MOCK } from './gemini.ts';
 import { IMAGES_MOCK } from './images.ts';
 import { MESSAGES_MOCK } from './messages.ts';
 import { MODERATIONS_MOCK } from './moderations.ts';
@@ -45,6 +46,7 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   speech: SPEECH_MOCK,
   moderations: MODERATIONS_MOCK,
   rerank: RERANK_MOCK,
+  gemini: GEMINI_MOCK,
 };
 
 /** The response to a request. */

@@ -6,7 +6,9 @@ import type { HostTerms } from '../translation.ts';
 import { messagesOf } from './chat-turns-writer.ts';
 
 export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings: Findings): Fields {
-  const { topLogprobs, logprobsField } = request;
+  const { topLogprobs, logprobsField, topK } = request;
+  // Few hosts know it, and the others refuse the request.
+  if (topK !== undefined) findings.ignore(topK.field);
   return present({
     model: request.model,
     stream: request.stream,

@@ -8,6 +8,8 @@ interface Block {
   /** Undefined for anything but a call. */
   readonly call: CallState | undefined;
   isOpen: boolean;
+  /** Of thinking; empty if nothing signs it. */
+  signature: string;
   /** What has arrived and is not written yet. */
   unwritten: string;
 }
@@ -45,6 +47,14 @@ export class ContentBlocks {
     return this.#advance(false);
   }
 
+  /** Signs the thinking that is being written, or a block without a text. */
+  sign(signature: string): string {
+    const last = this.#queue.at(-1);
+    const block = last?.kind === 'thinking' ? last : this.#append('thinking', undefined);
+    block.signature = signature;
+    return this.#advance(false);
+  }
+
   addCall(key: unknown, id: string, name: string): string {
     this.#calls.set(key, this.#append('tool_use', { id, name, isComplete: false }));
     return this.#advance(false);
@@ -69,7 +79,7 @@ export class ContentBlocks {
   }
 
   #append(kind: Block['kind'], call: CallState | undefined): Block {
-    const block: Block = { kind, call, isOpen: false, unwritten: '' };
+    const block: Block = { kind, call, isOpen: false, signature: '', unwritten: '' };
     this.#queue.push(block);
     return block;
   }
@@ -111,9 +121,10 @@ export class ContentBlocks {
   }
 
   #close(block: Block): string {
-    // Nothing signs it, but clients expect a signature.
-    const signature = block.kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature: '' }) : '';
-    return signature + event('content_block_stop', { index: this.#closed++ });
+    // Clients expect a signature, also where nothing signs it.
+    const { kind, signature } = block;
+    const signed = kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature }) : '';
+    return signed + event('content_block_stop', { index: this.#closed++ });
   }
 
   #delta(delta: Fields): string {

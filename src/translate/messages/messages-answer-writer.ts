@@ -38,12 +38,13 @@ export class MessageWriter extends GatheredAnswer implements WholeWriter {
   whole(): Fields {
     const { calls, end, usage, allReasoning, allText, allRefusal } = this;
     const written = allText + allRefusal;
-    const showsThinking = allReasoning !== '' && this.#options.showsThinking;
+    const signature = this.seals.map(signatureOf).at(-1) ?? '';
+    const showsThinking = allReasoning + signature !== '' && this.#options.showsThinking;
     return {
       ...headOf(this.head, this.#options, this.#context),
       content: [
-        // Nothing signs it: the host would not take it back.
-        ...(showsThinking ? [{ type: 'thinking', thinking: allReasoning, signature: '' }] : []),
+        // Without a signature no host would take it back.
+        ...(showsThinking ? [{ type: 'thinking', thinking: allReasoning, signature }] : []),
         ...(written === '' ? [] : [{ type: 'text', text: written }]),
         ...calls.map((call, index) => toolUse(call, index, this.#context)),
       ],
@@ -64,6 +65,10 @@ function inputOf(text: string): Fields {
   if (text.trim() === '') return {};
   const value = parseJson(text)?.value;
   return isObject(value) ? value : { input: text };
+}
+
+function signatureOf({ signature }: Fields): string {
+  return typeof signature === 'string' ? signature : '';
 }
 
 /** The events of a stream. */
@@ -98,6 +103,10 @@ export class EventWriter extends TerseWriter implements StreamWriter {
 
   reasoning(text: string): void {
     if (this.#options.showsThinking) this.#events += this.#blocks.add('thinking', text);
+  }
+
+  override sealReasoning(block: Fields): void {
+    if (this.#options.showsThinking) this.#events += this.#blocks.sign(signatureOf(block));
   }
 
   text(text: string): void {

@@ -1,6 +1,7 @@
 /** Writes the parts of messages and of outputs of tools as blocks. */
 import { isUtf8 } from 'node:buffer';
 import type { Fields } from '../../dialects/dialect.ts';
+import { BASE64, readDataUrl } from '../data-url.ts';
 import type { Findings } from '../findings.ts';
 import type { FilePart, ImagePart, Part, Said } from '../request.ts';
 
@@ -71,13 +72,4 @@ function dataSource(data: Said<string> | undefined, findings: Findings): Fields 
 
 function isSecureAddress(url: string): boolean {
   return /^https:/i.test(url);
-}
-
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-const DATA_URL = /^data:([^,;]{1,100})(?:;[^,;]{0,100}){0,5};base64,/i;
-
-/** A data URL in base64. `mediaType` is in lower case. */
-function readDataUrl(url: string): { readonly mediaType: string; readonly data: string } | undefined {
-  const match = DATA_URL.exec(url);
-  return match === null ? undefined : { mediaType: String(match[1]).toLowerCase(), data: url.slice(match[0].length) };
 }

@@ -4,6 +4,7 @@ import { isObject } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
 import type { Format, Reasoning } from '../request.ts';
+import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { EventWriter, MessageWriter } from './messages-answer-writer.ts';
 import { expectFields } from './messages-parts-reader.ts';
@@ -105,19 +106,9 @@ function readThinking(thinking: Fields, findings: Findings): Thinking {
   if (!DISPLAYS.includes(display)) findings.refuse('thinking.display', 'expected summarized or omitted');
   const isShown = display !== 'omitted';
   if (type === 'adaptive') return { effort: undefined, isShown };
-  if (type === 'enabled') return { effort: effortOf(budget), isShown };
+  if (type === 'enabled') return { effort: effortOfBudget(budget), isShown };
   if (type !== 'disabled') findings.refuse('thinking.type', 'expected adaptive, enabled or disabled');
   return NO_THINKING;
-}
-
-/** The largest budgets, in tokens, that are a low and a medium effort. */
-const LOW_BUDGET = 4_096;
-const MEDIUM_BUDGET = 16_384;
-
-function effortOf(budget: unknown): string | undefined {
-  if (typeof budget !== 'number') return undefined;
-  if (budget <= LOW_BUDGET) return 'low';
-  return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
 }
 
 /** Both dialects have the same words for these. */

@@ -2,8 +2,9 @@
  * Carries thinking through clients of the responses dialect, which give the encrypted content of
  * reasoning back unread. Hosts check the signature of a block, so nothing in it may change.
  */
-import { isObject, parseJson } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { thinkingBlockOf } from '../thought-signature.ts';
 
 /** Tells our content from that of other hosts. */
 const PREFIX = 'messages.';
@@ -16,11 +17,5 @@ export function encryptedContent(block: Fields): string {
 /** The block that a content holds. Undefined if another host has made it. */
 export function thinkingBlock(content: unknown): Fields | undefined {
   if (typeof content !== 'string' || !content.startsWith(PREFIX)) return undefined;
-  const block = parseJson(Buffer.from(content.slice(PREFIX.length), 'base64').toString('utf8'))?.value;
-  if (!isObject(block)) return undefined;
-  const { type, thinking, signature, data } = block;
-  if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string') {
-    return { type, thinking, signature };
-  }
-  return type === 'redacted_thinking' && typeof data === 'string' ? { type, data } : undefined;
+  return thinkingBlockOf(parseJson(Buffer.from(content.slice(PREFIX.length), 'base64').toString('utf8'))?.value);
 }

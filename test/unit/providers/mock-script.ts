@@ -23,6 +23,7 @@ const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
   speech: (prompt) => ({ input: prompt, voice: 'alloy' }),
   moderations: (prompt) => ({ input: prompt }),
   rerank: (prompt) => ({ query: prompt, documents: ['one', prompt] }),
+  gemini: (prompt) => ({ contents: [{ role: 'user', parts: [{ text: prompt }] }] }),
 };
 
 export interface Played {

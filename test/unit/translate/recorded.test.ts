@@ -21,7 +21,7 @@ import {
 import { ANSWER_READERS, READERS, type Reading, type Usage } from './sdk-readings.ts';
 
 /** What a client of another dialect than the host's reads otherwise, since its dialect cannot say it. */
-type Lost = Partial<Pick<Reading, 'text' | 'calls' | 'citations' | 'others'>>;
+type Lost = Partial<Pick<Reading, 'text' | 'calls' | 'citations' | 'others' | 'seals'>>;
 
 /** Places in a recording at which it breaks off. */
 const MOST_BREAKS = 3;
@@ -32,6 +32,8 @@ const NO_CITATIONS: Lost = { citations: 0 };
 
 /** Blocks of the host's own tools, of compaction and of fallbacks are left out, and so are citations. */
 const LOST: Readonly<Record<string, Lost>> = {
+  // A signature is kept for calls and beside thoughts.
+  'gemini/text': { seals: [] },
   'messages/anthropic-compaction': NO_OTHERS,
   'messages/anthropic-fallback': NO_OTHERS,
   'messages/anthropic-fallback-a-toolrefusal': NO_OTHERS,
@@ -91,7 +93,12 @@ function expected({ host, name }: Recording, client: Speaker, original: Reading)
         ? NO_USAGE
         : undefined
       : { ...original.usage, ...BILLED[name] };
-  return { ...original, ...LOST[name], usage };
+  const read = { ...original, ...LOST[name], usage };
+  if (client === 'chat' || client === 'responses') return read;
+  const inText = { ...read, text: read.text + read.refusal, refusal: '' };
+  if (client === 'messages') return inText;
+  // Nothing is cited there, and nothing says what was written to a cache.
+  return { ...inText, citations: 0, usage: usage && { ...usage, written: 0 } };
 }
 
 function assertMetered({ name }: Recording, original: Reading, { usage, calls, source }: Metered): void {

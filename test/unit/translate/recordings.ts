@@ -14,13 +14,14 @@ import { readJsonBody } from '../../../src/wire/body.ts';
 import { MAX_EVENT_BYTES, SseSplitter } from '../../../src/wire/sse.ts';
 import { UNBOUNDED } from '../../support/unbounded.ts';
 
-export type Speaker = 'chat' | 'messages' | 'responses';
+export type Speaker = 'chat' | 'messages' | 'responses' | 'gemini';
 
 /** The dialects of the clients that can use a host. */
 export const CLIENTS: Readonly<Record<Speaker, readonly Speaker[]>> = {
-  chat: ['chat', 'messages', 'responses'],
-  messages: ['messages', 'chat', 'responses'],
+  chat: ['chat', 'messages', 'responses', 'gemini'],
+  messages: ['messages', 'chat', 'responses', 'gemini'],
   responses: ['responses'],
+  gemini: ['gemini', 'chat', 'messages', 'responses'],
 };
 
 export interface Recording {
@@ -56,6 +57,10 @@ const REQUESTS: Readonly<Record<Speaker, Fields>> = {
   chat: { messages: HELLO, stream_options: { include_usage: true } },
   messages: { messages: HELLO, max_tokens: 2_000, thinking: { type: 'enabled', budget_tokens: 1_024 } },
   responses: { input: 'Hello' },
+  gemini: {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
+  },
 };
 const MODEL = { maxOutput: 64_000, defaultOutput: 512, ignoreFields: [], ignoreTools: [] };
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };

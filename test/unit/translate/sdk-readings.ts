@@ -4,6 +4,7 @@ import OpenAI from 'openai';
 import { isObject, parseJson } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { thinkingBlock } from '../../../src/translate/responses/thinking.ts';
+import { blockOfSignature, blocksInSignature } from '../../../src/translate/thought-signature.ts';
 import type { Speaker } from './recordings.ts';
 
 /** An answer. */
@@ -42,6 +43,7 @@ export const READERS: Readonly<Record<Speaker, (stream: string) => Promise<Readi
   chat: readChat,
   messages: readMessages,
   responses: readResponses,
+  gemini: readGemini,
 };
 
 /** Reads a whole answer. */
@@ -65,6 +67,7 @@ export const ANSWER_READERS: Readonly<Record<Speaker, (json: string) => Promise<
     const response: unknown = await client.responses.create({ model: 'a', input: 'Hello' });
     return responseReading(response as Fields);
   },
+  gemini: async (json) => geminiReading([JSON.parse(json)]),
 };
 
 function answering(body: string, type = 'text/event-stream'): () => Promise<Response> {
@@ -249,5 +252,57 @@ function responseUsage(usage: Fields): Usage {
     written: count(input.cache_write_tokens),
     output: count(usage.output_tokens),
     reasoning: count(fieldsIn(usage, 'output_tokens_details').reasoning_tokens),
+  };
+}
+
+/** As Google's library reads a stream: each event by itself. */
+async function readGemini(stream: string): Promise<Reading> {
+  const events = stream.split(/\r?\n\r?\n/).filter((event) => event.startsWith('data:'));
+  const pieces = events.map((event) => JSON.parse(event.slice('data:'.length)) as Fields);
+  const failure = pieces.map(({ error }) => error).find(isObject);
+  if (failure !== undefined) throw new Error(text(failure.message));
+  return geminiReading(pieces);
+}
+
+function geminiReading(pieces: readonly Fields[]): Reading {
+  const candidates = pieces.flatMap((piece) => list(piece.candidates).slice(0, 1));
+  const parts = candidates.flatMap(({ content }) => list(fieldsIn({ content }, 'content').parts));
+  const calls = parts.flatMap(({ functionCall }) => (isObject(functionCall) ? [functionCall] : []));
+  const said = (isThought: boolean) =>
+    parts.map((part) => ((part.thought === true) === isThought ? text(part.text) : '')).join('');
+  const isBlocked = pieces.some((piece) => fieldsIn(piece, 'promptFeedback').blockReason !== undefined);
+  const reason = isBlocked ? 'SAFETY' : candidates.map(({ finishReason }) => text(finishReason)).findLast(Boolean);
+  const ended = reason === 'STOP' ? (calls.length > 0 ? 'calls' : 'stop') : reason;
+  return {
+    text: said(false),
+    refusal: pieces.map((piece) => text(fieldsIn(piece, 'promptFeedback').blockReasonMessage)).join(''),
+    thinking: said(true),
+    seals: parts.flatMap(({ thoughtSignature }) => sealsIn(thoughtSignature)),
+    calls: calls.map(({ id, name, args }) => ({ id, name, arguments: args })),
+    citations: 0,
+    others: [],
+    finish: ended === undefined ? undefined : (GEMINI_FINISHES[ended] ?? ended),
+    usage: geminiUsage(pieces.map(({ usageMetadata }) => usageMetadata).findLast(isObject)),
+  };
+}
+
+const GEMINI_FINISHES: Readonly<Record<string, string>> = { MAX_TOKENS: 'length', SAFETY: 'refused' };
+
+/** Of another host, in a signature of ours; or Google's own, as blocks of thinking hold it. */
+function sealsIn(signature: unknown): readonly string[] {
+  if (signature === undefined) return [];
+  const blocks = blocksInSignature(signature) ?? [blockOfSignature(text(signature))];
+  return blocks.map(({ signature, data }) => text(signature ?? data));
+}
+
+function geminiUsage(usage: Fields | undefined): Usage | undefined {
+  if (usage === undefined) return undefined;
+  const reasoning = count(usage.thoughtsTokenCount);
+  return {
+    input: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),
+    cached: count(usage.cachedContentTokenCount),
+    written: 0,
+    output: count(usage.candidatesTokenCount) + reasoning,
+    reasoning,
   };
 }

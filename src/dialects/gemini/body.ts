@@ -1,0 +1,45 @@
+/** The body of a request with what its path says: the model, and whether the answer is streamed. */
+
+import { readJson } from '../../core/json.ts';
+import type { BodyResult, JsonBody } from '../../wire/body.ts';
+import { findDuplicate } from '../../wire/body.ts';
+import { membersOf } from '../../wire/members.ts';
+import type { Address, Fields } from '../dialect.ts';
+import { spelled } from './names.ts';
+
+/** What the gateway writes into a body, and takes out before it is sent. */
+const PLACED: readonly string[] = ['model', 'stream'];
+
+/** How Google's clients name a model: `models/gemini-3-flash`. */
+function withoutPrefix(model: string): string {
+  return model.replace(/^models\//, '');
+}
+
+/** A body in one spelling, with `model` and `stream`. Without an address it has them itself, as `explain` takes it. */
+export function placedBody(body: JsonBody, address: Address | undefined): BodyResult {
+  const result = spelled(body.text);
+  if (!result.ok) return result;
+  const spelledBody = result.text === body.text ? body : bodyOf(result.text);
+  const duplicate = findDuplicate(spelledBody.members);
+  if (duplicate !== undefined) return { ok: false, problem: `Duplicate field in the request body: ${duplicate}.` };
+  if (address === undefined) return { ok: true, body: spelledBody };
+  const { model, stream } = spelledBody.fields;
+  if (stream !== undefined)
+    return { ok: false, problem: 'stream: the path says it, as :streamGenerateContent; leave it out' };
+  if (model !== undefined && (typeof model !== 'string' || withoutPrefix(model) !== address.model)) {
+    return { ok: false, problem: 'model: expected the model of the path, or none' };
+  }
+  const said = [`"model":${JSON.stringify(address.model)}`, ...(address.stream ? ['"stream":true'] : [])];
+  return { ok: true, body: bodyOf(`{${[...said, ...membersBeside(spelledBody)].join(',')}}`) };
+}
+
+/** The members of a body as they are written, without those that are not of the format. */
+export function membersBeside({ text, members }: JsonBody, others: readonly string[] = []): string[] {
+  return members
+    .filter(({ key }) => !PLACED.includes(key) && !others.includes(key))
+    .map(({ keyStart, valueEnd }) => text.slice(keyStart, valueEnd));
+}
+
+export function bodyOf(text: string): JsonBody {
+  return { text, fields: readJson(text) as Fields, members: membersOf(text, 0) };
+}

@@ -1,0 +1,160 @@
+/** Validates a request to generate content, and extracts the fields that the gateway acts on. */
+import { isObject } from '../../core/json.ts';
+import { MAX_TPM } from '../../core/limits.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import {
+  type Check,
+  type Checks,
+  caseVariant,
+  firstProblem,
+  flag,
+  number,
+  PRICED,
+  refused,
+  text,
+  wholeNumber,
+} from '../checks.ts';
+import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { hiddenThinkingOfGemini } from '../thinking.ts';
+import { listOf } from './list.ts';
+import { AUDIO_BYTES_PER_TOKEN } from './output.ts';
+import { hostToolsOf, toolProblem } from './tools.ts';
+
+/** Several times what any host accepts. */
+const MAX_CONTENTS = 100_000;
+const ROLES: readonly unknown[] = [undefined, null, 'user', 'model', 'function'];
+
+/** `body`: as `placedBody` makes it. */
+export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Checked {
+  const { fields } = body;
+  const problem = problemWith(body) ?? firstProblem(fields, CHECKS) ?? configProblem(fields) ?? toolProblem(fields);
+  if (problem !== undefined) return { ok: false, problem };
+  const config = configOf(fields);
+  const maximum = config.maxOutputTokens ?? undefined;
+  return {
+    ok: true,
+    request: {
+      dialect,
+      body,
+      model,
+      stream: fields.stream === true,
+      includeUsage: true,
+      maxOutput: maximum === undefined ? undefined : Math.min(maximum as number, MAX_TPM),
+      choices: (config.candidateCount ?? 1) as number,
+      serviceTier: tierOf(fields.serviceTier),
+      hiddenThinking: hiddenThinkingOfGemini(config.thinkingConfig),
+      hasAudio: hasAudio(fields),
+      predictedTokens: 0,
+      audioBytesPerToken: AUDIO_BYTES_PER_TOKEN,
+      // A host may cache what it likes.
+      cacheWrite: '5m',
+      summarizesAbove: undefined,
+      hostTools: hostToolsOf(fields),
+    },
+  };
+}
+
+export function configOf({ generationConfig: config }: Fields): Fields {
+  return isObject(config) ? config : {};
+}
+
+const STATE = 'a name for what the provider keeps, which all keys would share';
+
+/** Where other formats have their maxima, in the spelling of this one. */
+const MAXIMA = ['maxOutputTokens', 'maxTokens', 'maxCompletionTokens'];
+const MISPLACED = 'a field of another format; this one has generationConfig.maxOutputTokens';
+
+const CHECKS: Checks = Object.entries<Check>({
+  contents: checkContents,
+  systemInstruction: (value) => (value === undefined ? undefined : contentProblem(value, 'systemInstruction')),
+  generationConfig: object('generationConfig'),
+  tools: (value) => {
+    const invalid = listOf(value).findIndex((tool) => !isObject(tool));
+    return invalid < 0 ? undefined : `tools[${invalid}]: expected an object`;
+  },
+  toolConfig: object('toolConfig'),
+  cachedContent: refused('cachedContent', `${STATE}; send the contents themselves`),
+  serviceTier: text('serviceTier'),
+  store: (value) => (value === true ? 'store: the provider would keep it for all keys of this gateway' : undefined),
+  stream: flag('stream'),
+  ...Object.fromEntries(MAXIMA.map((name) => [name, refused(name, MISPLACED)])),
+});
+
+const CONFIG_CHECKS: Checks = Object.entries<Check>({
+  maxOutputTokens: wholeNumber('generationConfig.maxOutputTokens', 1),
+  candidateCount: wholeNumber('generationConfig.candidateCount', 1, 128),
+  temperature: number('generationConfig.temperature', 0, 2),
+  topP: number('generationConfig.topP', 0, 1),
+  thinkingConfig: object('generationConfig.thinkingConfig'),
+  responseModalities: checkModalities,
+  imageConfig: refused('generationConfig.imageConfig', PRICED),
+});
+
+const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
+const ACTED_ON_IN_CONFIG: ReadonlySet<string> = new Set(CONFIG_CHECKS.map(([name]) => name));
+
+function problemWith({ fields, members }: JsonBody): string | undefined {
+  const names = members.map(({ key }) => key);
+  return (
+    caseVariant('', names, ACTED_ON) ??
+    caseVariant('generationConfig.', Object.keys(configOf(fields)), ACTED_ON_IN_CONFIG)
+  );
+}
+
+function configProblem(fields: Fields): string | undefined {
+  return firstProblem(configOf(fields), CONFIG_CHECKS);
+}
+
+function object(name: string): Check {
+  return (value) => (value === undefined || isObject(value) ? undefined : `${name}: expected an object`);
+}
+
+function checkContents(value: unknown): string | undefined {
+  const contents = listOf(value);
+  if (contents.length === 0) return 'contents: expected an array of at least one content';
+  if (contents.length > MAX_CONTENTS) return `contents: expected an array of at most ${MAX_CONTENTS} contents`;
+  for (const [index, content] of contents.entries()) {
+    const problem = contentProblem(content, `contents[${index}]`);
+    if (problem !== undefined) return problem;
+    const isSaid = ROLES.includes((content as Fields).role);
+    if (!isSaid) return `contents[${index}].role: expected user or model`;
+  }
+  return undefined;
+}
+
+function contentProblem(content: unknown, where: string): string | undefined {
+  if (!isObject(content)) return `${where}: expected an object with parts`;
+  const invalid = listOf(content.parts).findIndex((part) => !isObject(part));
+  return invalid < 0 ? undefined : `${where}.parts[${invalid}]: expected an object, such as { "text": "…" }`;
+}
+
+const MODALITIES: readonly unknown[] = ['TEXT', 'AUDIO'];
+
+function checkModalities(value: unknown): string | undefined {
+  const other = listOf(value).find((modality) => !MODALITIES.includes(modality));
+  if (other === undefined) return undefined;
+  return 'generationConfig.responseModalities: expected TEXT or AUDIO; others have prices of their own, and this gateway has none for them';
+}
+
+/** Undefined for the ordinary one. */
+function tierOf(tier: unknown): string | undefined {
+  const name = typeof tier === 'string' ? tier.toLowerCase() : 'unspecified';
+  return name === 'unspecified' || name === 'standard' ? undefined : name;
+}
+
+/** Whether an answer may be spoken, or something in the input may be heard. */
+function hasAudio(fields: Fields): boolean {
+  const { responseModalities: modalities, speechConfig } = configOf(fields);
+  if (isObject(speechConfig) || listOf(modalities).includes('AUDIO')) return true;
+  return listOf(fields.contents).some((content) => isObject(content) && listOf(content.parts).some(isAudible));
+}
+
+/** Types of data that are never audio. */
+const SILENT = /^(?:image\/|text\/|application\/(?:pdf|json)\b)/i;
+
+function isAudible(part: unknown): boolean {
+  if (!isObject(part)) return false;
+  const response = isObject(part.functionResponse) ? part.functionResponse : {};
+  const data = [part.inlineData, part.fileData].filter(isObject);
+  return data.some(({ mimeType }) => !SILENT.test(String(mimeType))) || listOf(response.parts).some(isAudible);
+}

@@ -1,0 +1,36 @@
+/** Counting the tokens of a request: `POST /v1beta/models/{model}:countTokens`. */
+import { isObject } from '../../core/json.ts';
+import { skipSpace } from '../../core/json-text.ts';
+import { countOf, NO_FACTS } from '../answer.ts';
+import type { Dialect } from '../dialect.ts';
+import { bodyOf, membersBeside, placedBody } from './body.ts';
+import { checkGemini } from './check.ts';
+import { GEMINI, modelPath } from './gemini.ts';
+
+const WRAPPER = 'generateContentRequest';
+
+/** A request to count is the request itself, or holds it; its answer has one figure. */
+export const GEMINI_COUNT_TOKENS: Dialect = {
+  ...GEMINI,
+  title: 'countTokens',
+  pathFor: (_, model) => `${modelPath(model)}:countTokens`,
+  answerFields: new Set(['totalTokens', 'totalBillableCharacters', 'cachedContentTokenCount', 'promptTokensDetails']),
+  place(body, address) {
+    const placed = placedBody(body, undefined);
+    if (!placed.ok) return placed;
+    const { fields, members, text } = placed.body;
+    const wrapped = members.find(({ key }) => key === WRAPPER);
+    if (wrapped === undefined || !isObject(fields[WRAPPER])) return placedBody(placed.body, address);
+    if (fields.contents !== undefined) {
+      return { ok: false, problem: `contents: expected either this or ${WRAPPER}` };
+    }
+    return placedBody(bodyOf(text.slice(skipSpace(text, wrapped.valueStart), wrapped.valueEnd)), address);
+  },
+  check: (body, model) => checkGemini(GEMINI_COUNT_TOKENS, body, model),
+  /** In the form that can hold instructions and tools. */
+  edit({ body }, { model }) {
+    const name = JSON.stringify(modelPath(model).slice(1));
+    return `{"${WRAPPER}":{${[`"model":${name}`, ...membersBeside(body)].join(',')}}}`;
+  },
+  readAnswer: ({ totalTokens }) => ({ ...NO_FACTS, choices: countOf(totalTokens) === undefined ? undefined : 1 }),
+};

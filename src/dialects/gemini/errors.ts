@@ -1,0 +1,39 @@
+/** The body of an error response in Google's dialects, and the data of its error events. */
+import { type ClientError, statusOf } from '../../core/errors.ts';
+
+/** The names that these dialects have for HTTP statuses. */
+const STATUSES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  402: 'FAILED_PRECONDITION',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  405: 'UNIMPLEMENTED',
+  408: 'DEADLINE_EXCEEDED',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+};
+
+const TYPES = 'type.googleapis.com/google.rpc';
+
+/** The name of a status, also of those that have none of their own. */
+export function statusNameOf(status: number): string {
+  return STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
+}
+
+/** The gateway's own code stands in the details, and how long to wait. */
+export function geminiErrorBody(error: ClientError, requestId: string): string {
+  const code = statusOf(error);
+  const { message, retryAfterS } = error;
+  const details = [
+    {
+      '@type': `${TYPES}.ErrorInfo`,
+      reason: error.code.toUpperCase(),
+      domain: 'inf-gw',
+      metadata: { code: error.code, request_id: requestId },
+    },
+    ...(retryAfterS === undefined ? [] : [{ '@type': `${TYPES}.RetryInfo`, retryDelay: `${retryAfterS}s` }]),
+  ];
+  return JSON.stringify({ error: { code, message, status: statusNameOf(code), details } });
+}

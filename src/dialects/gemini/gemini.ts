@@ -1,0 +1,84 @@
+/** Google's dialect: `POST /v1beta/models/{model}:generateContent`, and `:streamGenerateContent`. */
+import { DIALECT_HEADERS } from '../../core/dialects.ts';
+import type { ClientError } from '../../core/errors.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+import { applyEdits, ObjectEditor } from '../../wire/members.ts';
+import { dataEvent, type SseEvent } from '../../wire/sse.ts';
+import { isErrorValue } from '../../wire/upstream-error.ts';
+import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
+import { errorFacts } from '../error-facts.ts';
+import { readGemini } from './answer.ts';
+import { bodyOf, membersBeside, placedBody } from './body.ts';
+import { checkGemini, configOf } from './check.ts';
+import { geminiErrorBody } from './errors.ts';
+import { walkGemini } from './input.ts';
+
+/** Some events hold whole images. */
+const MAX_GEMINI_EVENT_BYTES = 64 * 1024 * 1024;
+
+/** Where a model is below the base URL of a host. One with a slash says itself what it is, such as `tunedModels/one`. */
+export function modelPath(model: string): string {
+  return `/${encodeURI(model.includes('/') ? model : `models/${model}`)}`;
+}
+
+export const GEMINI: Dialect = {
+  name: 'gemini',
+  title: 'Gemini',
+  path: '/models',
+  pathFor: ({ stream }, model) => `${modelPath(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  headers: DIALECT_HEADERS.gemini,
+  // Within `generationConfig`: see `edit`.
+  maximumField: 'maxOutputTokens',
+  maxEventBytes: MAX_GEMINI_EVENT_BYTES,
+  answerFields: new Set(
+    'candidates usageMetadata promptFeedback modelVersion responseId createTime modelStatus'.split(' '),
+  ),
+  place: placedBody,
+  check: (body, model) => checkGemini(GEMINI, body, model),
+  walkInput: walkGemini,
+  edit,
+  readAnswer: readGemini,
+  startStream: (requestId) => new GeminiStream(requestId),
+  errorBody: geminiErrorBody,
+};
+
+/** The body for a host, which reads model and stream in the path. */
+function edit({ body }: ModelRequest, { cap }: UpstreamFields): string {
+  const isDeclared = typeof configOf(body.fields).maxOutputTokens === 'number';
+  if (cap === undefined || isDeclared) return `{${membersBeside(body).join(',')}}`;
+  const maximum = `{"${cap.field}":${cap.tokens}}`;
+  if (!isObject(body.fields.generationConfig)) {
+    return `{${[...membersBeside(body, ['generationConfig']), `"generationConfig":${maximum}`].join(',')}}`;
+  }
+  const editor = new ObjectEditor(body.text);
+  const capped = applyEdits(body.text, [editor.set(['generationConfig'], cap.field, String(cap.tokens))]);
+  return `{${membersBeside(bodyOf(capped)).join(',')}}`;
+}
+
+/** Every event can be read by itself. A stream ends with its body: there is no final event. */
+class GeminiStream implements StreamReader {
+  readonly #requestId: string;
+
+  constructor(requestId: string) {
+    this.#requestId = requestId;
+  }
+
+  judge({ data = '', name }: SseEvent): Judgement {
+    const value = parseJson(data)?.value;
+    if (name === 'error' || isErrorValue(Array.isArray(value) ? value[0] : value))
+      return { kind: 'error', value: value ?? data, facts: errorFacts(value, readGemini) };
+    if (!isObject(value)) return { kind: 'invalid' };
+    const facts = readGemini(value);
+    const isEnding = facts.progress.some(({ finished }) => finished);
+    return { kind: 'part', value, facts, isHidden: false, ...(isEnding && { mayBeLast: true }) };
+  }
+
+  failure(error: ClientError): string {
+    return dataEvent(geminiErrorBody(error, this.#requestId));
+  }
+
+  /** The end of the body says it. */
+  completion(): string {
+    return '';
+  }
+}

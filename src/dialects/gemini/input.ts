@@ -1,0 +1,78 @@
+/** The input of a request: its texts and attachments. */
+import { isObject } from '../../core/json.ts';
+import { FETCHED_IMAGE, type Reading, readData } from '../attachments.ts';
+import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
+import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
+import { listOf } from './list.ts';
+
+const FIELDS: FieldKinds = {
+  settings: new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'store', 'labels']),
+  unnamed: new Set(['tools', 'toolConfig', 'generationConfig']),
+  walked: new Set(['contents', 'systemInstruction']),
+};
+
+export function walkGemini({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
+  let tokens = 0;
+  for (const content of [...listOf(fields.contents), ...listOf(fields.systemInstruction)]) {
+    if (isObject(content)) tokens += walkMessage(content, readObject, visit);
+  }
+  return tokens;
+}
+
+/** Calls and their responses are text to a model, whatever is in them. */
+function readObject(name: string, value: Fields): Reading | undefined {
+  switch (name) {
+    case 'inlineData':
+      return readInline(value);
+    case 'fileData':
+      return readFile(value);
+    case 'functionCall':
+      return asText(value, 'args');
+    case 'functionResponse':
+      return asText(value, 'response');
+    default:
+      return undefined;
+  }
+}
+
+function readInline(value: Fields): Reading {
+  const { mimeType } = value;
+  const declared = typeof mimeType === 'string' ? mimeType.toLowerCase() : undefined;
+  const [kind] = declared?.split('/') ?? [];
+  return readData({ holder: value, field: 'data' }, kind === 'image' || kind === 'audio' ? kind : 'file', declared);
+}
+
+/** An image that the host fetches. Whatever else is at an address, such as a film, nobody here can see. */
+function readFile(value: Fields): Reading {
+  const isImage = isImageAddress(value.fileUri) && String(value.mimeType).startsWith('image/');
+  const attachment = isImage ? FETCHED_IMAGE : ({ kind: 'reference', holder: value, field: 'fileUri' } as const);
+  return { attachments: [attachment], texts: [], others: value };
+}
+
+/** The types of images that Google's hosts fetch, by the ends of their addresses. */
+const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['webp', 'image/webp'],
+]);
+
+/** The media type of an image by its address; undefined if it does not tell. */
+export function imageTypeOf(address: string): string | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  // Google takes any address of these for a film.
+  if (url === undefined || url.protocol !== 'https:' || /(?:^|\.)(?:youtube\.com|youtu\.be)$/.test(url.hostname)) {
+    return undefined;
+  }
+  return IMAGE_TYPES.get(url.pathname.split('.').at(-1)?.toLowerCase() ?? '');
+}
+
+function isImageAddress(address: unknown): boolean {
+  return typeof address === 'string' && imageTypeOf(address) !== undefined;
+}
+
+function asText(value: Fields, field: string): Reading {
+  const { [field]: free, ...others } = value;
+  return { attachments: [], texts: free === undefined ? [] : [JSON.stringify(free)], others };
+}

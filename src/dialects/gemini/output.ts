@@ -1,0 +1,30 @@
+/** What a model has written in a part of a candidate. */
+import { isObject } from '../../core/json.ts';
+import { bytesOfBase64, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
+
+/** The most that Google bills for an image: one of 4K. */
+const TOKENS_PER_IMAGE = 2_520;
+
+/** Bytes of audio that are a token of output: 16-bit samples at 24 kHz, of which a second is 25 tokens. */
+export const AUDIO_BYTES_PER_TOKEN = 1_920;
+
+/** Results of the host's own tools are no output. */
+export function outputOfPart(part: unknown): Output {
+  if (!isObject(part)) return NO_OUTPUT;
+  const { text, functionCall: call, executableCode: code, inlineData, thoughtSignature } = part;
+  const written: string[] = [];
+  if (typeof text === 'string') written.push(text);
+  if (isObject(call)) {
+    if (typeof call.name === 'string') written.push(call.name);
+    if (isObject(call.args)) written.push(JSON.stringify(call.args));
+  }
+  if (isObject(code) && typeof code.code === 'string') written.push(code.code);
+  const data = isObject(inlineData) ? inlineData : {};
+  const isAudio = String(data.mimeType).startsWith('audio/');
+  const isImage = data.data !== undefined && !isAudio;
+  return {
+    written,
+    unseenTokens: unseenTokensOf(thoughtSignature) + (isImage ? TOKENS_PER_IMAGE : 0),
+    audioBytes: isAudio ? bytesOfBase64(data.data) : 0,
+  };
+}

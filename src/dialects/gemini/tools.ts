@@ -1,0 +1,93 @@
+/** The tools that a request has Google run, as it documented them in 2026-11, and their calls in answers. */
+import { DEFAULT_CALLS, type HostTool, type ToolCall } from '../../core/host-tools.ts';
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../dialect.ts';
+import { type Path, pathText, readTool, type ToolFields, toolFields } from '../host-tools.ts';
+import { listOf } from './list.ts';
+import { snakeCase } from './names.ts';
+
+/** Members of a tool that the client runs. */
+const FREE_TOOLS: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);
+
+/** What these read is at the host, where all keys would share it, or is fetched from servers that the request names. */
+const STATE_TOOLS: ReadonlySet<string> = new Set(['fileSearch', 'retrieval', 'mcpServers']);
+
+/** The fields of tools, by the names that their prices have. */
+const KINDS: ReadonlyMap<string, ToolFields> = new Map([
+  ['google_search', toolFields('timeRangeFilter excludeDomains')],
+  ['google_search_retrieval', toolFields('dynamicRetrievalConfig')],
+  ['google_maps', toolFields('enableWidget')],
+]);
+const OTHERS = toolFields('');
+
+/** Those whose calls answers show. */
+const SHOWN: ReadonlySet<string> = new Set([
+  'google_search',
+  'google_search_retrieval',
+  'url_context',
+  'code_execution',
+]);
+
+interface FoundTool {
+  readonly member: string;
+  readonly value: unknown;
+  readonly path: Path;
+}
+
+function findTools({ tools }: Fields): readonly FoundTool[] {
+  return listOf(tools).flatMap((tool, index) =>
+    Object.entries(isObject(tool) ? tool : {})
+      .filter(([member, value]) => !FREE_TOOLS.has(member) && value !== null)
+      .map(([member, value]) => ({ member, value, path: ['tools', index, member] })),
+  );
+}
+
+/** No field bounds the calls of a tool. */
+export function hostToolsOf(fields: Fields): readonly HostTool[] {
+  return findTools(fields).map(({ member, value, path }) => {
+    const name = snakeCase(member);
+    const isReported = SHOWN.has(name);
+    return {
+      name,
+      calledAs: calledAs(name),
+      where: pathText(path),
+      calls: isReported ? DEFAULT_CALLS : 1,
+      isReported,
+      settings: isObject(value) ? readTool(value, path, KINDS.get(name) ?? OTHERS).settings : [],
+      tokens: 0,
+    };
+  });
+}
+
+/** The problem with a tool that reads what is kept for no key alone. */
+export function toolProblem(fields: Fields): string | undefined {
+  const found = findTools(fields).find(({ member }) => STATE_TOOLS.has(member));
+  return (
+    found && `${pathText(found.path)}: it reads what this gateway cannot see, and all keys would share; leave it out`
+  );
+}
+
+function calledAs(name: string): string {
+  return name === 'google_search_retrieval' ? 'google_search' : name;
+}
+
+/** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */
+export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall[] {
+  const { groundingMetadata: grounding, urlContextMetadata: pages, content } = candidate;
+  const queries = isObject(grounding) ? listOf(grounding.webSearchQueries) : [];
+  const urls = isObject(pages) ? listOf(pages.urlMetadata) : [];
+  const code = (isObject(content) ? listOf(content.parts) : []).filter(
+    (part) => isObject(part) && isObject(part.executableCode),
+  );
+  const call = (name: string, what: unknown): ToolCall => ({
+    id: `${index} ${name} ${JSON.stringify(what)}`,
+    name,
+    reported: {},
+    isBilled: true,
+  });
+  return [
+    ...queries.map((query) => call('google_search', query)),
+    ...urls.map((url) => call('url_context', isObject(url) ? url.retrievedUrl : url)),
+    ...code.map((part) => call('code_execution', part)),
+  ];
+}

@@ -1,0 +1,126 @@
+/** Reads answers of Google's dialect, whole or in pieces, which have the same form. */
+import { newId } from '../../core/ids.ts';
+import { isObject } from '../../core/json.ts';
+import { countOf } from '../../dialects/answer.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { isBlocked, isFinished, partsOf, readUsage } from '../../dialects/gemini/answer.ts';
+import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+import { blockOfSignature } from '../thought-signature.ts';
+
+export class GeminiAnswerReader implements HostReader {
+  readonly #writer: AnswerWriter;
+  #id: unknown;
+  /** Of calls that have begun. */
+  #calls = 0;
+  /** The last piece was a thought. */
+  #isThinking = false;
+  #hasFinished = false;
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  readWhole(answer: Fields): void {
+    this.readEvent(answer);
+  }
+
+  readEvent(answer: Fields): void {
+    this.#id ??= answer.responseId;
+    this.#writer.usage = usageOf(answer.usageMetadata) ?? this.#writer.usage;
+    this.#writer.serviceTier = tierOf(answer.usageMetadata) ?? this.#writer.serviceTier;
+    this.#writer.begin({ id: answer.responseId, model: answer.modelVersion });
+    if (isBlocked(answer)) return this.#readBlock(answer.promptFeedback);
+    // No request that is translated asks for more than one.
+    const candidate = Array.isArray(answer.candidates) ? answer.candidates.find(isObject) : undefined;
+    if (candidate === undefined) return;
+    for (const part of partsOf(candidate)) this.#readPart(part);
+    if (isFinished(candidate))
+      this.#finish(ENDS.get(candidate.finishReason) ?? (this.#calls > 0 ? 'calls' : 'complete'));
+  }
+
+  end(): void {}
+
+  #readBlock(feedback: unknown): void {
+    const { blockReasonMessage: message } = isObject(feedback) ? feedback : {};
+    if (typeof message === 'string') this.#writer.refusal(message);
+    this.#finish('filtered');
+  }
+
+  #readPart({ text, thought, thoughtSignature, functionCall: call }: Fields): void {
+    if (isObject(call)) {
+      this.#seal(thoughtSignature);
+      return this.#readCall(call);
+    }
+    if (typeof text !== 'string') return;
+    if (thought === true) {
+      if (!this.#isThinking) this.#writer.beginReasoning();
+      this.#isThinking = true;
+      return this.#writer.reasoning(text);
+    }
+    // With a text a signature is worth keeping only beside the thoughts that it is of.
+    if (this.#isThinking) this.#seal(thoughtSignature);
+    if (text === '') return;
+    this.#isThinking = false;
+    this.#writer.text(text);
+  }
+
+  #seal(signature: unknown): void {
+    if (typeof signature !== 'string' || signature === '') return;
+    if (!this.#isThinking) this.#writer.beginReasoning();
+    this.#writer.sealReasoning(blockOfSignature(signature));
+    this.#isThinking = false;
+  }
+
+  /** Calls come whole. Some have no id, and clients tell them apart by it. */
+  #readCall({ id, name, args }: Fields): void {
+    this.#isThinking = false;
+    const key = Symbol();
+    const isNamed = typeof id === 'string' && id !== '';
+    const number = this.#calls++;
+    this.#writer.completeCalls();
+    this.#writer.beginCall(key, isNamed ? id : this.#callId(number), typeof name === 'string' ? name : '');
+    this.#writer.callArguments(key, JSON.stringify(isObject(args) ? args : {}));
+    this.#writer.endArguments(key);
+  }
+
+  #callId(number: number): string {
+    return typeof this.#id === 'string' && this.#id !== '' ? `call_${this.#id}_${number}` : newId('call', 0);
+  }
+
+  #finish(end: AnswerEnd): void {
+    if (this.#hasFinished) return;
+    this.#hasFinished = true;
+    this.#writer.finish(end);
+  }
+}
+
+const ENDS: ReadonlyMap<unknown, AnswerEnd> = new Map<unknown, AnswerEnd>([
+  ['MAX_TOKENS', 'length'],
+  ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'].map(
+    (reason) => [reason, 'filtered'] as const,
+  ),
+]);
+
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ['standard', 'default'],
+  ['flex', 'flex'],
+  ['priority', 'priority'],
+]);
+
+function tierOf(usage: unknown): string | undefined {
+  const tier = isObject(usage) ? usage.serviceTier : undefined;
+  return typeof tier === 'string' ? TIERS.get(tier.toLowerCase()) : undefined;
+}
+
+/** As it is billed. */
+function usageOf(usage: unknown): AnswerUsage | undefined {
+  const billed = readUsage(usage);
+  if (billed === undefined || !isObject(usage)) return undefined;
+  return {
+    input: billed.promptTokens,
+    cached: billed.cachedTokens,
+    cacheWritten: 0,
+    output: billed.completionTokens,
+    reasoning: countOf(usage.thoughtsTokenCount),
+  };
+}

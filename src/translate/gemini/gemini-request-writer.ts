@@ -1,0 +1,177 @@
+/** Writes requests of Google's dialect. */
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
+import type { CacheHints, Format, NeutralRequest, Reasoning, Said } from '../request.ts';
+import type { HostTerms } from '../translation.ts';
+import { conversationOf } from './gemini-turns-writer.ts';
+
+export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
+  const model = terms.upstream ?? request.model;
+  const { system, contents } = conversationOf(request.turns, model, findings);
+  noteUnsayable(request, findings);
+  const config = present({
+    maxOutputTokens: maximumOf(request, terms),
+    temperature: request.temperature,
+    topP: request.topP,
+    topK: topKOf(request.topK, findings),
+    stopSequences: stopsOf(request.stops, findings),
+    thinkingConfig: thinkingOf(request.reasoning, model, findings),
+    ...formatFields(request.format),
+  });
+  return present({
+    model: request.model,
+    stream: request.stream,
+    systemInstruction: system.length > 0 ? { parts: system } : undefined,
+    contents,
+    ...toolFields(request, findings),
+    generationConfig: Object.keys(config).length > 0 ? config : undefined,
+    serviceTier: tierOf(request.serviceTier, findings),
+  });
+}
+
+/** A host refuses a maximum that is beyond its model, and no answer is longer. */
+function maximumOf({ maxOutput }: NeutralRequest, terms: HostTerms): number | undefined {
+  return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);
+}
+
+/** What cannot be said is refused where an answer would be another one, and left out where it is a note or a hint. */
+function noteUnsayable(request: NeutralRequest, findings: Findings): void {
+  const { topLogprobs, logprobsField, metadata, verbosity, user, safetyIdentifier, cacheHints } = request;
+  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
+  if (logprobsField !== undefined) findings.refuse(logprobsField, `expected no logprobs: ${UNSAYABLE}`);
+  if (isObject(metadata) && Object.keys(metadata).length > 0) findings.ignore('metadata');
+  if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
+  if (!saysNothing(user)) findings.ignore('user');
+  if (!saysNothing(safetyIdentifier)) findings.ignore('safety_identifier');
+  if (cacheHints !== undefined) noteCacheHints(cacheHints, findings);
+}
+
+/** Google caches unasked. */
+function noteCacheHints({ key, retention, options }: CacheHints, findings: Findings): void {
+  if (!saysNothing(key)) findings.ignore('prompt_cache_key');
+  if (!saysNothing(retention)) findings.ignore('prompt_cache_retention');
+  if (options !== undefined) findings.ignore('prompt_cache_options');
+}
+
+function toolFields({ tools, choice, parallelCalls }: NeutralRequest, findings: Findings): Fields {
+  if (tools.length === 0) return {};
+  // A model may call several at once, and nothing keeps it from that.
+  if (parallelCalls === false) findings.ignore('parallel_tool_calls');
+  if (tools.some(({ strict }) => strict === true)) findings.ignore('tools.strict');
+  for (const { cache } of tools) if (cache !== undefined) findings.ignore(cache.field);
+  const functionDeclarations = tools.map(({ hostName, description, parameters }) =>
+    present({ name: hostName, description, parametersJsonSchema: parameters }),
+  );
+  const calling = choice === undefined ? undefined : callingOf(choice);
+  return { tools: [{ functionDeclarations }], ...(calling && { toolConfig: { functionCallingConfig: calling } }) };
+}
+
+const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;
+
+function callingOf(choice: NonNullable<NeutralRequest['choice']>): Fields {
+  if (choice.kind === 'named') return { mode: 'ANY', allowedFunctionNames: [choice.hostName] };
+  return { mode: MODES[choice.kind] };
+}
+
+function topKOf(topK: Said<unknown> | undefined, findings: Findings): unknown {
+  if (topK !== undefined && !(Number.isSafeInteger(topK.value) && Number(topK.value) >= 1)) {
+    findings.refuse(topK.field, 'expected a whole number of at least 1');
+  }
+  return topK?.value;
+}
+
+/** As many as Google takes. */
+const MAX_STOPS = 5;
+
+function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
+  if (stops !== undefined && stops.value.length > MAX_STOPS) {
+    findings.refuse(stops.field, `this model takes at most ${MAX_STOPS}`);
+  }
+  return stops?.value;
+}
+
+/** A model that takes a budget of tokens, and no level. */
+const TAKES_BUDGET = /gemini-2\.5/i;
+/** It always thinks. */
+const IS_PRO = /pro/i;
+
+/** Google's own figures for the levels, in tokens. */
+const BUDGETS: ReadonlyMap<unknown, number> = new Map([
+  ['minimal', 1_024],
+  ['low', 1_024],
+  ['medium', 8_192],
+  ...['high', 'xhigh', 'max'].map((level) => [level, 24_576] as const),
+]);
+/** The least that a model of the name takes that cannot do without. */
+const LEAST_BUDGET = 128;
+
+const LEVELS: ReadonlyMap<unknown, string> = new Map([
+  ['minimal', 'MINIMAL'],
+  ['low', 'LOW'],
+  ['medium', 'MEDIUM'],
+  ...['high', 'xhigh', 'max'].map((level) => [level, 'HIGH'] as const),
+]);
+
+/** Undefined where the client says nothing of it: then the model does as it likes. */
+function thinkingOf(reasoning: Reasoning, model: string, findings: Findings): Fields | undefined {
+  const { effort, isShown, summaryField, offField, thinking } = reasoning;
+  if (thinking !== undefined) return askedFor(thinking, model, findings);
+  if (offField !== undefined || effort?.value === 'none')
+    return unthinking(model, offField ?? effort?.field ?? '', findings);
+  if (effort === undefined) return summaryField === undefined ? undefined : { includeThoughts: true };
+  if (!LEVELS.has(effort.value))
+    findings.refuse(effort.field, `expected one of none, ${[...LEVELS.keys()].join(', ')}`);
+  return { ...amountOf(effort.value, model), ...(isShown && { includeThoughts: true }) };
+}
+
+function amountOf(level: unknown, model: string): Fields {
+  if (TAKES_BUDGET.test(model)) return { thinkingBudget: BUDGETS.get(level) };
+  const isTooLittle = level === 'minimal' && IS_PRO.test(model);
+  return { thinkingLevel: isTooLittle ? 'LOW' : LEVELS.get(level) };
+}
+
+/** As little as a model can. The client is told where that is more than nothing. */
+function unthinking(model: string, field: string, findings: Findings): Fields {
+  if (TAKES_BUDGET.test(model) && !IS_PRO.test(model)) return { thinkingBudget: 0 };
+  findings.ignore(field);
+  return TAKES_BUDGET.test(model) ? { thinkingBudget: LEAST_BUDGET } : amountOf('minimal', model);
+}
+
+const THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display']);
+
+/** What a client asks for in the words of the messages dialect. */
+function askedFor(thinking: Fields, model: string, findings: Findings): Fields {
+  findings.expectOnly(THINKING, thinking, 'thinking');
+  const { type, budget_tokens: budget, display } = thinking;
+  if (type === 'disabled') return unthinking(model, 'thinking', findings);
+  if (type !== 'enabled' && type !== 'adaptive') {
+    findings.refuse('thinking.type', 'expected enabled, adaptive or disabled');
+  }
+  if (!saysNothing(budget) && !(Number.isSafeInteger(budget) && Number(budget) >= 0)) {
+    findings.refuse('thinking.budget_tokens', 'expected a whole number');
+  }
+  return present({ thinkingBudget: budget, includeThoughts: display !== 'omitted' || undefined });
+}
+
+function formatFields(format: Format): Fields {
+  const json = { responseMimeType: 'application/json' };
+  if (format.kind !== 'json_schema') return format.kind === 'text' ? {} : json;
+  const { schema, description } = format.definition;
+  const described = typeof description === 'string' ? { description, ...schema } : schema;
+  return { ...json, responseJsonSchema: described };
+}
+
+const TIERS: ReadonlyMap<unknown, string | undefined> = new Map([
+  ['auto', undefined],
+  ['default', 'standard'],
+  ['flex', 'flex'],
+  ['priority', 'priority'],
+]);
+
+function tierOf(tier: unknown, findings: Findings): string | undefined {
+  if (tier !== undefined && !TIERS.has(tier)) {
+    findings.refuse('service_tier', `expected one of ${[...TIERS.keys()].join(', ')}`);
+  }
+  return TIERS.get(tier);
+}

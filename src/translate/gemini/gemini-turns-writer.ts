@@ -1,0 +1,176 @@
+/** Writes the turns of a conversation as instructions and contents of parts. */
+import { isObject, parseJson } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { imageTypeOf } from '../../dialects/gemini/input.ts';
+import { CUSTOM_INPUT } from '../custom-input.ts';
+import { readDataUrl } from '../data-url.ts';
+import type { Findings } from '../findings.ts';
+import type { Call, FilePart, ImagePart, Output, Part, Said, Turn, Written } from '../request.ts';
+import { signatureInBlock } from '../thought-signature.ts';
+
+type GeminiPart = Record<string, unknown>;
+
+interface Content {
+  readonly role: 'user' | 'model';
+  readonly parts: GeminiPart[];
+}
+
+export interface Conversation {
+  readonly system: readonly GeminiPart[];
+  readonly contents: readonly Content[];
+}
+
+/** What Google takes for a call that another model has made, or whose signature its client has lost. */
+const NO_SIGNATURE = 'skip_thought_signature_validator';
+/** They check no signatures. */
+const UNSIGNED_MODELS = /gemini-[12]\b/i;
+
+/** `model`: as its host names it. */
+export function conversationOf(
+  { value: turns, field }: Said<readonly Turn[]>,
+  model: string,
+  findings: Findings,
+): Conversation {
+  const writer = new ContentsWriter(!UNSIGNED_MODELS.test(model), findings);
+  for (const turn of turns) writer.add(turn, field);
+  if (writer.contents.length === 0) findings.refuse(field, 'expected a message of a user that is not empty');
+  return writer;
+}
+
+class ContentsWriter implements Conversation {
+  readonly system: GeminiPart[] = [];
+  readonly contents: Content[] = [];
+  readonly #needsSignatures: boolean;
+  readonly #findings: Findings;
+  /** The names of the calls so far, by their ids. */
+  readonly #names = new Map<string, string>();
+
+  constructor(needsSignatures: boolean, findings: Findings) {
+    this.#needsSignatures = needsSignatures;
+    this.#findings = findings;
+  }
+
+  /** `field`: of all turns. */
+  add(turn: Turn, field: string): void {
+    if (turn.kind === 'instructions') this.system.push(...this.#parts(turn.parts));
+    else if (turn.kind === 'user') this.#append('user', this.#parts(turn.parts));
+    else {
+      this.#append('model', this.#written(turn.written));
+      this.#append(
+        'user',
+        turn.outputs.map((output) => this.#response(output, field)),
+      );
+      // What a tool has attached follows on what it says.
+      this.#append(
+        'user',
+        turn.outputs.flatMap((output) => this.#attached(output)),
+      );
+    }
+  }
+
+  /** Neighbours of one role become one content: hosts want the responses to parallel calls together. */
+  #append(role: Content['role'], parts: readonly GeminiPart[]): void {
+    const last = this.contents.at(-1);
+    if (parts.length === 0) return;
+    if (last?.role === role) for (const part of parts) last.parts.push(part);
+    else this.contents.push({ role, parts: [...parts] });
+  }
+
+  /** An empty text says nothing. */
+  #parts(parts: readonly Part[]): GeminiPart[] {
+    return parts.flatMap((part) => {
+      if (part.cache !== undefined) this.#findings.ignore(part.cache.field);
+      const written = this.#part(part);
+      return written === undefined ? [] : [written];
+    });
+  }
+
+  #part(part: Part): GeminiPart | undefined {
+    switch (part.kind) {
+      case 'image':
+        return imagePart(part, this.#findings);
+      case 'file':
+        return filePart(part, this.#findings);
+      default:
+        return part.text === '' ? undefined : { text: part.text };
+    }
+  }
+
+  /** A signature belongs to the part behind it. */
+  #written(written: readonly Written[]): GeminiPart[] {
+    const parts: GeminiPart[] = [];
+    let signature: string | undefined;
+    const push = (part: GeminiPart) => {
+      parts.push(signature === undefined ? part : { ...part, thoughtSignature: signature });
+      signature = undefined;
+    };
+    for (const each of written) {
+      if (each.kind === 'reasoning') {
+        signature = each.block && signatureInBlock(each.block);
+        // Without the host that wrote it, reasoning says nothing to a model.
+        if (signature === undefined) this.#findings.ignore(each.field);
+      } else if (each.kind === 'call') push(this.#call(each));
+      else for (const part of this.#parts(each.parts)) push(part);
+    }
+    return this.#signed(parts);
+  }
+
+  /** The first of the calls of a turn has to have a signature. */
+  #signed(parts: GeminiPart[]): GeminiPart[] {
+    const first = parts.find((part) => 'functionCall' in part);
+    if (this.#needsSignatures && first !== undefined) first.thoughtSignature ??= NO_SIGNATURE;
+    return parts;
+  }
+
+  #call({ id, hostName, input, cache }: Call): GeminiPart {
+    if (cache !== undefined) this.#findings.ignore(cache.field);
+    this.#names.set(id, hostName);
+    const args =
+      'value' in input ? input.value : 'text' in input ? { [CUSTOM_INPUT]: input.text } : argumentsOf(input.json);
+    return { functionCall: { id, name: hostName, args } };
+  }
+
+  #response({ callId, content, cache }: Output, field: string): GeminiPart {
+    if (cache !== undefined) this.#findings.ignore(cache.field);
+    const name = this.#names.get(callId);
+    if (name === undefined) this.#findings.refuse(field, 'the output of a tool has no call before it');
+    const texts =
+      typeof content === 'string' ? [content] : content.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+    return { functionResponse: { id: callId, name, response: { output: texts.join('\n') } } };
+  }
+
+  #attached({ content }: Output): GeminiPart[] {
+    return typeof content === 'string' ? [] : this.#parts(content.filter(({ kind }) => kind !== 'text'));
+  }
+}
+
+/** What a model has written as arguments may be no JSON, or nothing. */
+function argumentsOf(json: string): Fields {
+  if (json.trim() === '') return {};
+  const value = parseJson(json)?.value;
+  return isObject(value) ? value : { [CUSTOM_INPUT]: json };
+}
+
+/** The host sees as much of every image as it can. */
+const DETAILS: readonly unknown[] = [undefined, 'auto', 'high', 'original'];
+
+function imagePart({ url, detail }: ImagePart, findings: Findings): GeminiPart | undefined {
+  if (!DETAILS.includes(detail.value)) findings.ignore(detail.field);
+  const found = readDataUrl(url.value);
+  if (found?.mediaType.startsWith('image/')) return { inlineData: { mimeType: found.mediaType, data: found.data } };
+  const fetched = imageTypeOf(url.value);
+  if (fetched !== undefined) return { fileData: { mimeType: fetched, fileUri: url.value } };
+  findings.refuse(
+    url.field,
+    'expected a data URL in base64 with an image, or an https URL that ends in .png, .jpg or .webp',
+  );
+  return undefined;
+}
+
+function filePart({ data, url }: FilePart, findings: Findings): GeminiPart | undefined {
+  const said = url ?? data;
+  const found = data && readDataUrl(data.value);
+  if (found !== undefined) return { inlineData: { mimeType: found.mediaType, data: found.data } };
+  if (said !== undefined) findings.refuse(said.field, 'expected a data URL in base64');
+  return undefined;
+}
