@@ -83,8 +83,6 @@ const PROOF_FILES = [
   /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
   // Writers beside a backup, restores that are killed, and a log of 64 MB.
   /^test\/state\/backups\.test|^test\/unit\/state\/log-bound\.test/,
-  // More random histories of what `test/ledger/local` and `test/world` begin with.
-  /^test\/unit\/ledger\/model\.test/,
   // The tests' own PostgreSQL.
   /^test\/postgres\/server\.test/,
 ];

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CommandTarget } from '../core/alert-targets.ts';
 import { replaceUnprintable } from '../core/printable.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './event.ts';
 
 /** How much is kept of what a command says on stderr, in characters. */
 const MAX_WORDS = 200;

@@ -2,9 +2,8 @@
 import type { AlertTarget } from '../core/alert-targets.ts';
 import type { Alerts } from '../state/alert-book.ts';
 import type { DeliveryResult } from '../state/alerts.ts';
-import type { Answer } from './answer.ts';
 import { ATTEMPT_MS, deliver } from './deliver.ts';
-import type { AlertEvent } from './event.ts';
+import type { AlertEvent, Answer } from './event.ts';
 import { pauseMs } from './retry.ts';
 import { targetId } from './target-id.ts';
 

@@ -1,7 +1,7 @@
 /** Delivers an event to a target, in bounded time. */
 import type { AlertTarget } from '../core/alert-targets.ts';
-import type { Answer } from './answer.ts';
 import { runWith } from './command.ts';
+import type { Answer } from './event.ts';
 import { postTo } from './webhook.ts';
 
 /** How long one attempt may take. */

@@ -83,3 +83,10 @@ export function bodyFor(format: AlertFormat, event: string): string {
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
+
+/** What came of an attempt to deliver an event. */
+export interface Answer {
+  readonly isDelivered: boolean;
+  /** For operators, in a few words, and with nothing that is secret. */
+  readonly text: string;
+}

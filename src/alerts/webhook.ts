@@ -1,11 +1,10 @@
 /** Posts an event to a webhook, signed. Directly: no proxy, no redirect, no certificate that is not verified. */
+import { createHmac } from 'node:crypto';
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { WebhookTarget } from '../core/alert-targets.ts';
+import { signingKeyOf, type WebhookTarget } from '../core/alert-targets.ts';
 import { request, requestTls } from '../core/node-http.ts';
 import { VERSION } from '../core/program.ts';
-import type { Answer } from './answer.ts';
-import { type AlertEvent, bodyFor } from './event.ts';
-import { signatureHeaders } from './signature.ts';
+import { type AlertEvent, type Answer, bodyFor } from './event.ts';
 
 /** Posts an event, given as JSON. Never rejects. */
 export async function postTo(target: WebhookTarget, event: string, timeoutMs: number): Promise<Answer> {
@@ -54,4 +53,26 @@ function answerOf(status: number): Answer {
   if (status >= 200 && status < 300) return { isDelivered: true, text: String(status) };
   const isRedirect = status >= 300 && status < 400;
   return { isDelivered: false, text: isRedirect ? `${status}: redirects are not followed` : String(status) };
+}
+
+/** What is signed. */
+export interface SignedRequest {
+  readonly id: string;
+  readonly atMs: number;
+  readonly body: string;
+}
+
+/**
+ * Those of Standard Webhooks 1.0.0, and one of our own, which covers the body alone. With what is sent they sign which event it is
+ * and when, so that it cannot be sent again for ever.
+ */
+export function signatureHeaders({ id, atMs, body }: SignedRequest, secret: string): Record<string, string> {
+  const timestamp = String(Math.floor(atMs / 1_000));
+  const signature = createHmac('sha256', signingKeyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+    'X-Inf-Gw-Signature': createHmac('sha256', secret).update(body).digest('hex'),
+  };
 }

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { AUTH_SCHEMES, DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
-import { faultOfOrigin } from './origin.ts';
 import { modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
 import { refusedHeaders } from './refused-headers.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
@@ -169,6 +168,21 @@ export const providerSchema = z.discriminatedUnion(
         : 'expected a map with kind, models, …',
   },
 );
+
+/** Of apps that are no web pages, such as `tauri://localhost`. The rules for http do not hold there. */
+const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9.-]*(?::\d{1,5})?$/;
+const EXPECTED_ORIGIN =
+  'expected an origin as browsers send it: scheme, host, and the port if it is not the usual one, such as';
+
+/** What is wrong with an origin, and how it is written; undefined if nothing is. */
+function faultOfOrigin(text: string): string | undefined {
+  if (text === '*' || OTHER_ORIGIN.test(text)) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // A pattern has the form of a host name.
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && !url.hostname.includes('*');
+  if (isWeb && url.origin === text) return undefined;
+  return `${EXPECTED_ORIGIN} ${isWeb ? url.origin : 'https://app.example'}`;
+}
 
 const origin = text.transform((origin, context): string => {
   const fault = faultOfOrigin(origin);

@@ -1,16 +1,19 @@
 /** The composition root: turns a config into a running gateway. */
 
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
+import { formatAddress } from '../core/address.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
+import { VERSION } from '../core/program.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import { listenForHealth, readiness, serveHealth } from '../http/health.ts';
 import type { SideServer } from '../http/side-server.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
-import type { LedgerSummary } from '../ledger/ledger.ts';
+import type { LedgerSettings, LedgerState, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import { OutageLog } from '../observe/outage-log.ts';
 import {
@@ -27,9 +30,7 @@ import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
 import { AlertWatch } from './alerts.ts';
 import type { ServedCertificate } from './certificate.ts';
-import { keepRequestsYoung } from './heap.ts';
 import { keysToAskFor } from './key-activity.ts';
-import { ledgerSettings, ledgerState } from './ledger-settings.ts';
 import type { Figures, GatewayMetrics } from './metrics.ts';
 import { openState, takeOver } from './open-state.ts';
 import { assertReloadable } from './reload.ts';
@@ -394,4 +395,29 @@ async function start(
     lock?.release();
     throw error;
   }
+}
+
+function ledgerState({ state, node, listen }: Config): LedgerState {
+  if (state.kind === 'file') return state;
+  return { ...state, node: { name: node, version: VERSION, address: formatAddress(listen) } };
+}
+
+function ledgerSettings(config: Config): LedgerSettings {
+  const { creditEnforced, journalRetentionMs, tier } = config;
+  return { creditEnforced, journalRetentionMs, ...tier };
+}
+
+/**
+ * Sets V8's heap as it suits a server of short requests. Call it before requests are served, in the first thread: it holds for all
+ * of the process.
+ *
+ * V8 allocates the objects of a line of code in the old generation once most of those that it saw
+ * have outlived a collection. Early on that holds for many lines, since a collection finds the
+ * requests in flight; but then each request's body and all it refers to stay until the next full
+ * collection. With the roster of requests in flight (`core/roster.ts`) this took 250 µs of CPU a
+ * request down to 200 at 64 connections (Node 26), and the thread that serves them spends 2% of its time
+ * in the collector instead of 13%.
+ */
+function keepRequestsYoung(): void {
+  setFlagsFromString('--no-allocation-site-pretenuring');
 }

@@ -2,14 +2,17 @@
 import type { Config } from '../config/config.ts';
 import { askToHandOver } from '../control/client.ts';
 import { meetingPath, socketPathOf } from '../control/protocol.ts';
+import { isUnderNpm, PARENT_PID } from '../core/program.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import { Predecessor } from '../takeover/predecessor.ts';
 import { OFFER } from '../takeover/protocol.ts';
 import { announceStart } from './announce.ts';
 import { startGateway } from './gateway.ts';
-import { watchNpm } from './parent.ts';
 import { Service } from './service.ts';
 import { notify, takeSockets } from './systemd.ts';
+
+/** How often it is looked whether npm has ended: to read the id of the parent is one system call. */
+const PARENT_CHECK_MS = 250;
 
 export interface RunOptions {
   /** Reads the config again for a reload. */
@@ -92,4 +95,20 @@ async function findPredecessor(config: Config, log: Log): Promise<Predecessor | 
   const { pid, version } = greeting;
   log.info({ pid, version }, `taking over from process ${pid}, inf-gw ${version}`);
   return Predecessor.meet(meetingPath(path), greeting);
+}
+
+/**
+ * Calls `onGone` once the parent process is gone, if npm or npx started this one. They run it in a
+ * shell, and a SIGTERM ends npm and that shell without reaching what runs in it. The system then
+ * gives the process another parent, which is what is watched: stdin may stay open, and a process
+ * without npm may outlive the shell that started it on purpose.
+ */
+function watchNpm(onGone: () => void): void {
+  if (!isUnderNpm) return;
+  const timer = setInterval(() => {
+    if (process.ppid === PARENT_PID) return;
+    clearInterval(timer);
+    onGone();
+  }, PARENT_CHECK_MS);
+  timer.unref();
 }

@@ -4,7 +4,6 @@ import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { type SseEvent, SseSplitter } from '../wire/sse.ts';
-import { isCutInCrlf, joined } from './bytes.ts';
 import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
 import { errorForFailure, errorForNoProgress } from './failures.ts';
 import type { Meter } from './meter.ts';
@@ -26,6 +25,8 @@ export interface StreamOptions extends EventReaderOptions {
  * Sent while the upstream is silent, so that proxies on the way do not close the stream as idle.
  */
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n');
+
+const CRLF = '\r\n';
 
 /** Comments before the first event are held back up to this size, and dropped beyond it. */
 const MAX_PREAMBLE_BYTES = 64 * 1024;
@@ -402,3 +403,22 @@ function terminated(event: Buffer): Buffer {
 }
 
 const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');
+
+/**
+ * Concatenates buffers, without a copy if they are adjacent in memory, as the events of one chunk
+ * are.
+ */
+function joined(buffers: readonly Buffer[]): Buffer {
+  const [first, ...others] = buffers as [Buffer, ...Buffer[]];
+  let end = first.byteOffset + first.length;
+  for (const { buffer, byteOffset, length } of others) {
+    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(buffers);
+    end += length;
+  }
+  return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
+}
+
+/** True for an event with CRLF line ends whose last LF has not arrived. */
+function isCutInCrlf(bytes: Buffer): boolean {
+  return bytes.at(-1) === CRLF.charCodeAt(0) && bytes.includes(CRLF);
+}

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { chunk, DONE } from '../support/answers.ts';
 import { CONCURRENCY, SERVE } from '../support/cli.ts';
+import { type Fields, MODEL, Place } from '../support/place.ts';
 import { bounded, until } from '../support/wait.ts';
-import { type Fields, MODEL, Site } from './site.ts';
 
 const DURABLE = 'full';
 /** A problem, the config fields that cause it, and the lines that report it. */
@@ -32,22 +32,22 @@ const PROBLEMS: readonly (readonly [what: string, fields: Fields, lines: readonl
 ];
 
 /** Changes that are valid by themselves, and must not be applied in part. */
-function changes(site: Site): Fields {
-  const provider = site.host({ models: { model: { ...MODEL, input: 9000 } } });
+function changes(place: Place): Fields {
+  const provider = place.host({ models: { model: { ...MODEL, input: 9000 } } });
   return { tiers: { standard: { rpm: 5 } }, credit: 'off', cap_output: true, providers: { host: provider } };
 }
 
 describe('a reload fails', () => {
   const cleanUps: (() => void | Promise<void>)[] = [];
-  let site: Site;
+  let place: Place;
 
   before(async () => {
     const scope = { after: (cleanUp: () => void | Promise<void>) => void cleanUps.push(cleanUp) };
-    site = await Site.open(scope, { threads: 2, durability: DURABLE });
+    place = await Place.open(scope, { threads: 2, durability: DURABLE });
   });
   after(async () => {
     try {
-      await site.stop();
+      await place.stop();
     } finally {
       for (const cleanUp of cleanUps) await cleanUp();
     }
@@ -55,14 +55,14 @@ describe('a reload fails', () => {
 
   /** Asserts that everything is as it was at the start. */
   async function assertAsBefore(): Promise<void> {
-    const key = site.key();
-    const response = await site.chat(key);
+    const key = place.key();
+    const response = await place.chat(key);
     assert.equal(response.headers.get('x-ratelimit-limit-requests'), '600');
     await response.text();
-    const [row] = site.rows(key);
+    const [row] = place.rows(key);
     assert.equal(row?.cost_nanos, 20_000_000);
-    const { threads, credit_enforced, state_path } = await site.snapshot();
-    assert.deepEqual([threads, credit_enforced, state_path], [2, true, site.place.statePath]);
+    const { threads, credit_enforced, state_path } = await place.snapshot();
+    assert.deepEqual([threads, credit_enforced, state_path], [2, true, place.statePath]);
   }
 
   /**
@@ -70,11 +70,11 @@ describe('a reload fails', () => {
    * logged as well.
    */
   async function problemsOf(): Promise<readonly string[]> {
-    const { length } = site.serving.log;
-    const { status, text } = await site.ask('POST', '/reload');
+    const { length } = place.serving.log;
+    const { status, text } = await place.ask('POST', '/reload');
     assert.equal(status, 409, text);
     const { lines } = JSON.parse(text) as { lines: string[] };
-    const logged = () => site.serving.log.slice(length).filter(({ level }) => level === 'error');
+    const logged = () => place.serving.log.slice(length).filter(({ level }) => level === 'error');
     await until(() => logged().length >= lines.length);
     assert.deepEqual(
       logged().map(({ msg }) => msg),
@@ -85,7 +85,7 @@ describe('a reload fails', () => {
 
   for (const [what, fields, expected] of PROBLEMS) {
     test(`for ${what}, and changes nothing`, async () => {
-      site.configure({ threads: 2, durability: DURABLE, ...changes(site), ...fields });
+      place.configure({ threads: 2, durability: DURABLE, ...changes(place), ...fields });
       const lines = await problemsOf();
       assert.equal(lines.length, expected.length, lines.join('\n'));
       for (const [i, pattern] of expected.entries()) assert.match(lines[i] ?? '', pattern);
@@ -94,25 +94,25 @@ describe('a reload fails', () => {
   }
 
   test('for a file that is not YAML', async () => {
-    site.place.write('config.yaml', 'providers: { host: [\n');
+    place.write('config.yaml', 'providers: { host: [\n');
     assert.match((await problemsOf()).join('\n'), /^config\.yaml:2:1: /);
     await assertAsBefore();
   });
 
   test('for a secret that is invalid, without showing it', async () => {
-    site.place.write('secret', 'two\nlines-canary');
-    const provider = site.host({ api_key: `\${file:./secret}`, headers: { 'X-A': `\${file:./missing}` } });
-    site.configure({ threads: 2, providers: { host: provider } });
+    place.write('secret', 'two\nlines-canary');
+    const provider = place.host({ api_key: `\${file:./secret}`, headers: { 'X-A': `\${file:./missing}` } });
+    place.configure({ threads: 2, providers: { host: provider } });
     const lines = await problemsOf();
     assert.equal(lines.length, 2, lines.join('\n'));
     assert.match(lines.join('\n'), /providers\.host\.api_key: expected a value without line breaks/);
     assert.match(lines.join('\n'), /missing/);
-    assert.doesNotMatch(site.serving.text + lines.join(), /canary/);
+    assert.doesNotMatch(place.serving.text + lines.join(), /canary/);
     await assertAsBefore();
   });
 
   test('for a file that is gone: the defaults are only for a start without a file', async () => {
-    const path = join(site.place.directory, 'config.yaml');
+    const path = join(place.directory, 'config.yaml');
     renameSync(path, `${path}.away`);
     assert.deepEqual(await problemsOf(), [`the config file ${path} no longer exists; put it back`]);
     await assertAsBefore();
@@ -120,8 +120,8 @@ describe('a reload fails', () => {
   });
 
   test('and a later one with a valid config succeeds', async () => {
-    await site.reload({ threads: 2, durability: DURABLE, ...changes(site) });
-    const response = await site.chat(site.key());
+    await place.reload({ threads: 2, durability: DURABLE, ...changes(place) });
+    const response = await place.chat(place.key());
     assert.equal(response.headers.get('x-ratelimit-limit-requests'), '5');
     await response.text();
   });
@@ -130,38 +130,38 @@ describe('a reload fails', () => {
 describe('a reload', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
     test(`by SIGHUP applies a valid config, and logs what is wrong with an invalid one: ${threads} threads`, async (t) => {
-      const site = await Site.open(t, { threads }, SERVE);
-      const key = site.key();
-      site.configure({ threads, limit: 5 });
-      site.serving.signal('SIGHUP');
-      await bounded(site.serving.logged(/^config not reloaded: .*limit: unknown key/), 'the problem');
-      assert.equal(await site.outcome(key), '200');
-      site.configure({ threads, tiers: { standard: { rpm: 1 } } });
-      site.serving.signal('SIGHUP');
-      await bounded(site.serving.logged(/^config reloaded$/), 'the reload');
-      assert.equal(await site.outcome(key), '429 rate_limited');
-      await site.stop();
+      const place = await Place.open(t, { threads }, SERVE);
+      const key = place.key();
+      place.configure({ threads, limit: 5 });
+      place.serving.signal('SIGHUP');
+      await bounded(place.serving.logged(/^config not reloaded: .*limit: unknown key/), 'the problem');
+      assert.equal(await place.outcome(key), '200');
+      place.configure({ threads, tiers: { standard: { rpm: 1 } } });
+      place.serving.signal('SIGHUP');
+      await bounded(place.serving.logged(/^config reloaded$/), 'the reload');
+      assert.equal(await place.outcome(key), '429 rate_limited');
+      await place.stop();
     });
 
     test(`fails while the gateway drains, and leaves requests in flight alone: ${threads} threads`, async (t) => {
-      const site = await Site.open(t, { threads }, SERVE);
+      const place = await Place.open(t, { threads }, SERVE);
       const release = Promise.withResolvers<void>();
-      site.upstream.follow(async (call) => {
+      place.upstream.follow(async (call) => {
         call.stream();
         call.send(chunk('Hello'));
         await release.promise;
         call.send(chunk(' you', 'stop') + DONE);
         call.end();
       });
-      const stream = await site.stream(site.key());
-      site.serving.signal('SIGTERM');
-      await bounded(site.serving.logged(/SIGTERM: shutting down, .* 1 request in flight/), 'the drain');
-      const { status, text } = await site.ask('POST', '/reload');
+      const stream = await place.stream(place.key());
+      place.serving.signal('SIGTERM');
+      await bounded(place.serving.logged(/SIGTERM: shutting down, .* 1 request in flight/), 'the drain');
+      const { status, text } = await place.ask('POST', '/reload');
       assert.deepEqual([status, JSON.parse(text)], [409, { lines: ['the gateway is shutting down'] }]);
       release.resolve();
       assert.ok((await stream.rest()).endsWith(DONE));
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 0, signal: null });
-      site.assertSettled();
+      assert.deepEqual(await bounded(place.serving.ended, 'the gateway exits'), { status: 0, signal: null });
+      place.assertSettled();
     });
   }
 });

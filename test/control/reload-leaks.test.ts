@@ -12,10 +12,10 @@ import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
 import { answering, completion } from '../support/answers.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
+import { newKey, rawChat } from '../support/place.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 import { withNewThreads } from '../support/workers.ts';
-import { newKey, rawChat } from './site.ts';
 
 const RELOADS = 100;
 

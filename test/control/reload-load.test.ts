@@ -7,8 +7,8 @@ import { describe, test } from 'node:test';
 import { audit } from '../../src/audit/audit.ts';
 import { chunk, completion, DONE } from '../support/answers.ts';
 import { CONCURRENCY } from '../support/cli.ts';
+import { type Fields, Place, rawChat, type TestKey } from '../support/place.ts';
 import { RawConnection } from '../support/raw.ts';
-import { type Fields, rawChat, Site, type SiteKey } from './site.ts';
 
 const RELOADS = 12;
 const CLIENTS = 12;
@@ -17,8 +17,8 @@ const CLIENTS = 12;
  * Sends one request after another on a connection of its own until it is stopped. Returns all
  * statuses.
  */
-async function keepAsking(site: Site, key: SiteKey, isOver: () => boolean): Promise<number[]> {
-  const connection = await RawConnection.open(site.port);
+async function keepAsking(place: Place, key: TestKey, isOver: () => boolean): Promise<number[]> {
+  const connection = await RawConnection.open(place.port);
   const statuses: number[] = [];
   while (!isOver()) {
     connection.send(rawChat(key));
@@ -29,11 +29,11 @@ async function keepAsking(site: Site, key: SiteKey, isOver: () => boolean): Prom
 }
 
 /** Every client sends the same number of requests. Returns how many were admitted. */
-async function admitted(site: Site, key: SiteKey, each: number): Promise<number> {
+async function admitted(place: Place, key: TestKey, each: number): Promise<number> {
   const statuses = await Promise.all(
     Array.from({ length: CLIENTS }, () => {
       let sent = 0;
-      return keepAsking(site, key, () => sent++ === each);
+      return keepAsking(place, key, () => sent++ === each);
     }),
   );
   return statuses.flat().filter((status) => status === 200).length;
@@ -43,60 +43,60 @@ describe('reloads', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
     test(`lose no request under load: ${threads} threads`, async (t) => {
       const generous = { threads, tiers: { standard: { rpm: 1_000_000, tpm: 1_000_000_000 } } };
-      const site = await Site.open(t, generous);
-      const key = site.key();
+      const place = await Place.open(t, generous);
+      const key = place.key();
       let isOver = false;
-      const clients = Promise.all(Array.from({ length: CLIENTS }, () => keepAsking(site, key, () => isOver)));
+      const clients = Promise.all(Array.from({ length: CLIENTS }, () => keepAsking(place, key, () => isOver)));
       for (let i = 0; i < RELOADS; i++) {
-        await site.reload(generous);
-        const { length } = site.upstream.calls;
-        await site.upstream.call(length + CLIENTS);
+        await place.reload(generous);
+        const { length } = place.upstream.calls;
+        await place.upstream.call(length + CLIENTS);
       }
       isOver = true;
       const statuses = (await clients).flat();
       assert.deepEqual(new Set(statuses), new Set([200]));
-      assert.equal(site.rows(key).length, statuses.length);
-      await site.stop();
-      const differences = audit(site.place.statePath, { onProgress: () => {} }).flatMap((check) => check.differences);
+      assert.equal(place.rows(key).length, statuses.length);
+      await place.stop();
+      const differences = audit(place.statePath, { onProgress: () => {} }).flatMap((check) => check.differences);
       assert.deepEqual(differences, []);
     });
 
     test(`lose no request whose body is still arriving: ${threads} threads`, async (t) => {
-      const site = await Site.open(t, { threads });
-      const [key, connection] = [site.key(), await RawConnection.open(site.port)];
+      const place = await Place.open(t, { threads });
+      const [key, connection] = [place.key(), await RawConnection.open(place.port)];
       const bytes = rawChat(key).replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
       connection.send(bytes.slice(0, -10));
       assert.equal((await connection.answer()).status, 100, 'the key was checked, and the body is awaited');
-      await site.reload({ threads });
-      await site.reload({ threads });
+      await place.reload({ threads });
+      await place.reload({ threads });
       connection.send(bytes.slice(-10));
       assert.equal((await connection.answer()).status, 200);
       connection.leave();
-      await site.stop();
+      await place.stop();
     });
   }
 
   test('keep limits in force, and a new limit counts earlier requests', async (t) => {
     const limited = (rpm: number): Fields => ({ threads: 2, tiers: { standard: { rpm } } });
-    const site = await Site.open(t, limited(100));
-    const key = site.key();
+    const place = await Place.open(t, limited(100));
+    const key = place.key();
     const reloads = async (rpm: number) => {
-      for (let i = 0; i < 5; i++) await site.reload(limited(rpm));
+      for (let i = 0; i < 5; i++) await place.reload(limited(rpm));
     };
-    const [first] = await Promise.all([admitted(site, key, 5), reloads(100)]);
+    const [first] = await Promise.all([admitted(place, key, 5), reloads(100)]);
     assert.equal(first, 60);
-    const [second] = await Promise.all([admitted(site, key, 10), reloads(100)]);
+    const [second] = await Promise.all([admitted(place, key, 10), reloads(100)]);
     assert.equal(second, 40);
-    await site.reload(limited(130));
-    const [third] = await Promise.all([admitted(site, key, 5), reloads(130)]);
+    await place.reload(limited(130));
+    const [third] = await Promise.all([admitted(place, key, 5), reloads(130)]);
     assert.equal(third, 30);
-    await site.stop();
+    await place.stop();
   });
 
   test('close the upstream connections of the old config when its last request has ended, not before', async (t) => {
-    const site = await Site.open(t);
+    const place = await Place.open(t);
     const release = Promise.withResolvers<void>();
-    site.upstream.follow(async (call) => {
+    place.upstream.follow(async (call) => {
       if (!JSON.parse(call.body).stream) return call.answer(200, completion('hi'));
       call.stream();
       call.send(chunk('Hello'));
@@ -104,23 +104,23 @@ describe('reloads', { concurrency: CONCURRENCY }, () => {
       call.send(chunk(' you', 'stop') + DONE);
       call.end();
     });
-    const key = site.key();
-    const stream = await site.stream(key);
-    assert.equal(await site.outcome(key), '200');
-    const [ofStream, ofAnswer] = site.upstream.calls;
-    await site.reload();
-    assert.equal(await site.outcome(key), '200');
-    const ofNew = site.upstream.calls[2];
+    const key = place.key();
+    const stream = await place.stream(key);
+    assert.equal(await place.outcome(key), '200');
+    const [ofStream, ofAnswer] = place.upstream.calls;
+    await place.reload();
+    assert.equal(await place.outcome(key), '200');
+    const ofNew = place.upstream.calls[2];
     assert.equal(
-      new Set(site.upstream.calls.map(({ connection }) => connection)).size,
+      new Set(place.upstream.calls.map(({ connection }) => connection)).size,
       3,
       'each pool has a connection of its own',
     );
     release.resolve();
     assert.ok((await stream.rest()).endsWith(chunk(' you', 'stop') + DONE));
     await Promise.all([ofStream?.closed, ofAnswer?.closed]);
-    assert.equal(await site.outcome(key), '200');
-    assert.equal(site.upstream.calls[3]?.connection, ofNew?.connection, 'the new pool keeps its connection');
-    await site.stop();
+    assert.equal(await place.outcome(key), '200');
+    assert.equal(place.upstream.calls[3]?.connection, ofNew?.connection, 'the new pool keeps its connection');
+    await place.stop();
   });
 });

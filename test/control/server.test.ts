@@ -16,8 +16,8 @@ import { type ControlHandlers, ControlServer } from '../../src/control/server.ts
 import { UserError } from '../../src/core/errors.ts';
 import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
+import { askControl } from '../support/place.ts';
 import { bounded, until } from '../support/wait.ts';
-import { askControl } from './site.ts';
 
 /** The time between two events. The tests advance it by hand. */
 const FEED_MS = 500;

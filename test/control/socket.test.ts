@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readSnapshot } from '../../src/control/client.ts';
 import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { Place } from '../support/place.ts';
 import { bounded } from '../support/wait.ts';
-import { Site } from './site.ts';
 
 /** What may block the path of the socket, and how to check that it was not touched. */
 const OBSTACLES = [
@@ -114,12 +114,12 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
   });
 
   test('answers 404 to other paths and methods, which do nothing', async (t) => {
-    const site = await Site.open(t);
-    const key = site.key();
-    site.upstream.follow(() => {});
-    const waiting = site.outcome(key);
-    await site.upstream.call();
-    const [live] = (await site.snapshot()).live;
+    const place = await Place.open(t);
+    const key = place.key();
+    place.upstream.follow(() => {});
+    const waiting = place.outcome(key);
+    await place.upstream.call();
+    const [live] = (await place.snapshot()).live;
     const asked = [
       ['GET', '/'],
       ['GET', '/snapshot/'],
@@ -137,14 +137,14 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
       ['POST', '/stop-request?id='],
       ['POST', '/stop-request?id=req_unknown'],
     ] as const;
-    for (const [method, path] of asked) assert.equal((await site.ask(method, path)).status, 404, `${method} ${path}`);
-    assert.ok((await site.ask('GET', '//')).status >= 400);
-    const { live: after, draining } = await site.snapshot();
+    for (const [method, path] of asked) assert.equal((await place.ask(method, path)).status, 404, `${method} ${path}`);
+    assert.ok((await place.ask('GET', '//')).status >= 400);
+    const { live: after, draining } = await place.snapshot();
     assert.deepEqual([after.map(({ id }) => id), draining], [[live?.id], false]);
-    assert.doesNotMatch(site.serving.text, /config reloaded/);
-    site.upstream.calls[0]?.answer(500, {});
+    assert.doesNotMatch(place.serving.text, /config reloaded/);
+    place.upstream.calls[0]?.answer(500, {});
     assert.equal(await waiting, '502 upstream_error');
-    await site.stop();
+    await place.stop();
   });
 });
 

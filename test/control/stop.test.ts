@@ -9,126 +9,126 @@ import { bookOf } from '../../src/state/sqlite/book.ts';
 import { lockState } from '../../src/state/sqlite/lock.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
+import { CREDIT_NANOS, Place, rawChat } from '../support/place.ts';
 import { RawConnection } from '../support/raw.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
-import { CREDIT_NANOS, rawChat, Site } from './site.ts';
 
 const STOPPED = 'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
 /** More than all buffers between an upstream and a client can hold. */
 const MANY = 600;
 
-const stopping = (site: Site, id: string | undefined) => site.ask('POST', `/stop-request?id=${id}`);
+const stopping = (place: Place, id: string | undefined) => place.ask('POST', `/stop-request?id=${id}`);
 
 for (const threads of [1, 2]) {
   describe(`with ${threads} threads`, () => {
     const scope = new RunScope();
-    let site: Site;
+    let place: Place;
     before(async () => {
-      site = await Site.open(scope, { threads }, SERVE);
+      place = await Place.open(scope, { threads }, SERVE);
     });
     after(() => scope.end());
 
     test('a stopped stream ends with an error and [DONE], is charged, and is in the journal', async () => {
-      site.upstream.follow((call) => {
+      place.upstream.follow((call) => {
         call.stream();
         call.send(chunk('Hello'));
       });
-      const key = site.key();
-      const [stream, other] = [await site.stream(key), await site.stream(key)];
-      const [call] = site.upstream.calls;
-      assert.equal((await stopping(site, stream.id)).status, 200);
+      const key = place.key();
+      const [stream, other] = [await place.stream(key), await place.stream(key)];
+      const [call] = place.upstream.calls;
+      assert.equal((await stopping(place, stream.id)).status, 200);
       assert.equal(await stream.rest(), chunk('Hello') + STOPPED + DONE);
       await call?.closed;
-      const row = await site.row(stream.id);
+      const row = await place.row(stream.id);
       assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
       assert.deepEqual([row.failure_reason, row.failure_message], ['stopped', 'stopped by the operator']);
       assert.ok(row.completion_tokens > 0 && row.cost_nanos > 0);
-      assert.equal((await stopping(site, stream.id)).status, 404, 'it is no longer in flight');
-      const { live, recent, upstreams } = await site.snapshot();
+      assert.equal((await stopping(place, stream.id)).status, 404, 'it is no longer in flight');
+      const { live, recent, upstreams } = await place.snapshot();
       assert.deepEqual([live.map(({ id }) => id), recent.map(({ id }) => id)], [[other.id], [stream.id]]);
       assert.equal(Number(recent[0]?.cost_usd), row.cost_nanos / 1e9);
       assert.equal(recent[0]?.failure?.reason, 'stopped');
       assert.deepEqual([upstreams[0]?.requests, upstreams[0]?.failures], [1, 0], 'the provider is not to blame');
-      assert.equal((await stopping(site, other.id)).status, 200);
+      assert.equal((await stopping(place, other.id)).status, 200);
       await other.rest();
-      await until(async () => (await site.snapshot()).in_flight === 0);
-      site.assertSettled();
+      await until(async () => (await place.snapshot()).in_flight === 0);
+      place.assertSettled();
     });
 
     test('a request that is stopped before its answer gets an error, and is charged', async () => {
-      site.upstream.follow(() => {});
-      const key = site.key();
-      const waiting = site.chat(key);
-      await site.upstream.call();
-      const [live] = (await site.snapshot()).live;
-      assert.equal((await stopping(site, live?.id)).status, 200);
+      place.upstream.follow(() => {});
+      const key = place.key();
+      const waiting = place.chat(key);
+      await place.upstream.call();
+      const [live] = (await place.snapshot()).live;
+      assert.equal((await stopping(place, live?.id)).status, 200);
       const response = await waiting;
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
       assert.match(error.message, /operator stopped this request/);
-      assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
-      await until(async () => (await site.snapshot()).in_flight === 0);
-      site.assertSettled();
+      assert.ok((await place.row(live?.id as string)).cost_nanos > 0);
+      await until(async () => (await place.snapshot()).in_flight === 0);
+      place.assertSettled();
     });
 
     test('a stream whose client does not read can be stopped, too', async (t) => {
-      const site = await Site.open(t, { threads });
+      const place = await Place.open(t, { threads });
       // However much of it the systems in between take.
-      bookOf(site.database).account.enter(1_000n * CREDIT_NANOS, 'for a long stream', Date.now());
-      site.upstream.follow((call) => {
+      bookOf(place.database).account.enter(1_000n * CREDIT_NANOS, 'for a long stream', Date.now());
+      place.upstream.follow((call) => {
         call.stream();
         for (let i = 0; i < MANY; i++) call.send(chunk('x'.repeat(16 * 1024)));
       });
-      const key = site.key();
-      const connection = await RawConnection.open(site.port);
+      const key = place.key();
+      const connection = await RawConnection.open(place.port);
       connection.send(rawChat(key, { stream: true }));
       await connection.has('xxx');
       connection.pause();
-      const [live] = (await site.snapshot()).live;
-      assert.equal((await stopping(site, live?.id)).status, 200);
-      assert.equal((await site.row(live?.id as string)).outcome, 'upstream_error');
-      await until(async () => (await site.snapshot()).live.length === 0);
+      const [live] = (await place.snapshot()).live;
+      assert.equal((await stopping(place, live?.id)).status, 200);
+      assert.equal((await place.row(live?.id as string)).outcome, 'upstream_error');
+      await until(async () => (await place.snapshot()).live.length === 0);
       connection.leave();
-      await site.stop();
+      await place.stop();
     });
 
     test('POST /drain lets requests in flight finish and exits with status 0, as SIGTERM does', async () => {
       const release = Promise.withResolvers<void>();
-      site.upstream.follow(async (call) => {
+      place.upstream.follow(async (call) => {
         call.stream();
         call.send(chunk('Hello'));
         await release.promise;
         call.send(chunk('', 'stop') + usageChunk() + DONE);
         call.end();
       });
-      const stream = await site.stream(site.key());
-      assert.equal((await site.ask('POST', '/drain')).status, 200);
-      await bounded(site.serving.logged(/^drain: shutting down, .* 1 request in flight/), 'the drain');
+      const stream = await place.stream(place.key());
+      assert.equal((await place.ask('POST', '/drain')).status, 200);
+      await bounded(place.serving.logged(/^drain: shutting down, .* 1 request in flight/), 'the drain');
       await until(() =>
-        fetch(`${site.serving.url}/healthz`).then(
+        fetch(`${place.serving.url}/healthz`).then(
           () => false,
           () => true,
         ),
       );
       release.resolve();
       assert.equal(await stream.rest(), chunk('Hello') + chunk('', 'stop') + DONE);
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 0, signal: null });
-      assert.equal((await site.row(stream.id)).outcome, 'ok');
-      assert.equal(existsSync(site.socketPath), false);
-      site.assertSettled();
+      assert.deepEqual(await bounded(place.serving.ended, 'the gateway exits'), { status: 0, signal: null });
+      assert.equal((await place.row(stream.id)).outcome, 'ok');
+      assert.equal(existsSync(place.socketPath), false);
+      place.assertSettled();
     });
 
     test('a second POST /drain exits at once, as a second signal does', async (t) => {
-      const site = await Site.open(t, { threads, timeouts: { drain: '24h' } }, SERVE);
-      site.upstream.follow((call) => {
+      const place = await Place.open(t, { threads, timeouts: { drain: '24h' } }, SERVE);
+      place.upstream.follow((call) => {
         call.stream();
         call.send(chunk('Hello'));
       });
-      const stream = await site.stream(site.key());
+      const stream = await place.stream(place.key());
       // The answers may be lost with the process.
-      await Promise.allSettled([site.ask('POST', '/drain'), site.ask('POST', '/drain')]);
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 1, signal: null });
+      await Promise.allSettled([place.ask('POST', '/drain'), place.ask('POST', '/drain')]);
+      assert.deepEqual(await bounded(place.serving.ended, 'the gateway exits'), { status: 1, signal: null });
       await assert.rejects(stream.rest());
     });
   });
@@ -142,10 +142,10 @@ test('lines that are logged after the log was closed are lost without an error',
 });
 
 test('a gateway that stops removes its socket before it unlocks the state file', async (t) => {
-  const site = await Site.open(t);
-  await site.stop();
-  site.configure({ log: { level: 'silent' } });
-  const config = loadConfig({ directory: site.place.directory, environment: {} });
+  const place = await Place.open(t);
+  await place.stop();
+  place.configure({ log: { level: 'silent' } });
+  const config = loadConfig({ directory: place.directory, environment: {} });
   const gateway = await startGateway(config, await openLog('silent', 'json'), { onFatal: () => {} });
   let calls = 0;
   await gateway.stop(0, () => {

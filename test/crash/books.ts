@@ -41,17 +41,17 @@ export class Books {
   countedTwice = 0;
   heldRows = 0;
   readonly rows: Row[] = [];
-  readonly #keyIds: Readonly<Record<KeyName, string>>;
+  readonly #keys: Readonly<Record<KeyName, { readonly id: string }>>;
   readonly #admitted: { atMs: number; key: KeyName; admittedAtWallMs: number }[] = [];
   readonly #markers = new Set<number>();
   readonly #credit = new Map<string, bigint>();
 
-  constructor(keyIds: Readonly<Record<KeyName, string>>) {
-    this.#keyIds = keyIds;
+  constructor(keys: Readonly<Record<KeyName, { readonly id: string }>>) {
+    this.#keys = keys;
   }
 
   check({ sent, killed, restarted, seen, returned }: Cycle): void {
-    const { rows, deviations, countedTwice } = matchRows(sent, restarted.journal, this.#keyIds, seen);
+    const { rows, deviations, countedTwice } = matchRows(sent, restarted.journal, this.#keys, seen);
     this.deviations.push(...deviations);
     this.countedTwice += countedTwice;
     for (const request of sent)
@@ -95,7 +95,9 @@ export class Books {
       this.missing++;
       this.#deviate(`the host saw request ${marker}, which has no row`);
     }
-    const times = this.rows.filter((row) => row.key_id === this.#keyIds.small).map((row) => Number(row.admitted_at_ms));
+    const times = this.rows
+      .filter((row) => row.key_id === this.#keys.small.id)
+      .map((row) => Number(row.admitted_at_ms));
     times.sort((a, b) => a - b);
     const overruns = times.filter(
       (at, index) => (times[index + SMALL_RPM] ?? Infinity) - at < WINDOW_MS - CLOCK_SLACK_MS,

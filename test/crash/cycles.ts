@@ -20,15 +20,13 @@ const LIFE_MS = 300;
 const YOUTH_MS = 250;
 /** One in this many cycles runs a gateway of two threads. */
 const CYCLES_TO_TWO_THREADS = 3;
-const KEYS = Object.keys(KEY_OPTIONS) as KeyName[];
 
 /** A workplace whose config has the host, with credit and one key of each kind. */
 export interface Site {
   readonly place: Workplace;
   readonly host: Host;
   readonly plans: Map<number, Plan>;
-  readonly secrets: Readonly<Record<KeyName, string>>;
-  readonly keyIds: Readonly<Record<KeyName, string>>;
+  readonly keys: Readonly<Record<KeyName, NewKeyJson>>;
 }
 
 export async function openSite(scope: Scope): Promise<Site> {
@@ -37,15 +35,10 @@ export async function openSite(scope: Scope): Promise<Site> {
   const host = await Host.start(join(place.directory, 'seen.txt'), (marker) => plans.get(marker) as Plan);
   scope.after(() => host.close());
   place.write('config.yaml', configFor(host.port));
-  const results = await place.runAll([
-    ['credit', 'add', '1000000'],
-    ...KEYS.map((name) => ['keys', 'create', name, ...KEY_OPTIONS[name], '--json']),
-    ['keys', 'disable', 'off'],
-  ]);
-  const keys = KEYS.map((name, index) => [name, JSON.parse(results[index + 1]?.stdout ?? '') as NewKeyJson] as const);
-  const fromKeys = (value: (key: NewKeyJson) => string) =>
-    Object.fromEntries(keys.map(([name, key]) => [name, value(key)])) as Record<KeyName, string>;
-  return { place, host, plans, secrets: fromKeys(({ key }) => key), keyIds: fromKeys(({ id }) => id) };
+  await place.json('credit', 'add', '1000000');
+  const keys = await place.createKeys(KEY_OPTIONS);
+  await place.json('keys', 'disable', 'off');
+  return { place, host, plans, keys };
 }
 
 export class Cycles {
@@ -67,7 +60,7 @@ export class Cycles {
     this.#site = site;
     this.#random = random;
     this.#topUps = new TopUps(site.place);
-    this.books = new Books(site.keyIds);
+    this.books = new Books(site.keys);
     scope.after(() => this.#topUps.kill());
   }
 
@@ -113,7 +106,7 @@ export class Cycles {
   async #liveAndDie(serving: Serving): Promise<Load> {
     this.#topUps.start();
     let ordinal = 0;
-    const load = new Load(serving, this.#site.secrets, () => this.#draw(ordinal++));
+    const load = new Load(serving, this.#site.keys, () => this.#draw(ordinal++));
     const command = this.cycles % 5 === 0 ? this.#topUps.byCommand() : undefined;
     await pause(this.#random.between(1, LIFE_MS));
     load.stop();
@@ -157,7 +150,7 @@ export class Cycles {
   /** A refused request takes nothing, and its answer shows the window. */
   async #look(key: KeyName) {
     const sentAtWallMs = Date.now();
-    const response = await (this.#serving as Serving).chat(this.#site.secrets[key], { model: 'host/none' });
+    const response = await (this.#serving as Serving).chat(this.#site.keys[key].key, { model: 'host/none' });
     await response.text();
     const remaining = Number(response.headers.get('x-ratelimit-remaining-requests'));
     return { key, sentAtWallMs, answeredAtMs: performance.now(), remaining };

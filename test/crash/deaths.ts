@@ -80,7 +80,7 @@ export class Deaths {
   private constructor(site: Site, kind: Kind) {
     this.#site = site;
     this.#kind = kind;
-    this.#books = new Books(site.keyIds);
+    this.#books = new Books(site.keys);
     this.#balanceNanos = readState(site.place.statePath).balanceNanos;
     const { middleOf } = site.host;
     // The two halves of its stream must not arrive together: the client has the first before the
@@ -152,7 +152,7 @@ export class Deaths {
     let load: Load | undefined;
     if (this.#life?.amongOthers) {
       others.push((await this.#send(serving, ordinal++)).sent);
-      load = new Load(serving, this.#site.secrets, () => this.#drawOther(ordinal++));
+      load = new Load(serving, this.#site.keys, () => this.#drawOther(ordinal++));
       await until(() => (load?.sent.length ?? 0) >= OTHERS);
       load.stop();
     }
@@ -180,7 +180,7 @@ export class Deaths {
     const atMs = performance.now();
     const connection = await RawConnection.open(Number(new URL(serving.url).port));
     this.#begun = Promise.withResolvers();
-    connection.send(requestOf(plan, this.#site.secrets.app));
+    connection.send(requestOf(plan, this.#site.keys.app.key));
     // Throws if the connection is closed before.
     await connection.has('data: ').catch(() => {});
     this.#begun.resolve();

@@ -27,9 +27,9 @@ export class Load {
   readonly ended: Promise<unknown>;
   #stopped = false;
 
-  constructor(serving: Serving, secrets: Readonly<Record<KeyName, string>>, draw: () => Plan) {
+  constructor(serving: Serving, keys: Readonly<Record<KeyName, { readonly key: string }>>, draw: () => Plan) {
     const client = async () => {
-      while (!this.#stopped) this.sent.push(await this.#send(serving, secrets, draw()));
+      while (!this.#stopped) this.sent.push(await this.#send(serving, keys, draw()));
     };
     this.ended = Promise.all(Array.from({ length: CLIENTS }, client));
   }
@@ -39,11 +39,11 @@ export class Load {
     this.#stopped = true;
   }
 
-  async #send(serving: Serving, secrets: Readonly<Record<KeyName, string>>, plan: Plan): Promise<Sent> {
+  async #send(serving: Serving, keys: Readonly<Record<KeyName, { readonly key: string }>>, plan: Plan): Promise<Sent> {
     const atMs = performance.now();
     let requestId: string | undefined;
     try {
-      const response = await serving.chat(secrets[plan.key], fieldsOf(plan));
+      const response = await serving.chat(keys[plan.key].key, fieldsOf(plan));
       requestId = response.headers.get('x-request-id') ?? undefined;
       const text = plan.kind === 'left' ? await leave(response) : await response.text();
       const isWhole = text !== undefined && (!isEventStream(response) || text.endsWith(STREAM_END));

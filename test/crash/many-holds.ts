@@ -21,9 +21,9 @@ export interface ManyHolds {
 }
 
 /** On a site without requests so far. `kills`: the number of starts that are killed. */
-export async function startWithManyHolds({ place, keyIds }: Site, random: Random, kills: number): Promise<ManyHolds> {
+export async function startWithManyHolds({ place, keys }: Site, random: Random, kills: number): Promise<ManyHolds> {
   const before = readState(place.statePath).balanceNanos;
-  const expected = insertHolds(place.statePath, [keyIds.app, keyIds.other]);
+  const expected = insertHolds(place.statePath, [keys.app.id, keys.other.id]);
   const original = `${place.statePath}-original`;
   copyFileSync(place.statePath, original);
 

@@ -18,7 +18,7 @@ export interface Matching {
 export function matchRows(
   sent: readonly Sent[],
   rows: readonly Row[],
-  keyIds: Readonly<Record<KeyName, string>>,
+  keys: Readonly<Record<KeyName, { readonly id: string }>>,
   seen: ReadonlyMap<number, number>,
 ): Matching {
   const find = finderOf(sent);
@@ -27,7 +27,7 @@ export function matchRows(
   const matched = new Map<Sent, Row>();
   const deviations: string[] = [];
   let countedTwice = 0;
-  const describes = (row: Row, { plan }: Sent) => row.key_id === keyIds[plan.key] && row.model === modelOf(plan);
+  const describes = (row: Row, { plan }: Sent) => row.key_id === keys[plan.key].id && row.model === modelOf(plan);
   const isUnknown = (row: Row) => find(row) === undefined && row.prompt_tokens === 0n;
   const findUnknown = (row: Row) =>
     turnedDown.find(

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
-import { type Fields, Site } from '../control/site.ts';
 import { completion } from '../support/answers.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
+import { type Fields, Place } from '../support/place.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/wait.ts';
 import { type Host, providerOf, refusing, serving } from './stage.ts';
@@ -23,7 +23,7 @@ interface RequestJson {
 
 describe('with two upstreams and a fallback model', () => {
   const cleanUps: (() => void | Promise<void>)[] = [];
-  let site: Site;
+  let place: Place;
   let hosts: readonly [FakeUpstream, FakeUpstream, FakeUpstream];
 
   const fields = (more: Fields = {}): Fields => ({
@@ -33,15 +33,15 @@ describe('with two upstreams and a fallback model', () => {
     },
     ...more,
   });
-  const reload = (more: Fields = {}) => site.reload(fields(more));
+  const reload = (more: Fields = {}) => place.reload(fields(more));
 
   before(async () => {
     hosts = [await FakeUpstream.start(), await FakeUpstream.start(), await FakeUpstream.start()];
-    site = await Site.open({ after: (cleanUp) => void cleanUps.push(cleanUp) }, fields());
+    place = await Place.open({ after: (cleanUp) => void cleanUps.push(cleanUp) }, fields());
   });
   after(async () => {
     try {
-      await site.stop();
+      await place.stop();
     } finally {
       for (const cleanUp of cleanUps) await cleanUp();
       for (const host of hosts) await host.close();
@@ -55,35 +55,35 @@ describe('with two upstreams and a fallback model', () => {
   test('requests, and usage by model, name who served', async () => {
     await reload();
     follow(refusing(503), refusing(503));
-    const key = site.key();
-    const response = await site.chat(key, { model: 'main/model' });
+    const key = place.key();
+    const response = await place.chat(key, { model: 'main/model' });
     assert.equal(response.status, 200);
     await response.json();
     const id = response.headers.get('x-request-id') ?? '';
-    const shown = await site.place.json<RequestJson>('requests', 'show', id);
+    const shown = await place.json<RequestJson>('requests', 'show', id);
     assert.deepEqual(
       [shown.model, shown.requested_model, shown.upstream, shown.attempts],
       ['spare/model', 'main/model', 'spare', 3],
     );
-    const [listed] = await site.place.json<RequestJson[]>('requests', 'list', '--key', key.id);
+    const [listed] = await place.json<RequestJson[]>('requests', 'list', '--key', key.id);
     assert.deepEqual(listed, shown);
-    const usage = await site.place.json<Fields[]>('usage', '--by', 'model', '--key', key.id);
+    const usage = await place.json<Fields[]>('usage', '--by', 'model', '--key', key.id);
     assert.deepEqual(
       usage.map(({ model, requests, errors, cost_usd }) => [model, requests, errors, Number(cost_usd)]),
       [['spare/model', 1, 0, Number(COST_USD)]],
     );
-    const { stdout } = await site.place.run(['requests', 'show', id]);
+    const { stdout } = await place.run(['requests', 'show', id]);
     assert.match(stdout, /spare\/model \(fallback for main\/model\)/);
     assert.match(stdout, /spare, after 3 attempts/);
-    assert.equal((await site.place.run(['audit'])).status, 0);
+    assert.equal((await place.run(['audit'])).status, 0);
   });
 
   test('the live figures show the state of each upstream', async () => {
     await reload();
     follow(refusing(503, { 'retry-after': '60' }));
-    const key = site.key();
-    for (let i = 0; i < 3; i++) await (await site.chat(key, { model: 'main/model' })).text();
-    const { upstreams, recent } = await site.snapshot();
+    const key = place.key();
+    for (let i = 0; i < 3; i++) await (await place.chat(key, { model: 'main/model' })).text();
+    const { upstreams, recent } = await place.snapshot();
     const figures = upstreams.map(({ upstream, state, requests, failures }) => [upstream, state, requests, failures]);
     // Those of the previous test count too: they are within the last minute.
     assert.deepEqual(
@@ -97,7 +97,7 @@ describe('with two upstreams and a fallback model', () => {
     assert.match(upstreams[0]?.last_failure?.message ?? '', /answered 503/);
     const row = recent.find(({ attempts }) => attempts === 2);
     assert.deepEqual([row?.model, row?.upstream], ['main/model', 'main#2']);
-    const status = await site.place.run(['status']);
+    const status = await place.run(['status']);
     assert.match(status.stdout, /main#1 +backing off/);
   });
 
@@ -108,27 +108,27 @@ describe('with two upstreams and a fallback model', () => {
       await release.promise;
       refusing(503)(call);
     });
-    const key = site.key();
-    const waiting = site.chat(key, { model: 'main/model' });
+    const key = place.key();
+    const waiting = place.chat(key, { model: 'main/model' });
     await hosts[0].call();
     await reload({ providers: { other: providerOf([hosts[2]], { models: { model: MODEL } }) } });
     release.resolve();
     const response = await waiting;
     assert.deepEqual([response.status, await response.json()], [200, completion('hi')]);
     assert.equal(hosts[1].calls.length, 1);
-    assert.equal(await site.outcome(key, { model: 'main/model' }), '404 model_not_found');
+    assert.equal(await place.outcome(key, { model: 'main/model' }), '404 model_not_found');
   });
 
   test('a request that is stopped during its first attempt is not retried', async () => {
     await reload();
     follow(() => {});
-    const key = site.key();
-    const waiting = site.chat(key, { model: 'main/model' });
+    const key = place.key();
+    const waiting = place.chat(key, { model: 'main/model' });
     await hosts[0].call();
-    await until(async () => (await site.snapshot()).live.length === 1);
-    const [live] = (await site.snapshot()).live;
+    await until(async () => (await place.snapshot()).live.length === 1);
+    const [live] = (await place.snapshot()).live;
     assert.deepEqual([live?.upstream, live?.attempts], ['main#1', 1]);
-    assert.equal((await site.ask('POST', `/stop-request?id=${live?.id}`)).status, 200);
+    assert.equal((await place.ask('POST', `/stop-request?id=${live?.id}`)).status, 200);
     const response = await waiting;
     assert.equal(response.status, 502);
     await response.json();
@@ -136,7 +136,7 @@ describe('with two upstreams and a fallback model', () => {
       hosts.map(({ calls }) => calls.length),
       [1, 0, 0],
     );
-    const { upstreams } = await site.snapshot();
+    const { upstreams } = await place.snapshot();
     assert.equal(upstreams[0]?.in_flight, 0);
   });
 
@@ -149,8 +149,8 @@ describe('with two upstreams and a fallback model', () => {
     follow();
     let sent = 0;
     const client = new OpenAI({
-      baseURL: `${site.serving.url}/v1`,
-      apiKey: site.key().secret,
+      baseURL: `${place.serving.url}/v1`,
+      apiKey: place.key().secret,
       fetch: (url, init) => {
         sent++;
         return fetch(url, init);

@@ -55,14 +55,14 @@ export class AnswerCampaign implements Campaign {
   }
 
   async run(number: number): Promise<CaseResult> {
-    const { site, secrets } = this.#fuzz;
+    const { place, secrets } = this.#fuzz;
     const drawn = drawAnswer(new Random(seedOf(this.#seed, number)), secretsOf(this.#fuzz));
     const running: Running = { drawn, wasAsked: false };
     this.#running.set(number, running);
     const isValid = drawn.expectedBody !== undefined;
     const model = isValid ? CALM_MODEL : `wild${number % WILD_PROVIDERS}/echo`;
     const request = requestFor(`case ${number}`, model, drawn.stream, isValid ? secrets.calm : secrets.wild);
-    const sending = { port: site.port, patienceMs: PATIENCE_MS };
+    const sending = { port: place.port, patienceMs: PATIENCE_MS };
     const received = await send({ ...sending, pieces: [request], answers: drawn.leaves ? 0 : 1 });
     this.#running.delete(number);
     const known = { secrets: secretsOf(this.#fuzz), mayLackBodies: false, isClosed: false };
@@ -77,9 +77,9 @@ export class AnswerCampaign implements Campaign {
     const failures = isWell ? 0 : (this.#failures.get(provider) ?? 0) + 1;
     this.#failures.set(provider, failures % CALMED_AFTER);
     if (failures < CALMED_AFTER) return;
-    const { site, secrets } = this.#fuzz;
+    const { place, secrets } = this.#fuzz;
     const pieces = [requestFor(CALMING, `wild${provider}/echo`, false, secrets.wild)];
-    await send({ port: site.port, pieces, answers: 1, patienceMs: PATIENCE_MS });
+    await send({ port: place.port, pieces, answers: 1, patienceMs: PATIENCE_MS });
   }
 
   #problemsOf({ drawn, wasAsked }: Running, verdict: Verdict): string[] {

@@ -48,7 +48,7 @@ export class RequestCampaign implements Campaign {
     const drawn = drawRequest(new Random(seedOf(this.#seed, number)), this.#fuzz.secrets);
     const { pieces, isValid, requests, leaves } = drawn;
     const received = await send({
-      port: this.#fuzz.site.port,
+      port: this.#fuzz.place.port,
       pieces,
       answers: leaves ? 0 : requests,
       patienceMs: isValid ? LONG_PATIENCE_MS : PATIENCE_MS,
@@ -73,7 +73,7 @@ export class RequestCampaign implements Campaign {
    */
   async #askForHealth(): Promise<void> {
     for (let step = 0; step < STEPS; step++) {
-      const connection = await RawConnection.open(this.#fuzz.site.port);
+      const connection = await RawConnection.open(this.#fuzz.place.port);
       connection.send('GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n');
       await connection.rest();
     }

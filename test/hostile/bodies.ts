@@ -4,8 +4,8 @@
  */
 import { connect, type Socket } from 'node:net';
 import type { OwnLimits } from '../../src/state/keys.ts';
-import { Site } from '../control/site.ts';
 import { GAUGED_SERVE, readGauge } from '../support/gauge.ts';
+import { Place } from '../support/place.ts';
 import type { Scope } from '../support/run-scope.ts';
 
 export interface BodiesOptions {
@@ -21,10 +21,10 @@ const STEADY_READINGS = 10;
 
 /** The most memory beyond that of the idle gateway, in bodies. */
 export async function memoryOfBodies(scope: Scope, { bodies, bodyBytes, limits }: BodiesOptions): Promise<number> {
-  const site = await Site.open(scope, { max_body: `${bodyBytes / BYTES_PER_MB}mb` }, GAUGED_SERVE);
-  const key = site.key(limits);
+  const place = await Place.open(scope, { max_body: `${bodyBytes / BYTES_PER_MB}mb` }, GAUGED_SERVE);
+  const key = place.key(limits);
   const used = async () => {
-    const { heapBytes, externalBytes } = await readGauge(site.place, site.serving);
+    const { heapBytes, externalBytes } = await readGauge(place, place.serving);
     return heapBytes + externalBytes;
   };
   const atStart = await used();
@@ -32,11 +32,11 @@ export async function memoryOfBodies(scope: Scope, { bodies, bodyBytes, limits }
     'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
     `Authorization: Bearer ${key.secret}\r\nContent-Length: ${bodyBytes}\r\n\r\n`;
   const most = Buffer.concat([Buffer.from(`${head}{"model":"host/model","x":"`), Buffer.alloc(bodyBytes - 1_000, 'x')]);
-  const sockets = await Promise.all(Array.from({ length: bodies }, () => open(site.port)));
+  const sockets = await Promise.all(Array.from({ length: bodies }, () => open(place.port)));
   for (const socket of sockets) socket.write(most);
   const peak = await peakOf(used);
   for (const socket of sockets) socket.destroy();
-  await site.stop();
+  await place.stop();
   return Math.max(0, peak - atStart) / bodyBytes;
 }
 

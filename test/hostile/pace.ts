@@ -1,9 +1,9 @@
 /** Streams that a host writes at its own pace, whoever reads them, through a gateway that has just been started. */
 import { setTimeout } from 'node:timers/promises';
-import { Site } from '../control/site.ts';
 import { chunk } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
+import { Place } from '../support/place.ts';
 import type { Scope } from '../support/run-scope.ts';
 import { HOST_MODELS } from './pricing.ts';
 import { DEFAULT_OUTPUT } from './site.ts';
@@ -26,18 +26,18 @@ export async function billedAtPace(
   { streams, tokensPerSecond, spendLimitNanos }: PaceOptions,
 ): Promise<number> {
   // A process of its own has counted nothing yet.
-  const site = await Site.open(scope, {}, SERVE);
+  const place = await Place.open(scope, {}, SERVE);
   const model = { input: 0, output: output / NANOS_PER_PRICE, default_output: DEFAULT_OUTPUT };
-  await site.reload({ providers: { host: site.host({ models: { model } }) } });
+  await place.reload({ providers: { host: place.host({ models: { model } }) } });
   const billed: Promise<number>[] = [];
-  site.upstream.follow((call) => {
+  place.upstream.follow((call) => {
     billed.push(write(call, tokensPerSecond));
   });
-  const key = site.key({ spendLimitNanos: BigInt(spendLimitNanos) });
-  const read = async () => (await site.chat(key, { stream: true })).text();
+  const key = place.key({ spendLimitNanos: BigInt(spendLimitNanos) });
+  const read = async () => (await place.chat(key, { stream: true })).text();
   await Promise.all(Array.from({ length: streams }, read));
   const tokens = (await Promise.all(billed)).reduce((sum, each) => sum + each, 0);
-  await site.stop();
+  await place.stop();
   return tokens * output;
 }
 

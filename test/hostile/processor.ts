@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { MAX_TPM } from '../../src/core/limits.ts';
-import { Site, type SiteKey } from '../control/site.ts';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
 import type { Script } from '../support/fake-upstream.ts';
+import { Place, type TestKey } from '../support/place.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
 import type { Scope } from '../support/run-scope.ts';
@@ -30,10 +30,10 @@ function cpuMsOf(pid: number): number {
   return (Number(user) + Number(system)) * MS_PER_TICK;
 }
 
-async function cpuMsDuring(site: Site, work: () => Promise<unknown>): Promise<number> {
-  const before = cpuMsOf(site.serving.pid);
+async function cpuMsDuring(place: Place, work: () => Promise<unknown>): Promise<number> {
+  const before = cpuMsOf(place.serving.pid);
   await work();
-  return cpuMsOf(site.serving.pid) - before;
+  return cpuMsOf(place.serving.pid) - before;
 }
 
 /** The cheapest of several times: the first ones compile the code. */
@@ -52,20 +52,20 @@ function largeBody(bytes: number): string {
 
 /** Processor time for several refused bodies at once, over that of one of them alone. */
 export async function cpuOfRefusedBodies(scope: Scope, count: number, bytes: number): Promise<number> {
-  const site = await Site.open(scope, { max_body: `${bytes / 1024}kb` }, SERVE);
+  const place = await Place.open(scope, { max_body: `${bytes / 1024}kb` }, SERVE);
   const body = largeBody(bytes);
-  const cpuMsOf = (key: SiteKey, bodies: number) =>
-    cpuMsDuring(site, () => Promise.all(Array.from({ length: bodies }, () => answerTo(site, key, body))));
+  const cpuMsOf = (key: TestKey, bodies: number) =>
+    cpuMsDuring(place, () => Promise.all(Array.from({ length: bodies }, () => answerTo(place, key, body))));
   // A key for each: a key that has just sent a large body may be refused before its next one is read.
-  const controlMs = await leastCpuMs(() => cpuMsOf(site.key(), 1));
-  const attackMs = await cpuMsOf(site.key(), count);
-  await site.stop();
+  const controlMs = await leastCpuMs(() => cpuMsOf(place.key(), 1));
+  const attackMs = await cpuMsOf(place.key(), count);
+  await place.stop();
   return attackMs / Math.max(MS_PER_TICK, controlMs);
 }
 
 /** Sends a request over a connection of its own, which may be closed instead of an answer. */
-async function answerTo(site: Site, key: SiteKey, body: string): Promise<void> {
-  const connection = await RawConnection.open(site.port);
+async function answerTo(place: Place, key: TestKey, body: string): Promise<void> {
+  const connection = await RawConnection.open(place.port);
   connection.send(
     'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n' +
       `Authorization: Bearer ${key.secret}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
@@ -75,12 +75,12 @@ async function answerTo(site: Site, key: SiteKey, body: string): Promise<void> {
 
 /** Processor time for counting the tokens of a body, over that of a request with the same one. */
 export async function cpuOfCount(scope: Scope, bytes: number): Promise<number> {
-  const site = await Site.open(scope, {}, SERVE);
+  const place = await Place.open(scope, {}, SERVE);
   const prices = { input: 0, output: 0, cache_write: 0, cache_write_1h: 0 };
-  const host = site.host({ kind: 'anthropic', models: { model: prices } });
-  await site.reload({ providers: { host } });
+  const host = place.host({ kind: 'anthropic', models: { model: prices } });
+  await place.reload({ providers: { host } });
   const usage = { input_tokens: 10, output_tokens: 5 };
-  site.upstream.follow((call) => {
+  place.upstream.follow((call) => {
     if (call.path.includes('count_tokens')) return call.answer(404, { error: { message: 'no such path' } });
     call.answer(200, {
       id: 'msg_1',
@@ -93,18 +93,18 @@ export async function cpuOfCount(scope: Scope, bytes: number): Promise<number> {
   const text = textOf('prose', bytes, new Random(1));
   const body = JSON.stringify({ model: 'host/model', max_tokens: 10, messages: [{ role: 'user', content: text }] });
   const limits = { tpm: MAX_TPM, spendLimitNanos: null };
-  const sending = (key: SiteKey, path: string) => () =>
-    fetch(`${site.serving.url}${path}`, {
+  const sending = (key: TestKey, path: string) => () =>
+    fetch(`${place.serving.url}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key.secret}` },
       body,
     }).then(async (response) => assert.equal(response.status, 200, await response.text()));
-  const serve = sending(site.key(limits), '/v1/messages');
-  const count = sending(site.key({ ...limits, spendLimitNanos: 0n }), '/v1/messages/count_tokens');
+  const serve = sending(place.key(limits), '/v1/messages');
+  const count = sending(place.key({ ...limits, spendLimitNanos: 0n }), '/v1/messages/count_tokens');
   await serve();
-  const controlMs = await leastCpuMs(() => cpuMsDuring(site, serve));
-  const attackMs = await cpuMsDuring(site, count);
-  await site.stop();
+  const controlMs = await leastCpuMs(() => cpuMsDuring(place, serve));
+  const attackMs = await cpuMsDuring(place, count);
+  await place.stop();
   return attackMs / Math.max(MS_PER_TICK, controlMs);
 }
 
@@ -133,23 +133,23 @@ const USAGE = '"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":
 /** Processor time for the answer of a script, over that of another. */
 async function cpuOfScript(scope: Scope, stream: boolean, attack: Script, control: Script): Promise<number> {
   // An answer without a report costs a fortune, and a key's tokens of a minute.
-  const site = await Site.open(scope, { credit: 'off' }, SERVE);
+  const place = await Place.open(scope, { credit: 'off' }, SERVE);
   const answer = (script: Script) => async () => {
-    site.upstream.follow(script);
-    await (await site.chat(site.key(), { stream })).text();
-    assert.equal(site.upstream.calls.length, 1, 'the answer was asked for');
-    site.upstream.calls.length = 0;
+    place.upstream.follow(script);
+    await (await place.chat(place.key(), { stream })).text();
+    assert.equal(place.upstream.calls.length, 1, 'the answer was asked for');
+    place.upstream.calls.length = 0;
   };
   // The first request starts what all others need.
-  site.upstream.follow(answering(completion('hi')));
-  await (await site.chat(site.key())).text();
-  site.upstream.calls.length = 0;
+  place.upstream.follow(answering(completion('hi')));
+  await (await place.chat(place.key())).text();
+  place.upstream.calls.length = 0;
   let [controlMs, attackMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   // In turns: several bad answers in a row would open the circuit.
   for (let time = 0; time < TIMES; time++) {
-    controlMs = Math.min(controlMs, await cpuMsDuring(site, answer(control)));
-    attackMs = Math.min(attackMs, await cpuMsDuring(site, answer(attack)));
+    controlMs = Math.min(controlMs, await cpuMsDuring(place, answer(control)));
+    attackMs = Math.min(attackMs, await cpuMsDuring(place, answer(attack)));
   }
-  await site.stop();
+  await place.stop();
   return attackMs / Math.max(MS_PER_TICK, controlMs);
 }

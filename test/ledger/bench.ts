@@ -41,6 +41,8 @@ export interface Store {
   crash(downMs: number): Promise<void>;
   /** The process ends in an orderly way, and another of its name starts. */
   restart(): Promise<void>;
+  /** A new engine, on a clock of its own, takes over from the present one, which takes so long. Not of a store that has no takeover. */
+  takeOver?(milliseconds: number): Promise<void>;
   /** Nothing can be written while `work` runs. */
   whileBroken(work: () => Promise<void>): Promise<void>;
   /** The commands in the order in which a batch decides them. */

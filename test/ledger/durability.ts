@@ -18,20 +18,25 @@ export function testDurability(openStore: OpenStore): void {
       await bench.admit(key, { holdNanos: 10n }),
     ];
     const commands: Command[] = [
-      { kind: 'settle', settlement: bench.settlement(ended, { costNanos: 90n, ...tokens(30) }) },
       { kind: 'free_slot', requestId: freed },
       { kind: 'grow', growth: { requestId: grown, outputTokens: 50, holdNanos: 60n } },
       { kind: 'admit_listing', keyHash: key.hash },
+      // The first that cannot be written: all before it has to be undone.
+      { kind: 'settle', settlement: bench.settlement(ended, { costNanos: 90n, ...tokens(30) }) },
       { kind: 'admit', request: bench.request(key, { holdNanos: 50n }) },
     ];
     await bench.list(key);
-    const [stored, identity] = [await bench.store.dump(), await bench.identify(key)];
+    // Another key could have all that is not held.
+    const other = await bench.newKey();
+    const rest = () => bench.forecast(other, { requestId: 'req_of_another', holdNanos: USD - 30n });
+    const [stored, identity, forecast] = [await bench.store.dump(), await bench.identify(key), await rest()];
     await bench.store.whileBroken(async () => {
       await assert.rejects(bench.process(commands), /broken/);
       await assert.rejects(bench.process(commands), /broken/);
     });
     assert.deepEqual(await bench.store.dump(), stored);
     assert.deepEqual(await bench.identify(key), identity);
+    assert.deepEqual(await rest(), forecast);
     await bench.process(commands);
     assert.deepEqual(await bench.balance(), [USD - 90n, 120n]);
     assert.equal((await bench.identify(key)).figures.remainingRequests, 0);

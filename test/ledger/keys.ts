@@ -182,6 +182,7 @@ function testIdentity(openStore: OpenStore): void {
     await bench.freeSlot(first);
     await bench.freeSlot(first);
     assert.equal((await bench.refuse(key, { reservedTokens: 41 })).reason, 'tokens_per_minute');
+    assert.equal((await bench.refuse(await bench.newKey(), { holdNanos: USD - 99n })).reason, 'money_spoken_for');
     const next = await bench.admit(key);
     assert.equal((await bench.refuse(key)).reason, 'concurrency');
     assert.deepEqual(await bench.balance(), [USD, 100n]);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { audit } from '../../src/audit/audit.ts';
 import type { LedgerSettings, LedgerSummary } from '../../src/ledger/ledger.ts';
 import { LocalEngine } from '../../src/ledger/local/local-engine.ts';
@@ -85,6 +86,18 @@ class LocalStore implements Store {
   async restart(): Promise<void> {
     await this.engine.close();
     await this.start();
+  }
+
+  async takeOver(milliseconds: number): Promise<void> {
+    const beganMs = 123_456_789;
+    const handover = deserialize(serialize(this.engine.handOver(beganMs)));
+    this.#database.close();
+    this.#clock.advance(milliseconds);
+    this.#clock.monotonic += this.#clock.monotonic > 1_000_000 ? -900_000 : 900_000;
+    const { database, created } = openDatabase(this.#path);
+    this.#database = database;
+    this.engine = new LocalEngine(new LedgerStore(database, created), this.#settings, this.#clock);
+    this.summary = this.engine.adopt(handover, beganMs + milliseconds);
   }
 
   async whileBroken(work: () => Promise<void>): Promise<void> {

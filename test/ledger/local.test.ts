@@ -5,6 +5,6 @@ import { openLocalStore } from './local-store.ts';
 import { testConformance, testTerms } from './suite.ts';
 import { testWrongClocks } from './wrong-clocks.ts';
 
-testConformance(openLocalStore, runs(20));
+testConformance(openLocalStore, runs(60));
 testTerms(openLocalStore);
 testWrongClocks(openLocalStore);

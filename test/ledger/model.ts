@@ -60,6 +60,7 @@ const credit = fc.record({
   nanos: fc.bigInt({ min: -40n, max: 120n }).filter((nanos) => nanos !== 0n),
 });
 const crash = fc.record({ kind: fc.constant('crash' as const), downMs: fc.constantFrom(9_000, 61_000, 20 * DAY_MS) });
+const takeover = fc.record({ kind: fc.constant('takeover' as const), milliseconds: fc.nat({ max: 2_000 }) });
 const step = fc.oneof(
   { weight: 12, arbitrary: batch },
   { weight: 5, arbitrary: wait },
@@ -68,6 +69,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: state },
   { weight: 2, arbitrary: credit },
   { weight: 1, arbitrary: crash },
+  { weight: 1, arbitrary: takeover },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 type Batch = Extract<Step, { kind: 'batch' }>;
@@ -142,6 +144,9 @@ class Pair {
         await store.crash(step.downMs);
         this.#naive.recover(this.#bench.clock.wall);
         return;
+      case 'takeover':
+        // Nothing changes for anybody.
+        return store.takeOver?.(step.milliseconds);
     }
   }
 

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Site, type SiteKey } from '../control/site.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { GAUGED_SERVE, readGauge } from '../support/gauge.ts';
+import { Place, type TestKey } from '../support/place.ts';
 import { residentBytesOf } from '../support/process.ts';
 import type { Scope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
@@ -84,28 +84,28 @@ class Tap {
 
 export async function stopReading(scope: Scope, { readers, bytesEach }: TrialOptions): Promise<TrialResult> {
   const limits = { rpm: 1_000_000, tpm: 1_000_000_000_000, concurrency: 2 * readers };
-  const site = await Site.open(scope, { credit: 'off', tiers: { standard: limits } }, GAUGED_SERVE);
-  const key = site.key();
-  const { pid } = await site.snapshot();
-  await warmUp(site, key, readers, bytesEach);
+  const place = await Place.open(scope, { credit: 'off', tiers: { standard: limits } }, GAUGED_SERVE);
+  const key = place.key();
+  const { pid } = await place.snapshot();
+  await warmUp(place, key, readers, bytesEach);
   const tap = new Tap(bytesEach);
-  site.upstream.follow((call) => tap.pour(call));
-  const usedBefore = await usedBytes(site);
+  place.upstream.follow((call) => tap.pour(call));
+  const usedBefore = await usedBytes(place);
   const memoryBefore = residentBytesOf(pid);
-  const streams = await Promise.all(Array.from({ length: readers }, () => openStream(site, key)));
+  const streams = await Promise.all(Array.from({ length: readers }, () => openStream(place, key)));
   const memoryAtMost = await watchUntilStill(pid, tap);
   const pulledBytes = tap.bytes;
-  const usedAfter = await usedBytes(site);
+  const usedAfter = await usedBytes(place);
   const deviations: string[] = [];
   for (const stream of streams.slice(0, RESUMED)) {
     const length = await readOn(stream);
     if (length !== tap.streamBytes) deviations.push(`${length} of ${tap.streamBytes} bytes came in the end`);
   }
   for (const { response } of streams) response.destroy();
-  await until(() => countHolds(site.database) === 0).catch((error: Error) => deviations.push(error.message));
+  await until(() => countHolds(place.database) === 0).catch((error: Error) => deviations.push(error.message));
   await until(() => tap.open === 0).catch(() => {});
   if (tap.open > 0) deviations.push(`the host still sends ${tap.open} streams`);
-  await site.stop();
+  await place.stop();
   return { usedBefore, usedAfter, memoryBefore, memoryAtMost, pulledBytes, deviations };
 }
 
@@ -113,14 +113,14 @@ export async function stopReading(scope: Scope, { readers, bytesEach }: TrialOpt
  * The same traffic as in the trial, to clients that read, so that what it costs any process is not
  * counted.
  */
-async function warmUp(site: Site, key: SiteKey, readers: number, bytesEach: number): Promise<void> {
+async function warmUp(place: Place, key: TestKey, readers: number, bytesEach: number): Promise<void> {
   const tap = new Tap(Math.min(bytesEach, WARM_UP_BYTES));
-  site.upstream.follow((call) => tap.pour(call));
-  await Promise.all(Array.from({ length: readers }, async () => readOn(await openStream(site, key))));
+  place.upstream.follow((call) => tap.pour(call));
+  await Promise.all(Array.from({ length: readers }, async () => readOn(await openStream(place, key))));
 }
 
-async function usedBytes(site: Site): Promise<number> {
-  const { heapBytes, bufferBytes } = await readGauge(site.place, site.serving);
+async function usedBytes(place: Place): Promise<number> {
+  const { heapBytes, bufferBytes } = await readGauge(place, place.serving);
   return heapBytes + bufferBytes;
 }
 
@@ -131,11 +131,11 @@ interface Stream {
 }
 
 /** A stream whose first chunk was read, and nothing after it. */
-async function openStream(site: Site, key: SiteKey): Promise<Stream> {
+async function openStream(place: Place, key: TestKey): Promise<Stream> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const headers = { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' };
   const options = { method: 'POST', headers, agent: false };
-  request(`${site.serving.url}/v1/chat/completions`, options, resolve)
+  request(`${place.serving.url}/v1/chat/completions`, options, resolve)
     .once('error', reject)
     .end(JSON.stringify({ model: 'host/model', messages: [{ role: 'user', content: 'hi' }], stream: true }));
   const response = await promise;

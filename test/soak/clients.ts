@@ -4,7 +4,7 @@
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Site } from '../control/site.ts';
+import type { Place } from '../support/place.ts';
 import type { Random } from '../support/random.ts';
 import { FAILURES, type Wish } from './host.ts';
 
@@ -31,15 +31,15 @@ export interface Tally {
 export class Clients {
   readonly tally: Tally = { complete: 0, failed: 0, left: 0, stalled: 0, json: 0 };
   readonly deviations: string[] = [];
-  readonly #site: Site;
+  readonly #place: Place;
   readonly #secret: string;
   readonly #random: Random;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   readonly #ended: Promise<unknown>;
   #isStopped = false;
 
-  constructor(site: Site, secret: string, random: Random) {
-    this.#site = site;
+  constructor(place: Place, secret: string, random: Random) {
+    this.#place = place;
     this.#secret = secret;
     this.#random = random;
     const streams = Array.from({ length: STREAMS }, () => this.#loop(() => this.#stream()));
@@ -106,7 +106,7 @@ export class Clients {
       wish === 'normal' || wish === 'endless' ? 'good' : `bad${this.#random.between(1, FAILING_PROVIDERS)}`;
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { authorization: `Bearer ${this.#secret}`, 'content-type': 'application/json' };
-    const url = `${this.#site.serving.url}/v1/chat/completions`;
+    const url = `${this.#place.serving.url}/v1/chat/completions`;
     const messages = [{ role: 'user', content: 'Tell me something long.' }];
     const sent = request(url, { method: 'POST', headers, agent: this.#agent }, resolve).on('error', reject);
     sent.end(JSON.stringify({ model: `${provider}/model`, messages, user: wish, stream }));

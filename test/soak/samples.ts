@@ -1,7 +1,8 @@
 /** The samples of a soak test, printed as lines, and their growth at the end. */
-import type { Site } from '../control/site.ts';
+
 import { countHolds } from '../support/books.ts';
 import { readGauge } from '../support/gauge.ts';
+import type { Place } from '../support/place.ts';
 import { descriptorsOf, residentBytesOf } from '../support/process.ts';
 import type { SoakHost } from './host.ts';
 
@@ -28,8 +29,8 @@ export const SAMPLE_HEAD = lineOf([
   ...['complete', 'failed', 'left', 'stalled', 'json'],
 ]);
 
-export async function takeSample(site: Site, pid: number, host: SoakHost, startedAtMs: number): Promise<Sample> {
-  const { heapBytes, bufferBytes, loop } = await readGauge(site.place, site.serving);
+export async function takeSample(place: Place, pid: number, host: SoakHost, startedAtMs: number): Promise<Sample> {
+  const { heapBytes, bufferBytes, loop } = await readGauge(place, place.serving);
   return {
     minutes: (performance.now() - startedAtMs) / 60_000,
     heap: heapBytes / BYTES_PER_MB,
@@ -37,7 +38,7 @@ export async function takeSample(site: Site, pid: number, host: SoakHost, starte
     memory: residentBytesOf(pid) / BYTES_PER_MB,
     descriptors: descriptorsOf(pid),
     sockets: host.sockets,
-    holds: countHolds(site.database),
+    holds: countHolds(place.database),
     loopP99Ms: loop.p99Ms,
     loopMostMs: loop.mostMs,
   };

@@ -3,12 +3,13 @@
  * until it notices that the gateway has hung up. A stream alone may be billed for a step beyond what was left, and for a
  * step that was not charged.
  */
-import { rawChat, Site } from '../control/site.ts';
+
 import { chunk } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
 import { campaign, showRow } from '../support/campaign.ts';
 import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
+import { Place, rawChat } from '../support/place.ts';
 import { RawConnection } from '../support/raw.ts';
 import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
@@ -56,17 +57,17 @@ async function write(call: UpstreamCall, pace: number): Promise<number> {
 
 /** Sends requests that are streamed until they are cut, and the hosts that stream them. */
 class Cutting {
-  readonly #site: Site;
+  readonly #place: Place;
   readonly #written = new Map<string, PromiseWithResolvers<number>>();
   #streams = 0;
 
-  constructor(site: Site) {
-    this.#site = site;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   /** So many streams at once. */
   cut(streams: number, pace: number): Promise<Cut[]> {
-    this.#site.upstream.follow(async (call) => {
+    this.#place.upstream.follow(async (call) => {
       const { user } = JSON.parse(call.body);
       this.#written.get(user)?.resolve(await write(call, pace));
     });
@@ -74,17 +75,17 @@ class Cutting {
   }
 
   async #cutOne(): Promise<Cut> {
-    const key = this.#site.key({ spendLimitNanos: BigInt(LEFT * 1e9) });
+    const key = this.#place.key({ spendLimitNanos: BigInt(LEFT * 1e9) });
     const user = `stream-${++this.#streams}`;
     const written = Promise.withResolvers<number>();
     this.#written.set(user, written);
-    const connection = await RawConnection.open(this.#site.port);
+    const connection = await RawConnection.open(this.#place.port);
     connection.send(rawChat(key, { stream: true, user }));
     await connection.has('[DONE]');
     connection.leave();
     const billed = (await written.promise) * USD_PER_TOKEN;
-    await until(() => this.#site.rows(key).length === 1);
-    return { billed, charged: (this.#site.rows(key)[0]?.cost_nanos ?? 0) / 1e9 };
+    await until(() => this.#place.rows(key).length === 1);
+    return { billed, charged: (this.#place.rows(key)[0]?.cost_nanos ?? 0) / 1e9 };
   }
 }
 
@@ -104,10 +105,10 @@ export default campaign({
   amounts: { count: 40 },
   minutes: 2,
   async run(course, { count }) {
-    const site = await Site.open(course, {}, SERVE);
-    const providers = { host: site.host({ models: { model: MODEL } }) };
-    await site.reload({ credit: 'off', tiers: { standard: LIMITS }, providers });
-    const cutting = new Cutting(site);
+    const place = await Place.open(course, {}, SERVE);
+    const providers = { host: place.host({ models: { model: MODEL } }) };
+    await place.reload({ credit: 'off', tiers: { standard: LIMITS }, providers });
+    const cutting = new Cutting(place);
     // The tokenizer is loaded once, which takes a while.
     await cutting.cut(1, 1_000);
     showRow(`USD, of ${LEFT.toFixed(2)} that were left`, ['p50', 'most']);
@@ -125,8 +126,8 @@ export default campaign({
       if (billed > LEFT + STEP) course.deviate(`${name}: more than a step beyond what was left`);
       if (unpaid > STEP) course.deviate(`${name}: more than a step was not charged`);
     }
-    await until(() => countHolds(site.database) === 0);
-    await site.stop();
+    await until(() => countHolds(place.database) === 0);
+    await place.stop();
     return `${streams} streams`;
   },
 });

@@ -176,6 +176,15 @@ export class Workplace {
     return this.json<NewKeyJson>('keys', 'create', name, ...options);
   }
 
+  /** Creates keys with these names and options, one after the other. */
+  async createKeys<Name extends string>(options: Readonly<Record<Name, readonly string[]>>) {
+    const made: [string, NewKeyJson][] = [];
+    for (const [name, own] of Object.entries<readonly string[]>(options)) {
+      made.push([name, await this.createKey(name, ...own)]);
+    }
+    return Object.fromEntries(made) as Record<Name, NewKeyJson>;
+  }
+
   /** Starts `serve`, or these words of Node, in a process of its own, and waits until it listens. */
   serve(words: readonly string[] = SERVE): Promise<Serving> {
     return this.launch(words).listening();

@@ -18,6 +18,7 @@ export interface TestKey {
 /** A row of the journal. */
 export interface Row {
   readonly request_id: string;
+  readonly key_id: string;
   readonly model: string;
   readonly outcome: string;
   readonly source: string;

@@ -4,18 +4,11 @@ import { chunk, DONE, USAGE, usageChunk } from '../support/answers.ts';
 import { type NewKeyJson, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import type { Scope } from '../support/run-scope.ts';
+import type { Row } from '../support/state.ts';
 
 /** A request of {@link PAID} costs a thousandth of a dollar for each of its two words. */
 export const PAID = 'mock/paid';
 export const PAID_COST_USD = 0.002;
-
-/** A row of the journal. */
-export interface Row {
-  readonly request_id: string;
-  readonly key_id: string;
-  readonly outcome: string;
-  readonly source: string;
-}
 
 export class Site {
   readonly place: Workplace;
@@ -103,7 +96,7 @@ export class Site {
   journal(): Row[] {
     const database = new Database(this.place.statePath, { readonly: true });
     try {
-      return database.prepare('SELECT request_id, key_id, outcome, source FROM journal').all() as Row[];
+      return database.prepare('SELECT * FROM journal').all() as Row[];
     } finally {
       database.close();
     }

@@ -141,7 +141,7 @@ function deviationsOfKey(key: OwnKey, listed: KeyJson | undefined): string[] {
 }
 
 /** Without credit a request that costs something is refused, and with credit it is admitted. */
-async function deviationsWithoutCredit({ place, port, secrets }: Site): Promise<string[]> {
+async function deviationsWithoutCredit({ place, port, keys }: Site): Promise<string[]> {
   const connection = await RawConnection.open(port);
   const { balance_usd: balance } = await place.json<BalanceJson>('credit', 'show');
   const deviations: string[] = [];
@@ -150,7 +150,7 @@ async function deviationsWithoutCredit({ place, port, secrets }: Site): Promise<
     ['add', FIRST_CREDIT_USD, '200'],
   ] as const) {
     await place.json('credit', verb, usd);
-    connection.send(requestBytes(secrets.unlimited, MODELS.paid, false));
+    connection.send(requestBytes(keys.unlimited.key, MODELS.paid, false));
     const outcome = outcomeOf(await connection.answer());
     if (outcome !== expected) deviations.push(`after credit ${verb} ${usd} the gateway answers ${outcome}`);
   }

@@ -62,7 +62,7 @@ export class Load {
     const key = random.chance(1 / NARROW_EVERY) ? 'narrow' : random.chance(0.5) ? 'wide' : 'unlimited';
     const model = random.chance(0.5) ? MODELS.free : MODELS.paid;
     const sentAtMs = performance.now();
-    connection.send(requestBytes(this.#site.secrets[key], model, random.chance(0.5)));
+    connection.send(requestBytes(this.#site.keys[key].key, model, random.chance(0.5)));
     const outcome = outcomeOf(await connection.answer());
     this.#latenciesMs.push(performance.now() - sentAtMs);
     if (outcome === '200') this.served++;

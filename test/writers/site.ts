@@ -42,19 +42,13 @@ export interface Site {
   readonly place: Workplace;
   readonly serving: Serving;
   readonly port: number;
-  readonly secrets: Readonly<Record<ClientKey, string>>;
+  readonly keys: Readonly<Record<ClientKey, NewKeyJson>>;
 }
 
 export async function openSite(scope: Scope): Promise<Site> {
   const place = new Workplace(scope, CONFIG);
-  const names = Object.keys(CLIENT_KEYS) as ClientKey[];
-  const [, ...created] = await place.runAll([
-    ['credit', 'add', FIRST_CREDIT_USD],
-    ...names.map((name) => ['keys', 'create', name, ...CLIENT_KEYS[name], '--json']),
-  ]);
-  const secrets = Object.fromEntries(
-    names.map((name, index) => [name, (JSON.parse(created[index]?.stdout ?? '') as NewKeyJson).key]),
-  ) as Record<ClientKey, string>;
+  await place.json('credit', 'add', FIRST_CREDIT_USD);
+  const keys = await place.createKeys(CLIENT_KEYS);
   const serving = await place.serve();
-  return { place, serving, port: Number(new URL(serving.url).port), secrets };
+  return { place, serving, port: Number(new URL(serving.url).port), keys };
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { signatureHeaders } from '../../../src/alerts/signature.ts';
+import { signatureHeaders } from '../../../src/alerts/webhook.ts';
 
 const REQUEST = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', atMs: 1_614_265_330_999, body: '{"test": 2432232314}' };
 

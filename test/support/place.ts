@@ -1,18 +1,19 @@
-/** A gateway, a fake upstream behind it, and its control socket. */
+/** A gateway with a folder of its own, in the process of the test or in its own: a fake upstream behind it, keys, and its control socket. */
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { encodeQuery, type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
-import { mintKey } from '../../src/core/api-key.ts';
-import { newId } from '../../src/core/ids.ts';
-import type { OwnLimits } from '../../src/state/keys.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { answering, completion } from '../support/answers.ts';
-import { assertBooksBalance, countHolds } from '../support/books.ts';
-import { type Serving, Workplace } from '../support/cli.ts';
-import { FakeUpstream } from '../support/fake-upstream.ts';
-import { TESTED_SERVER } from '../support/tested-server.ts';
-import { bounded, until } from '../support/wait.ts';
+import { answering, completion } from './answers.ts';
+import { assertBooksBalance, countHolds } from './books.ts';
+import { type Serving, Workplace } from './cli.ts';
+import { FakeUpstream } from './fake-upstream.ts';
+import { rawCompletion } from './raw.ts';
+import { type KeySettings, makeKey, type Row, rowsOf, type TestKey } from './state.ts';
+import { TESTED_SERVER } from './tested-server.ts';
+import { bounded, until } from './wait.ts';
+
+export type { TestKey } from './state.ts';
 
 /** Secrets of the operator, which must not be shown. */
 export const UPSTREAM_KEY = 'upstream-key-canary-4711';
@@ -23,54 +24,23 @@ export const CREDIT_NANOS = 1_000_000_000_000n;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface SiteKey {
-  readonly id: string;
-  readonly secret: string;
-}
-
-/** A row of the journal, as far as these tests read it. */
-export interface Row {
-  readonly request_id: string;
-  readonly key_id: string;
-  readonly model: string;
-  readonly outcome: string;
-  readonly source: string;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly cost_nanos: number;
-  readonly failure_reason: string | null;
-  readonly failure_message: string | null;
-}
-
 export interface ControlAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-function makeKey(database: Sqlite, settings: Partial<OwnLimits>): SiteKey {
-  const secret = mintKey();
-  const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  const fields = { ...none, ...settings, name: newId('name', Date.now()) };
-  const change = bookOf(database).keys.create(secret, fields, Date.now());
-  assert.ok(change.kind === 'done');
-  return { id: change.key.id, secret };
-}
-
 /** Creates a key in a state file. */
-export function newKey(statePath: string): SiteKey {
+export function newKey(statePath: string): TestKey {
   const { database } = openDatabase(statePath);
-  const key = makeKey(database, {});
+  const key = makeKey(bookOf(database).keys);
   database.close();
   return key;
 }
 
 /** A valid request for a completion as bytes, for raw connections. */
-export function rawChat(key: SiteKey, fields: Fields = {}): string {
-  const body = JSON.stringify({ model: 'host/model', messages: [{ role: 'user', content: 'hello' }], ...fields });
-  return (
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n` +
-    `Content-Length: ${body.length}\r\n\r\n${body}`
-  );
+export function rawChat(key: TestKey, fields: Fields = {}): string {
+  const messages = [{ role: 'user', content: 'hello' }];
+  return rawCompletion(key, JSON.stringify({ model: 'host/model', messages, ...fields }));
 }
 
 /** Sends a request to a control socket. */
@@ -85,19 +55,18 @@ export async function askControl(socketPath: string, method: string, path: strin
 
 type Scope = ConstructorParameters<typeof Workplace>[0];
 
-export class Site {
-  readonly place: Workplace;
+export class Place extends Workplace {
   readonly upstream: FakeUpstream;
   readonly database: Sqlite;
   readonly socketPath: string;
   serving!: Serving;
 
   private constructor(scope: Scope, upstream: FakeUpstream) {
+    super(scope, null);
     this.upstream = upstream;
-    this.place = new Workplace(scope, null);
-    const { database } = openDatabase(this.place.statePath);
+    const { database } = openDatabase(this.statePath);
     this.database = database;
-    this.socketPath = socketPathOf({ state: { kind: 'file', path: this.place.statePath }, node: 'any' });
+    this.socketPath = socketPathOf({ state: { kind: 'file', path: this.statePath }, node: 'any' });
     scope.after(async () => {
       database.close();
       await upstream.close();
@@ -108,14 +77,14 @@ export class Site {
    * Starts a gateway. `fields` override those of its config. With `args`, which are those of Node, it has a process of its own;
    * otherwise it is in that of the test.
    */
-  static async open(scope: Scope, fields: Fields = {}, args?: readonly string[]): Promise<Site> {
+  static async open(scope: Scope, fields: Fields = {}, args?: readonly string[]): Promise<Place> {
     const upstream = await FakeUpstream.start();
-    const site = new Site(scope, upstream);
+    const place = new Place(scope, upstream);
     upstream.follow(answering(completion('hi')));
-    bookOf(site.database).account.enter(CREDIT_NANOS, 'to start with', Date.now());
-    site.configure(fields);
-    site.serving = await (args === undefined ? site.place.serveHere() : site.place.serve(args));
-    return site;
+    bookOf(place.database).account.enter(CREDIT_NANOS, 'to start with', Date.now());
+    place.configure(fields);
+    place.serving = await (args === undefined ? place.serveHere() : place.serve(args));
+    return place;
   }
 
   /** Writes the config, overridden with these fields. JSON is valid YAML. */
@@ -124,7 +93,7 @@ export class Site {
     const overload = { loop_delay: 'off' };
     const providers = { host: this.host() };
     const config = { listen: '127.0.0.1:0', http: TESTED_SERVER, state: './state.db', overload, providers, ...fields };
-    this.place.write('config.yaml', JSON.stringify(config));
+    this.write('config.yaml', JSON.stringify(config));
   }
 
   /** The config of the provider for the fake upstream. */
@@ -140,25 +109,25 @@ export class Site {
   }
 
   /** Creates a key, as another process would. */
-  key(settings: Partial<OwnLimits> = {}): SiteKey {
-    return makeKey(this.database, settings);
+  key(settings: KeySettings = {}): TestKey {
+    return makeKey(bookOf(this.database).keys, settings);
   }
 
   get port(): number {
     return Number(new URL(this.serving.url).port);
   }
 
-  chat(key: SiteKey, fields: Fields = {}): Promise<Response> {
+  chat(key: TestKey, fields: Fields = {}): Promise<Response> {
     return this.serving.chat(key.secret, { model: 'host/model', ...fields });
   }
 
   /** The status of a chat completion, and its error code if it failed. */
-  outcome(key: SiteKey, fields: Fields = {}): Promise<string> {
+  outcome(key: TestKey, fields: Fields = {}): Promise<string> {
     return this.serving.chatOutcome(key.secret, { model: 'host/model', ...fields });
   }
 
   /** Opens a stream, and waits for its first event. */
-  async stream(key: SiteKey, fields: Fields = {}): Promise<ClientStream> {
+  async stream(key: TestKey, fields: Fields = {}): Promise<ClientStream> {
     const stream = new ClientStream(await this.chat(key, { stream: true, ...fields }));
     await stream.read();
     return stream;
@@ -183,8 +152,8 @@ export class Site {
   }
 
   /** Journal rows, the oldest first. */
-  rows(key: SiteKey): Row[] {
-    return this.database.prepare('SELECT * FROM journal WHERE key_id = ? ORDER BY id').all(key.id) as Row[];
+  rows(key: TestKey): Row[] {
+    return rowsOf(this.database, key);
   }
 
   /** The row of a request, once it is settled. */
