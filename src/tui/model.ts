@@ -117,9 +117,11 @@ export interface UsageOf {
   readonly period?: string;
 }
 
-/** What one group used, beside what it cost a week earlier; undefined where nothing is compared. */
+/** What one group used, beside what it cost a week earlier, and by hour or day; undefined where that is not known. */
 export interface ComparedUsage extends UsageRow {
   readonly beforeNanos?: Nanos;
+  /** In USD, the oldest first. */
+  readonly costs?: readonly number[];
 }
 
 export const RANGES = ['today', '24h', '7d', '30d', 'this month', 'all'] as const;

@@ -214,10 +214,19 @@ export class Session {
   async #readUsage({ by, range, of }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
     this.#readAt.usage = performance.now();
     await this.#tryRead(async () => {
-      const rows = await this.#store.usage(by, range, of, Date.now());
-      const { usage } = this.#model;
+      const nowMs = Date.now();
+      const rows = await this.#store.usage(by, range, of, nowMs);
+      const show = () =>
+        this.dispatch({ kind: 'usage', rows: this.#store.withHistory(rows, { by, range, of }, nowMs) });
       // Otherwise others have been asked for in the meantime.
-      if (usage.by === by && usage.range === range && usage.of === of) this.dispatch({ kind: 'usage', rows });
+      const isAsked = () => {
+        const { usage } = this.#model;
+        return usage.by === by && usage.range === range && usage.of === of;
+      };
+      if (isAsked()) show();
+      const isWatched = () => this.#model.view === 'usage' && isAsked();
+      await this.#store.readHistory(rows, { by, range, of }, nowMs, isWatched);
+      if (isWatched()) show();
     });
   }
 

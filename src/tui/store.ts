@@ -18,6 +18,7 @@ import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { type ActionEvent, carryOut, outcome } from './changes.ts';
 import { compared, isCompared, WEEK_MS } from './compare.ts';
+import { CostHistory, hasHistory, type UsageAsked } from './cost-history.ts';
 import type { Action } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
 import type {
@@ -54,6 +55,7 @@ export class Store {
   #keysRead: readonly StoredKey[] = [];
   /** The minute, since 1970, of which their budgets are. */
   #boundsMinute: number | undefined;
+  readonly #costs = new CostHistory((query) => this.#state.run(() => this.#state.usage.report(query)));
   #week: { readonly readAtMs: number; readonly spending: Spending } | undefined;
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
   /** What there is to say of how the state was opened. */
@@ -206,6 +208,16 @@ export class Store {
       const query = { by, keyId: of.key?.id, model: of.model, sinceMs, untilMs: nowMs - WEEK_MS };
       return compared(rows, (await this.#state.usage.report(query)).rows);
     });
+  }
+
+  /** The same rows with what they have cost by hour or day, as far as that is known. */
+  withHistory(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number): readonly ComparedUsage[] {
+    return hasHistory(asked) ? this.#costs.shown(rows, asked, nowMs) : rows;
+  }
+
+  /** Reads it, a bit at a time, as long as somebody wants it. */
+  async readHistory(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number, isWanted: () => boolean) {
+    if (hasHistory(asked)) await this.#costs.read(rows, asked, nowMs, isWanted);
   }
 
   async #usage(by: UsageGroup, range: Range, { key, model, period }: UsageOf, nowMs: number) {

@@ -3,9 +3,11 @@ import { NANOS_PER_USD } from '../../core/money.ts';
 import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
+import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bold, dim, type Line, type Span, span, spread } from '../draw/line.ts';
 import { changePercent, nameOfUsage, shownUsage } from '../lists/usage.ts';
-import { type ComparedUsage, type Model, RANGES } from '../model.ts';
+import { type ComparedUsage, type Model, RANGES, type Range } from '../model.ts';
+import { stretched } from '../series.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 /** From so many columns on all groups fit on the line, and all ranges as well. */
@@ -15,6 +17,16 @@ const RANGES_COLUMNS = 106;
 const MORE_PERCENT = 20;
 const TWICE_PERCENT = 100;
 const MOST_PERCENT = 999;
+/** Columns for the course of a cost, and what it is headed by. */
+const COURSE = 12;
+const COURSES: Readonly<Record<Range, string>> = {
+  today: '0 TO 24 H',
+  '24h': '-24 H TO NOW',
+  '7d': '-7 D TO NOW',
+  '30d': '-30 D TO NOW',
+  'this month': '1ST TO LAST',
+  all: '-30 D TO NOW',
+};
 
 export function usage(model: Model, height: number): Line[] {
   const { by, range, of } = model.usage;
@@ -55,15 +67,18 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
   const most = Math.max(1, ...rows.map(({ requests }) => requests));
   // If nothing costs anything, bars of requests say more than empty ones.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
+  const course = courseColumn(state, rows);
   return [
     { head: state.rowsBy.toUpperCase(), field: 'name', width: 15, grows: true, middle: true, cell: nameOfUsage },
     {
       head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
       width: 17,
       grows: true,
-      rank: 1,
+      // The course of the cost says more than its share.
+      rank: course.length > 0 ? 3 : 1,
       cell: (row, width) => [span(blocks(shareOf(row), width), { tone: 'accent' })],
     },
+    ...course,
     { head: 'REQUESTS', field: 'requests', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
     {
       head: 'ERRORS',
@@ -73,13 +88,13 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       rank: 2,
       cell: ({ errors }) => (errors === 0 ? [dim('0')] : [span(short(errors), { tone: 'bad' })]),
     },
-    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 4, cell: ({ promptTokens }) => short(promptTokens) },
     {
       head: 'CACHED',
       field: 'cached',
       width: 6,
       align: 'right',
-      rank: 4,
+      rank: 5,
       cell: ({ cachedTokens }) => (cachedTokens === 0 ? [dim('-')] : [span(short(cachedTokens))]),
     },
     {
@@ -87,7 +102,7 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       field: 'out',
       width: 5,
       align: 'right',
-      rank: 3,
+      rank: 4,
       cell: ({ completionTokens }) => short(completionTokens),
     },
     {
@@ -99,6 +114,16 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
     },
     ...(rows.some(({ beforeNanos }) => beforeNanos !== undefined) ? comparison(decimals) : []),
   ];
+}
+
+/** What it has cost by hour or day, against the most of its own. */
+function courseColumn({ range }: Model['usage'], rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {
+  const samples = rows.find(({ costs }) => costs !== undefined)?.costs?.length;
+  if (samples === undefined) return [];
+  const width = Math.max(COURSE, Math.ceil(samples / SAMPLES_PER_COLUMN));
+  const cell = ({ costs }: ComparedUsage): Line =>
+    costs === undefined ? [] : [span(spark(stretched(costs, width * SAMPLES_PER_COLUMN), width), { tone: 'accent' })];
+  return [{ head: COURSES[range], width, rank: 1, cell }];
 }
 
 /** The same span of time a week earlier. */

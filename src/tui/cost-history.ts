@@ -1,0 +1,119 @@
+/** What the rows of Usage have cost by hour or by day: who spends, and since when. Hours and days that are over are read once. */
+import { setImmediate } from 'node:timers/promises';
+import { DAY_MS } from '../core/clock.ts';
+import { NANOS_PER_USD } from '../core/money.ts';
+import { monthStart } from '../state/periods.ts';
+import type { UsageGroup, UsageQuery, UsageReport } from '../state/usage.ts';
+import { idOfUsage } from './lists/usage.ts';
+import type { ComparedUsage, Range, UsageOf } from './model.ts';
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+/** Of all time, as much is shown as of the last month. */
+const DAYS = 30;
+/** Those of the highest cost. With many keys all would take some tens of megabytes. */
+const MOST_ROWS = 200;
+/** Then others may cost most, and a request that has ended late may belong to an hour that was over. */
+const FRESH_MS = 600_000;
+
+/** What the rows of Usage stand for. */
+export interface UsageAsked {
+  readonly by: UsageGroup;
+  readonly range: Range;
+  readonly of: UsageOf;
+}
+
+interface Slots {
+  readonly firstMs: number;
+  readonly stepMs: number;
+  readonly count: number;
+}
+
+/** The hours of a short range, the days of a longer one. */
+export function slotsOf(range: Range, nowMs: number): Slots {
+  const day = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const days = (count: number) => ({ firstMs: day - (count - 1) * DAY_MS, stepMs: DAY_MS, count });
+  switch (range) {
+    case 'today':
+      return { firstMs: day, stepMs: HOUR_MS, count: HOURS };
+    case '24h':
+      return { firstMs: (Math.floor(nowMs / HOUR_MS) - HOURS + 1) * HOUR_MS, stepMs: HOUR_MS, count: HOURS };
+    case '7d':
+      return days(7);
+    case 'this month': {
+      const firstMs = monthStart(nowMs, 0);
+      return { firstMs, stepMs: DAY_MS, count: (monthStart(nowMs, 1) - firstMs) / DAY_MS };
+    }
+    case '30d':
+    case 'all':
+      return days(DAYS);
+  }
+}
+
+/** Whether its rows have a history: a day has none, and a period of its own is not a range up to now. */
+export function hasHistory({ by, of }: UsageAsked): boolean {
+  return by !== 'day' && by !== 'month' && of.period === undefined;
+}
+
+interface Known {
+  readonly what: string;
+  readonly atMs: number;
+  readonly ids: ReadonlySet<string>;
+  /** USD by row, by the beginning of the hour or day. */
+  readonly slots: Map<number, ReadonlyMap<string, number>>;
+}
+
+export class CostHistory {
+  readonly #report: (query: UsageQuery) => Promise<UsageReport>;
+  #known: Known | undefined;
+
+  constructor(report: (query: UsageQuery) => Promise<UsageReport>) {
+    this.#report = report;
+  }
+
+  /** The rows with what is known of their past. */
+  shown(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number): readonly ComparedUsage[] {
+    const { what, ids, slots } = this.#known ?? {};
+    if (ids === undefined || slots === undefined || what !== whatOf(asked)) return rows;
+    const { firstMs, stepMs, count } = slotsOf(asked.range, nowMs);
+    return rows.map((row) => {
+      const id = idOfUsage(row);
+      if (!ids.has(id)) return row;
+      return { ...row, costs: Array.from({ length: count }, (_, i) => slots.get(firstMs + i * stepMs)?.get(id) ?? 0) };
+    });
+  }
+
+  /** Reads what is not known, and again what may have changed, as long as somebody wants it. */
+  async read(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number, isWanted: () => boolean): Promise<void> {
+    const { by, range, of } = asked;
+    const { slots } = this.#begun(rows, whatOf(asked), nowMs);
+    const { firstMs, stepMs, count } = slotsOf(range, nowMs);
+    for (let i = count - 1; i >= 0 && isWanted(); i--) {
+      const sinceMs = firstMs + i * stepMs;
+      // Of the one before this requests are still in flight.
+      const isOver = sinceMs + 2 * stepMs <= nowMs;
+      if (sinceMs > nowMs || (isOver && slots.has(sinceMs))) continue;
+      const query = { by, keyId: of.key?.id, model: of.model, sinceMs, untilMs: sinceMs + stepMs };
+      slots.set(sinceMs, this.#costs(await this.#report(query)));
+      // A state file answers at once: key presses come in only here.
+      await setImmediate();
+    }
+  }
+
+  #begun(rows: readonly ComparedUsage[], what: string, nowMs: number): Known {
+    const known = this.#known;
+    if (known !== undefined && known.what === what && Math.abs(nowMs - known.atMs) < FRESH_MS) return known;
+    const dearest = rows.toSorted((a, b) => Number(b.costNanos - a.costNanos)).slice(0, MOST_ROWS);
+    this.#known = { what, atMs: nowMs, ids: new Set(dearest.map(idOfUsage)), slots: new Map() };
+    return this.#known;
+  }
+
+  #costs({ rows }: UsageReport): ReadonlyMap<string, number> {
+    const wanted = rows.filter((row) => row.costNanos > 0n && this.#known?.ids.has(idOfUsage(row)));
+    return new Map(wanted.map((row) => [idOfUsage(row), Number(row.costNanos) / Number(NANOS_PER_USD)]));
+  }
+}
+
+function whatOf({ by, range, of: { key, model } }: UsageAsked): string {
+  return JSON.stringify([by, range, key?.id, model]);
+}

@@ -1,0 +1,84 @@
+/** The course of what rows of Usage have cost: by hour or by day, and what of it is read again. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { UsageQuery } from '../../src/state/usage.ts';
+import { CostHistory, hasHistory, slotsOf, type UsageAsked } from '../../src/tui/cost-history.ts';
+import { RANGES } from '../../src/tui/model.ts';
+import { after, keyId, NOW_MS, SNAPSHOT, screenText, serving, usageRow } from './samples.ts';
+
+const USD = 1_000_000_000n;
+const HOUR_MS = 3_600_000;
+const TODAY: UsageAsked = { by: 'key', range: 'today', of: {} };
+const always = () => true;
+
+/** One USD of key 1 in each hour from ten o'clock on. */
+function burning() {
+  const asked: number[] = [];
+  const history = new CostHistory(async ({ sinceMs = 0 }: UsageQuery) => {
+    asked.push(new Date(sinceMs).getUTCHours());
+    const rows = sinceMs >= NOW_MS - 2 * HOUR_MS ? [usageRow({ keyId: keyId(1), costNanos: USD })] : [];
+    return { rows, droppedDays: [] };
+  });
+  return { history, asked };
+}
+
+const ROWS = [usageRow({ key: 'web-app', keyId: keyId(1), costNanos: 3n * USD })];
+
+test('a row has the cost of each hour of today, with those to come', async () => {
+  const { history } = burning();
+  await history.read(ROWS, TODAY, NOW_MS, always);
+  const [row] = history.shown(ROWS, TODAY, NOW_MS);
+  assert.deepEqual(row?.costs, [...Array(10).fill(0), 1, 1, 1, ...Array(11).fill(0)]);
+});
+
+test('hours that are over are read once, but for the last of them', async () => {
+  const { history, asked } = burning();
+  await history.read(ROWS, TODAY, NOW_MS, always);
+  assert.deepEqual(asked.splice(0), [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  await history.read(ROWS, TODAY, NOW_MS + 5_000, always);
+  assert.deepEqual(asked, [12, 11]);
+});
+
+test('nothing is read that nobody waits for any more', async () => {
+  const { history, asked } = burning();
+  await history.read(ROWS, TODAY, NOW_MS, () => asked.length < 3);
+  assert.deepEqual(asked, [12, 11, 10]);
+});
+
+test('what is known of one question is not shown for another', async () => {
+  const { history } = burning();
+  await history.read(ROWS, TODAY, NOW_MS, always);
+  assert.equal(history.shown(ROWS, { ...TODAY, of: { model: 'mock/paid' } }, NOW_MS)[0]?.costs, undefined);
+});
+
+describe('of many rows', () => {
+  test('only those that cost most have a history', async () => {
+    const { history } = burning();
+    const many = Array.from({ length: 300 }, (_, i) => usageRow({ keyId: keyId(i), costNanos: BigInt(i) * USD }));
+    await history.read(many, TODAY, NOW_MS, always);
+    const shown = history.shown(many, TODAY, NOW_MS).filter(({ costs }) => costs !== undefined);
+    assert.deepEqual([shown.length, shown[0]?.keyId], [200, keyId(100)]);
+  });
+});
+
+test('each range is hours or days up to now, and a day has none of its own', () => {
+  const counts = RANGES.map((range) => [range, slotsOf(range, NOW_MS).count]);
+  assert.deepEqual(counts, [
+    ['today', 24],
+    ['24h', 24],
+    ['7d', 7],
+    ['30d', 30],
+    ['this month', 30],
+    ['all', 30],
+  ]);
+  assert.ok(hasHistory(TODAY) && !hasHistory({ ...TODAY, by: 'day' }));
+  assert.ok(!hasHistory({ ...TODAY, of: { period: '2026-11-01' } }));
+});
+
+test('the view draws it for each row', () => {
+  const rows = ROWS.map((row) => ({ ...row, costs: [...Array(18).fill(0), 1, 2, 3, 4, 4, 4] }));
+  const model = after(serving('usage', SNAPSHOT, { columns: 100, rows: 24 }), { kind: 'usage', rows });
+  const screen = screenText({ ...model, usage: { ...model.usage, range: '24h' } });
+  assert.match(screen, /-24 H TO NOW/);
+  assert.match(screen, /^web-app .* {9}⣠⣾⣿ /m);
+});
