@@ -19,6 +19,8 @@ export interface TestKey {
 export interface Row {
   readonly request_id: string;
   readonly model: string;
+  readonly upstream: string | null;
+  readonly hold_nanos: number;
   readonly outcome: string;
   readonly source: string;
   readonly prompt_tokens: number;
