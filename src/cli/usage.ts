@@ -11,6 +11,7 @@ import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts'
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
 import { look, printCsv, printJson, printLine, printTable, remark } from './output.ts';
+import { readSaved, savedJson, savedLine } from './saved.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
@@ -83,9 +84,15 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
     if (options.csv) {
       return printCsv(usageCsv(rows, ...options.by));
     }
-    if (globalOptions(command).json) return printJson(rows.map((row) => usageJson(row, ...options.by)));
+    const asked = { keyId: key?.id, model: options.model, sinceMs: since, untilMs: until };
+    const saved = await readSaved(state.config.cachePath, asked);
+    if (globalOptions(command).json) {
+      return printJson(rows.map((row) => ({ ...usageJson(row, ...options.by), ...savedJson(row, options.by, saved) })));
+    }
     if (rows.length === 0) return printLine(NO_USAGE);
     printTable(usageTable(rows, options.by, look()));
+    const line = savedLine(saved);
+    if (line !== undefined) printLine(line);
   });
 }
 

@@ -8,7 +8,7 @@ import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { type AuthScheme, DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { showState } from '../core/state-location.ts';
+import { type StateLocation, showState } from '../core/state-location.ts';
 import { buildAlerts } from './alerts.ts';
 import type {
   Config,
@@ -68,6 +68,7 @@ class ConfigBuilder {
     const providers = withSharedKeepers(
       Object.entries(parsed.providers ?? {}).map(([name, provider]) => this.#provider(name, provider)),
     );
+    const node = buildNode(parsed.node, parsed.listen, this.#source, (message) => this.#addProblem(['node'], message));
     const state = buildState(parsed.state, this.#source, (message) => this.#addProblem(['state'], message));
     return {
       path: this.#source.path,
@@ -80,7 +81,8 @@ class ConfigBuilder {
       prices: summaryOf(this.#source.prices),
       state,
       statePath: showState(state),
-      node: buildNode(parsed.node, parsed.listen, this.#source, (message) => this.#addProblem(['node'], message)),
+      cachePath: cachePath(state, node, this.#source.baseDirectory),
+      node,
       tierName: parsed.tier,
       tier: this.#tier(),
       creditEnforced: parsed.credit === 'enforced',
@@ -298,6 +300,12 @@ class ConfigBuilder {
     if (fault !== undefined) this.#addProblem(['providers', ...field], fault);
     return value;
   }
+}
+
+/** Beside the state; for a database beside the config, each gateway its own. */
+function cachePath(state: StateLocation, node: string, baseDirectory: string): string {
+  if (state.kind === 'file') return `${state.path}.cache`;
+  return resolve(baseDirectory, `inf-gw-${node.replaceAll(/[^\w.-]/g, '-')}.cache`);
 }
 
 /** Keys cannot tell accounts apart: a host may have several keys of one. */

@@ -133,6 +133,8 @@ export interface Config {
   readonly state: StateLocation;
   /** Where the state is, as it can be shown. */
   readonly statePath: string;
+  /** The file of cached answers. It is made when there is one to keep. */
+  readonly cachePath: string;
   /** The name of this gateway among those that share a state. */
   readonly node: string;
   readonly tierName: string;

@@ -1,4 +1,6 @@
 /** Turns the models of a parsed file into those of the config. */
+import { createHash } from 'node:crypto';
+import type { CacheTerms } from '../core/cached-answers.ts';
 import type { LongContextPrices, Prices } from '../core/model-terms.ts';
 import type { ModelConfig } from './config.ts';
 import type { AddProblem } from './document.ts';
@@ -20,7 +22,16 @@ type PricedFields = Fields & Pick<PriceEntry, 'input' | 'output'>;
 
 /** What the entry for all models may have: what the price file does not say. */
 const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
-  ...['tools', 'default_output', 'hold_output', 'ignore_fields', 'image_tokens', 'page_tokens', 'remote_files'],
+  ...[
+    'tools',
+    'default_output',
+    'hold_output',
+    'ignore_fields',
+    'image_tokens',
+    'page_tokens',
+    'remote_files',
+    'cache',
+  ],
 ]);
 
 export interface BuiltModels {
@@ -32,10 +43,11 @@ export interface BuiltModels {
 /** The models of a provider: those that the config lists, then those that only the price file has. */
 export function buildModels(
   provider: string,
-  { kind, models: listed }: Pick<ParsedProvider, 'kind' | 'models'>,
+  { models: listed, ...host }: ParsedProvider,
   prices: PriceSource,
   addProblem: AddProblem,
 ): BuiltModels {
+  const { kind } = host;
   const models: ModelConfig[] = [];
   const warnings: string[] = [];
   const warn = (name: string, why: string) => warnings.push(`providers.${provider}.models.${name}: ${why}`);
@@ -44,7 +56,7 @@ export function buildModels(
     const priced = pricedFields(provider, name, fields, prices, addProblem);
     if (priced === undefined) continue;
     if (priced === 'no_price') warn(name, 'it has no price, here or in the price file, so it is not served');
-    else if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, kind));
+    else if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, host));
   }
   const template = listed[WILDCARD];
   if (template === undefined) return { models, warnings };
@@ -54,7 +66,7 @@ export function buildModels(
   if (others.length === 0 && prices.file !== undefined) warn(WILDCARD, 'no other model has a price in the price file');
   for (const [name, entry] of others) {
     const priced = { ...merged(entry, template), pricesOf: dayOf(prices) };
-    if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, kind));
+    if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, host));
   }
   return { models, warnings };
 }
@@ -161,7 +173,8 @@ function isComplete(
   return missing.length === 0;
 }
 
-function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): ModelConfig {
+function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'models'>): ModelConfig {
+  const { kind } = host;
   const prices = toPrices(fields);
   const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...UNUSED_UNITS, ...prices.tools]) : prices.tools;
   // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
@@ -187,7 +200,16 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     fallback: fields.fallback,
     holdOutput: fields.hold_output,
     ignoreFields: fields.ignore_fields,
+    cache: cacheTerms(fields, host),
   };
+}
+
+/** An answer is found again only with the same model and provider: another one might have answered otherwise. */
+function cacheTerms({ cache, ...fields }: Sourced, host: Omit<ParsedProvider, 'models'>): CacheTerms | undefined {
+  if (cache === undefined) return undefined;
+  const text = JSON.stringify([host, fields], (_, value) => (typeof value === 'bigint' ? String(value) : value));
+  const fingerprint = createHash('sha256').update(text).digest('hex');
+  return { ttlMs: cache.ttl, maxBytes: cache.max, isShared: cache.shared, fingerprint };
 }
 
 /**

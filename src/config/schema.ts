@@ -88,6 +88,14 @@ const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(
   error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as { base: 85, tile: 170 }',
 });
 
+const cacheSize = parsed(parseMemory, 'expected a size such as 256mb or 2gb');
+/** `max`: in bytes. */
+const cache = z.strictObject({
+  ttl: duration,
+  max: cacheSize.default(256 * 1024 * 1024),
+  shared: z.boolean({ error: () => 'expected true or false' }).default(false),
+});
+
 /** Of a model in the config, whose prices may be in the price file. */
 const model = prices.extend({
   input: price.optional(),
@@ -102,6 +110,7 @@ const model = prices.extend({
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),
   ignore_fields: fieldNames,
+  cache: cache.optional(),
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
 });
 

@@ -1,4 +1,5 @@
 /** The terms of a model: its prices, its maximum output, and its fallbacks. */
+import type { CacheTerms } from './cached-answers.ts';
 import type { Nanos } from './money.ts';
 
 /** The provider in a model id: the part before the first slash. */
@@ -87,6 +88,8 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly holdOutput: number | undefined;
   /** Fields that requests in another dialect leave out when they are translated for it. */
   readonly ignoreFields: readonly string[];
+  /** How its answers are kept to be given again; undefined if they are not. */
+  readonly cache: CacheTerms | undefined;
   /** Ids of the models to use while this one is unavailable, in the order of preference. */
   readonly fallback: readonly string[];
 }

@@ -7,6 +7,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 export const THREADS = [
   'alerts/thread',
   'audit/thread',
+  'gateway/cache-thread',
   'gateway/kept-thread',
   'gateway/worker-thread',
   'ledger/thread',

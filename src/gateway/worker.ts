@@ -35,6 +35,7 @@ import { Pipeline } from '../proxy/pipeline.ts';
 import { fdOf, type ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { countExchange, logExchange, logFailed, logPressure } from './access-log.ts';
+import { ThreadCache } from './answer-cache.ts';
 import { ThreadKeeper } from './keeper.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 import type { Traces } from './tracing.ts';
@@ -136,6 +137,7 @@ class LocalWorker implements Worker {
   readonly #bodies = new BodyLimiter();
   readonly #paces = new ModelPaces();
   readonly #keeper: ThreadKeeper;
+  readonly #cache: ThreadCache;
   readonly #listener: Listener;
   /** Requests that the state has failed. */
   readonly #failed = new Repeats<'state'>(FAILED_REPORT_MS, (count) => logFailed(this.#log, count));
@@ -165,6 +167,7 @@ class LocalWorker implements Worker {
       Math.ceil(MAX_REFUSALS / config.threads),
     );
     this.#keeper = new ThreadKeeper(config.state);
+    this.#cache = new ThreadCache(config.cachePath, log);
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
       {
@@ -253,6 +256,7 @@ class LocalWorker implements Worker {
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
     await this.#keeper.close();
+    await this.#cache.close();
     await this.#traces?.close(EXPORT_GRACE_MS);
     return unsettled;
   }
@@ -293,6 +297,7 @@ class LocalWorker implements Worker {
       bodies: this.#bodies,
       paces: this.#paces,
       keeper: this.#keeper,
+      cache: this.#cache,
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,

@@ -23,6 +23,7 @@ const ALLOWED: readonly string[] = [
   'X-Inf-Gw-Tag',
   // Of the AI SDK, in browsers that let a page set it.
   'User-Agent',
+  'Cache-Control',
 ];
 /** Official clients have dozens of headers, and new ones with each version. All begin with one of these. */
 const ALLOWED_FAMILIES = /^(?:x-stainless|anthropic|openai)-[a-z0-9-]+$/;

@@ -53,6 +53,7 @@ export class Exchange {
   #model: string | undefined;
   #servedModel: string | undefined;
   #ignored: readonly string[] = [];
+  #cachedAgeS: number | undefined;
   #bodyBytes = 0;
   readonly #startedAtMs = performance.now();
   readonly #response: HttpResponse;
@@ -116,6 +117,11 @@ export class Exchange {
   /** Sets which fields of the request were left out, which a header names. */
   showIgnored(fields: readonly string[]): void {
     this.#ignored = fields;
+  }
+
+  /** The answer was given before, so many seconds ago. Headers say so. */
+  showCached(ageS: number): void {
+    this.#cachedAgeS = ageS;
   }
 
   /** True once the connection has closed before the response was complete. */
@@ -297,6 +303,8 @@ export class Exchange {
     if (isAnthropic) headers.push(SENT_HEADERS.anthropicRequestId, this.requestId);
     if (this.#servedModel !== undefined) headers.push(SENT_HEADERS.model, this.#servedModel);
     if (this.#ignored.length > 0) headers.push(SENT_HEADERS.ignored, this.#ignored.join(', '));
+    if (this.#cachedAgeS !== undefined)
+      headers.push(SENT_HEADERS.cache, 'hit', SENT_HEADERS.age, String(this.#cachedAgeS));
     headers.push(...this.#options.cors);
     if (this.#figures !== undefined) addRateHeaders(headers, this.#figures);
   }

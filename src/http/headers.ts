@@ -19,6 +19,8 @@ export const SENT_HEADERS = {
   shouldRetry: 'x-should-retry',
   model: 'X-Inf-Gw-Model',
   ignored: 'X-Inf-Gw-Ignored',
+  cache: 'X-Inf-Gw-Cache',
+  age: 'Age',
 } as const;
 
 /** Appends the six `X-RateLimit-*` headers. */

@@ -47,6 +47,19 @@ export const METRICS = {
     labels: ['model', 'outcome'],
     help: 'Charges of ended requests, in USD.',
   },
+  cacheHits: {
+    name: 'inf_gw_cache_hits_total',
+    type: 'counter',
+    labels: ['model'],
+    help: 'Requests that were answered from the cache of answers.',
+    note: 'They are among the requests, with outcome `ok`, and cost nothing.',
+  },
+  cacheSaved: {
+    name: 'inf_gw_cache_saved_usd_total',
+    type: 'counter',
+    labels: ['model'],
+    help: 'What the answers from the cache had cost when their hosts gave them, in USD.',
+  },
   refusals: {
     name: 'inf_gw_refusals_total',
     type: 'counter',

@@ -122,17 +122,21 @@ function addZeros(families: Families, model: string): void {
   families.add('requests', { model, outcome: 'ok' }, 0);
   families.add('cost', { model, outcome: 'ok' }, 0);
   for (const kind of TOKEN_KINDS) families.add('tokens', { model, kind }, 0);
+  families.add('cacheHits', { model }, 0);
+  families.add('cacheSaved', { model }, 0);
 }
 
 function countsOf(tally: Tally, labels: KeyLabels): Families {
   const families = new Families();
   families.add('slots', {}, tally.slots);
-  for (const [model, { outcomes, tokens, firstByte, duration }] of tally.models) {
+  for (const [model, { outcomes, tokens, firstByte, duration, cacheHits, cacheSavedNanos }] of tally.models) {
     for (const [outcome, { requests, costNanos }] of outcomes) {
       families.add('requests', { model, outcome }, requests);
       families.add('cost', { model, outcome }, usd(costNanos));
     }
     for (const kind of TOKEN_KINDS) families.add('tokens', { model, kind }, tokens[kind]);
+    families.add('cacheHits', { model }, cacheHits);
+    families.add('cacheSaved', { model }, usd(cacheSavedNanos));
     families.addHistogram('firstByte', { model }, firstByte);
     families.addHistogram('duration', { model }, duration);
   }

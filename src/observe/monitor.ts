@@ -174,6 +174,11 @@ export class Monitor {
     causes.count(failure, Date.now());
   }
 
+  /** Counts an answer that was given again, with what it had cost. */
+  countCached(model: string, savedNanos: Nanos): void {
+    this.#counter?.countCached(model, savedNanos);
+  }
+
   refuse({ id, keyId, model, code, reason, cause, spentBy }: RefusedRequest): void {
     const nowMs = Date.now();
     const { user = '', app = '' } = spentBy ?? {};

@@ -26,6 +26,9 @@ export interface ModelTally {
   readonly firstByte: DurationCounts;
   /** From admission to settlement. */
   readonly duration: DurationCounts;
+  /** Of the requests: those that were answered from the cache, and what their answers had cost. */
+  cacheHits: number;
+  cacheSavedNanos: Nanos;
 }
 
 /** The requests of one key. */
@@ -94,6 +97,12 @@ export class TallyCounter {
     key.costNanos += costNanos;
   }
 
+  countCached(model: string, savedNanos: Nanos): void {
+    const counts = entry(this.tally.models, model, MAX_MODELS, emptyModel);
+    counts.cacheHits++;
+    counts.cacheSavedNanos += savedNanos;
+  }
+
   /** `keyId` is undefined if the request came with no valid key. */
   countRefusal(code: ErrorCode, reason: string, keyId: string | undefined): void {
     increase(this.tally.refusals, `${code} ${reason}`, 1);
@@ -146,6 +155,8 @@ function emptyModel(): ModelTally {
     tokens: { input: 0, cached_input: 0, cache_write: 0, output: 0 },
     firstByte: noDurations(REQUEST_BOUNDS),
     duration: noDurations(REQUEST_BOUNDS),
+    cacheHits: 0,
+    cacheSavedNanos: 0n,
   };
 }
 

@@ -1,6 +1,7 @@
 /** A request that was admitted, and what the monitor reads of it while it is in flight. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
+import type { CachedAnswer } from '../core/cached-answers.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
@@ -23,6 +24,12 @@ export interface Admitted {
   readonly meter: Meter;
   /** Undefined until it is sent upstream. */
   dispatch?: Dispatch;
+  /** What it is answered with in place of a host's answer. */
+  cached?: CachedAnswer | undefined;
+  /** Its operator has stopped it. */
+  isStopped?: true;
+  /** Wakes it while it waits for an equal request. */
+  wake?: () => void;
 }
 
 /** `fallbacks`: the ids of the models that admission allows besides the one that was asked for. */
@@ -59,6 +66,8 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     served: () => admitted.dispatch?.served,
     spentBy: () => spentByOf(exchange.request.headers, request),
     stop: () => {
+      admitted.isStopped = true;
+      admitted.wake?.();
       admitted.dispatch?.abort('stopped');
       // A client that does not read could hold it open for as long as it likes.
       exchange.stopWaitingForReader();

@@ -1,5 +1,6 @@
 /** The life of one request: authenticated, admitted, relayed, settled, ended. */
 
+import type { CachedAnswer } from '../core/cached-answers.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -9,10 +10,12 @@ import type { Exchange } from '../http/exchange.ts';
 import { addressOf } from '../http/routes.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { RequestEnd, RequestFacts } from '../observe/monitor.ts';
-import { SHUTTING_DOWN } from '../relay/failures.ts';
-import { NO_BOUND, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
+import { SHUTTING_DOWN, STOPPED_HERE } from '../relay/failures.ts';
+import { NO_BOUND, NO_WORK, type RelayResult, type StreamSink, type Termination } from '../relay/relay.ts';
 import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
+import { type Caching, cachingOf } from './cache.ts';
+import { answerToKeep, endOfCached, type Flight, Flights, NotingSink, replay } from './cached.ts';
 import { type CountDialect, countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
@@ -24,7 +27,7 @@ import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
-import { admissionRequest, type Permitted, type Planning, type Plans, plansFor } from './plan.ts';
+import { admissionRequest, type Permitted, type Planning, type Plans, planForNothing, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { causeOf, errorForRefusal } from './refusals.ts';
 import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
@@ -42,6 +45,7 @@ export class Pipeline {
   /** Requests of any kind that are being answered, including those whose body is still arriving. */
   readonly #answering = new InProgress();
   readonly #growthTimes = new GrowthTimes();
+  readonly #flights = new Flights();
   #stopping = false;
 
   constructor(parts: PipelineParts) {
@@ -158,21 +162,59 @@ export class Pipeline {
 
     this.#unsettled.enter();
     try {
-      const admitted = await this.#admit(exchange, keyHash, permitted, planning.plans);
-      if (admitted !== undefined) await this.#serve(admitted);
+      const caching = cachingOf(permitted, planning.plans[0], exchange.request.headers, exchange.keyId);
+      // Before the look-up: what lands meanwhile it may miss.
+      const ahead = caching?.mayFind ? this.#flights.of(caching.place.id) : undefined;
+      const cached = caching?.mayFind && (await this.#parts.cache.find(caching.place, caching.terms.ttlMs));
+      const plans: Plans = cached ? [planForNothing(planning.plans)] : planning.plans;
+      const admitted = await this.#admit(exchange, keyHash, permitted, plans);
+      if (admitted === undefined) return;
+      admitted.cached = cached || undefined;
+      await this.#serve(admitted, caching, ahead);
     } finally {
       this.#unsettled.leave();
     }
   }
 
-  async #serve(admitted: Admitted): Promise<void> {
+  async #serve(admitted: Admitted, caching: Caching | undefined, ahead: Flight | undefined): Promise<void> {
     const { monitor } = this.#parts;
     const live = liveRequestOf(admitted);
     const place = monitor.open(live);
     try {
-      await this.#settle(admitted, live, await this.#dispatch(admitted));
+      if (caching === undefined) await this.#settle(admitted, live, await this.#dispatch(admitted));
+      else await this.#serveOnce(admitted, live, caching, ahead);
     } finally {
       monitor.close(place);
+    }
+  }
+
+  /** Asks a host only if no equal request has, or is about to. What the host answers others can have. */
+  async #serveOnce(
+    admitted: Admitted,
+    live: RequestFacts,
+    { place, terms, mayFind }: Caching,
+    ahead: Flight | undefined,
+  ): Promise<void> {
+    const { exchange } = admitted;
+    const equal = mayFind ? (this.#flights.of(place.id) ?? ahead) : undefined;
+    if (equal !== undefined) admitted.cached ??= await landedUnlessWoken(admitted, equal);
+    const { cached } = admitted;
+    if (cached !== undefined) {
+      exchange.showCached(Math.max(0, Math.floor((Date.now() - cached.storedAtMs) / 1000)));
+      await this.#settle(admitted, live, await replay(cached, this.#sinkOf(admitted)));
+      return;
+    }
+    const flight = this.#flights.begin(place.id);
+    const sink = new NotingSink(this.#sinkOf(admitted));
+    try {
+      const relayed = await this.#dispatch(admitted, sink);
+      const end = await this.#settle(admitted, live, relayed);
+      const answer = end && answerToKeep(admitted, relayed, end, sink.noted);
+      if (answer === undefined) return;
+      flight?.land(answer);
+      this.#parts.cache.add(place, answer, terms);
+    } finally {
+      flight?.land();
     }
   }
 
@@ -247,12 +289,20 @@ export class Pipeline {
     return { keeper, providers: dispatcher.parts.providers };
   }
 
+  #sinkOf(admitted: Admitted): StreamSink {
+    const { ledger } = this.#parts;
+    const { commit } = ledger;
+    return new ExchangeSink(admitted.exchange, {
+      serves: () => servedBy(admitted),
+      mayBegin: () => ledger.flushed(commit),
+    });
+  }
+
   /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
-  async #dispatch(admitted: Admitted): Promise<RelayResult> {
+  async #dispatch(admitted: Admitted, sink = this.#sinkOf(admitted)): Promise<RelayResult> {
     const { exchange, request, headers, routes, plan, meter } = admitted;
     const { requestId } = exchange;
     const { ledger, counter } = this.#parts;
-    const { commit } = ledger;
     const growthTimes = this.#growthTimes;
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
@@ -260,6 +310,12 @@ export class Pipeline {
       return {
         metered: NO_WORK,
         termination: { kind: 'error', error: SHUTTING_DOWN },
+        note: 'stopped before dispatch',
+      };
+    if (admitted.isStopped)
+      return {
+        metered: NO_WORK,
+        termination: { kind: 'error', error: STOPPED_HERE },
         note: 'stopped before dispatch',
       };
     const dispatch = this.#parts.dispatcher.dispatch({
@@ -273,10 +329,7 @@ export class Pipeline {
         request.outputAt === undefined
           ? new StreamAllowance({ ...plan, requestId, request, model, maximumTokens, ledger, counter, growthTimes })
           : NO_BOUND,
-      sink: new ExchangeSink(exchange, {
-        serves: () => admitted.dispatch,
-        mayBegin: () => ledger.flushed(commit),
-      }),
+      sink,
     });
     admitted.dispatch = dispatch;
     const place = this.#dispatches.add(dispatch);
@@ -299,13 +352,16 @@ export class Pipeline {
     }
   }
 
-  /** The one settlement. The last bytes go out only after it. */
-  async #settle(admitted: Admitted, facts: RequestFacts, relayed: RelayResult): Promise<void> {
-    const { exchange, dispatch } = admitted;
-    exchange.serveBy(dispatch?.model.id);
-    exchange.showIgnored(dispatch?.ignored ?? []);
+  /** The one settlement. The last bytes go out only after it. Returns how the request ended, if that could be written. */
+  async #settle(admitted: Admitted, facts: RequestFacts, relayed: RelayResult): Promise<RequestEnd | undefined> {
+    const { exchange } = admitted;
+    const { counter, paces } = this.#parts;
+    const { model, ignored = [] } = servedBy(admitted) ?? {};
+    exchange.serveBy(model?.id);
+    exchange.showIgnored(ignored);
     try {
-      const end = await endOf(admitted, relayed, { counter: this.#parts.counter, paces: this.#parts.paces });
+      const isCached = admitted.cached !== undefined;
+      const end = isCached ? endOfCached(admitted, relayed) : await endOf(admitted, relayed, { counter, paces });
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
       const spentBy = spentByOf(exchange.request.headers, admitted.request);
@@ -317,9 +373,19 @@ export class Pipeline {
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
       finish(exchange, relayed.termination);
+      this.#countSaving(admitted);
+      return end;
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+      return undefined;
     }
+  }
+
+  #countSaving({ cached, exchange: { keyId = '' }, model: { id: model } }: Admitted): void {
+    if (cached === undefined) return;
+    const { tokens, costNanos } = cached;
+    this.#parts.cache.countSaving({ keyId, model, atMs: Date.now(), tokens, costNanos });
+    this.#parts.monitor.countCached(model, costNanos);
   }
 
   /** Writes down what the host keeps for the key. Never rejects: without that, the key is told that it is not found. */
@@ -356,6 +422,20 @@ export class Pipeline {
     if (exchange.streamStarted) exchange.failStream(response);
     else exchange.sendError(response);
   }
+}
+
+/** The answer to an equal request that is on its way, unless the client leaves or the request is stopped before it is there. */
+function landedUnlessWoken(admitted: Admitted, flight: Flight): Promise<CachedAnswer | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const wake = () => resolve(undefined);
+  admitted.wake = wake;
+  admitted.exchange.onGone(wake);
+  return Promise.race([flight.landed, promise]);
+}
+
+/** Who serves a request, and what was left out for it. */
+function servedBy({ cached, model, dispatch }: Admitted) {
+  return cached === undefined ? dispatch : { model, ignored: cached.ignored };
 }
 
 /** Logs why `id` was not found, if the config has it. The client does not learn what is in the config. */

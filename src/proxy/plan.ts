@@ -70,6 +70,12 @@ export interface Plan {
   readonly routes: readonly [Route, ...Route[]];
 }
 
+/** The plan of a request that is answered without a host: it holds nothing. */
+export function planForNothing([{ routes, ...plan }]: Plans): Plan {
+  const nothing = { inputTokens: 0, broughtTokens: 0, outputTokens: 0, reservedTokens: 0, holdNanos: 0n };
+  return { ...plan, ...nothing, routes: [routes[0]] };
+}
+
 export type Plans = readonly [Plan, ...Plan[]];
 
 /** `problem`: what keeps the model that was asked for from taking this input. */

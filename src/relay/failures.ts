@@ -179,6 +179,9 @@ const FAILURE_MESSAGES = {
 /** The client error for a request that is admitted while the process shuts down. */
 export const SHUTTING_DOWN = errorForFailure(new UpstreamFailure('aborted', 'stopped before dispatch'));
 
+/** The same for one that its operator has stopped before it was sent. */
+export const STOPPED_HERE = errorForFailure(new UpstreamFailure('stopped', 'stopped before dispatch'));
+
 /** The client error for an upstream response that is not in the format of its dialect. */
 export function errorForInvalidResponse({ title }: Dialect, why: string): ClientError {
   return {

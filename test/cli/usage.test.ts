@@ -220,3 +220,43 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
     assert.match(nothing?.stdout ?? '', /^No usage recorded/);
   });
 });
+
+test('usage and requests say what came from the cache, and what that has saved', async (t) => {
+  const place = new Workplace(
+    t,
+    `listen: 127.0.0.1:0
+state: ./state.db
+providers:
+  mock: { kind: mock, models: { paid: { input: 1, output: 2, cache: { ttl: 1h } } } }
+`,
+  );
+  const { key, id } = await place.createKey('app');
+  await place.json('credit', 'add', '5');
+  const serving = await place.serveHere();
+  const bodies: string[] = [];
+  let last = '';
+  for (let i = 0; i < 3; i++) {
+    const answer = await serving.chat(key, { model: 'mock/paid', messages: [{ role: 'user', content: 'hi' }] });
+    last = answer.headers.get('x-request-id') ?? '';
+    bodies.push(await answer.text());
+  }
+  assert.equal(await serving.stop(), 0);
+  const again = await place.serveHere();
+  const late = await again.chat(key, { model: 'mock/paid', messages: [{ role: 'user', content: 'hi' }] });
+  assert.equal(late.headers.get('x-inf-gw-cache'), 'hit', 'also after a restart');
+  bodies.push(await late.text());
+  assert.equal(await again.stop(), 0);
+  assert.equal(new Set(bodies).size, 1);
+  const [all] = await place.json<Record<string, unknown>[]>('usage');
+  const cost = String(all?.cost_usd);
+  const saved = (3 * Number(cost)).toFixed(cost.split('.')[1]?.length ?? 0);
+  assert.partialDeepStrictEqual(all, { requests: 4, cache_hits: 3, saved_usd: saved });
+  const [one] = await place.json<Record<string, unknown>[]>('usage', '--by', 'key,month', '--key', id);
+  assert.partialDeepStrictEqual(one, { key: 'app', requests: 4, cache_hits: 3, saved_usd: saved });
+  const [before] = await place.json<Record<string, unknown>[]>('usage', '--until', '2020-01-01');
+  assert.ok(before === undefined || before.cache_hits === undefined);
+  const text = await place.run(['usage']);
+  assert.match(text.stdout, new RegExp(`\n3 requests were answered from the cache, which saved ${saved} USD\\.\n$`));
+  const shown = await place.json<Record<string, unknown>>('requests', 'show', last);
+  assert.partialDeepStrictEqual(shown, { upstream: '(cache)' });
+});

@@ -54,7 +54,8 @@ test('every model that an agent reaches in its own dialect has prices for the se
 
 test('the settings it shows are the defaults, so that removing a line changes nothing', () => {
   const shown = load(text);
-  const { providers: _, path: _path, modifiedAtS: _time, state: _state, statePath: _shown, ...settings } = shown;
+  const { providers: _, path: _path, modifiedAtS: _time, ...others } = shown;
+  const { state: _state, statePath: _shown, cachePath: _cache, ...settings } = others;
   const byDefault = loadConfig({ environment: {}, directory: '/nowhere' });
   assert.partialDeepStrictEqual(byDefault, settings);
 });

@@ -46,7 +46,7 @@ providers:
     timeouts: { idle: 7s }
     models:
       plain: { input: 0.15, cached_input: 0.075, output: 0.60, max_output: 100 }
-      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256, fallback: [ "host/plain", mock/echo ] }
+      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256, cache: { ttl: 10m, max: 1gb, shared: true }, fallback: [ "host/plain", mock/echo ] }
   mock:
     kind: mock
     timeouts: { connect: 8s, first_byte: 9s }
@@ -61,6 +61,7 @@ test('every key of the config takes effect', () => {
     listen: { host: '::1', port: 9999 },
     state: { kind: 'file', path: join(directory, 'data/inf-gw.db') },
     statePath: join(directory, 'data/inf-gw.db'),
+    cachePath: join(directory, 'data/inf-gw.db.cache'),
     node: 'blue',
     tierName: 'small',
     tier: { rpm: 6, tpm: 20_000, concurrency: 2, modelsRpm: 60 },
@@ -134,6 +135,7 @@ test('every key of the config takes effect', () => {
         maxOutput: 9_000,
         defaultOutput: 256,
         fallback: ['host/plain', 'mock/echo'],
+        cache: { ttlMs: 600_000, maxBytes: 1024 ** 3, isShared: true },
       },
     ],
   });
@@ -250,4 +252,17 @@ test('a file that is named must exist; the default one need not', () => {
   assert.throws(() => loadConfig(named), /missing\.yaml \(ENOENT\)/);
   assert.throws(() => loadConfig({ environment: { INF_GW_CONFIG: 'gone.yaml' }, directory }), /gone\.yaml \(ENOENT\)/);
   assert.throws(() => loadConfig({ path: '.', environment: {}, directory }), /EISDIR/);
+});
+
+test('an answer is only given again by the model and provider that gave it', () => {
+  const fingerprintOf = (address: string, fields = '', ttl = '1h') => {
+    const models = `{ m: { input: 1, output: 2, ${fields} cache: { ttl: ${ttl} } } }`;
+    const { providers } = load(`providers: { p: { kind: openai, base_url: "${address}", models: ${models} } }`);
+    return providers[0]?.models[0]?.cache?.fingerprint;
+  };
+  const first = fingerprintOf('http://127.0.0.1:1/v1');
+  assert.match(first ?? '', /^[0-9a-f]{64}$/);
+  assert.equal(fingerprintOf('http://127.0.0.1:1/v1', '', '2h'), first);
+  assert.notEqual(fingerprintOf('http://127.0.0.1:2/v1'), first);
+  assert.notEqual(fingerprintOf('http://127.0.0.1:1/v1', 'upstream: other,'), first);
 });

@@ -44,6 +44,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     pageTokens: undefined,
     remoteFiles: false,
     fallback: [],
+    cache: undefined,
     ...more,
   };
 }

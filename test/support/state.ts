@@ -20,6 +20,8 @@ export interface Row {
   readonly request_id: string;
   readonly key_id: string;
   readonly model: string;
+  readonly upstream: string | null;
+  readonly hold_nanos: number;
   readonly outcome: string;
   readonly source: string;
   readonly prompt_tokens: number;

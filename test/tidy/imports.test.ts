@@ -55,8 +55,9 @@ const STORE_DOORS: Readonly<Record<string, readonly string[]>> = {
     'src/state/postgres/batch.ts',
     'src/state/postgres/decided.ts',
   ],
-  // Locks between processes.
-  gateway: ['src/state/sqlite/lock.ts'],
+  // Locks between processes; cached answers, which are no part of the state.
+  gateway: ['src/state/sqlite/lock.ts', 'src/state/sqlite/answer-file.ts'],
+  cli: ['src/state/sqlite/answer-file.ts'],
 };
 /** Statements of SQL, in capitals as this program writes them. */
 const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|PRAGMA|BEGIN|COMMIT|ROLLBACK)\b/;

@@ -110,8 +110,8 @@ export function makePartPrivate(path: string): void {
   }
 }
 
-/** Whether a file is empty, or a state file of ours by its header. Read without SQLite, which opens companions. */
-export function isOwnFile(path: string): boolean {
+/** Whether a file is empty, or one of ours by its header: of this kind. Read without SQLite, which opens companions. */
+export function isOwnFile(path: string, applicationId = APPLICATION_ID): boolean {
   let file: number | undefined;
   try {
     file = openSync(path, 'r');
@@ -120,7 +120,7 @@ export function isOwnFile(path: string): boolean {
     if (length === 0) return true;
     return (
       header.toString('latin1', 0, MAGIC.length) === MAGIC &&
-      header.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID
+      header.readUInt32BE(APPLICATION_ID_OFFSET) === applicationId
     );
   } catch {
     // SQLite reports what is wrong with the file.

@@ -1,0 +1,74 @@
+/** What the cache of answers has saved, beside the rows of `usage`. It is counted by whole days. */
+import { existsSync } from 'node:fs';
+import type { SavedRow } from '../core/cached-answers.ts';
+import { formatUsd } from '../core/money.ts';
+import type { UsageGroup, UsageRow } from '../state/usage.ts';
+import { remark } from './output.ts';
+
+/** What `usage` was asked for. */
+interface Asked {
+  readonly keyId: string | undefined;
+  readonly model: string | undefined;
+  readonly sinceMs: number | undefined;
+  readonly untilMs: number | undefined;
+}
+
+/** Long before the first gateway, and long after the last. */
+const FIRST_DAY = '0000';
+const LAST_DAY = '9999';
+
+export async function readSaved(path: string, { keyId, model, sinceMs, untilMs }: Asked): Promise<SavedRow[]> {
+  if (!existsSync(path)) return [];
+  // Only where there is one: a gateway on a database may have no use for SQLite.
+  const { readSavings } = await import('../state/sqlite/answer-file.ts');
+  try {
+    const to = untilMs === undefined ? LAST_DAY : dayOf(untilMs - 1);
+    return readSavings(path, sinceMs === undefined ? FIRST_DAY : dayOf(sinceMs), to).filter(
+      (row) => (keyId === undefined || row.keyId === keyId) && (model === undefined || row.model === model),
+    );
+  } catch (error) {
+    remark(`note: the cache of answers cannot be read: ${error instanceof Error ? error.message : error}`);
+    return [];
+  }
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** What each group of a saving is called, where savings are counted by it. */
+const NAMES: Partial<Readonly<Record<UsageGroup, (row: SavedRow) => string>>> = {
+  key: ({ keyId }) => keyId,
+  model: ({ model }) => model,
+  day: ({ day }) => day,
+  month: ({ day }) => day.slice(0, 7),
+};
+
+/** The fields of a row of JSON; none where nothing was saved at all, or it is not counted by these groups. */
+export function savedJson(
+  row: UsageRow,
+  by: readonly UsageGroup[],
+  saved: readonly SavedRow[],
+): Record<string, string | number> {
+  if (saved.length === 0 || !by.every((group) => NAMES[group] !== undefined)) return {};
+  const nameOf = (group: UsageGroup) => (group === 'key' ? row.keyId : row[group]);
+  const { hits, costNanos } = sumOf(
+    saved.filter((each) => by.every((group) => NAMES[group]?.(each) === nameOf(group))),
+  );
+  return { cache_hits: hits, saved_usd: formatUsd(costNanos) };
+}
+
+/** One line; undefined if nothing was saved. */
+export function savedLine(saved: readonly SavedRow[]): string | undefined {
+  const { hits, costNanos } = sumOf(saved);
+  if (hits === 0) return undefined;
+  const requests = hits === 1 ? '1 request was' : `${hits} requests were`;
+  return `${requests} answered from the cache, which saved ${formatUsd(costNanos)} USD.`;
+}
+
+function sumOf(saved: readonly SavedRow[]): Pick<SavedRow, 'hits' | 'costNanos'> {
+  return {
+    hits: saved.reduce((sum, { hits }) => sum + hits, 0),
+    costNanos: saved.reduce((sum, { costNanos }) => sum + costNanos, 0n),
+  };
+}
