@@ -14,12 +14,22 @@ interface Pricing {
 
 const isPricedByTokens = (model: ModelTerms) => model.isWithoutTokenPrices !== true;
 
+const IMAGES: Pricing = {
+  unit: 'image',
+  hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
+  remedy: 'per: { image }, or image_output and max_output',
+};
+const TRANSCRIPTS: Pricing = {
+  unit: 'second',
+  hasTokenPrices: ({ isAudioInputPriced }) => isAudioInputPriced === true,
+  remedy: 'per: { minute }, or audio_input',
+};
+
 const PRICINGS: Partial<Record<DialectName, Pricing>> = {
-  images: {
-    unit: 'image',
-    hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
-    remedy: 'per: { image }, or image_output and max_output',
-  },
+  images: IMAGES,
+  image_edits: IMAGES,
+  transcriptions: TRANSCRIPTS,
+  translations: TRANSCRIPTS,
   speech: {
     unit: 'character',
     hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,

@@ -174,6 +174,7 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     upstream: fields.upstream ?? name,
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
+    isAudioInputPriced: fields.audio_input !== undefined,
     isAudioOutputPriced: fields.audio_output !== undefined,
     pricesOf: fields.pricesOf,
     tools,

@@ -6,7 +6,10 @@ export const DIALECT_NAMES = [
   'embeddings',
   'messages',
   'images',
+  'image_edits',
   'speech',
+  'transcriptions',
+  'translations',
   'moderations',
   'rerank',
 ] as const;
@@ -23,7 +26,10 @@ export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> =
   embeddings: [],
   messages: ['anthropic-version', 'anthropic-beta'],
   images: [],
+  image_edits: [],
   speech: [],
+  transcriptions: [],
+  translations: [],
   moderations: [],
   rerank: [],
 };

@@ -187,7 +187,9 @@ export class Pipeline {
   }
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers));
+    const { 'content-type': type = '' } = exchange.request.headers;
+    const headers = exchange.headers(dialect.headers);
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, headers, String(type));
     exchange.nameModel(resolution.modelName);
     return resolution;
   }

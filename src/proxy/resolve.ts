@@ -7,6 +7,7 @@ import { printableName } from '../core/printable.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
+import { readForm } from '../wire/multipart.ts';
 import { referencesTo } from './kept.ts';
 import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound } from './refusals.ts';
@@ -35,14 +36,15 @@ export type Resolution =
       readonly dialect?: DialectName;
     };
 
-/** Parses, checks and resolves a request, once. Which key sent it does not matter here. */
+/** Parses, checks and resolves a request, once. Which key sent it does not matter here. `contentType`: of a form, where one is said. */
 export function resolveRequest(
   catalog: Catalog,
   dialect: Dialect,
   bytes: Buffer,
   headers: DialectHeaders = {},
+  contentType?: string,
 ): Resolution {
-  const read = readJsonBody(bytes);
+  const read = dialect.isForm ? readForm(bytes, contentType) : readJsonBody(bytes);
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;
   if (typeof id !== 'string') return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');

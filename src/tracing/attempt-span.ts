@@ -16,7 +16,10 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   responses: 'chat',
   embeddings: 'embeddings',
   images: 'generate_content',
+  image_edits: 'generate_content',
   speech: 'generate_content',
+  transcriptions: 'transcription',
+  translations: 'transcription',
   moderations: 'moderation',
   rerank: 'rerank',
 };

@@ -17,7 +17,10 @@ const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
   responses: 'resp_',
   embeddings: 'emb-',
   images: 'img-',
+  image_edits: 'img-',
   speech: 'speech-',
+  transcriptions: 'transcript-',
+  translations: 'transcript-',
   moderations: 'modr-',
   rerank: 'rerank-',
 };
