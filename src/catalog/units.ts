@@ -1,7 +1,8 @@
 /** Which requests a model has prices for: some kinds are billed by units, and others by tokens. Pure. */
 import type { DialectName } from '../core/dialects.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
-import { type Unit, unitName } from '../core/units.ts';
+import type { Nanos } from '../core/money.ts';
+import { isUnit, type Unit, unitName } from '../core/units.ts';
 
 /** How requests of a dialect can be priced that may be billed by units. */
 interface Pricing {
@@ -43,4 +44,9 @@ export function unpricedFor(model: ModelTerms, dialect: DialectName): string | u
   const { unit, hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
   const isPriced = (unit !== undefined && model.tools.has(unitName(unit))) || hasTokenPrices(model);
   return isPriced ? undefined : `model: this model has no price for ${dialect}; have ${remedy} set`;
+}
+
+/** What a model's units cost where they cost anything, by their names: of those with variants the price without any. */
+export function unitPricesOf({ tools }: Pick<ModelTerms, 'tools'>): readonly (readonly [name: string, price: Nanos])[] {
+  return [...tools].flatMap(([name, { call }]) => (isUnit({ name }) && call > 0n ? [[name, call] as const] : []));
 }

@@ -224,3 +224,13 @@ describe('a form is refused:', () => {
     }
   });
 });
+
+test('what would happen to a form is explained, units and all', async () => {
+  const { body } = await formOf(BODY);
+  const explained = await gateway.explain(gateway.key(), body, PATH);
+  assert.equal(explained.code, null, explained.message);
+  const price = explained.steps.find(({ step }) => step === 'price');
+  assert.match(price?.message ?? '', /, per_second 0\.000100 each, of the config/);
+  assert.deepEqual(price?.units, [{ text: 'per_second', units: 2, usd: '0.000100' }]);
+  assert.equal(explained.steps.find(({ step }) => step === 'hold')?.hold_usd, '0.000200');
+});
