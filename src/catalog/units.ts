@@ -1,7 +1,8 @@
 /** Which requests a model has prices for: some kinds are billed by units, and others by tokens. Pure. */
 import type { DialectName } from '../core/dialects.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
-import { type Unit, unitName } from '../core/units.ts';
+import type { Nanos } from '../core/money.ts';
+import { isUnit, type Unit, unitName } from '../core/units.ts';
 
 /** How requests of a dialect can be priced that may be billed by units. */
 interface Pricing {
@@ -14,12 +15,22 @@ interface Pricing {
 
 const isPricedByTokens = (model: ModelTerms) => model.isWithoutTokenPrices !== true;
 
+const IMAGES: Pricing = {
+  unit: 'image',
+  hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
+  remedy: 'per: { image }, or image_output and max_output',
+};
+const TRANSCRIPTS: Pricing = {
+  unit: 'second',
+  hasTokenPrices: ({ isAudioInputPriced }) => isAudioInputPriced === true,
+  remedy: 'per: { minute }, or audio_input',
+};
+
 const PRICINGS: Partial<Record<DialectName, Pricing>> = {
-  images: {
-    unit: 'image',
-    hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
-    remedy: 'per: { image }, or image_output and max_output',
-  },
+  images: IMAGES,
+  image_edits: IMAGES,
+  transcriptions: TRANSCRIPTS,
+  translations: TRANSCRIPTS,
   speech: {
     unit: 'character',
     hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,
@@ -33,4 +44,9 @@ export function unpricedFor(model: ModelTerms, dialect: DialectName): string | u
   const { unit, hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
   const isPriced = (unit !== undefined && model.tools.has(unitName(unit))) || hasTokenPrices(model);
   return isPriced ? undefined : `model: this model has no price for ${dialect}; have ${remedy} set`;
+}
+
+/** What a model's units cost where they cost anything, by their names: of those with variants the price without any. */
+export function unitPricesOf({ tools }: Pick<ModelTerms, 'tools'>): readonly (readonly [name: string, price: Nanos])[] {
+  return [...tools].flatMap(([name, { call }]) => (isUnit({ name }) && call > 0n ? [[name, call] as const] : []));
 }

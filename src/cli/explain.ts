@@ -26,7 +26,10 @@ const PATHS = [
   '/v1/messages',
   '/v1/embeddings',
   '/v1/images/generations',
+  '/v1/images/edits',
   '/v1/audio/speech',
+  '/v1/audio/transcriptions',
+  '/v1/audio/translations',
   '/v1/moderations',
   '/v1/rerank',
 ];

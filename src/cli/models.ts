@@ -38,13 +38,14 @@ async function models(command: Command): Promise<void> {
 }
 
 /** The names are there only where the config has some. */
-function modelJson({ dialects: _, aliases = [], ...row }: ModelRow): object {
-  return aliases.length === 0 ? row : { ...row, aliases };
+function modelJson({ dialects: _, aliases = [], units = {}, ...row }: ModelRow): object {
+  return { ...row, ...units, ...(aliases.length > 0 && { aliases }) };
 }
 
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
   // On a terminal without the zeros that make all prices of a column equally long.
   const shown = (usd: string) => (room === undefined ? usd : price(parseUsd(usd) ?? 0n));
+  const hasUnits = rows.some(({ units = {} }) => Object.keys(units).length > 0);
   const hasAliases = rows.some(({ aliases = [] }) => aliases.length > 0);
   return {
     columns: [
@@ -53,6 +54,7 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       { head: 'INPUT', usd: true },
       { head: 'CACHED INPUT', usd: true, rank: 2 },
       { head: 'OUTPUT', usd: true },
+      ...(hasUnits ? [{ head: 'UNITS', rank: 2 }] : []),
       { head: 'ACTIVE', rank: 1 },
       ...(hasAliases ? [{ head: 'ALIASES', rank: 4 }] : []),
     ],
@@ -62,8 +64,15 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       shown(row.input_usd),
       shown(row.cached_input_usd),
       shown(row.output_usd),
+      ...(hasUnits ? [unitsText(row)] : []),
       row.active ? marked('yes', 'good') : marked('no', 'warn'),
       ...(hasAliases ? [row.aliases?.join(', ') ?? ''] : []),
     ]),
   };
+}
+
+/** Such as `0.0001 per second`. */
+function unitsText({ units = {} }: ModelRow): string {
+  const texts = Object.entries(units).map(([name, usd]) => `${usd} ${name.replace('_usd', '').replace('_', ' ')}`);
+  return texts.join(', ');
 }

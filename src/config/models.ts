@@ -187,6 +187,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     upstream: fields.upstream ?? name,
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
+    isAudioInputPriced: fields.audio_input !== undefined,
     isAudioOutputPriced: fields.audio_output !== undefined,
     pricesOf: fields.pricesOf,
     tools,

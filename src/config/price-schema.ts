@@ -90,8 +90,19 @@ const imagePrice = z.union(
 /** Prices of what is billed by the piece, in place of tokens or beside them. */
 const per = z
   .strictObject(
-    { image: imagePrice.optional(), character: unitPrice.optional(), search: unitPrice.optional() },
+    {
+      image: imagePrice.optional(),
+      character: unitPrice.optional(),
+      second: unitPrice.optional(),
+      minute: unitPrice.optional(),
+      hour: unitPrice.optional(),
+      search: unitPrice.optional(),
+    },
     { error: () => 'expected units and their prices, such as per: { search: 0.002 }' },
+  )
+  .refine(
+    ({ second, minute, hour }) => [second, minute, hour].filter((each) => each !== undefined).length <= 1,
+    'expected one of second, minute and hour',
   )
   .optional();
 

@@ -4,17 +4,23 @@ import type { Nanos } from '../core/money.ts';
 import { type Unit, unitName } from '../core/units.ts';
 import type { ParsedPrices } from './price-schema.ts';
 
-export function unitPrices({
-  image,
-  character,
-  search,
-}: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
+export function unitPrices(per: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
+  const { image, character, search } = per;
+  const second = secondPriceRoundedUp(per);
   const prices: readonly (readonly [Unit, ToolPrice | undefined])[] = [
     ['image', image === undefined ? undefined : imagePrice(image)],
     ['character', character === undefined ? undefined : flat(character)],
+    ['second', second === undefined ? undefined : flat(second)],
     ['search', search === undefined ? undefined : flat(search)],
   ];
   return new Map(prices.flatMap(([unit, price]) => (price === undefined ? [] : [[unitName(unit), price]])));
+}
+
+/** What is finer than a nanodollar a second is rounded up: in an hour, to less than four millionths of a dollar. */
+function secondPriceRoundedUp({ second, minute, hour }: NonNullable<ParsedPrices['per']>): Nanos | undefined {
+  if (second !== undefined) return second;
+  if (minute !== undefined) return (minute + 59n) / 60n;
+  return hour === undefined ? undefined : (hour + 3_599n) / 3_600n;
 }
 
 function imagePrice(image: NonNullable<NonNullable<ParsedPrices['per']>['image']>): ToolPrice {
@@ -35,4 +41,4 @@ function flat(price: Nanos): ToolPrice {
 }
 
 /** At the mock provider they cost nothing unless they are given a price. */
-export const UNUSED_UNITS = unitPrices({ image: 0n, character: 0n, search: 0n });
+export const UNUSED_UNITS = unitPrices({ image: 0n, character: 0n, second: 0n, search: 0n });

@@ -237,6 +237,8 @@ export interface ModelRow {
   readonly dialects?: readonly string[];
   /** Other names of it; undefined from a gateway that knows none. */
   readonly aliases?: readonly string[];
+  /** The prices of its units, such as `per_second_usd`; undefined from a gateway that knows none. */
+  readonly units?: Readonly<Record<string, string>>;
 }
 
 /** A provider or upstream that is left out because an environment variable is not set. */

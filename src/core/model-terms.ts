@@ -76,6 +76,8 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly isWithoutTokenPrices?: boolean;
   /** Whether the config says what audio costs that it writes. */
   readonly isAudioOutputPriced?: boolean;
+  /** And that it reads. */
+  readonly isAudioInputPriced?: boolean;
   /** The name that the upstream has for the model. */
   readonly upstream: string;
   /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */

@@ -38,7 +38,9 @@ export interface ModelRequest {
   /** Whether its input or output are images, whose tokens may have prices of their own. */
   readonly hasImages?: true;
   /** The most output tokens per choice, where not the request but the model and its kind of output decide. */
-  readonly outputAt?: (model: Pick<ModelTerms, 'maxOutput' | 'imageOutput'>) => number;
+  readonly outputAt?: (
+    model: Pick<ModelTerms, 'maxOutput' | 'defaultOutput' | 'imageOutput' | 'isWithoutTokenPrices'>,
+  ) => number;
   /** The estimated tokens of a predicted answer. Those that a choice does not use are billed as output of it. */
   readonly predictedTokens: number;
   /** Bytes of audio that are a token of output. */
@@ -160,10 +162,14 @@ export interface Dialect {
 
   /** Reads a whole answer. `choices` is undefined if it is none. */
   readAnswer(answer: Fields): AnswerFacts;
+  /** Whether its requests are forms with files, and not JSON. */
+  readonly isForm?: true;
   /** What a whole answer says that is no JSON; undefined in a dialect that has none. */
   readBytes?(answer: Buffer, request: ModelRequest): AnswerFacts;
   /** Whether answers that are no JSON are passed on as they come where nothing in them is billed. */
   readonly passesBytesOn?: true;
+  /** Whether hosts answer whole where a model cannot stream, as the format says. */
+  readonly mayIgnoreStream?: true;
   /** Begins to read a stream of events. `request`: undefined for a stream that no host answers. */
   startStream(requestId: string, request?: ModelRequest): StreamReader;
 

@@ -4,12 +4,14 @@ import { CHAT } from './chat/chat.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
 import { GEMINI } from './gemini/gemini.ts';
+import { IMAGE_EDITS } from './images/edits.ts';
 import { IMAGES } from './images/images.ts';
 import { MESSAGES } from './messages/messages.ts';
 import { MODERATIONS } from './moderations/moderations.ts';
 import { RERANK } from './rerank/rerank.ts';
 import { RESPONSES } from './responses/responses.ts';
 import { SPEECH } from './speech/speech.ts';
+import { TRANSCRIPTIONS, TRANSLATIONS } from './transcriptions/transcriptions.ts';
 
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   chat: CHAT,
@@ -17,7 +19,10 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   embeddings: EMBEDDINGS,
   messages: MESSAGES,
   images: IMAGES,
+  image_edits: IMAGE_EDITS,
   speech: SPEECH,
+  transcriptions: TRANSCRIPTIONS,
+  translations: TRANSLATIONS,
   moderations: MODERATIONS,
   rerank: RERANK,
   gemini: GEMINI,

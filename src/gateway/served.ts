@@ -1,5 +1,6 @@
 /** What a config serves: its models, and the providers that were left out. */
 import { Catalog } from '../catalog/catalog.ts';
+import { unitPricesOf } from '../catalog/units.ts';
 import { type Config, isActive } from '../config/config.ts';
 import type { ModelRow, SkippedRow } from '../control/protocol.ts';
 import { formatUsd } from '../core/money.ts';
@@ -18,6 +19,7 @@ export function modelRows({ providers, aliases }: Config): ModelRow[] {
     active: model.active,
     dialects: clientDialects(model),
     aliases: catalog.aliasesOf(model),
+    units: Object.fromEntries(unitPricesOf(model).map(([name, usd]) => [`${name}_usd`, formatUsd(usd)])),
   }));
 }
 

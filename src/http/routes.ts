@@ -60,6 +60,12 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'model_request', dialect: 'embeddings' };
     case '/v1/images/generations':
       return { kind: 'model_request', dialect: 'images' };
+    case '/v1/images/edits':
+      return { kind: 'model_request', dialect: 'image_edits' };
+    case '/v1/audio/transcriptions':
+      return { kind: 'model_request', dialect: 'transcriptions' };
+    case '/v1/audio/translations':
+      return { kind: 'model_request', dialect: 'translations' };
     case '/v1/audio/speech':
       return { kind: 'model_request', dialect: 'speech' };
     case '/v1/moderations':

@@ -4,7 +4,8 @@ import { printableName } from '../core/printable.ts';
 
 const SERVED =
   'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/embeddings, ' +
-  '/v1/images/generations, /v1/audio/speech, /v1/moderations and /v1/rerank, ' +
+  '/v1/images/generations, /v1/images/edits, /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations, ' +
+  '/v1/moderations and /v1/rerank, ' +
   'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key; ' +
   "for Google's clients POST /v1beta/models/<provider>/<model>:generateContent, :streamGenerateContent and :countTokens, " +
   'and GET /v1beta/models.';

@@ -58,7 +58,7 @@ export async function countTokens(
   exchange.identifyKey(reading.keyId);
   const body = await readBody(exchange, reading, bodies, catalog);
   const headers = exchange.headers(dialect.headers);
-  const resolution = resolveRequest(catalog, dialect, body, headers, addressOf(exchange.path));
+  const resolution = resolveRequest(catalog, dialect, body, headers, { address: addressOf(exchange.path) });
   exchange.nameModel(resolution.modelName);
   const permission = permit(resolution, reading.allowlist, catalog);
   if (!permission.ok) return refused(permission.error);

@@ -1,9 +1,13 @@
 /** The steps of an explanation, with the figures that each is decided by. Pure. */
+import type { Model } from '../catalog/catalog.ts';
 import { pricesAtLength, pricesFor } from '../catalog/cost.ts';
+import { dearestCall, toolsFor } from '../catalog/tool-cost.ts';
 import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { ExplainedStep, StepStatus } from '../core/explanation.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { isUnit } from '../core/units.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
 import { inputParts } from '../dialects/input.ts';
 import type { KeyStanding, Refusal } from '../ledger/ledger.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
@@ -63,13 +67,27 @@ export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
   const [{ model, hosted }] = routes;
   const { input, cachedInput, output } = pricesAtLength(pricesFor(model, hosted.request.serviceTier), inputTokens);
   const from = model.pricesOf === undefined ? 'the config' : `the price file of ${model.pricesOf}`;
-  return ok('price', `${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens, of ${from}`, {
+  const units = unitsIn(model, hosted.request);
+  const ofUnits = units.map(({ text, usd }) => `, ${text} ${usd} each`).join('');
+  return ok('price', `${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens${ofUnits}, of ${from}`, {
     input_usd: formatUsd(input),
     cached_input_usd: formatUsd(cachedInput),
     output_usd: formatUsd(output),
+    ...(units.length > 0 && { units }),
     price_file: model.pricesOf ?? null,
     journal: price,
   });
+}
+
+/** The units that are held, and the dearest that each may be. */
+function unitsIn(model: Model, { serviceTier, hostTools }: ModelRequest) {
+  const prices = pricesFor(model, serviceTier);
+  return toolsFor(model, hostTools)
+    .filter(isUnit)
+    .map((tool) => {
+      const { text, call } = dearestCall(prices, [tool]);
+      return { text, units: tool.calls, usd: formatUsd(call) };
+    });
 }
 
 export function holdStep({ request }: Permitted, plan: Plan, capOutput: boolean): ExplainedStep {

@@ -69,7 +69,7 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const read = dialectOf(question, parts.maxBodyBytes);
   if ('error' in read) return trail.refuse('body', read.error);
   const { dialect, body } = read;
-  const resolution = resolveRequest(parts.catalog, dialect, body, {}, addressOf(question.path ?? ''));
+  const resolution = resolveRequest(parts.catalog, dialect, body, {}, { address: addressOf(question.path ?? '') });
   const permission = permit(resolution, standing.allowlist, parts.catalog);
   addResolved(trail, parts.catalog, resolution, dialect, body, standing);
   if (!permission.ok) return trail.refuse(stepOf(permission.error, resolution), permission.error);

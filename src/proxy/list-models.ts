@@ -1,7 +1,7 @@
 /** Answers requests for the model listing, or for one model of it, in the format of the client that asks. */
 
 import type { Catalog, Model } from '../catalog/catalog.ts';
-import { unpricedFor } from '../catalog/units.ts';
+import { unitPricesOf, unpricedFor } from '../catalog/units.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -113,7 +113,7 @@ export function clientDialects(model: Model): DialectName[] {
 /** A price file has hundreds of models, and clients list them again and again. */
 const DETAILS = new WeakMap<Model, object>();
 
-/** What clients ask for beside the fields of their format. Prices are in USD per million tokens. */
+/** What clients ask for beside the fields of their format. Prices are in USD per million tokens, and of units for each. */
 function detailsOf(model: Model): object {
   const known = DETAILS.get(model);
   if (known !== undefined) return known;
@@ -133,6 +133,7 @@ function detailsFor(model: Model): object {
       cached_input_usd: formatUsd(cachedInput),
       cache_write_usd: formatUsd(cacheWrite),
       output_usd: formatUsd(output),
+      ...Object.fromEntries(unitPricesOf(model).map(([name, usd]) => [`${name}_usd`, formatUsd(usd)])),
     },
   };
 }

@@ -230,8 +230,10 @@ export class Pipeline {
   }
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
+    const { 'content-type': contentType = '' } = exchange.request.headers;
     const headers = exchange.headers(dialect.headers);
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body, headers, addressOf(exchange.path));
+    const beside = { address: addressOf(exchange.path), contentType: String(contentType) };
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, headers, beside);
     exchange.nameModel(resolution.modelName);
     return resolution;
   }

@@ -144,7 +144,8 @@ function planForOne(
   const capTokens = capOutput ? perChoice : undefined;
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
-  const inputTokens = readTokens(sent, estimated, longest);
+  // What is billed by units alone takes no tokens of any limit.
+  const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated, longest);
   const prices = pricesFor(model, sent.serviceTier);
   const hostTools = toolsFor(model, sent.hostTools);
   return {

@@ -7,6 +7,7 @@ import { printableName } from '../core/printable.ts';
 import type { Address, Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
+import { readForm } from '../wire/multipart.ts';
 import { referencesTo } from './kept.ts';
 import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound, modelNotReached } from './refusals.ts';
@@ -35,15 +36,23 @@ export type Resolution =
       readonly dialect?: DialectName;
     };
 
-/** Parses, checks and resolves a request, once. Which key sent it does not matter here. `address`: what its path says. */
+/** What a request says beside its body. */
+interface BesideBody {
+  /** What its path says. */
+  readonly address?: Address | undefined;
+  /** Of a form, where one is said. */
+  readonly contentType?: string;
+}
+
+/** Parses, checks and resolves a request, once. Which key sent it does not matter here. */
 export function resolveRequest(
   catalog: Catalog,
   dialect: Dialect,
   bytes: Buffer,
   headers: DialectHeaders = {},
-  address?: Address,
+  { address, contentType }: BesideBody = {},
 ): Resolution {
-  const parsed = readJsonBody(bytes);
+  const parsed = dialect.isForm ? readForm(bytes, contentType) : readJsonBody(bytes);
   const read = parsed.ok ? (dialect.place?.(parsed.body, address) ?? parsed) : parsed;
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;

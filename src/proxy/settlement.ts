@@ -6,7 +6,7 @@ import type { FailureReason } from '../core/failure.ts';
 import { billedCalls, type ToolCall } from '../core/host-tools.ts';
 import type { InputTerms, Prices } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
-import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import { NO_PARTS, NO_USAGE, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
@@ -64,7 +64,8 @@ export async function endOf(
   );
   const source = isCutShort ? 'counted' : used.source;
   const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
-  const usage = isCutShort ? asHeldImages(known, sent, plan) : known;
+  const counted = isCutShort ? asHeldImages(known, sent, plan) : known;
+  const usage = model.isWithoutTokenPrices && source === 'counted' ? NO_USAGE : counted;
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -97,10 +98,10 @@ function withTokens(usage: TokenUsage, request: ModelRequest, plan: Plan): Token
 
 /** Of what is held whole, a count that goes by the densest sound may be too high. */
 function withinHold(usage: TokenUsage, { outputAt }: ModelRequest, plan: Plan): TokenUsage {
-  if (outputAt === undefined || usage.completionTokens <= plan.outputTokens) return usage;
   const { parts = NO_PARTS } = usage;
-  const audioOutputTokens = Math.min(parts.audioOutputTokens, plan.outputTokens);
-  return { ...usage, completionTokens: plan.outputTokens, parts: { ...parts, audioOutputTokens } };
+  if (outputAt === undefined || parts.audioOutputTokens <= plan.outputTokens) return usage;
+  const { outputTokens } = plan;
+  return { ...usage, completionTokens: outputTokens, parts: { ...parts, audioOutputTokens: outputTokens } };
 }
 
 /** All that is held. Nobody says which of its tokens are of text: those of images are the dearer ones. */

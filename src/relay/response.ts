@@ -44,7 +44,7 @@ async function relayByHead(
   }
   const relayed = await relayWholeByHead(head, attempt, meter, options);
   // A client that expects events could not read a plain completion.
-  if (options.stream && relayed.termination.kind === 'json')
+  if (options.stream && relayed.termination.kind === 'json' && !options.dialect.mayIgnoreStream)
     return invalidResponse(meter, options.dialect, 'the response is a completion, although a stream was requested');
   return relayed;
 }

@@ -1,10 +1,13 @@
 /** An upstream over HTTP. The only file that uses undici. */
 
 import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
 import type { Dispatcher, Pool } from 'undici';
 import { isEncoded } from '../core/content-coding.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, type Endpoint, endpointOf, type Host, headersFor, pathFor } from '../providers/host.ts';
+import type { Form } from '../wire/body.ts';
+import { formContentType, formWith } from '../wire/multipart.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
@@ -53,13 +56,14 @@ export class HttpUpstream implements Upstream {
 
   attempt({ request, model, capTokens, isTranslated, headers }: UpstreamCall): Attempt {
     const attempt = new Attempt();
+    const { form } = request.body;
+    const own = headersFor(this.#endpoint, request, headers);
+    const sent =
+      form === undefined
+        ? { headers: own, body: bodyFor(this.#endpoint, request, model, capTokens, isTranslated) }
+        : sentForm(form, model, own);
     this.#pool.dispatch(
-      {
-        method: 'POST',
-        path: pathFor(this.#endpoint, request, model),
-        headers: headersFor(this.#endpoint, request, headers),
-        body: bodyFor(this.#endpoint, request, model, capTokens, isTranslated),
-      },
+      { method: 'POST', path: pathFor(this.#endpoint, request, model), ...sent },
       new AttemptHandler(attempt, this.#timeouts),
     );
     return attempt;
@@ -79,6 +83,16 @@ export class HttpUpstream implements Upstream {
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
+}
+
+/** A form goes out in pieces of the body that was read, which is kept for another attempt. */
+function sentForm(form: Form, model: string, headers: Record<string, string>) {
+  const pieces = formWith(form, 'model', model);
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return {
+    headers: { ...headers, 'content-type': formContentType(form), 'content-length': String(length) },
+    body: Readable.from(pieces),
+  };
 }
 
 /** Feeds an attempt from undici, and enforces its timeouts. */

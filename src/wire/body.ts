@@ -5,11 +5,26 @@ import { findSyntaxError, positionAt } from './json-position.ts';
 import { MAX_JSON_DEPTH, type Member, membersOf, NestingError } from './members.ts';
 import { excessOf, MAX_JSON_PARTS } from './structure.ts';
 
-/** A JSON object with its original text. */
+/** A file of a form, as a field has it. Its bytes are a part of the body, and no copy. */
+export interface FormFile {
+  readonly bytes: Buffer;
+}
+
+/** A form as it was sent. */
+export interface Form {
+  readonly boundary: string;
+  readonly bytes: Buffer;
+  /** Where each field stands that is no file. */
+  readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
+}
+
+/** A JSON object with its original text, or what a form says in its place. */
 export interface JsonBody {
   readonly text: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly members: readonly Member[];
+  /** As a form, of which this says the fields; undefined for JSON. */
+  readonly form?: Form;
 }
 
 export type BodyResult =

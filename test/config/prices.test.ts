@@ -64,6 +64,15 @@ describe('the price of a unit', () => {
     );
   });
 
+  for (const [per, nanos] of [
+    ['second: 0.0001', 100_000n],
+    ['minute: 0.006', 100_000n],
+    ['hour: 0.04', 11_112n],
+  ] as const) {
+    test(`of a second is rounded up to the nanodollar: ${per}`, () =>
+      assert.equal(unitOf(`per: { ${per} }`, 'second')?.call, nanos));
+  }
+
   test('may stand alone: then requests have no price by tokens', () => {
     const alone = modelOf('per: { search: 0 }');
     assert.partialDeepStrictEqual(alone, { input: 0n, output: 0n, isWithoutTokenPrices: true });
@@ -73,6 +82,7 @@ describe('the price of a unit', () => {
   for (const [fields, problem] of [
     ['per: { search: -1 }', /per\.search: expected a price in USD a piece/],
     ['per: { image: { price: 1, variants: [{ price: 1 }] } }', /variants\.0: expected at least one field/],
+    ['per: { second: 1, hour: 1 }', /per: expected one of second, minute and hour/],
     ['per: { image: x }', /per\.image: expected USD an image/],
     ['per: { serch: 1 }', /per\.serch: unknown key/],
     ['per: 1', /per: expected units and their prices/],

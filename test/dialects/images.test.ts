@@ -1,7 +1,9 @@
 /** `POST /v1/images/generations`: what hosts get, what is held and charged by image and by token, and the ends of streams. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Script } from '../support/fake-upstream.ts';
+import { formOf } from '../support/forms.ts';
 import { startTestGateway, type TestKey } from '../support/gateway.ts';
 
 /** An image costs 40,000,000 nanodollars as it comes, and up to four times that; a token of text 1,000, of an image 2,000 and 8,000. */
@@ -285,5 +287,94 @@ test('a request is refused without the credit for its dearest image, and nothing
     assert.equal(poor.upstream.calls.length, 0);
   } finally {
     await poor.stop();
+  }
+});
+
+describe('an edit', () => {
+  const PIXEL = readFileSync(new URL('../unit/wire/media/fixtures/40x30.png', import.meta.url));
+
+  async function edit(key: TestKey, fields: readonly (readonly [string, string | Buffer])[]) {
+    const form = await formOf([['image', PIXEL], ['prompt', 'a hat'], ...fields]);
+    return gateway.request('/v1/images/edits', { key, method: 'POST', ...form });
+  }
+
+  test('is a form that reaches its host, and is charged like what is made anew', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, images(1, { size: '1024x1024', quality: 'low' })));
+    const reply = await edit(key, [
+      ['model', 'fake/painter'],
+      ['size', '1024x1024'],
+      ['quality', 'low'],
+    ]);
+    assert.equal(reply.status, 200, reply.text);
+    const call = await gateway.upstream.call();
+    assert.equal(call.path, '/base/v1/images/edits');
+    assert.match(call.body, /name="model"\r\n\r\npainter-3\r\n/);
+    assert.equal((await gateway.row(key)).cost_nanos, 10_000_000);
+  });
+
+  test('is held for the images that it reads, at their price', async () => {
+    const key = gateway.key();
+    let held = 0n;
+    gateway.upstream.follow((call) => {
+      held = gateway.heldNanos(key);
+      call.answer(200, images(1, { usage: USAGE }));
+    });
+    await edit(key, [
+      ['model', 'fake/tokens'],
+      ['mask', PIXEL],
+    ]);
+    assert.ok(held > 1_000n * 8_000n + 2n * 6_240n * 2_000n, String(held));
+    assert.equal((await gateway.row(key)).cost_nanos, 10 * 1_000 + 40 * 2_000 + 300 * 8_000);
+  });
+
+  test('is streamed where its form says so', async () => {
+    const key = gateway.key();
+    const done = event('image_edit.completed', { usage: USAGE });
+    gateway.upstream.follow(streaming(event('image_edit.partial_image'), done));
+    const reply = await edit(key, [
+      ['model', 'fake/tokens'],
+      ['stream', 'true'],
+      ['partial_images', '1'],
+    ]);
+    assert.ok(reply.text.endsWith(done));
+    assert.equal((await gateway.row(key)).outcome, 'ok');
+  });
+
+  for (const [fields, problem] of [
+    [
+      [
+        ['model', 'fake/painter'],
+        ['n', 'two'],
+      ],
+      /^n: expected a whole number/,
+    ],
+    [
+      [
+        ['model', 'fake/painter'],
+        ['image[]', 'text'],
+      ],
+      /^image\[\]: expected a file/,
+    ],
+    [
+      [
+        ['model', 'fake/painter'],
+        ['quality', 'max'],
+      ],
+      /^quality: this model has no price/,
+    ],
+    [
+      [
+        ['model', 'fake/painter'],
+        ['extra', PIXEL],
+      ],
+      /^extra: expected a text, and no file/,
+    ],
+  ] as const) {
+    test(`is refused: ${fields[1]?.[0]}`, async () => {
+      const reply = await edit(gateway.key(), fields);
+      assert.equal(reply.status, 400);
+      assert.match(reply.error.message, problem);
+    });
   }
 });

@@ -170,7 +170,8 @@ describe('a model that is billed by units alone', () => {
 
   test('is listed with what can reach it alone', async () => {
     const { text } = await gateway.request('/v1/models/fake/searched', { key: gateway.key() });
-    assert.deepEqual(JSON.parse(text).dialects, ['rerank']);
+    const { dialects, prices } = JSON.parse(text);
+    assert.deepEqual([dialects, prices.per_search_usd], [['rerank'], '0.002000']);
     const { data } = JSON.parse(
       (await gateway.request('/v1/models', { key: gateway.key(), headers: { 'anthropic-version': '1' } })).text,
     );

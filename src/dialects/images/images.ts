@@ -33,7 +33,7 @@ export const IMAGES: Dialect = {
 /** The most that a request can ask for: ten at OpenAI. */
 const MAX_IMAGES = 128;
 
-const CHECKS = checksWithoutText({
+export const IMAGE_CHECKS = checksWithoutText({
   prompt: (value) => (typeof value === 'string' && value !== '' ? undefined : 'prompt: expected a string'),
   n: wholeNumber('n', 1, MAX_IMAGES),
   size: text('size'),
@@ -51,14 +51,14 @@ function checkFormat(value: unknown): string | undefined {
 }
 
 function checkImages(body: JsonBody, model: string): Checked {
-  const problem = bodyProblem(body, CHECKS);
+  const problem = bodyProblem(body, IMAGE_CHECKS);
   if (problem !== undefined) return problem;
   return { ok: true, request: imageRequest(IMAGES, body, model) };
 }
 
 /** What changes the price of an image, and what does not. */
 const SETTINGS = toolFields(
-  'model prompt n stream response_format background moderation output_compression frame_duration_ms user safety_identifier service_tier',
+  'model prompt image image[] mask markup n stream response_format background moderation output_compression frame_duration_ms user safety_identifier service_tier',
   {
     size: '',
     quality: '',
@@ -73,7 +73,7 @@ const SETTINGS = toolFields(
 /** OpenAI makes so many frames of a GIF unless it is told. */
 const DEFAULT_FRAMES = 9;
 
-function imageRequest(dialect: Dialect, body: JsonBody, model: string): ModelRequest {
+export function imageRequest(dialect: Dialect, body: JsonBody, model: string): ModelRequest {
   const { fields } = body;
   const images = typeof fields.n === 'number' ? fields.n : 1;
   const isGif = fields.output_format === 'gif';

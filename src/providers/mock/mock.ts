@@ -16,6 +16,7 @@ import { RERANK_MOCK } from './rerank.ts';
 import { RESPONSES_MOCK } from './responses.ts';
 import { sampleOf } from './sample.ts';
 import { SPEECH_MOCK } from './speech.ts';
+import { TRANSCRIPTIONS_MOCK } from './transcriptions.ts';
 
 export type { MockContext } from './answer.ts';
 
@@ -43,7 +44,10 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   responses: RESPONSES_MOCK,
   embeddings: EMBEDDINGS_MOCK,
   images: IMAGES_MOCK,
+  image_edits: IMAGES_MOCK,
   speech: SPEECH_MOCK,
+  transcriptions: TRANSCRIPTIONS_MOCK,
+  translations: TRANSCRIPTIONS_MOCK,
   moderations: MODERATIONS_MOCK,
   rerank: RERANK_MOCK,
   gemini: GEMINI_MOCK,
@@ -92,7 +96,8 @@ function compose({ request, context, reading, directives, writesText }: Composit
     writesText && call === undefined
       ? (jsonPieces(reading) ?? wordsOf(directives.words ?? textOf(reading, directives), 'word'))
       : [];
-  const maximum = request.maxOutput ?? Number.POSITIVE_INFINITY;
+  // Where the model decides, the mock writes what it likes.
+  const maximum = (request.outputAt === undefined ? request.maxOutput : undefined) ?? Number.POSITIVE_INFINITY;
   const thinking = allThinking.slice(0, maximum);
   const words = allWords.slice(0, maximum - thinking.length);
   const isCut = thinking.length < allThinking.length || words.length < allWords.length;

@@ -50,7 +50,18 @@ describe('the mock provider', () => {
     );
   });
 
-  for (const dialect of ['rerank', 'moderations', 'images', 'speech'] as const) {
+  test('hears what the prompt says, streamed or not', () => {
+    assert.equal(answerTo('transcriptions', 'one two').text, answerTo('translations', 'one two').text);
+    const events = eventsOf(play('transcriptions', '/words 2', { stream: true }));
+    assert.deepEqual(
+      events.map(({ name }) => name),
+      ['transcript.text.delta', 'transcript.text.delta', 'transcript.text.done'],
+    );
+  });
+
+  for (const dialect of [
+    ...(['rerank', 'moderations', 'images', 'image_edits', 'speech', 'transcriptions', 'translations'] as const),
+  ]) {
     test(`fails on demand: ${dialect}`, () => assert.equal(play(dialect, '/error 503').status, 503));
   }
 });

@@ -20,6 +20,9 @@ const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
   responses: (prompt) => ({ input: prompt }),
   embeddings: (prompt) => ({ input: prompt }),
   images: (prompt) => ({ prompt }),
+  image_edits: (prompt) => ({ prompt, image: { bytes: Buffer.alloc(1) } }),
+  transcriptions: (prompt) => ({ prompt, file: { bytes: Buffer.alloc(87) } }),
+  translations: (prompt) => ({ prompt, file: { bytes: Buffer.alloc(87) } }),
   speech: (prompt) => ({ input: prompt, voice: 'alloy' }),
   moderations: (prompt) => ({ input: prompt }),
   rerank: (prompt) => ({ query: prompt, documents: ['one', prompt] }),
@@ -37,9 +40,12 @@ export interface Played {
 
 /** The response to a prompt, with further fields in the request. */
 export function play(dialect: DialectName, prompt: string, fields: Json = {}): Played {
-  const read = readJsonBody(Buffer.from(JSON.stringify({ model: 'mock/echo', ...ASKING[dialect](prompt), ...fields })));
+  const asked = { model: 'mock/echo', ...ASKING[dialect](prompt), ...fields };
+  const read = readJsonBody(Buffer.from(JSON.stringify(asked)));
   assert.ok(read.ok, read.ok ? '' : read.problem);
-  const checked = DIALECTS[dialect].check(read.body, 'mock/echo');
+  // Of a form only its fields matter.
+  const body = DIALECTS[dialect].isForm ? { ...read.body, fields: asked } : read.body;
+  const checked = DIALECTS[dialect].check(body, 'mock/echo');
   assert.ok(checked.ok, checked.ok ? '' : checked.problem);
   const script = mockScript(checked.request, CONTEXT);
   const steps = [...script.steps];

@@ -1,0 +1,160 @@
+/** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
+import { isObject } from '../../core/json.ts';
+import { type Unit, unitName, unitsOf } from '../../core/units.ts';
+import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import { soundSecondsAtMost } from '../../wire/media/sound-length.ts';
+import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT } from '../answer.ts';
+import { flag, refused, text } from '../checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from '../dialect.ts';
+import { filesIn, misplacedFile, typedForm } from '../form.ts';
+import { type FieldKinds, walkFields } from '../input.ts';
+import { typedStream } from '../typed-stream.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
+
+const SECOND: Unit = 'second';
+
+export const TRANSCRIPTIONS = dialectOf('transcriptions');
+export const TRANSLATIONS = dialectOf('translations');
+
+function dialectOf(name: 'transcriptions' | 'translations'): Dialect {
+  const dialect: Dialect = {
+    ...WITHOUT_TEXT,
+    name,
+    title: name,
+    path: `/audio/${name}`,
+    isForm: true,
+    mayIgnoreStream: true,
+    answerFields: new Set(
+      'text task language languages duration segments words usage logprobs type delta segment_id id start end speaker'.split(
+        ' ',
+      ),
+    ),
+    check: (form, model) => checkForm(dialect, form, model),
+    walkInput,
+    readAnswer,
+    readBytes: (answer) => readText(answer.toString('utf8')),
+    startStream: transcriptStream,
+  };
+  return dialect;
+}
+
+const CHECKS = checksWithoutText({
+  stream: flag('stream'),
+  response_format: text('response_format'),
+  url: refused('url', 'this gateway cannot see what is there; send the file itself'),
+  service_tier: text('service_tier'),
+});
+const TYPED: ReadonlySet<string> = new Set(['stream']);
+const FILES: readonly string[] = ['file'];
+const FILE_NAMES: ReadonlySet<string> = new Set(FILES);
+
+function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
+  const body = typedForm(form, TYPED);
+  const problem = bodyProblem(body, CHECKS);
+  if (problem !== undefined) return problem;
+  const misplaced = body.fields.file === undefined ? 'file: expected a file' : misplacedFile(body.fields, FILE_NAMES);
+  if (misplaced !== undefined) return { ok: false, problem: misplaced };
+  const seconds = secondsOf(body.fields);
+  const request = {
+    ...requestWithoutText(dialect, body, model),
+    stream: body.fields.stream === true,
+    hasAudio: true,
+    seconds,
+    outputAt: outputFor(seconds),
+    hostTools: [unitsOf(SECOND, Math.ceil(seconds), 'file')],
+  };
+  return { ok: true, request };
+}
+
+/** A request knows how long its sound is: to find out takes a walk over the file. */
+interface TranscriptRequest extends ModelRequest {
+  readonly seconds: number;
+}
+
+/** A sample of a speaker is of at most ten seconds. */
+const SECONDS_OF_SAMPLE = 10;
+
+function secondsOf(fields: Fields): number {
+  const samples = fields['known_speaker_references[]'];
+  const sampled = Array.isArray(samples) ? samples.length * SECONDS_OF_SAMPLE : 0;
+  return filesIn(fields, FILES).reduce((sum, { bytes }) => sum + soundSecondsAtMost(bytes), sampled);
+}
+
+/** Nobody speaks faster than this, in tokens a second: English has four, read fast. */
+const MOST_TOKENS_PER_SECOND = 20;
+
+function outputFor(seconds: number): NonNullable<ModelRequest['outputAt']> {
+  return ({ isWithoutTokenPrices, maxOutput, defaultOutput }) => {
+    if (isWithoutTokenPrices) return 0;
+    return maxOutput ?? Math.max(defaultOutput, Math.ceil(seconds * MOST_TOKENS_PER_SECOND));
+  };
+}
+
+const FIELDS: FieldKinds = {
+  settings: new Set(
+    'model response_format stream temperature language languages[] timestamp_granularities[] include[] chunking_strategy known_speaker_references[] user service_tier'.split(
+      ' ',
+    ),
+  ),
+  unnamed: new Set(['prompt', 'keywords[]', 'known_speaker_names[]']),
+  walked: FILE_NAMES,
+};
+
+function walkInput(request: ModelRequest, visit: InputVisitor): number {
+  walkFields(request.body.fields, FIELDS, visit);
+  visit.attachment({ kind: 'audio', seconds: (request as TranscriptRequest).seconds });
+  return 0;
+}
+
+function readAnswer({ text: written, usage, duration }: Fields): AnswerFacts {
+  const reported = usageOf(usage) ?? secondsAsUsage(isObject(usage) ? undefined : duration);
+  const facts = readText(written);
+  return { ...facts, usage: reported, hasUsage: isObject(usage) || reported !== undefined };
+}
+
+/** A transcript that says nothing but itself: its tokens are counted. */
+function readText(written: unknown): AnswerFacts {
+  if (typeof written !== 'string') return NO_FACTS;
+  return { ...NO_FACTS, choices: 1, progress: [{ ...NO_OUTPUT, index: 0, finished: true, written: [written] }] };
+}
+
+/** By tokens, or by the length of what was heard. */
+function usageOf(usage: unknown): TokenUsage | undefined {
+  if (!isObject(usage)) return undefined;
+  if (usage.type === 'duration' || usage.seconds !== undefined) return secondsAsUsage(usage.seconds);
+  const promptTokens = countOf(usage.input_tokens);
+  const output = countOf(usage.output_tokens);
+  if (promptTokens === undefined || output === undefined || promptTokens + output === 0) return undefined;
+  const completionTokens = Math.max(output, (countOf(usage.total_tokens) ?? 0) - promptTokens);
+  const { audio_tokens: heard } = isObject(usage.input_token_details) ? usage.input_token_details : {};
+  // What is not said to be text was heard.
+  const audioInputTokens = Math.min(promptTokens, countOf(heard) ?? promptTokens);
+  return { promptTokens, cachedTokens: 0, completionTokens, parts: { ...NO_PARTS, audioInputTokens } };
+}
+
+/** A second that has begun counts. */
+function secondsAsUsage(seconds: unknown): TokenUsage | undefined {
+  const isLength = typeof seconds === 'number' && seconds >= 0 && seconds <= MAX_REPORTED_TOKENS;
+  if (!isLength) return undefined;
+  const toolCalls = { [unitName(SECOND)]: Math.ceil(seconds) };
+  return { promptTokens: 0, cachedTokens: 0, completionTokens: 0, parts: { ...NO_PARTS, toolCalls } };
+}
+
+/** The last event repeats what was written. */
+function transcriptStream(): StreamReader {
+  let hasWritten = false;
+  const isLast = ({ type }: Fields) => type === 'transcript.text.done';
+  return typedStream({
+    isLast,
+    read: (event) => {
+      const finished = isLast(event);
+      const piece = event.delta ?? (finished && hasWritten ? undefined : event.text);
+      const written = typeof piece === 'string' ? [piece] : [];
+      hasWritten ||= written.length > 0;
+      const usage = usageOf(event.usage);
+      const progress = [{ ...NO_OUTPUT, index: 0, finished, written }];
+      return { ...NO_FACTS, usage, hasUsage: isObject(event.usage), progress };
+    },
+  });
+}

@@ -1,0 +1,44 @@
+/** The mock provider's requests and answers in the dialects of transcripts: it hears what the prompt says. */
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Answer, errorJson, type MockDialect, type StreamWriter, textOf, typedEvent } from './answer.ts';
+import { promptsIn, type Reading, readTurns } from './reading.ts';
+
+export const TRANSCRIPTIONS_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream };
+
+/** What it hears where there is no prompt. */
+const USUAL = 'The mock provider has heard a sound.';
+
+function read({ prompt = USUAL }: Fields): Reading {
+  return { ...readTurns(promptsIn(prompt)), messages: 1, tools: [] };
+}
+
+function wholeBody(answer: Answer): string {
+  return JSON.stringify({ text: textOf(answer, 'text'), ...billOf(answer) });
+}
+
+function billOf({ usage }: Answer): Fields {
+  if (usage === undefined) return {};
+  const { input, output } = usage;
+  const details = { audio_tokens: input, text_tokens: 0 };
+  return {
+    usage: {
+      type: 'tokens',
+      input_tokens: input,
+      input_token_details: details,
+      output_tokens: output,
+      total_tokens: input + output,
+    },
+  };
+}
+
+function startStream(answer: Answer): StreamWriter {
+  const nothing = () => '';
+  return {
+    start: nothing,
+    open: nothing,
+    piece: (_, delta) => typedEvent({ type: 'transcript.text.delta', delta }),
+    close: nothing,
+    end: () => typedEvent({ type: 'transcript.text.done', text: textOf(answer, 'text'), ...billOf(answer) }),
+    failure: (message) => typedEvent({ type: 'error', error: { message, type: 'mock_error' } }),
+  };
+}

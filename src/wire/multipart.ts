@@ -1,0 +1,106 @@
+/** Reads a form with files (multipart/form-data, RFC 7578), and writes it for a host with one field changed. */
+import { isUtf8 } from 'node:buffer';
+import type { BodyResult, Form, JsonBody } from './body.ts';
+
+const MAX_PARTS = 200;
+const MAX_HEADER_BYTES = 4 * 1024;
+/** Of a field that is no file: longer ones are no settings. */
+const MAX_FIELD_BYTES = 1024 * 1024;
+
+const CONTENT_TYPE =
+  /^multipart\/form-data *;(?:[^"]*;)? *boundary=(?:"(?<quoted>[\w'()+,./:=? -]{1,70})"|(?<plain>[\w'()+./:=?-]{1,70})) *(?:;|$)/i;
+/** The first line of a form, where nobody says its boundary. */
+const FIRST_LINE = /^--(?<boundary>[\w'()+,./:=? -]{1,70})\r\n/;
+
+const EXPECTED = 'The request body is not a form. Expected multipart/form-data';
+
+/**
+ * Reads a form. Only what all hosts read alike is taken: another could see other fields than the one that was checked.
+ * A name may come several times only if it ends with `[]`. `contentType`: undefined if nobody says it.
+ */
+export function readForm(bytes: Buffer, contentType: string | undefined): BodyResult {
+  const boundary = boundaryOf(bytes, contentType);
+  if (boundary === undefined) return problem(`${EXPECTED}, with its boundary in the content type.`);
+  const fields: Record<string, unknown> = Object.create(null);
+  const places = new Map<string, { start: number; end: number }>();
+  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  let at = delimiter.length - 2;
+  if (!bytes.subarray(0, at).equals(delimiter.subarray(2)))
+    return problem(`${EXPECTED} that begins with its boundary.`);
+  for (let parts = 0; ; parts++) {
+    const line = bytes.toString('latin1', at, at + 2);
+    if (line === '--') break;
+    if (line !== '\r\n' || parts >= MAX_PARTS) return problem(`${EXPECTED} of at most ${MAX_PARTS} parts.`);
+    const headerEnd = bytes.indexOf('\r\n\r\n', at);
+    const end = headerEnd < 0 ? -1 : bytes.indexOf(delimiter, headerEnd + 2);
+    if (headerEnd < 0 || end < headerEnd + 4 || headerEnd - at > MAX_HEADER_BYTES) {
+      return problem(`${EXPECTED} whose parts have a head, a content and an end.`);
+    }
+    const part = readHead(bytes.subarray(at + 2, headerEnd));
+    if (typeof part === 'string') return problem(`The form has a part that not every host reads alike: ${part}.`);
+    const [start, { name }] = [headerEnd + 4, part];
+    const value = part.isFile ? { bytes: bytes.subarray(start, end) } : textOf(bytes.subarray(start, end));
+    if (value === undefined) return problem(`The field ${JSON.stringify(name)} of the form is too long, or not UTF-8.`);
+    if (name.endsWith('[]')) fields[name] = [...((fields[name] as unknown[] | undefined) ?? []), value];
+    else if (fields[name] !== undefined) return problem(`Duplicate field in the form: ${JSON.stringify(name)}.`);
+    else fields[name] = value;
+    if (!part.isFile) places.set(name, { start, end });
+    at = end + delimiter.length;
+  }
+  if (bytes.toString('latin1', at + 2).replace('\r\n', '') !== '')
+    return problem(`${EXPECTED} with nothing behind its end.`);
+  return { ok: true, body: bodyOf(fields, { boundary, bytes, places }) };
+}
+
+/** As the body of any other request: without a text. */
+function bodyOf(fields: Readonly<Record<string, unknown>>, form: Form): JsonBody {
+  const members = Object.keys(fields).map((key) => ({ key, keyStart: 0, valueStart: 0, valueEnd: 0 }));
+  return { text: '', fields, members, form };
+}
+
+function boundaryOf(bytes: Buffer, contentType: string | undefined): string | undefined {
+  if (contentType === undefined) return FIRST_LINE.exec(bytes.toString('latin1', 0, 100))?.groups?.boundary;
+  const { quoted, plain } = CONTENT_TYPE.exec(contentType)?.groups ?? {};
+  const boundary = quoted ?? plain;
+  return boundary?.endsWith(' ') ? undefined : boundary;
+}
+
+interface Head {
+  readonly name: string;
+  readonly isFile: boolean;
+}
+
+const DISPOSITION =
+  /^content-disposition: *form-data; *name="([^"\\%\r\n]{1,100})"(; *filename="[^"\r\n]{0,1000}"(?:; *filename\*=[^;"\r\n]{1,1000})?)?$/i;
+/** What else a part may say of itself. Nothing of it changes what its content is. */
+const HARMLESS =
+  /^(?:content-type: *[\w!#$&^.+/;= "*-]{1,200}|content-length: *\d{1,12}|content-transfer-encoding: *(?:binary|8bit|7bit))$/i;
+
+/** The name of a part, or what is wrong with its head. */
+function readHead(head: Buffer): Head | string {
+  const lines = head.toString('utf8').split('\r\n');
+  const [disposition, ...others] = lines.filter((line) => /^content-disposition/i.test(line));
+  const [, name, file] = DISPOSITION.exec(disposition ?? '') ?? [];
+  if (name === undefined || others.length > 0) return 'its Content-Disposition';
+  const odd = lines.some((line) => line !== disposition && !HARMLESS.test(line));
+  return odd ? 'a header that is no part of a form' : { name, isFile: file !== undefined };
+}
+
+function textOf(bytes: Buffer): string | undefined {
+  return bytes.length <= MAX_FIELD_BYTES && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+}
+
+/** The form with another value for a field that it has: pieces of the body, and no copy of it. */
+export function formWith({ bytes, places }: Form, field: string, value: string): readonly Buffer[] {
+  const place = places.get(field);
+  if (place === undefined) return [bytes];
+  return [bytes.subarray(0, place.start), Buffer.from(value), bytes.subarray(place.end)];
+}
+
+export function formContentType({ boundary }: Form): string {
+  return `multipart/form-data; boundary=${/^[\w'+.-]+$/.test(boundary) ? boundary : `"${boundary}"`}`;
+}
+
+function problem(message: string): BodyResult {
+  return { ok: false, problem: message };
+}

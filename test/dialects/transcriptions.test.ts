@@ -1,0 +1,236 @@
+/** `POST /v1/audio/transcriptions` and `/translations`: what hosts get of a form, and what its sound costs. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, afterEach, describe, test } from 'node:test';
+import { formOf } from '../support/forms.ts';
+import { startTestGateway, type TestKey } from '../support/gateway.ts';
+
+/** A second costs 100,000 nanodollars; a token of text 1,000, of sound 6,000, of what is written 5,000. */
+const gateway = await startTestGateway({
+  provider: {
+    models: {
+      listener: { upstream: 'whisper-1', per: { minute: 0.006 } },
+      scribe: { input: 1, output: 5, audio_input: 6, max_output: 400 },
+      talker: { input: 1, output: 2 },
+    },
+  },
+});
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+
+const PATH = '/v1/audio/transcriptions';
+const FILE = readFileSync(new URL('../unit/wire/media/fixtures/1.5s-opus.ogg', import.meta.url));
+
+type Fields = readonly (readonly [string, string | Buffer])[];
+const BODY: Fields = [
+  ['file', FILE],
+  ['model', 'fake/listener'],
+];
+
+async function post(key: TestKey, fields: Fields = BODY, path = PATH) {
+  return gateway.request(path, { key, method: 'POST', ...(await formOf(fields)) });
+}
+
+const named = (model: string, ...more: Fields): Fields => [['file', FILE], ['model', `fake/${model}`], ...more];
+
+test('a form reaches the host as it was written, but for its model, wherever that stands', async () => {
+  for (const [path, fields] of [
+    [PATH, BODY],
+    ['/v1/audio/translations', [...BODY].reverse()],
+  ] as const) {
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.' }));
+    const form = await formOf(fields);
+    const reply = await gateway.request(path, { key: gateway.key(), method: 'POST', ...form });
+    assert.equal(reply.text, '{"text":"Hi."}');
+    const call = await gateway.upstream.call();
+    assert.equal(call.path, `/base${path}`);
+    assert.equal(call.header('content-type'), form.headers['content-type']);
+    const expected = form.body.toString('latin1').replace('fake/listener', 'whisper-1');
+    assert.equal(call.header('content-length'), String(expected.length));
+    assert.equal(Buffer.from(call.body).toString(), Buffer.from(expected, 'latin1').toString());
+  }
+});
+
+describe('sound by the second', () => {
+  for (const [what, answer, nanos, source] of [
+    ['that the host reports', { text: 'Hi.', usage: { type: 'duration', seconds: 7 } }, 700_000, 'reported'],
+    ['of which one has begun', { text: 'Hi.', usage: { type: 'duration', seconds: 1.2 } }, 200_000, 'reported'],
+    ['that the answer says', { text: 'Hi.', duration: 1.46 }, 200_000, 'reported'],
+    ['that nobody reports', { text: 'Hi.' }, 200_000, 'counted'],
+    ['of plain text', 'Hi.\n', 200_000, 'counted'],
+  ] as const) {
+    test(`is held by its file, and charged by the seconds ${what}`, async () => {
+      const key = gateway.key();
+      let held = 0n;
+      gateway.upstream.follow((call) => {
+        held = gateway.heldNanos(key);
+        call.answer(200, answer, typeof answer === 'string' ? { 'content-type': 'text/plain; charset=utf-8' } : {});
+      });
+      const reply = await post(key);
+      assert.equal(reply.text, typeof answer === 'string' ? answer : JSON.stringify(answer));
+      assert.equal(
+        reply.headers.get('content-type'),
+        typeof answer === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
+      );
+      const row = await gateway.row(key);
+      assert.deepEqual([held, row.cost_nanos, row.source], [200_000n, nanos, source]);
+      assert.equal(row.price, `0/0/0 per_second=0.0001 units=${nanos / 100_000}`);
+    });
+  }
+
+  test('goes by the size of a file that nobody here can read', async () => {
+    const key = gateway.key();
+    let held = 0n;
+    gateway.upstream.follow((call) => {
+      held = gateway.heldNanos(key);
+      call.answer(200, { text: '', usage: { type: 'duration', seconds: 3 } });
+    });
+    await post(key, [
+      ['model', 'fake/listener'],
+      ['file', Buffer.alloc(870, 'x')],
+    ]);
+    assert.deepEqual([held, (await gateway.row(key)).cost_nanos], [1_000_000n, 300_000]);
+  });
+
+  test('takes no tokens of any limit', async () => {
+    const key = gateway.key({ tpm: 10 });
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.' }));
+    assert.equal((await post(key)).status, 200);
+  });
+});
+
+describe('sound by the token', () => {
+  const USAGE = {
+    type: 'tokens',
+    input_tokens: 30,
+    input_token_details: { audio_tokens: 20, text_tokens: 10 },
+    output_tokens: 12,
+    total_tokens: 42,
+  };
+  const event = (fields: { readonly type: string }) => `data: ${JSON.stringify(fields)}\n\n`;
+  const DELTA = event({ type: 'transcript.text.delta', delta: 'Hi.' } as never);
+  const DONE = event({ type: 'transcript.text.done', text: 'Hi.', usage: USAGE } as never);
+
+  test('is charged for what was heard, read and written, streamed or not', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.', usage: USAGE }));
+    await post(key, named('scribe'));
+    gateway.upstream.follow((call) => {
+      call.stream();
+      call.send(DELTA);
+      call.send(DONE);
+      call.end();
+    });
+    assert.equal((await post(key, named('scribe', ['stream', 'true']))).text, DELTA + DONE);
+    for (const row of gateway.rows(key)) {
+      assert.deepEqual([row.outcome, row.source], ['ok', 'reported']);
+      assert.equal(row.cost_nanos, 20 * 6_000 + 10 * 1_000 + 12 * 5_000);
+      assert.equal(row.price, '1/1/5 audio_input=6');
+    }
+  });
+
+  test('is counted where nobody reports it: the sound as it was held, and the words', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, 'Hello there.', { 'content-type': 'text/plain' }));
+    await post(key, named('scribe'));
+    const row = await gateway.row(key);
+    assert.equal(row.source, 'counted');
+    assert.ok(row.prompt_tokens >= 48 && row.completion_tokens >= 2 && row.completion_tokens <= 4);
+    assert.equal(row.cost_nanos, row.prompt_tokens * 6_000 + row.completion_tokens * 5_000);
+  });
+
+  test('is charged for what was written when a stream breaks off', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => {
+      call.stream();
+      call.send(DELTA);
+      call.end();
+    });
+    assert.match((await post(key, named('scribe', ['stream', 'true']))).text, /event: error/);
+    const row = await gateway.row(key);
+    assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
+    assert.ok(row.cost_nanos >= 48 * 6_000 + 5_000);
+  });
+
+  test('comes whole where the host does not stream, as the format says', async () => {
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.', usage: USAGE }));
+    const reply = await post(gateway.key(), named('scribe', ['stream', 'true']));
+    assert.equal(JSON.parse(reply.text).text, 'Hi.');
+  });
+});
+
+describe('a form is refused:', () => {
+  for (const [what, fields, status, problem] of [
+    ['no model', [['file', FILE]], 400, /^model: expected a string/],
+    [
+      'an unknown model before any other fault',
+      [
+        ['model', 'fake/nobody'],
+        ['url', 'x'],
+      ],
+      404,
+      /nobody/,
+    ],
+    ['no file', [['model', 'fake/listener']], 400, /^file: expected a file/],
+    [
+      'a text for a file',
+      [
+        ['model', 'fake/listener'],
+        ['file', 'RIFF'],
+      ],
+      400,
+      /^file: expected a file/,
+    ],
+    ['a file for a text', named('listener', ['prompt', FILE]), 400, /^prompt: expected a text, and no file/],
+    ['a file elsewhere', named('listener', ['url', 'https://a.example/b.mp3']), 400, /^url: this gateway cannot see/],
+    ['two models', named('listener', ['model', 'fake/scribe']), 400, /^Duplicate field in the form: "model"/],
+    ['another spelling of a field', named('listener', ['Stream', 'true']), 400, /^Stream: differs from stream/],
+    ['a stream that is neither', named('listener', ['stream', 'maybe']), 400, /^stream: expected true or false/],
+    [
+      'a model without a price',
+      named('talker'),
+      400,
+      /^model: this model has no price for transcriptions; have per: { minute }, or audio_input set/,
+    ],
+  ] as const) {
+    test(what, async () => {
+      const reply = await post(gateway.key(), fields);
+      assert.equal(reply.status, status);
+      assert.match(reply.error.message, problem);
+    });
+  }
+
+  test('JSON', async () => {
+    const reply = await gateway.request(PATH, {
+      key: gateway.key(),
+      method: 'POST',
+      body: '{"model":"fake/listener"}',
+    });
+    assert.equal(reply.status, 400);
+    assert.match(reply.error.message, /Expected multipart\/form-data/);
+  });
+
+  test('of a key without an account for it, and nothing is sent', async () => {
+    const poor = await startTestGateway({
+      provider: { models: { listener: { per: { minute: 0.006 } } } },
+      credit: '0.0001',
+    });
+    try {
+      const reply = await poor.request(PATH, { key: poor.key(), method: 'POST', ...(await formOf(BODY)) });
+      assert.deepEqual([reply.status, reply.error.code], [402, 'insufficient_credit']);
+      assert.equal(poor.upstream.calls.length, 0);
+    } finally {
+      await poor.stop();
+    }
+  });
+});
+
+test('what would happen to a form is explained, units and all', async () => {
+  const { body } = await formOf(BODY);
+  const explained = await gateway.explain(gateway.key(), body, PATH);
+  assert.equal(explained.code, null, explained.message);
+  const price = explained.steps.find(({ step }) => step === 'price');
+  assert.match(price?.message ?? '', /, per_second 0\.000100 each, of the config/);
+  assert.deepEqual(price?.units, [{ text: 'per_second', units: 2, usd: '0.000100' }]);
+  assert.equal(explained.steps.find(({ step }) => step === 'hold')?.hold_usd, '0.000200');
+});
