@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ModelChoice, Offer } from '../src/cli/clients/choice.ts';
-import { CLIENTS, type Client, UNSERVED } from '../src/cli/clients/clients.ts';
+import { CLIENTS, type Client } from '../src/cli/clients/clients.ts';
 import { type Found, featureTable } from '../test/clients/campaign/features.ts';
 import { LEFT_OUT, WAYS } from '../test/unit/translate/left-out.ts';
 
@@ -49,12 +49,7 @@ function printed(page: string, begin: string, lines: readonly string[]): string 
 
 /** The page with its tables printed anew. */
 export function clientsDoc(page: string, found: readonly Found[] = FOUND): string {
-  const told = [
-    '| command | client | speaks | is told by |',
-    '|---|---|---|---|',
-    ...CLIENTS.map(row),
-    ...UNSERVED.map(({ name, title, why }) => `| \`${name}\` | ${title} | | refused: ${why} |`),
-  ];
+  const told = ['| command | client | speaks | is told by |', '|---|---|---|---|', ...CLIENTS.map(row)];
   const tables: readonly [begin: string, lines: readonly string[]][] = [
     [BEGIN, told],
     [FOUND_BEGIN, featureTable(found)],

@@ -11,7 +11,7 @@ import { PROGRAM } from '../core/program.ts';
 import { modelRows } from '../gateway/served.ts';
 import { accessVariables, NOT_BESIDE_ALL } from './clients/access.ts';
 import { chooseModels } from './clients/choice.ts';
-import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup, UNSERVED } from './clients/clients.ts';
+import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup } from './clients/clients.ts';
 import { configuredOfferNamed, configuredOffers } from './clients/offers.ts';
 import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
 import { findKey } from './key-view.ts';
@@ -33,7 +33,7 @@ export function registerEnv(program: Command): void {
     .option('--key <key>', `the key: whole, or its name, and the key itself stays in $${KEY_VARIABLE}`)
     .addOption(
       new Option('--client <client>', 'what this client needs, with a model for it').choices(
-        [...CLIENTS, ...UNSERVED].map(({ name }) => name),
+        CLIENTS.map(({ name }) => name),
       ),
     )
     .option('--model <model>', 'the model for the client (default: chosen from what the key can call)')
@@ -57,7 +57,7 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
     return command.error('error: --model is for a client; say which with --client');
   if (client?.file !== undefined) {
     throw new UserError(
-      `${client.title} takes its models from a file alone: start it with \`${PROGRAM} run --max-usd 2 -- ${client.name}\`, or write the file by docs/clients.md`,
+      `${client.title} takes its configuration from a file alone: start it with \`${PROGRAM} run --max-usd 2 -- ${client.name}\`, or write the file by docs/clients.md`,
     );
   }
   const config = configOf(command);

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashKey, isWellFormedKey } from '../core/api-key.ts';
 import type { ClientError } from '../core/errors.ts';
-import { isUnderGoogle, pathOf, queryOf } from './routes.ts';
+import { isOfGoogle, pathOf, queryOf } from './routes.ts';
 
 export type Credential =
   | { readonly ok: true; readonly keyHash: string }
@@ -41,7 +41,7 @@ export function credentialOf(headers: IncomingHttpHeaders, target = ''): Credent
 
 /** Only in the paths of Google's dialect: elsewhere nobody expects a key to be in an address. */
 function queryKeyIn(target: string): string | undefined {
-  if (!isUnderGoogle(pathOf(target))) return undefined;
+  if (!isOfGoogle(pathOf(target))) return undefined;
   return queryOf(target).get('key') ?? undefined;
 }
 

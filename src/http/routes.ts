@@ -31,8 +31,9 @@ const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 /** Under this are the paths of Google's dialect. */
 const GOOGLE = '/v1beta';
 const GOOGLE_MODELS = `${GOOGLE}/models`;
-/** Models may have colons in their names, and slashes that may be encoded. */
-const GOOGLE_METHOD = /^\/v1beta\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens)$/;
+/** Models may have colons in their names, and slashes that may be encoded. Newer clients ask below `/v1`. */
+const GOOGLE_METHOD =
+  /^\/v1(?:beta)?\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens)$/;
 
 /** Beside single models. */
 const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, COUNT_TOKENS_PATH]);
@@ -148,24 +149,35 @@ export function isUnderV1(path: string): boolean {
   return isAtOrBelow(path, '/v1') || isUnderGoogle(path);
 }
 
-export function isUnderGoogle(path: string): boolean {
+/** Whether a path is of Google's dialect alone. */
+export function isOfGoogle(path: string): boolean {
+  return isUnderGoogle(path) || googleMethodOf(path) !== undefined;
+}
+
+/** Whether a listing is for a client of Google's: its headers tell where the path does not. */
+export function isGoogleClient(path: string, headers: RequestHeaders): boolean {
+  return isUnderGoogle(path) || headers['x-goog-api-key'] !== undefined || headers['x-goog-api-client'] !== undefined;
+}
+
+function isUnderGoogle(path: string): boolean {
   return isAtOrBelow(path, GOOGLE);
 }
 
 /** By their names in lower case. */
 export type RequestHeaders = Readonly<Record<string, unknown>>;
 
-/** Paths that clients of chat and of messages have in common, also where there is nothing. */
+/** Paths that clients of several dialects have in common, also where there is nothing. */
 const SHARED: readonly string[] = ['/v1/models', '/v1/files'];
 
 /** The dialect in which a client of a path reads errors: of those with paths in common the headers tell which it is. */
 export function dialectOfErrors(path: string, headers: RequestHeaders): DialectName {
   const route = routeOfPath(path);
   if (route?.kind === 'model_request') return route.dialect;
-  if (isUnderGoogle(path)) return 'gemini';
   if (isAtOrBelow(path, '/v1/messages')) return 'messages';
+  const isShared = SHARED.some((each) => isAtOrBelow(path, each));
+  if (isUnderGoogle(path) || (isShared && isGoogleClient(path, headers))) return 'gemini';
   const isAnthropic = headers['anthropic-version'] !== undefined || headers['x-api-key'] !== undefined;
-  return isAnthropic && SHARED.some((each) => isAtOrBelow(path, each)) ? 'messages' : 'chat';
+  return isAnthropic && isShared ? 'messages' : 'chat';
 }
 
 function isAtOrBelow(path: string, folder: string): boolean {
@@ -174,6 +186,8 @@ function isAtOrBelow(path: string, folder: string): boolean {
 
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
-  if (isUnderGoogle(path)) return addressOf(path) === undefined || googleMethodOf(path)?.method === 'countTokens';
+  const asked = googleMethodOf(path);
+  if (asked !== undefined) return asked.method === 'countTokens';
+  if (isUnderGoogle(path)) return true;
   return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path);
 }

@@ -8,6 +8,7 @@ const FAMILIES: readonly (readonly [agent: RegExp, app: string])[] = [
   [/^(?:async)?anthropic[\w:]*\/(python|go|java|kotlin|ruby|php)\b/i, 'anthropic-sdk-$1'],
   [/\bclaude-(?:cli|code)\//i, 'claude-cli'],
   [/\b(aider|opencode|cline|roo-?code|kilo-?code|codex_cli_rs|gemini-cli|litellm|langchain)\//i, '$1'],
+  [/^geminicli\b/i, 'gemini-cli'],
   [/\bai-sdk\//i, 'ai-sdk'],
   [/\baiohttp\//i, 'aiohttp'],
   // An app in Electron names itself between the engine and Chrome.

@@ -5,7 +5,7 @@ import { unitPricesOf, unpricedFor } from '../catalog/units.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { isUnderGoogle } from '../http/routes.ts';
+import { isGoogleClient } from '../http/routes.ts';
 import { isReachable } from '../translate/translate.ts';
 import { admitListing, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
@@ -34,7 +34,7 @@ export async function listModels(
 }
 
 function formatFor({ path, request }: Exchange): ListingFormat {
-  if (isUnderGoogle(path)) return GEMINI_FORMAT;
+  if (isGoogleClient(path, request.headers)) return GEMINI_FORMAT;
   // Clients of the messages API, and nobody else, send this header.
   return request.headers['anthropic-version'] === undefined ? OPENAI_FORMAT : MESSAGES_FORMAT;
 }

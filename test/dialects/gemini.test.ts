@@ -90,6 +90,20 @@ describe('a request', () => {
     );
   });
 
+  test('may be asked below /v1, as newer clients do, and refused as elsewhere', async () => {
+    gateway.upstream.follow((call) => call.answer(200, answer()));
+    const key = gateway.key();
+    const path = '/v1/models/fake/flash:generateContent';
+    const body = JSON.stringify({ contents: CONTENTS });
+    assert.equal((await gateway.request(path, { key, method: 'POST', body })).status, 200);
+    const refused = await gateway.request(path, { method: 'POST', body });
+    assert.deepEqual([refused.status, refused.error.code], [401, 401]);
+    const listing = await gateway.request('/v1/models', { headers: { 'x-goog-api-key': key.secret } });
+    assert.equal(JSON.parse(listing.text).models[0].name, 'models/fake/flash');
+    const missing = await gateway.request('/v1/models/none', { headers: { 'x-goog-api-key': key.secret } });
+    assert.equal(JSON.parse(missing.text).error.status, 'NOT_FOUND');
+  });
+
   for (const [what, model, path] of [
     ['with its slash encoded', 'fake%2Fflash', 'models/gemini-x-flash'],
     ['that is an alias', 'gemini-flash-latest', 'models/gemini-x-flash'],

@@ -86,6 +86,12 @@ const TOLD: Readonly<Record<string, object>> = {
     OPENAI_MODEL: 'p/main',
     words: ['--auth-type', 'openai'],
   },
+  gemini: {
+    GOOGLE_GEMINI_BASE_URL: 'http://gw:1',
+    GEMINI_API_KEY: 'KEY',
+    GEMINI_MODEL: 'p/main',
+    GEMINI_CLI_HOME: { security: { auth: { selectedType: 'gemini-api-key' } } },
+  },
   crush: {
     INF_GW_KEY: 'KEY',
     CRUSH_GLOBAL_CONFIG: {
@@ -268,13 +274,10 @@ describe('run', { concurrency: CONCURRENCY }, () => {
   test('starts nothing that could not use the gateway as it is told to', async (t) => {
     const place = placeWith(t);
     const agent = agentAt(place, 'claude', AGENT);
-    const [gemini, unknown, none] = await inTurn(place, [
-      ['run', '--max-usd', '2', '--', 'gemini'],
+    const [unknown, none] = await inTurn(place, [
       ['run', '--max-usd', '2', '--model', 'mock/payd', '--', agent],
       ['run', '--max-usd', '2', '--model', 'mock/echo', '--', '/bin/echo'],
     ]);
-    assert.deepEqual([gemini?.status, gemini?.stdout], [1, '']);
-    assert.match(gemini?.stderr ?? '', /Gemini CLI cannot use this gateway/);
     assert.deepEqual([unknown?.status, unknown?.stdout], [1, '']);
     assert.match(unknown?.stderr ?? '', /--model mock\/payd: .*; names like it: mock\/paid\n$/);
     assert.deepEqual([none?.status, none?.stdout], [2, '']);
@@ -293,6 +296,17 @@ describe('run', { concurrency: CONCURRENCY }, () => {
     const [folder = '', text = ''] = linesOf(stdout);
     assert.equal(JSON.parse(text).models.large.model, 'mock/paid');
     assert.throws(() => execFileSync('ls', [folder], { stdio: 'ignore' }));
+  });
+
+  test('keeps Gemini CLI from the account of its user', async (t) => {
+    const place = placeWith(t);
+    place.environment.GOOGLE_GENAI_USE_VERTEXAI = 'true';
+    const show = 'echo "$GOOGLE_GEMINI_BASE_URL $GEMINI_MODEL$GOOGLE_GENAI_USE_VERTEXAI"';
+    const agent = agentAt(place, 'gemini', `#!/bin/sh\n${show}; cat "$GEMINI_CLI_HOME/.gemini/settings.json"\n`);
+    const { stdout } = await place.runAlone(['run', '--max-usd', '2', '--', agent]);
+    const [told = '', settings = ''] = linesOf(stdout);
+    assert.match(told, /^http:\/\/127\.0\.0\.1:\d+ mock\/paid$/);
+    assert.equal(JSON.parse(settings).security.auth.selectedType, 'gemini-api-key');
   });
 });
 
@@ -339,13 +353,11 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     const { status, stderr } = await new Workplace(t, null).run(['env']);
     assert.equal(status, 1);
     assert.match(stderr, /no config and no state file/);
-    const [crush, gemini, model] = await place.runAll([
+    const [crush, model] = await place.runAll([
       ['env', '--client', 'crush'],
-      ['env', '--client', 'gemini'],
       ['env', '--model', 'x/y'],
     ]);
-    assert.match(crush?.stderr ?? '', /takes its models from a file alone: start it with `inf-gw run/);
-    assert.match(gemini?.stderr ?? '', /cannot use this gateway/);
+    assert.match(crush?.stderr ?? '', /takes its configuration from a file alone: start it with `inf-gw run/);
     assert.equal(model?.status, 2);
     const anyPort = await place.run(['env']);
     assert.deepEqual([anyPort.status, anyPort.stdout], [1, '']);

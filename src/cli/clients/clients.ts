@@ -1,7 +1,6 @@
 /** The clients that `run` and `env` know: by which variables and arguments each takes address, key and models. Pure. */
 import { basename } from 'node:path';
 import type { DialectName } from '../../core/dialects.ts';
-import { UserError } from '../../core/errors.ts';
 import type { ModelChoice } from './choice.ts';
 
 /** What a client is told. */
@@ -217,22 +216,37 @@ export const CLIENTS: readonly Client[] = [
       }),
     }),
   },
-];
-
-/** Clients that cannot use a gateway, and why. */
-export const UNSERVED: readonly { readonly name: string; readonly title: string; readonly why: string }[] = [
   {
     name: 'gemini',
     title: 'Gemini CLI',
-    why: "it speaks its vendor's own format alone, which this gateway does not serve",
+    dialect: 'gemini',
+    modelVariable: 'GEMINI_MODEL',
+    without: [
+      // With one of these it takes another host, or another key.
+      'GOOGLE_GENAI_USE_VERTEXAI',
+      'GOOGLE_GENAI_USE_GCA',
+      'GEMINI_CLI_USE_COMPUTE_ADC',
+      'GOOGLE_API_KEY',
+      'GOOGLE_VERTEX_BASE_URL',
+      'GOOGLE_GENAI_API_VERSION',
+    ],
+    variables: ({ url, key, models }) => ({
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: key,
+      ...(models && { GEMINI_MODEL: models.main.id }),
+    }),
+    // Its own may name the account of its user, which goes past the gateway; and where none says how, it starts by no key.
+    file: () => ({
+      variable: 'GEMINI_CLI_HOME',
+      name: '.gemini/settings.json',
+      text: JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }),
+    }),
   },
 ];
 
-/** The client whose command this is, by the last part of its path. Throws a UserError for one that cannot use a gateway. */
+/** The client whose command this is, by the last part of its path. */
 export function clientOf(file: string): Client | undefined {
   const name = basename(file);
-  const unserved = UNSERVED.find((each) => each.name === name);
-  if (unserved !== undefined) throw new UserError(`${unserved.title} cannot use this gateway: ${unserved.why}`);
   return CLIENTS.find((client) => client.name === name);
 }
 

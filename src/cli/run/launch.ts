@@ -1,7 +1,7 @@
 /** What a client is started with, so that it finds the gateway and a model there, and what is said of that. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Likenesses } from '../../catalog/likeness.ts';
 import { UserError } from '../../core/errors.ts';
 import { PROGRAM } from '../../core/program.ts';
@@ -79,7 +79,9 @@ export function writeFileOf(client: Client, setup: Setup): { readonly variables:
   if (file === undefined) return { variables: {}, remove: () => {} };
   try {
     const folder = mkdtempSync(join(tmpdir(), 'inf-gw-run-'));
-    writeFileSync(join(folder, file.name), file.text, { mode: 0o600 });
+    const path = join(folder, file.name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.text, { mode: 0o600 });
     return {
       variables: { [file.variable]: folder },
       remove: () => rmSync(folder, { recursive: true, force: true }),

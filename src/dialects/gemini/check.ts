@@ -16,6 +16,7 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
 import { hiddenThinkingOfGemini } from '../thinking.ts';
+import { configOf } from './config.ts';
 import { listOf } from './list.ts';
 import { AUDIO_BYTES_PER_TOKEN } from './output.ts';
 import { hostToolsOf, toolProblem } from './tools.ts';
@@ -52,10 +53,6 @@ export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Ch
       hostTools: hostToolsOf(fields),
     },
   };
-}
-
-export function configOf({ generationConfig: config }: Fields): Fields {
-  return isObject(config) ? config : {};
 }
 
 const STATE = 'a name for what the provider keeps, which all keys would share';

@@ -9,7 +9,8 @@ import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } f
 import { errorFacts } from '../error-facts.ts';
 import { readGemini } from './answer.ts';
 import { bodyOf, membersBeside, placedBody } from './body.ts';
-import { checkGemini, configOf } from './check.ts';
+import { checkGemini } from './check.ts';
+import { configOf } from './config.ts';
 import { geminiErrorBody } from './errors.ts';
 import { walkGemini } from './input.ts';
 

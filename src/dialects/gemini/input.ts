@@ -3,16 +3,28 @@ import { isObject } from '../../core/json.ts';
 import { FETCHED_IMAGE, type Reading, readData } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
+import { configOf } from './config.ts';
 import { listOf } from './list.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'store', 'labels']),
-  unnamed: new Set(['tools', 'toolConfig', 'generationConfig']),
-  walked: new Set(['contents', 'systemInstruction']),
+  unnamed: new Set(['tools', 'toolConfig']),
+  walked: new Set(['contents', 'systemInstruction', 'generationConfig']),
+};
+
+const CONFIG_FIELDS: FieldKinds = {
+  settings: new Set([
+    ...['maxOutputTokens', 'candidateCount', 'temperature', 'topP', 'topK', 'seed', 'presencePenalty'],
+    ...['frequencyPenalty', 'thinkingConfig', 'responseMimeType', 'responseModalities', 'mediaResolution'],
+    ...['responseLogprobs', 'logprobs'],
+  ]),
+  unnamed: new Set(['responseSchema', 'responseJsonSchema', 'stopSequences', 'speechConfig']),
+  walked: new Set(),
 };
 
 export function walkGemini({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
+  walkFields(configOf(fields), CONFIG_FIELDS, visit);
   let tokens = 0;
   for (const content of [...listOf(fields.contents), ...listOf(fields.systemInstruction)]) {
     if (isObject(content)) tokens += walkMessage(content, readObject, visit);

@@ -20,7 +20,7 @@ function read(fields: Fields): Reading {
   const config = isObject(fields.generationConfig) ? fields.generationConfig : {};
   const tools = objectsIn(fields.tools).flatMap(toolsIn);
   const isJson = config.responseMimeType === 'application/json';
-  const schema = config.responseJsonSchema ?? { type: 'object' };
+  const schema = config.responseJsonSchema ?? lowerTypes(config.responseSchema) ?? { type: 'object' };
   return {
     ...readTurns(turns),
     messages: contents.length,
@@ -35,10 +35,18 @@ function toolsIn({ functionDeclarations, ...others }: Fields): MockTool[] {
     ({ name, parameters, parametersJsonSchema }): MockTool => ({
       name: String(name),
       kind: 'function',
-      schema: parametersJsonSchema ?? parameters,
+      schema: parametersJsonSchema ?? lowerTypes(parameters),
     }),
   );
   return [...functions, ...Object.keys(others).map((name): MockTool => ({ name, kind: 'host' }))];
+}
+
+/** Google's form of schemas has its types in capitals. */
+function lowerTypes(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const lower = (name: string, value: unknown) =>
+    name === 'type' && typeof value === 'string' ? value.toLowerCase() : value;
+  return JSON.parse(JSON.stringify(schema), lower);
 }
 
 function readChoice(config: unknown): ToolChoice {

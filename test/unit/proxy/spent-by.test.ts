@@ -69,6 +69,7 @@ const APPS: readonly (readonly [agent: string, app: string])[] = [
   ['aider/0.86', 'aider'],
   ['opencode/1.0.1 ai-sdk/openai-compatible/1.0', 'opencode'],
   ['Cline/3.30.0', 'cline'],
+  ['GeminiCLI-tui/0.61.0/m (linux; x64; terminal) google-genai-sdk/1.30.0', 'gemini-cli'],
   ['ai/5.0.1 ai-sdk/provider-utils/3.0 runtime/node.js/22', 'ai-sdk'],
   ['litellm/1.77', 'litellm'],
   ['curl/8.5.0', 'curl'],
