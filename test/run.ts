@@ -124,8 +124,15 @@ function writeQueue(files: readonly string[], slot: number): string {
   return path;
 }
 
-/** Runs a script of package.json. What it says is told in one piece, by what this resolves to, and its failure is that of the run. */
-function runScript(script: string): Promise<() => void> {
+/** How a script of package.json has ended. */
+interface Ended {
+  readonly hasPassed: boolean;
+  /** Prints what it said, in one piece. */
+  tell(): void;
+}
+
+/** Runs a script of package.json. Its failure is that of the run. */
+function runScript(script: string): Promise<Ended> {
   const output: Buffer[] = [];
   const child = spawn(process.execPath, ['--run', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   process.once('exit', () => child.kill());
@@ -134,7 +141,8 @@ function runScript(script: string): Promise<() => void> {
     child.once('close', (status, signal) => {
       if (status !== 0) process.exitCode = 1;
       const end = status === 0 ? 'passed' : `failed: ${signal ?? `status ${status}`}`;
-      resolve(() => console.log(`${Buffer.concat(output).toString('utf8')}${script} ${end}`));
+      const tell = () => console.log(`${Buffer.concat(output).toString('utf8')}${script} ${end}`);
+      resolve({ hasPassed: status === 0, tell });
     });
   });
 }
@@ -165,8 +173,9 @@ const ordered = files.toSorted((a, b) => rankOf(a) - rankOf(b));
 // One more than there are cores: most tests wait some of the time.
 const slots = Math.min(availableParallelism() + 1, files.length);
 if (values.after !== undefined) {
-  (await runScript(values.after))();
-  if (process.exitCode === 1) process.exit();
+  const { hasPassed, tell } = await runScript(values.after);
+  tell();
+  if (!hasPassed) process.exit();
 }
 const queues = Array.from({ length: slots }, (_, slot) => writeQueue(ordered, slot));
 const results = run({ files: queues, concurrency: slots });
@@ -182,7 +191,7 @@ results.on('end', () => {
   }
   // After the summary of the tests, and when all processes have ended and are counted.
   process.once('beforeExit', async () => {
-    for (const tell of await Promise.all(beside)) tell();
+    for (const { tell } of await Promise.all(beside)) tell();
     console.log(`${coreSeconds().toFixed(0)} core-seconds, of which`);
     for (const { file, seconds } of ended.slice(0, costs ? undefined : SHOWN_COSTS)) {
       console.log(`${seconds.toFixed(1).padStart(6)}  ${file}`);

@@ -221,7 +221,7 @@ describe('the auditor of a shared state', () => {
 
   /** Four requests have ended, on two gateways, and one is in flight. */
   before(async () => {
-    server = await PostgresServer.start();
+    server = await PostgresServer.shared();
     const url = await server.createDatabase();
     const config = CONFIG.replace('./state.db', url);
     place = new Workplace({ after: (cleanUp) => cleanUps.push(cleanUp) }, `${config}node: one\n`);
@@ -243,7 +243,6 @@ describe('the auditor of a shared state', () => {
     await inFlight?.body?.cancel();
     await session.close();
     for (const cleanUp of cleanUps.toReversed()) await cleanUp();
-    await server.stop();
   });
 
   test('finds no differences while two gateways serve, and reports what it checked', async () => {
