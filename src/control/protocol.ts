@@ -6,6 +6,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { ListenAddress } from '../core/address.ts';
 import { ownUid, resolveLinks } from '../core/files.ts';
 import type { StateLocation } from '../core/state-location.ts';
+import { MOST_FIRST_BYTE_STEPS } from '../observe/first-bytes.ts';
 import type { RefusalQuery } from '../observe/refusals.ts';
 import {
   EVERYTHING,
@@ -123,6 +124,7 @@ const QUERY_NAMES = {
   endedSinceMs: 'ended_since_ms',
   maxLive: 'max_live',
   maxEnded: 'max_ended',
+  firstByteSteps: 'first_byte_steps',
 } as const;
 
 /** A query as it is sent. Fields that are left out have the values of {@link EVERYTHING}. */
@@ -148,6 +150,7 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
     endedSinceMs: numberOf('endedSinceMs'),
     maxLive: Math.min(numberOf('maxLive'), MAX_LIVE),
     maxEnded: Math.min(numberOf('maxEnded'), MAX_ENDED),
+    firstByteSteps: Math.min(numberOf('firstByteSteps'), MOST_FIRST_BYTE_STEPS),
   };
 }
 

@@ -10,6 +10,7 @@ import { openFilesLimit, roomForConnections } from '../core/open-files.ts';
 import { VERSION } from '../core/program.ts';
 import type { LedgerSnapshot } from '../ledger/ledger.ts';
 import { mergedCauses } from '../observe/failure-causes.ts';
+import { addHistogram, type Histogram } from '../observe/histogram.ts';
 import { merged, mergedMinutes } from '../observe/traffic.ts';
 import type {
   RequestRow,
@@ -118,6 +119,21 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
     ...(a.unasked && b.unasked && { unasked: true }),
     last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
     causes: mergedCauses([a.causes, b.causes]),
+    ...mergedFirstBytes(a, b),
+  };
+}
+
+/** Step by step: all workers have the same clock. */
+function mergedFirstBytes({ first_bytes: a }: UpstreamHealth, { first_bytes: b }: UpstreamHealth) {
+  const known = a ?? b;
+  if (known === undefined) return {};
+  const both = a === undefined || b === undefined ? [known] : [a, b];
+  return {
+    first_bytes: known.map((_, step) => {
+      const sum: Histogram = [];
+      for (const each of both) addHistogram(sum, each[step] ?? []);
+      return sum;
+    }),
   };
 }
 

@@ -12,6 +12,7 @@ import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts
 import type { SpentBy } from '../core/spent-by.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { type AttemptFailure, FailureCauses } from './failure-causes.ts';
+import { FirstBytes } from './first-bytes.ts';
 import { KeyMinutes } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { type RefusalPage, type RefusalQuery, Refusals, type RefusedMinutes } from './refusals.ts';
@@ -113,6 +114,7 @@ export class Monitor {
   readonly #failures = new Map<string, FailureCauses>();
   readonly #asked = new Set<string>();
   readonly #keys = new KeyMinutes();
+  readonly #firstBytes = new FirstBytes();
 
   readonly #refusals: Refusals;
   readonly #counter: TallyCounter | undefined;
@@ -141,6 +143,8 @@ export class Monitor {
     const tokens = usage.promptTokens + usage.completionTokens;
     this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
     this.#keys.countSpent(request.keyId, costNanos, Math.floor(nowMs / 1000));
+    if (end.served !== undefined && firstByteMs !== undefined)
+      this.#firstBytes.record(end.served.upstream, firstByteMs, Math.floor(nowMs / 1000));
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
     // A copy: the request itself holds the whole body.
     const { id, keyId, model, stream, admittedAtMs } = request;
@@ -208,7 +212,8 @@ export class Monitor {
     return this.#refusals.minutesOf(keyId, Date.now());
   }
 
-  snapshot({ keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded, withTally }: WorkerQuery): WorkerSnapshot {
+  snapshot(query: WorkerQuery): WorkerSnapshot {
+    const { keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded, firstByteSteps, withTally } = query;
     const live = this.#live.members().sort((a, b) => a.admittedAtMs - b.admittedAtMs);
     const recent = this.#ended.slice(Math.max(0, this.#ended.length - maxEnded));
     return {
@@ -221,19 +226,24 @@ export class Monitor {
         .slice(0, maxLive)
         .map((request) => rowOf(request, request.figures(), request.served(), request.spentBy())),
       recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
-      upstreams: this.#health(),
+      upstreams: this.#health(firstByteSteps),
       ...(withTally && this.#counter && { tally: { ...this.#counter.tally, slots: this.#live.size } }),
     };
   }
 
-  #health(): UpstreamHealth[] {
+  #health(firstByteSteps: number): UpstreamHealth[] {
     const inFlight = new Map<string, number>();
     for (const request of this.#live.members()) {
       const name = request.served()?.upstream;
       if (name !== undefined) inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
     }
     const nowMs = Date.now();
-    const attempts = this.#traffic.attemptsSince(Math.floor(nowMs / 1000) - HEALTH_S);
+    const nowS = Math.floor(nowMs / 1000);
+    const attempts = this.#traffic.attemptsSince(nowS - HEALTH_S);
+    const firstBytes = (name: string) => {
+      const steps = this.#firstBytes.last(name, firstByteSteps, nowS);
+      return steps.length > 0 && { first_bytes: steps };
+    };
     return this.#sources.upstreams().map(({ provider, name, state }) => ({
       provider,
       upstream: name,
@@ -244,6 +254,7 @@ export class Monitor {
       ...(!this.#asked.has(name) && { unasked: true }),
       last_failure: this.#failures.get(name)?.last ?? null,
       causes: this.#failures.get(name)?.all(nowMs) ?? [],
+      ...firstBytes(name),
     }));
   }
 

@@ -1,6 +1,7 @@
 /** What one worker contributes to a snapshot, and the query that says how much of it to make. */
 import type { Failure } from '../core/failure.ts';
 import type { UsageSource } from '../core/usage.ts';
+import type { Histogram } from './histogram.ts';
 import type { KeyMinute } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import type { Sums } from './minutes.ts';
@@ -29,6 +30,8 @@ export interface SnapshotQuery {
   readonly maxLive: number;
   /** The most ended requests to include; the latest are kept. */
   readonly maxEnded: number;
+  /** How many steps of ten seconds to include of the first bytes of upstreams. */
+  readonly firstByteSteps: number;
 }
 
 /** The query for everything except the activity of single keys, and the minutes. */
@@ -39,6 +42,7 @@ export const EVERYTHING: SnapshotQuery = {
   endedSinceMs: 0,
   maxLive: MAX_LIVE,
   maxEnded: MAX_ENDED,
+  firstByteSteps: 0,
 };
 
 /** A query between workers and the main thread, which can also ask for what metrics show. */
@@ -52,6 +56,7 @@ export const HEALTH_ONLY: SnapshotQuery = {
   endedSinceMs: Number.POSITIVE_INFINITY,
   maxLive: 0,
   maxEnded: 0,
+  firstByteSteps: 0,
 };
 
 /** The same, with what metrics show. */
@@ -123,6 +128,8 @@ export interface UpstreamHealth {
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
   /** Why attempts failed in the last hour: the most frequent causes, and eight at most. */
   readonly causes: readonly FailureCause[];
+  /** Times to the first byte by steps of ten seconds, the oldest first. Absent if not asked for, or if there are none. */
+  readonly first_bytes?: readonly Histogram[];
 }
 
 /** Failures of an upstream that have the same cause. */

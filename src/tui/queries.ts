@@ -1,8 +1,10 @@
 /** What the view that is open has to ask the gateway and the database for. Pure. */
+import { MOST_FIRST_BYTE_STEPS } from '../observe/first-bytes.ts';
 import { MAX_ENDED, type SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { shownKeys } from './lists/keys.ts';
 import type { Model } from './model.ts';
 import { liveRows } from './select.ts';
+import { isLongRange } from './series.ts';
 import type { SharedQuery } from './shared.ts';
 
 /** How many keys around the cursor to ask live figures for. */
@@ -21,6 +23,7 @@ export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
     keyIds: view === 'keys' ? followedKeys(model) : [],
     maxLive: liveRows(model),
     maxEnded: view === 'live' ? MAX_ENDED : 0,
+    ...(view === 'overview' && !isLongRange(model) && { firstByteSteps: MOST_FIRST_BYTE_STEPS }),
     ...minutesToAskFor(model),
   };
 }

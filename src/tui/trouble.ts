@@ -4,7 +4,7 @@ import { PROGRAM } from '../core/program.ts';
 import { freeOf, soonestEndMs, toneOfEnd } from '../operator/forecast.ts';
 import { count, dateTime, duration, usd } from '../operator/format.ts';
 import { healthOf } from '../operator/health.ts';
-import { tightest } from '../operator/spending.ts';
+import { outlookOf, tightest } from '../operator/spending.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
 import type { Model, TroubleKind, View } from './model.ts';
@@ -44,7 +44,8 @@ export function troubleLine(model: Model, chosen?: Trouble): Line {
     if (index > 0 && lineWidth([...line, ...next]) > model.columns) break;
     line.push(...next);
   }
-  return line.length === 0 ? [] : [...line, dim('   ! go there')];
+  const hint = dim('   ! go there');
+  return line.length === 0 || lineWidth([...line, hint]) > model.columns ? line : [...line, hint];
 }
 
 /** One that was there and is gone: without it nobody is served, and nothing else of it is known. */
@@ -100,11 +101,13 @@ function spent({ stored, nowMs }: Model): Trouble[] {
   const stopped = spentKeys(stored.keys, nowMs);
   const [first] = stopped;
   if (first === undefined) return [];
-  const periods = new Set(stopped.map(({ bounds }) => tightest(bounds, nowMs)?.period));
+  const all = stopped.map(({ bounds }) => tightest(bounds, nowMs));
+  const periods = new Set(all.map((bound) => bound?.period));
+  const opens = all[0] && all.length === 1 ? outlookOf(all[0], nowMs)?.text : undefined;
   const verb = stopped.length === 1 ? 'has' : 'have';
   const what =
     periods.size > 1 ? 'their budgets' : `${stopped.length === 1 ? 'its' : 'their'} ${[...periods].join('')}`;
-  const text = `${listed(stopped.map(({ record }) => record.name))} ${verb} spent ${what}`;
+  const text = `${listed(stopped.map(({ record }) => record.name))} ${verb} spent ${what}${opens === undefined ? '' : `, ${opens}`}`;
   return [{ about: 'keys', text, tone: 'bad', view: 'keys', keyId: first.record.id }];
 }
 

@@ -221,7 +221,7 @@ describe('a feed', () => {
       await settle();
       t.mock.timers.tick(FEED_MS);
     }
-    const same = { keyIds: ['key_1', 'key_2'], maxLive: 40 };
+    const same = { keyIds: ['key_1', 'key_2'], maxLive: 40, firstByteSteps: 0 };
     assert.deepEqual(asked.slice(0, 4), [
       { ...same, sinceS: 0, minutesSinceS: 1, endedSinceMs: 0, maxEnded: 200 },
       { ...same, sinceS: 201, minutesSinceS: 60, endedSinceMs: 9_001, maxEnded: 40 },

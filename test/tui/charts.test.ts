@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TrafficRow } from '../../src/control/protocol.ts';
-import { quantile } from '../../src/observe/histogram.ts';
+import { emptyHistogram, type Histogram, quantile, record } from '../../src/observe/histogram.ts';
 import type { Book } from '../../src/state/book.ts';
 import type { HistoryRow } from '../../src/state/history.ts';
 import { HistoryRead, MAX_HISTORY_ROWS } from '../../src/tui/history.ts';
 import type { ChartRange, Model } from '../../src/tui/model.ts';
 import { sharedQuery, snapshotQuery } from '../../src/tui/queries.ts';
 import { withHistory, withMinutes } from '../../src/tui/update/step.ts';
-import { after, alone, NOW_MS, press, SNAPSHOT, second, serving } from './samples.ts';
+import { after, alone, NOW_MS, press, SNAPSHOT, screenText, second, serving } from './samples.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW_S = NOW_MS / 1_000;
@@ -176,5 +176,43 @@ describe('the journal', () => {
     };
     await readAll(endless);
     assert.equal(rows, MAX_HISTORY_ROWS);
+  });
+});
+
+describe('the first byte by upstream', () => {
+  const histogram = (...milliseconds: number[]): Histogram => {
+    const all = emptyHistogram();
+    for (const each of milliseconds) record(all, each);
+    return all;
+  };
+  const [upstream] = SNAPSHOT.upstreams;
+  assert.ok(upstream !== undefined);
+  const steps = (from: number, to: number) => Array.from({ length: 30 }, (_, i) => histogram(i < 15 ? from : to));
+  const upstreams = [
+    { ...upstream, upstream: 'groq', first_bytes: steps(80, 80) },
+    { ...upstream, upstream: 'openai', first_bytes: steps(200, 5_000) },
+    { ...upstream, upstream: 'mistral' },
+  ];
+  const shown = (more = {}) =>
+    screenText({ ...serving('overview', { ...SNAPSHOT, upstreams }, { columns: 120, rows: 40 }), ...more });
+
+  test('is shown with p50 and p99 of the last minute, each with its course on one scale', () => {
+    assert.match(shown(), /first byte +p50 +p99$/m);
+    assert.match(shown(), /groq +87 ms ⣀{13} +87 ms ⣀{13}$/m);
+    assert.match(shown(), /openai +6\.0 s ⣀{5}⣸⣿{7} +6\.0 s ⣀{5}⣸⣿{7}$/m);
+    assert.match(shown(), / 5 min, log scale$/m);
+  });
+
+  test('gives way to the curve of all where the journal tells, and where no gateway tells', () => {
+    assert.doesNotMatch(shown({ chartRange: '1h' as const }), /log scale/);
+    assert.doesNotMatch(screenText(serving()), /log scale/);
+  });
+
+  test('is asked for only where it is shown', () => {
+    const steps = (model: Model) => snapshotQuery(model).firstByteSteps;
+    assert.deepEqual(
+      [steps(serving()), steps(withRange(serving(), '24h')), steps(serving('keys'))],
+      [30, undefined, undefined],
+    );
   });
 });

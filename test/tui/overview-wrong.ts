@@ -3,7 +3,7 @@ export const WRONG = {
   '60x20': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h   3.10 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
- ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! go the…
+ ! MONEY 0.20 free of 3.10 USD, refusing 117/min
 Overview  over  1m  5m  1h  24h                 29 in flight
 requests/s  28  25 errors/s    first byte  p99 4.8 s
    50┤  ⢀⡀       ⡀         ⡄      5s┤           ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉

@@ -90,7 +90,7 @@ describe('the line under the tabs', () => {
     assert.equal(lineOf(model), ' ! near-cap, other have spent their month   ! go there');
     assert.equal(
       lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
-      ' ! near-cap has spent its month   ! go there',
+      ' ! near-cap has spent its month, opens 12-01   ! go there',
     );
   });
 
@@ -164,7 +164,7 @@ describe('the key !', () => {
       [
         '1 of 3: STORAGE the disk is full',
         '2 of 3: dead failing',
-        '3 of 3: near-cap has spent its month',
+        '3 of 3: near-cap has spent its month, opens 12-01',
         '1 of 3: STORAGE the disk is full',
       ],
     );

@@ -208,4 +208,4 @@ async function start(config: Config): Promise<LeashGateway> {
   };
 }
 
-const NOTHING_BUT_KEYS = { sinceS: 0, minutesSinceS: 0, endedSinceMs: 0, maxLive: 0, maxEnded: 0 };
+const NOTHING_BUT_KEYS = { sinceS: 0, minutesSinceS: 0, endedSinceMs: 0, maxLive: 0, maxEnded: 0, firstByteSteps: 0 };

@@ -69,10 +69,10 @@ export function curves(all: readonly Curve[], size: Size): Line[] {
   return canvas.lines();
 }
 
-/** A graph of one row, which reaches its upper edge at the largest value. */
-export function spark(values: readonly number[], width: number): string {
+/** A graph of one row, which reaches its upper edge at the largest value, or at `most`. */
+export function spark(values: readonly number[], width: number, most?: number): string {
   const shown = values.slice(-width * SAMPLES_PER_COLUMN);
-  const top = Math.max(...shown, Number.MIN_VALUE);
+  const top = most ?? Math.max(...shown, Number.MIN_VALUE);
   const samples = shown.map((value) => ({ value, part: 0 }));
   const [line = []] = columns(samples, { width, height: 1, top }, { value: 'accent', part: 'accent' });
   return line.map(({ text }) => text).join('');

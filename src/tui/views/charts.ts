@@ -1,11 +1,13 @@
 /** The charts of the Overview: requests and their errors, first bytes, tokens and spending. */
 import { milliseconds, short, usd } from '../../operator/format.ts';
+import { fit } from '../../operator/text.ts';
 import { AXIS_COLUMNS, axisFigure, axisTime, roundTop, withAxis } from '../draw/axis.ts';
 import { columns, curves, SAMPLES_PER_COLUMN } from '../draw/braille.ts';
 import { beside, bold, dim, type Line, lineWidth, type Span, span } from '../draw/line.ts';
 import { CHART_RANGES, type Model } from '../model.ts';
 import { presentOf } from '../present.ts';
-import { type Bucket, series, stretched } from '../series.ts';
+import { type Bucket, isLongRange, series, stretched } from '../series.ts';
+import { firstBytesOf } from './first-bytes.ts';
 
 export interface Room {
   /** How many charts stand side by side, and how many rows of them there are. */
@@ -31,7 +33,7 @@ export function charts(model: Model, room: Room): Line[] {
   const width = Math.floor((model.columns - GAP * (room.across - 1)) / room.across);
   const { across, down, height, hasTimeAxis } = room;
   const { columns: all, chartRange, shared } = model;
-  const data = [series(model, samplesOf(width)), presentOf(model), chartRange, shared === undefined];
+  const data = [series(model, samplesOf(width)), presentOf(model), model.snapshot, chartRange, shared === undefined];
   const of = [...data, all, across, down, height, hasTimeAxis];
   if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
     last = { of, lines: drawn(model, width, room) };
@@ -70,11 +72,17 @@ function requests(model: Model, width: number, room: Room): Line[] {
 }
 
 function firstBytes(model: Model, width: number, room: Room): Line[] {
+  const name = 'first byte';
+  const byUpstream = isLongRange(model) ? undefined : firstBytesOf(name, model, width, room.height);
+  if (byUpstream !== undefined) {
+    const blank = Array<Line>(room.height + 1 - byUpstream.length).fill([]);
+    const scale: Line = [dim(fit('5 min, log scale', width, 'right'))];
+    return [...byUpstream, ...blank, ...(room.hasTimeAxis ? [scale] : [])];
+  }
   const samples = bucketsOf(model, width);
   const { p50Ms, p99Ms } = presentOf(model);
   const p50: Line = [span(`p50 ${milliseconds(p50Ms)}`, { tone: 'accent' })];
   const p99: Line = [span(`p99 ${milliseconds(p99Ms)}`, { tone: 'other' })];
-  const name = 'first byte';
   const whole = headOf(model, name, width, [p50, p99]);
   // If there is room for one figure only, it is the one that shows trouble.
   const head = lineWidth(whole) < lineWidth([...p50, ...p99]) + name.length ? headOf(model, name, width, [p99]) : whole;

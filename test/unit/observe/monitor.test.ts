@@ -119,6 +119,15 @@ describe('a request', () => {
     assert.deepEqual(named, Array(3).fill(['anna', 'curl']));
   });
 
+  test('counts its first byte for the upstream that served it, which is told if it is asked for', () => {
+    const monitor = monitorOf([{ provider: 'mock', name: 'mock', state: 'closed' }]);
+    const served = { upstream: 'mock', model: 'mock/echo', attempts: 1 };
+    monitor.countEnded(request('req_1'), end('ok', { served, firstByteMs: 50 }));
+    const told = (firstByteSteps: number) =>
+      monitor.snapshot({ ...EVERYTHING, firstByteSteps }).upstreams.map(({ first_bytes: steps }) => steps?.length);
+    assert.deepEqual([told(0)[0], told(2)[0]], [undefined, 2]);
+  });
+
   test('that has ended is shown with its outcome, and counted once', () => {
     const monitor = monitorOf();
     endNow(monitor, 'req_1', 'ok');

@@ -1,0 +1,78 @@
+/** The time to the first byte by upstream, p50 and p99: one is a hundred times as fast as another, so the scale is logarithmic. */
+import { FIRST_BYTE_STEP_S } from '../../observe/first-bytes.ts';
+import { addHistogram, emptyHistogram, type Histogram, quantile } from '../../observe/histogram.ts';
+import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
+import { milliseconds } from '../../operator/format.ts';
+import { clean, cutMiddle, fit } from '../../operator/text.ts';
+import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
+import { bold, dim, type Line, span, type Tone } from '../draw/line.ts';
+import type { Model } from '../model.ts';
+
+const NAME = 12;
+const FIGURE = 7;
+/** Lines are compared with each other from this part of the fastest one on, so that it can be seen as well. */
+const LEAST_SHARE = 0.7;
+
+interface Times {
+  readonly name: string;
+  readonly p50: Quantile;
+  readonly p99: Quantile;
+}
+
+/** Of the last minute, and of each step of the last minutes. */
+interface Quantile {
+  readonly now: number | undefined;
+  readonly past: readonly (number | undefined)[];
+}
+
+/** A head, and as many upstreams as there are lines beneath it; undefined if no gateway tells of any. */
+export function firstBytesOf(title: string, { snapshot }: Model, width: number, height: number): Line[] | undefined {
+  const all = (snapshot?.upstreams ?? []).flatMap(timesOf);
+  if (all.length === 0) return undefined;
+  const shown = all.length <= height ? all : all.slice(0, height - 1);
+  const known = shown.flatMap(({ p50, p99 }) => [...p50.past, ...p99.past]).filter((ms) => ms !== undefined);
+  const scale = { least: Math.min(...known) * LEAST_SHARE, most: Math.max(...known) };
+  const room = Math.max(0, Math.floor((width - NAME - 2 * (FIGURE + 3)) / 2));
+  const more = all.length - shown.length;
+  const headOf = (name: string) => fit(` ${fit(name, FIGURE, 'right')}`, FIGURE + room + 3);
+  return [
+    [bold(fit(title, NAME)), dim(headOf('p50') + headOf('p99'))],
+    ...shown.map(
+      ({ name, p50, p99 }): Line => [
+        { text: fit(cutMiddle(clean(name), NAME), NAME) },
+        ...quantileSpans(p50, scale, room, 'accent'),
+        ...quantileSpans(p99, scale, room, 'other'),
+      ],
+    ),
+    ...(more === 0 ? [] : [[dim(`+${more} more`)]]),
+  ];
+}
+
+/** Steps of the last minute. */
+const RECENT = 60 / FIRST_BYTE_STEP_S;
+
+function timesOf({ upstream, first_bytes: steps = [] }: UpstreamHealth): Times[] {
+  if (steps.length === 0) return [];
+  const recent = emptyHistogram();
+  for (const step of steps.slice(-RECENT)) addHistogram(recent, step as Histogram);
+  const at = (share: number): Quantile => ({
+    now: quantile(recent, share),
+    past: steps.map((step) => quantile(step as Histogram, share)),
+  });
+  return [{ name: upstream, p50: at(0.5), p99: at(0.99) }];
+}
+
+interface Scale {
+  readonly least: number;
+  readonly most: number;
+}
+
+function quantileSpans({ now, past }: Quantile, { least, most }: Scale, room: number, tone: Tone): Line {
+  const share = (ms: number | undefined) => (ms === undefined ? 0 : Math.log(ms / least) / Math.log(most / least));
+  const samples = past.slice(-room * SAMPLES_PER_COLUMN).map(share);
+  return [
+    { text: ` ${fit(milliseconds(now), FIGURE, 'right')} ` },
+    span(fit(spark(samples, room, 1), room, 'right'), { tone }),
+    { text: ' ' },
+  ];
+}
