@@ -12,7 +12,7 @@ import {
   type NewKey,
   successorName,
 } from './keys.ts';
-import { type Dialect, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
 /** The condition that a key can be named by its name. */
@@ -111,6 +111,7 @@ export class KeyBook {
     if (key === undefined) return { kind: 'no_such_key' };
     if (key.state === 'deleted') return { kind: 'deleted' };
     yield* write(key);
+    yield* logEdit(this.#dialect, [key.id]);
     return { kind: 'done', key: (yield* this.#one('id = $1', key.id)) as KeyRecord };
   }
 

@@ -69,3 +69,11 @@ export interface Dialect {
 export function stopDecisions({ forUpdate }: Dialect): Operation<Row[]> {
   return rows(`SELECT balance_nanos FROM inf_gw.account ${forUpdate}`);
 }
+
+/**
+ * The last of a transaction that has changed these keys, or the account: gateways that share a state hear of it in the
+ * one order of all that they decide. A file's own gateway notices.
+ */
+export function* logEdit({ isShared }: Dialect, keyIds: readonly string[]): Operation<void> {
+  if (isShared) yield* rows('SELECT inf_gw.log_edit($1)::text', [keyIds]);
+}

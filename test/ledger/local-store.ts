@@ -100,6 +100,8 @@ class LocalStore implements Store {
     }
   }
 
+  async written(): Promise<void> {}
+
   inOrder(commands: readonly Command[]): Command[] {
     return [...commands];
   }

@@ -20,3 +20,9 @@ export const CLOCK_FAULT: StorageFault = {
     'windows are right again; let NTP slew that clock and not step it',
   kind: 'other',
 };
+
+export const DIFFERENCE_FAULT: StorageFault = {
+  message:
+    'this gateway has come to another state than the others; it decides nothing until it has read theirs from the database',
+  kind: 'other',
+};

@@ -1,0 +1,239 @@
+/** The functions that order what gateways ask, and write what they have decided. Nothing is decided here. */
+import { names } from '../../../core/layout.ts';
+import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
+import { endedSince } from '../../budgets.ts';
+import { END } from '../../journal.ts';
+import { ENDS } from './settle.ts';
+
+/** The entries that a gateway reads at once. One that is further behind reads before it asks for anything. */
+export const MOST_ENTRIES = 500;
+/** The length of the commands of one entry at most, in characters. */
+const MOST_COMMANDS = 4_000_000;
+/** How long entries are kept at least, so that whoever starts or lags can follow. */
+const KEPT_US = 60_000_000;
+
+const HELD = arraysOf(DECIDED_HOLD.columns, 'h_');
+const GROWN = arraysOf(GROWN_HOLD.columns, 'g_');
+const LISTINGS = arraysOf(LISTED.columns, 'l_');
+
+export const LOG = `
+-- What is stored of keys, and of those of the runs around them: all that is decided by besides what the last minute has.
+-- Sums go back to the periods of the oldest request in flight.
+CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT json_agg(json_build_object('hash', k.hash, 'id', k.id, 'name', k.name, 'preview', k.preview, 'state', k.state,
+      'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency, 'spend_limit_nanos', k.spend_limit_nanos::text,
+      'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms, 'expires_at_ms', k.expires_at_ms,
+      'budgets', (SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text
+        FROM inf_gw.budgets b WHERE b.key_id = k.id),
+      'leashes', (SELECT json_agg(l.outer_id ORDER BY l.outer_id)::text FROM inf_gw.leashes l WHERE l.key_id = k.id),
+      'months', (SELECT json_object_agg(month, nanos::text) FROM (SELECT u.month, sum(u.cost_nanos) AS nanos
+        FROM inf_gw.usage_months u WHERE u.key_id = k.id AND u.month >= inf_gw.utc_month(f.us - 2764800000000) GROUP BY 1) m),
+      'days', CASE WHEN EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = k.id AND b.period IN ('day', 'week')) THEN
+        (SELECT json_object_agg(day, nanos::text) FROM (SELECT u.day, sum(u.cost_nanos) AS nanos
+          FROM inf_gw.usage_days u WHERE u.key_id = k.id AND u.day >= inf_gw.utc_day(f.us - 691200000000) GROUP BY 1) d) END,
+      'ever', CASE WHEN EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = k.id AND b.period = 'total') THEN
+        (SELECT coalesce(sum(u.cost_nanos), 0)::text FROM inf_gw.usage_months u WHERE u.key_id = ANY (ARRAY(
+          SELECT k.id UNION SELECT l.key_id FROM inf_gw.leashes l WHERE l.outer_id = k.id))) END,
+      'steps', (SELECT json_agg(json_build_array(s.window_s, s.at_ms, s.cost_nanos::text))
+        FROM inf_gw.budget_steps s WHERE s.key_id = k.id)))::text
+  FROM (SELECT unnest(p_ids) AS id UNION SELECT l.outer_id FROM inf_gw.leashes l WHERE l.key_id = ANY (p_ids)) i
+    JOIN inf_gw.keys k ON k.id = i.id
+    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f
+$$;
+
+-- Adds an entry that no gateway asks for. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.log_change(p_us bigint, p_change jsonb, p_key_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_seq bigint; v_balance bigint;
+BEGIN
+  UPDATE inf_gw.account SET seq = seq + 1, last_us = p_us RETURNING seq, balance_nanos INTO v_seq, v_balance;
+  INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts)
+    VALUES (v_seq, p_us, 0, (p_change || jsonb_build_object('balance', v_balance::text))::text, inf_gw.facts(p_key_ids, p_us));
+END $$;
+
+-- An operator has changed these keys, or the account.
+CREATE OR REPLACE FUNCTION inf_gw.log_edit(p_key_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint;
+BEGIN
+  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
+  PERFORM inf_gw.log_change(v_us, '{}', p_key_ids);
+END $$;
+
+-- The entries after one, as a JSON array of arrays.
+CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
+      || coalesce(l.facts, 'null') || ',' || coalesce(l.written_seq, 0) || ',' || coalesce(to_json(l.decided)::text, 'null')
+      || ',' || coalesce(to_json(l.digest)::text, 'null') || ']', ',' ORDER BY l.seq) || ']'
+  FROM (SELECT * FROM inf_gw.log WHERE seq > p_seen AND seq <= p_last ORDER BY seq LIMIT ${MOST_ENTRIES}) l
+$$;
+
+-- Writes what was decided on an entry: its new holds, and those that have grown. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.write_decisions(p_node int, p_written bigint, ${HELD}, ${GROWN}, ${LISTINGS})
+RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v_held bigint := 0; v_more bigint := 0;
+BEGIN
+  UPDATE inf_gw.positions SET written_seq = p_written WHERE node_id = p_node AND asked_seq = p_written AND written_seq < p_written;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF cardinality(h_request_id) > 0 THEN
+    WITH held AS (
+      INSERT INTO inf_gw.holds (node_id, ${names(DECIDED_HOLD.columns)})
+        SELECT p_node, ${names(DECIDED_HOLD.columns, 'a.')}
+        FROM unnest(${names(DECIDED_HOLD.columns, 'h_')}) AS a (${names(DECIDED_HOLD.columns)})
+        WHERE EXISTS (SELECT FROM inf_gw.keys k WHERE k.id = a.key_id)
+        RETURNING hold_nanos
+    ) SELECT sum(hold_nanos) INTO v_held FROM held;
+  END IF;
+  IF cardinality(g_request_id) > 0 THEN
+    SELECT coalesce(sum(g.hold_nanos - h.hold_nanos), 0) INTO v_more
+      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)})
+        JOIN inf_gw.holds h ON h.request_id = g.request_id AND h.node_id = p_node;
+    UPDATE inf_gw.holds h SET output_tokens = g.output_tokens, reserved_tokens = g.reserved_tokens, hold_nanos = g.hold_nanos
+      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)})
+      WHERE h.request_id = g.request_id AND h.node_id = p_node;
+  END IF;
+  IF cardinality(l_key_id) > 0 THEN
+    INSERT INTO inf_gw.listings (${names(LISTED.columns)})
+      SELECT * FROM unnest(${names(LISTED.columns, 'l_')}) AS l (${names(LISTED.columns)});
+  END IF;
+  IF v_held <> 0 OR v_more <> 0 THEN UPDATE inf_gw.account SET held_nanos = held_nanos + v_held + v_more; END IF;
+  RETURN true;
+END $$;
+
+-- Adds an entry of a gateway to the log, and returns those that it has not seen. p_commands is NULL where it asks for
+-- nothing; p_decides: whether there is something to decide by the clock, p_writes: whether decisions will have to be
+-- written. k_ids: the keys whose facts are wanted. w_…: what it has decided on its last entry. f_id: requests whose client
+-- is gone. b_id: admissions that were never answered. s_…: settlements. If it is far behind, it only gets entries: o_us
+-- is NULL.
+CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us bigint, p_seen bigint, p_seen_us bigint,
+  p_commands text, p_decides boolean, p_writes boolean, k_ids text[], w_seq bigint, w_decided text, w_digest text,
+  ${HELD}, ${GROWN}, ${LISTINGS}, f_id text[], b_id text[], ${ENDS},
+  OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text, OUT o_ended text[]) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_written bigint; v_released bigint;
+BEGIN
+  -- Whoever calls, nothing costs less than nothing.
+  IF octet_length(p_commands) > ${MOST_COMMANDS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
+      || s_cache_write_tokens || s_completion_tokens || s_cost_nanos || h_input_tokens || h_output_tokens || h_reserved_tokens
+      || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+    RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
+  END IF;
+  -- One lock for everybody: the clock is read and everything is written under it.
+  SELECT last_us, seq INTO v_us, v_last FROM inf_gw.account FOR UPDATE;
+  PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;
+  IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
+  -- Windows need a clock that runs true. What only ends requests is written at any time.
+  IF p_decides AND inf_gw.now_us() < v_us - 1000000 THEN
+    RAISE EXCEPTION 'the clock of the database has stepped back' USING ERRCODE = 'IG003';
+  END IF;
+  -- Only the node can tell which, by when it has this answer.
+  IF p_decides AND v_arrived_us > p_latest_us THEN
+    RAISE EXCEPTION 'the clock of the database has stepped, or the batch was late'
+      USING ERRCODE = 'IG003', DETAIL = v_arrived_us::text;
+  END IF;
+  IF p_seen <> v_last AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen + 1)
+    OR p_seen_us <> 0 AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen AND at_us = p_seen_us) THEN
+    RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004';
+  END IF;
+  o_seq := v_last; o_ended := '{}';
+  IF v_last > p_seen THEN o_log := inf_gw.entries_after(p_seen, v_last); END IF;
+  IF v_last > p_seen + ${MOST_ENTRIES} THEN RETURN; END IF;
+  v_us := greatest(v_us, inf_gw.now_us());
+  o_us := v_us;
+  -- Facts are those from before the commands.
+  IF cardinality(k_ids) > 0 THEN o_facts := inf_gw.facts(k_ids, v_us); END IF;
+  IF w_seq IS NOT NULL AND inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN v_written := w_seq; END IF;
+  IF cardinality(f_id) > 0 THEN
+    UPDATE inf_gw.holds SET has_slot = false WHERE request_id = ANY (f_id) AND node_id = p_node AND has_slot;
+  END IF;
+  IF cardinality(b_id) > 0 THEN
+    WITH gone AS (DELETE FROM inf_gw.holds WHERE request_id = ANY (b_id) AND node_id = p_node RETURNING hold_nanos)
+      SELECT sum(hold_nanos) INTO v_released FROM gone;
+    UPDATE inf_gw.account SET held_nanos = held_nanos - coalesce(v_released, 0);
+  END IF;
+  IF cardinality(s_request_id) > 0 THEN
+    SELECT e.ended INTO o_ended FROM inf_gw.end_holds(p_node, v_us, ${names(END.columns, 's_')}) e;
+  END IF;
+  IF p_commands IS NOT NULL OR v_written IS NOT NULL THEN
+    o_seq := v_last + 1;
+    INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, written_seq, decided, digest)
+      VALUES (o_seq, v_us, p_node, p_commands, CASE WHEN p_commands IS NOT NULL THEN o_facts END, v_written,
+        CASE WHEN v_written IS NOT NULL THEN w_decided END, CASE WHEN v_written IS NOT NULL THEN w_digest END);
+    UPDATE inf_gw.account SET last_us = v_us, seq = o_seq;
+    IF p_writes THEN
+      INSERT INTO inf_gw.positions AS p (node_id, asked_seq, written_seq) VALUES (p_node, o_seq, 0)
+        ON CONFLICT (node_id) DO UPDATE SET asked_seq = excluded.asked_seq;
+    END IF;
+  END IF;
+END $$;
+
+-- Writes what a gateway that is gone has decided on its last entry, as all others have decided it, too.
+CREATE OR REPLACE FUNCTION inf_gw.write_for(p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
+RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  v_us bigint; v_seq bigint;
+BEGIN
+  IF EXISTS (SELECT FROM unnest(h_input_tokens || h_output_tokens || h_reserved_tokens || h_hold_nanos || g_output_tokens
+      || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+    RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
+  END IF;
+  SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
+  IF NOT inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN RETURN false; END IF;
+  INSERT INTO inf_gw.log (seq, at_us, node_id, written_seq, decided, digest) VALUES (v_seq, v_us, p_node, w_seq, w_decided, w_digest);
+  UPDATE inf_gw.account SET last_us = v_us, seq = v_seq;
+  RETURN true;
+END $$;
+
+-- Drops the oldest entries, and listings that have left the windows. Entries stay for a minute, until all gateways that
+-- live have followed, and until their decisions are written. The last one always stays.
+CREATE OR REPLACE FUNCTION inf_gw.cut_log() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint := inf_gw.now_us(); v_below bigint;
+BEGIN
+  SELECT least(a.seq, (SELECT min(n.seen_seq) FROM inf_gw.nodes n WHERE n.alive_us > v_us - 8000000),
+      (SELECT min(p.asked_seq) FROM inf_gw.positions p WHERE p.asked_seq > p.written_seq)) INTO v_below FROM inf_gw.account a;
+  DELETE FROM inf_gw.log WHERE seq IN (SELECT seq FROM inf_gw.log WHERE seq < v_below AND at_us < v_us - ${KEPT_US}
+    ORDER BY seq LIMIT 2000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM inf_gw.listings WHERE at_us < v_us - ${KEPT_US};
+END $$;
+`;
+
+const MINUTE_US = 60_000_000;
+const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
+
+export const REBUILD = `
+-- All that gateways have in memory, as of one entry of the log: the account, what is in flight, what the windows of the
+-- last minute have, and the facts of the keys of all that. o_unwritten: the entries whose decisions are not in it. What is
+-- dated after the last entry is from before the clock came back, and counts from then on.
+CREATE OR REPLACE FUNCTION inf_gw.rebuild(p_name text, OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_holds text, OUT o_recent text,
+  OUT o_listings text, OUT o_unwritten text, OUT o_facts text, OUT o_has_others boolean) LANGUAGE sql STABLE AS $$
+  WITH a AS (SELECT * FROM inf_gw.account),
+  recent AS MATERIALIZED (
+    SELECT key_id, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
+    FROM (${endedSince('*', 'inf_gw.journal', `((SELECT last_us FROM a) - ${MINUTE_US}) / 1000`)}) j
+  ), dated AS (
+    SELECT r.key_id, CASE WHEN r.admitted_us > a.last_us THEN a.clock_us ELSE r.admitted_us END AS admitted_us,
+      CASE WHEN r.settled_us > a.last_us THEN a.clock_us ELSE r.settled_us END AS settled_us, r.tokens FROM recent r, a
+  ), listed AS (
+    SELECT l.* FROM inf_gw.listings l WHERE l.at_us > (SELECT last_us FROM a) - ${MINUTE_US}
+  ), unwritten AS (
+    SELECT l.* FROM inf_gw.positions p JOIN inf_gw.log l ON l.seq = p.asked_seq WHERE p.asked_seq > p.written_seq
+  ), active AS (
+    SELECT key_id FROM inf_gw.holds UNION SELECT key_id FROM recent UNION SELECT key_id FROM listed
+    UNION SELECT jsonb_array_elements_text(u.commands::jsonb -> 'k') FROM unwritten u
+  )
+  SELECT a.seq, a.last_us, a.balance_nanos,
+    (SELECT json_agg(json_build_array(h.request_id, h.node_id, h.key_id, h.model, h.admitted_us, h.input_tokens, h.output_tokens,
+      h.reserved_tokens, h.hold_nanos::text, h.has_slot, h.price) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
+    (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens))::text FROM dated d),
+    (SELECT json_agg(json_build_array(l.key_id, l.at_us, l.listings))::text FROM listed l),
+    (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json) ORDER BY u.seq)::text FROM unwritten u),
+    inf_gw.facts(ARRAY(SELECT key_id FROM active), a.last_us),
+    EXISTS (SELECT FROM inf_gw.nodes n WHERE n.name <> p_name AND n.alive_us > inf_gw.now_us() - 8000000)
+  FROM a
+$$;
+`;
