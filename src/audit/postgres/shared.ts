@@ -24,10 +24,9 @@ const UNWRITTEN = `SELECT p.asked_seq, n.name FROM inf_gw.positions p LEFT JOIN 
 
 /** The log has no gaps, it ends where the account says, and has all entries whose decisions are not written. */
 export async function logCheck(read: Read): Promise<Check> {
-  const [figures] = await read(LOG);
+  const [{ last, newest, entries, numbers } = {} as Row] = await read(LOG);
   const lost = await read(UNWRITTEN);
-  const { last, newest, entries, numbers } = figures as Row;
-  return check('log', Number(entries), [
+  return check('log', Number(entries ?? 0), [
     ...(entries === numbers ? [] : [`the log has ${entries} entries for ${numbers} numbers`]),
     ...(last === newest ? [] : [`the last entry of the log is ${newest}, but the account is at ${last}`]),
     ...lost.map(({ asked_seq: seq, name }) => `entry ${seq} of the gateway ${name} is gone, and what it decided is not written`),

@@ -54,6 +54,8 @@ const APPEND = `SELECT * FROM inf_gw.append(${parameters(ARGUMENTS)})`;
 /** Only for batches that have names: others need not pay for it. */
 const APPEND_NAMED = `SELECT d.* FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d,
   LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, ARGUMENTS + 1)})`;
+/** What is given back is never asked for again, and no flush follows. */
+const APPEND_DURABLY = `SELECT d.*, set_config('synchronous_commit', 'on', true) FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
 const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(1 + DECIDED_ARGUMENTS)})`;
 const REBUILD = 'SELECT * FROM inf_gw.rebuild($1)';
 const WRITTEN = `SELECT decided FROM inf_gw.log WHERE node_id = $1 AND written_seq = $2`;
@@ -171,7 +173,13 @@ export class SharedLedgerStore {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
       const names = nameArgumentsOf(addition);
       const values = [nodeId, epoch, latestUs, place.seq, place.atUs, ...argumentsOf(addition), ...names];
-      const [name, text] = names.length === 0 ? ['append', APPEND] : ['append_named', APPEND_NAMED];
+      const isLast = addition.givenBack.length > 0;
+      const [name, text] =
+        names.length > 0
+          ? ['append_named', APPEND_NAMED]
+          : isLast
+            ? ['append_durably', APPEND_DURABLY]
+            : ['append', APPEND];
       const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values);
       const { o_us: us, o_seq: seq, o_log: log, o_facts: facts, o_ended: ended } = row as LogRow;
       if (addition.settlements.length > 0 || addition.writes) this.#decided++;

@@ -15,7 +15,7 @@ const LOCK_WAIT_MS = 2_000;
 /** Longer than this gateway waits for its answer. */
 const TRANSACTION_MS = 5_000;
 
-/** What keeps the plans of `decide_batch` from changing: with others it took up to ten times as long. */
+/** What keeps the plans of functions from changing: with others they took up to ten times as long. */
 const SETTINGS = [
   // Each statement of a function sees what was committed before it, whatever the default of the database is.
   `default_transaction_isolation = 'read committed'`,

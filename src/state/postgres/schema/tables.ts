@@ -138,7 +138,7 @@ CREATE TABLE inf_gw.journal (
   corrected_at_ms bigint,
   node_id int,
   -- The microseconds beyond both times. NULL where no window of requests has the admission.
-  admitted_micros smallint,
+  admitted_micros smallint DEFAULT 0,
   settled_micros smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (request_id, admitted_at_ms)
 ) PARTITION BY RANGE (admitted_at_ms);
