@@ -18,6 +18,8 @@ export interface LedgerEvents {
   onStops(requestIds: readonly string[]): void;
   /** Other gateways are dead, and this many requests of theirs were charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
+  /** After that entry of the log, this gateway has come to another state than the others. It begins anew. */
+  onDifference?(entry: bigint): void;
   /** A process that has handed over has ended, and this many requests of it were charged as held. */
   onOrphans(requests: number): void;
   /** An internal error has ended the thread. Nothing can be admitted any more. */
@@ -132,6 +134,7 @@ function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, '
     },
     stops: events.onStops,
     deaths: events.onDeaths,
+    difference: (entry) => events.onDifference?.(entry),
     orphans: events.onOrphans,
   };
 }

@@ -37,6 +37,7 @@ function main(parent: MessagePort, start: LedgerStart): void {
         onFault: (fault) => thread?.noticeFault(fault),
         onStops: (requestIds) => port.tell('stops', requestIds),
         onDeaths: (names, requests) => port.tell('deaths', names, requests),
+        onDifference: (entry) => port.tell('difference', entry),
       });
       measure(engine, start.options.times);
       const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));

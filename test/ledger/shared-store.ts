@@ -137,12 +137,13 @@ export class SharedProcess {
   readonly link: Link;
   readonly faults: string[];
   readonly deaths: string[];
+  /** The entries after which it has come to another state than the others. */
+  readonly differences: bigint[] = [];
   readonly #store: SharedLedgerStore;
-  #engine: SharedEngine;
+  #engine!: SharedEngine;
 
-  private constructor(store: SharedLedgerStore, engine: SharedEngine, link: Link, faults: string[], deaths: string[]) {
+  private constructor(store: SharedLedgerStore, link: Link, faults: string[], deaths: string[]) {
     this.#store = store;
-    this.#engine = engine;
     this.link = link;
     this.faults = faults;
     this.deaths = deaths;
@@ -154,7 +155,9 @@ export class SharedProcess {
 
   /** A new engine on the same connections, as if nothing had happened. */
   renew(settings: LedgerSettings, clock: HandClock): void {
-    this.#engine = newEngine(this.#store, settings, clock);
+    this.differences.length = 0;
+    const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
+    this.#engine = new SharedEngine(this.#store, options, clock, (entry) => void this.differences.push(entry));
   }
 
   static async start(
@@ -174,7 +177,9 @@ export class SharedProcess {
     };
     try {
       const store = await SharedLedgerStore.open(addressOf(link.through(user)), node, events, completeOthers);
-      return new SharedProcess(store, newEngine(store, settings, clock), link, faults, deaths);
+      const process = new SharedProcess(store, link, faults, deaths);
+      process.renew(settings, clock);
+      return process;
     } catch (error) {
       await link.close();
       throw error;
@@ -324,10 +329,6 @@ export class SharedStore implements Store {
   async #setTime(): Promise<void> {
     await this.database.client.query('UPDATE stage.world SET us = $1', [this.#nowUs]);
   }
-}
-
-function newEngine(store: SharedLedgerStore, settings: LedgerSettings, clock: HandClock): SharedEngine {
-  return new SharedEngine(store, { ...settings, durability: 'full', state: { kind: 'file', path: '' } }, clock);
 }
 
 function addressOf(url: string) {

@@ -29,7 +29,9 @@ export async function logCheck(read: Read): Promise<Check> {
   return check('log', Number(entries ?? 0), [
     ...(entries === numbers ? [] : [`the log has ${entries} entries for ${numbers} numbers`]),
     ...(last === newest ? [] : [`the last entry of the log is ${newest}, but the account is at ${last}`]),
-    ...lost.map(({ asked_seq: seq, name }) => `entry ${seq} of the gateway ${name} is gone, and what it decided is not written`),
+    ...lost.map(
+      ({ asked_seq: seq, name }) => `entry ${seq} of the gateway ${name} is gone, and what it decided is not written`,
+    ),
   ]);
 }
 

@@ -8,7 +8,11 @@ export type Tier = Pick<LedgerSettings, 'rpm' | 'tpm' | 'concurrency' | 'modelsR
 
 /** A request to admit, or a listing, by the id of its key. */
 export type Question =
-  | { readonly kind: 'admit'; readonly keyId: string; readonly request: Omit<AdmissionRequest, 'keyHash' | 'fallbacks'> }
+  | {
+      readonly kind: 'admit';
+      readonly keyId: string;
+      readonly request: Omit<AdmissionRequest, 'keyHash' | 'fallbacks'>;
+    }
   /** `counts`: those of its gateway that are in flight, where this is a count and needs a slot. */
   | { readonly kind: 'listing'; readonly keyId: string; readonly counts: number | undefined };
 
@@ -26,7 +30,16 @@ export interface EntryCommands {
 }
 
 type Asked =
-  | [key: number, requestId: string, model: string, reserved: number, input: number, output: number, hold: string, price?: string]
+  | [
+      key: number,
+      requestId: string,
+      model: string,
+      reserved: number,
+      input: number,
+      output: number,
+      hold: string,
+      price?: string,
+    ]
   /** -1 needs no slot. */
   | [key: number, counts: number];
 

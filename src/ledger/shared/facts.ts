@@ -157,15 +157,28 @@ function add(sums: Map<string, Nanos>, period: string, nanos: Nanos): void {
 
 function factsOf(row: FactsRow): KeyFacts {
   const { spend_limit_nanos: limit } = row;
-  const integers = Object.entries(row).map(([name, value]) => [name, typeof value === 'number' ? BigInt(value) : value]);
-  const record = keyOf({ ...Object.fromEntries(integers), spend_limit_nanos: limit === null ? null : BigInt(limit) } as Row);
+  const integers = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? BigInt(value) : value,
+  ]);
+  const record = keyOf({
+    ...Object.fromEntries(integers),
+    spend_limit_nanos: limit === null ? null : BigInt(limit),
+  } as Row);
   const steps = new Map<number, Map<number, Nanos>>();
   for (const budget of record.budgets) {
     const windowS = windowSOf(budget);
     if (windowS !== null) steps.set(windowS, new Map());
   }
   for (const [windowS, atMs, nanos] of row.steps ?? []) steps.get(windowS)?.set(atMs, BigInt(nanos));
-  return { record, hash: row.hash, months: sumsIn(row.months), days: sumsIn(row.days), ever: BigInt(row.ever ?? 0), steps };
+  return {
+    record,
+    hash: row.hash,
+    months: sumsIn(row.months),
+    days: sumsIn(row.days),
+    ever: BigInt(row.ever ?? 0),
+    steps,
+  };
 }
 
 function sumsIn(sums: Readonly<Record<string, string>> | null): Map<string, Nanos> {

@@ -87,7 +87,10 @@ const DECIDED: readonly Command['kind'][] = ['admit', 'admit_listing', 'identify
 
 function openOf({ open }: Lookup, kind: string, requestId: string): OpenRequest {
   const found = open(requestId);
-  invariant(found !== undefined, () => `a command to ${kind} names request ${requestId}, which is not open: it was settled twice or never admitted`);
+  invariant(
+    found !== undefined,
+    () => `a command to ${kind} names request ${requestId}, which is not open: it was settled twice or never admitted`,
+  );
   return found;
 }
 

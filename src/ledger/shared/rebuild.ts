@@ -21,7 +21,12 @@ export async function rebuild(log: LogReader, nodeId?: number, owed?: Decided): 
 }
 
 /** Undefined if it has to be read again: a gateway was gone, and what it had decided is written now. */
-async function replicaOf(log: LogReader, rebuilt: Rebuilt, nodeId?: number, owed?: Decided): Promise<Replica | undefined> {
+async function replicaOf(
+  log: LogReader,
+  rebuilt: Rebuilt,
+  nodeId?: number,
+  owed?: Decided,
+): Promise<Replica | undefined> {
   let complete = rebuilt;
   const left: Unwritten[] = [];
   let own: Decided | undefined;

@@ -7,10 +7,10 @@ import type { Decided, DecidedHold, GrownHold, Listed } from '../../state/postgr
 import type { EntryRow, Rebuilt, Unwritten } from '../../state/postgres/log.ts';
 import type { EngineHandover, KeyHandover, OpenRequestHandover } from '../handover.ts';
 import type { Admission, Grant, LedgerSettings, ListingAdmission } from '../ledger.ts';
-import type { Answer, Command } from '../protocol.ts';
 import type { Lease } from '../local/activity.ts';
 import { Decisions } from '../local/decisions.ts';
 import type { WindowEntries } from '../local/window.ts';
+import type { Answer, Command } from '../protocol.ts';
 import { Digest } from './digest.ts';
 import { commandOf, decode, type EntryCommands, type EntryJson, type Question, type Tier } from './entry.ts';
 import { Facts, type FactsRow } from './facts.ts';
@@ -96,7 +96,9 @@ export class Replica {
 
   /** Whether all gateways know the facts of a key so many milliseconds after the last entry. */
   isActive(keyId: string, laterMs = 0): boolean {
-    return this.facts.has(keyId) && this.#decisions.activityOf(keyId, this.#clock.monotonicMs() + laterMs) !== undefined;
+    return (
+      this.facts.has(keyId) && this.#decisions.activityOf(keyId, this.#clock.monotonicMs() + laterMs) !== undefined
+    );
   }
 
   /** What is decided and not written of a gateway. */
@@ -287,7 +289,18 @@ export class Replica {
     const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
     const { keyId, model, inputTokens, outputTokens, holdNanos, price } = hold;
     const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
-    return { requestId, keyId, model, admittedUs, inputTokens, outputTokens, reservedTokens, holdNanos, hasSlot, price };
+    return {
+      requestId,
+      keyId,
+      model,
+      admittedUs,
+      inputTokens,
+      outputTokens,
+      reservedTokens,
+      holdNanos,
+      hasSlot,
+      price,
+    };
   }
 
   /** What all gateways must agree on after an entry: the account, and the keys that the entry names. */
@@ -327,8 +340,8 @@ export class Replica {
   }
 
   #requestsOf(nodeId: number): Set<string> {
-    let requests = this.#requests.get(nodeId);
-    if (requests === undefined) this.#requests.set(nodeId, (requests = new Set()));
+    const requests = this.#requests.get(nodeId) ?? new Set();
+    this.#requests.set(nodeId, requests);
     return requests;
   }
 }

@@ -13,7 +13,7 @@ import type { Admission, LedgerOptions, LedgerSettings, LedgerSummary, NodeIdent
 import { type Answer, type Command, isAdmitted, isCountBegun } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
 import { ClockGuard } from './clock-guard.ts';
-import { encode, type EntryCommands } from './entry.ts';
+import { type EntryCommands, encode } from './entry.ts';
 import type { FactsRow } from './facts.ts';
 import { CLOCK_FAULT, ClockStepError, DIFFERENCE_FAULT, LATE_FAULT, LateBatchError } from './faults.ts';
 import { type Placed, place } from './place.ts';
@@ -53,6 +53,8 @@ const OTHER_LOG = 'IG004';
 
 /** How often a batch is sent that comes so late that the clock may as well have stepped. */
 const MOST_SENDS = 2;
+/** How often a gateway begins anew before it gives up: others go on meanwhile. */
+const MOST_REBUILDS = 10;
 
 const NO_FACTS: ReadonlySet<string> = new Set();
 
@@ -207,7 +209,7 @@ export class SharedEngine implements Engine {
   write(): Promise<void> {
     return this.#inTurn(async () => {
       const replica = await this.#following();
-      if (this.#unwritten(replica) !== undefined) await this.#append(NOTHING_ADDED);
+      if (this.#unwritten(replica) !== undefined) await this.#ask(NOTHING_ADDED);
     });
   }
 
@@ -216,8 +218,8 @@ export class SharedEngine implements Engine {
     try {
       await this.#inTurn(async () => {
         if (this.#isClosed) return;
+        if (performance.now() - this.#appendedAtMs > WRITE_MS) await this.#ask(NOTHING_ADDED);
         const replica = await this.#following();
-        if (performance.now() - this.#appendedAtMs > WRITE_MS) await this.#append(NOTHING_ADDED);
         for (const [nodeId, decided] of replica.abandoned(this.#store.nodeId, ABANDONED_US)) {
           await this.#store.log.writeFor(nodeId, decided);
         }
@@ -328,7 +330,7 @@ export class SharedEngine implements Engine {
       settlements: placed.settlements,
       named: placed.named,
     };
-    const { appended } = await this.#ask(addition);
+    const appended = await this.#ask(addition);
     replica = this.#replica as Replica;
     const facts = appended.facts === null ? null : (JSON.parse(appended.facts) as FactsRow[]);
     if (isEmpty) {
@@ -416,17 +418,22 @@ export class SharedEngine implements Engine {
   }
 
   /** Adds to the log, in as many steps as it takes to follow it. Once the clock has stepped, only ends requests for a minute. */
-  async #ask(addition: Addition): Promise<{ appended: Appended }> {
-    for (let sends = 1; sends <= MOST_SENDS; ) {
+  async #ask(addition: Addition): Promise<Appended> {
+    let [sends, rebuilds] = [0, 0];
+    while (sends < MOST_SENDS) {
       const appended = await this.#append(addition);
       if (appended === 'late') sends++;
-      else if (appended.atUs !== undefined) return { appended };
+      else if (appended === 'anew') invariant(++rebuilds < MOST_REBUILDS, () => 'the log cannot be followed');
+      else if (appended.atUs !== undefined) return appended;
     }
     throw new LateBatchError();
   }
 
-  /** `late`: it was on its way for so long that nothing was added. */
-  async #append(addition: Addition): Promise<Appended | 'late'> {
+  /**
+   * `late`: it was on its way for so long that nothing was added. `anew`: the database has lost its last entries, or has
+   * dropped some that this gateway has not seen, and it begins anew.
+   */
+  async #append(addition: Addition): Promise<Appended | 'late' | 'anew'> {
     const replica = await this.#following();
     const { decides } = addition;
     const sentMs = this.#clock.monotonicMs();
@@ -442,8 +449,10 @@ export class SharedEngine implements Engine {
       return appended;
     } catch (error) {
       const { code, detail: arrivedUs } = error as { code?: string; detail?: string };
-      // The database has lost its last entries, or this gateway is so far behind that they are gone.
-      if (code === OTHER_LOG) this.#replica = undefined;
+      if (code === OTHER_LOG) {
+        this.#replica = undefined;
+        return 'anew';
+      }
       if (code !== CLOCK_STEPPED) throw error;
       if (arrivedUs !== undefined && !this.#clockGuard.isStep(BigInt(arrivedUs), this.#clock.monotonicMs()))
         return 'late';
@@ -494,11 +503,12 @@ export class SharedEngine implements Engine {
     const ids = [...this.#doubtful];
     // What was in doubt is in the log, if anywhere.
     await this.#ask(NOTHING_ADDED);
-    const replica = this.#replica as Replica;
+    let replica = this.#replica as Replica;
     const givenBack = ids.filter((id) => replica.leaseOf(id) !== undefined);
     if (givenBack.length > 0) {
       const entry = { tier: this.#settings, ends: [], freed: [], givenBack, growths: [], questions: [] };
-      const { appended } = await this.#ask({ ...NOTHING_ADDED, commands: encode(entry), givenBack });
+      const appended = await this.#ask({ ...NOTHING_ADDED, commands: encode(entry), givenBack });
+      replica = this.#replica as Replica;
       this.#follow(replica, () =>
         replica.decide(appended.seq, appended.atUs as bigint, this.#store.nodeId as number, entry, null),
       );
@@ -530,6 +540,6 @@ export async function openSharedEngine(
   let engine: SharedEngine | undefined;
   const onBeat = () => void engine?.beat();
   const store = await SharedLedgerStore.open(address, node, { ...events, onBeat }, completeOthers);
-  engine = new SharedEngine(store, options, systemClock);
+  engine = new SharedEngine(store, options, systemClock, events.onDifference);
   return engine;
 }

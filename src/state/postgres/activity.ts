@@ -10,7 +10,9 @@ export const NOW_US = '(SELECT (extract(epoch FROM clock_timestamp()) * 1000000)
 const SINCE_MS = `(${NOW_US} - 60000000) / 1000`;
 
 /** The windows of the last minute, of requests that have ended and of those in flight. `of` chooses among keys. */
-const activity = (of: string) => `SELECT key_id, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens, sum(open)::bigint AS open
+const activity = (
+  of: string,
+) => `SELECT key_id, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens, sum(open)::bigint AS open
   FROM (
     SELECT key_id, count(*) FILTER (WHERE admitted_at_ms > ${SINCE_MS}) AS requests, sum(prompt_tokens + completion_tokens) AS tokens,
       0 AS open FROM (${endedSince('*', 'inf_gw.journal', SINCE_MS)}) j WHERE ${of} GROUP BY key_id

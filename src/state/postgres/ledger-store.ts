@@ -16,7 +16,7 @@ import {
   decidedArguments,
   nameArgumentsOf,
 } from './batch.ts';
-import { type EntryRow, type LogRow, type RebuildRow, rebuiltOf, type Rebuilt } from './log.ts';
+import { type EntryRow, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 

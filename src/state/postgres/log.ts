@@ -95,8 +95,19 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
 }
 
 function holdOf(values: HoldValues): DecidedHold & { readonly nodeId: number } {
-  const [requestId, nodeId, keyId, model, admittedUs, inputTokens, outputTokens, reservedTokens, nanos, hasSlot, price] =
-    values;
+  const [
+    requestId,
+    nodeId,
+    keyId,
+    model,
+    admittedUs,
+    inputTokens,
+    outputTokens,
+    reservedTokens,
+    nanos,
+    hasSlot,
+    price,
+  ] = values;
   const tokens = { inputTokens, outputTokens, reservedTokens };
   const hold = { requestId, keyId, model, admittedUs: BigInt(admittedUs), ...tokens, holdNanos: BigInt(nanos) };
   return { ...hold, nodeId, hasSlot, price: price ?? undefined };

@@ -2,13 +2,7 @@
 import { UserError } from '../../core/errors.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
-import {
-  figuresQuery,
-  MOVED_COLUMNS,
-  MOVED_TABLES,
-  type MovedTable,
-  type MoveTarget,
-} from '../move.ts';
+import { figuresQuery, MOVED_COLUMNS, MOVED_TABLES, type MovedTable, type MoveTarget } from '../move.ts';
 import type { Row } from '../rows.ts';
 import { NOW_US } from './activity.ts';
 import { LongSession } from './long-session.ts';

@@ -1,7 +1,7 @@
 /** What a gateway that joins the others would decide on the requests of a key by. */
 import { utcMonth } from '../../core/clock.ts';
-import type { Standing, Standings } from '../standings.ts';
 import { endedSince } from '../budgets.ts';
+import type { Standing, Standings } from '../standings.ts';
 import { NOW_US } from './activity.ts';
 import type { Database } from './database.ts';
 

@@ -4,14 +4,7 @@ import { dirname } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
 import type { Nanos } from '../../core/money.ts';
-import {
-  columnsOf,
-  figuresQuery,
-  MOVED_TABLES,
-  type MovedTable,
-  type MoveSource,
-  type MoveTarget,
-} from '../move.ts';
+import { columnsOf, figuresQuery, MOVED_TABLES, type MovedTable, type MoveSource, type MoveTarget } from '../move.ts';
 import type { Row } from '../rows.ts';
 import { openDatabase, type Sqlite } from './database.ts';
 import { type Lock, tryLockState } from './lock.ts';

@@ -1,12 +1,12 @@
 /** The functions that order what gateways ask, and write what they have decided. Nothing is decided here. */
 import { names } from '../../../core/layout.ts';
-import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
 import { endedSince } from '../../budgets.ts';
 import { END } from '../../journal.ts';
+import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
 import { ENDS } from './settle.ts';
 
 /** The entries that a gateway reads at once. One that is further behind reads before it asks for anything. */
-export const MOST_ENTRIES = 500;
+const MOST_ENTRIES = 500;
 /** The length of the commands of one entry at most, in characters. */
 const MOST_COMMANDS = 4_000_000;
 /** How long entries are kept at least, so that whoever starts or lags can follow. */
@@ -19,8 +19,10 @@ const LISTINGS = arraysOf(LISTED.columns, 'l_');
 export const LOG = `
 -- What is stored of keys, and of those of the runs around them: all that is decided by besides what the last minute has.
 -- Sums go back to the periods of the oldest request in flight.
-CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT json_agg(json_build_object('hash', k.hash, 'id', k.id, 'name', k.name, 'preview', k.preview, 'state', k.state,
+CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF cardinality(p_ids) = 0 THEN RETURN NULL; END IF;
+  RETURN (SELECT json_agg(json_build_object('hash', k.hash, 'id', k.id, 'name', k.name, 'preview', k.preview, 'state', k.state,
       'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency, 'spend_limit_nanos', k.spend_limit_nanos::text,
       'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms, 'expires_at_ms', k.expires_at_ms,
       'budgets', (SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text
@@ -38,8 +40,8 @@ CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text 
         FROM inf_gw.budget_steps s WHERE s.key_id = k.id)))::text
   FROM (SELECT unnest(p_ids) AS id UNION SELECT l.outer_id FROM inf_gw.leashes l WHERE l.key_id = ANY (p_ids)) i
     JOIN inf_gw.keys k ON k.id = i.id
-    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f
-$$;
+    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f);
+END $$;
 
 -- Adds an entry that no gateway asks for. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.log_change(p_us bigint, p_change jsonb, p_key_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -61,12 +63,13 @@ BEGIN
 END $$;
 
 -- The entries after one, as a JSON array of arrays.
-CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
+CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
       || coalesce(l.facts, 'null') || ',' || coalesce(l.written_seq, 0) || ',' || coalesce(to_json(l.decided)::text, 'null')
       || ',' || coalesce(to_json(l.digest)::text, 'null') || ']', ',' ORDER BY l.seq) || ']'
-  FROM (SELECT * FROM inf_gw.log WHERE seq > p_seen AND seq <= p_last ORDER BY seq LIMIT ${MOST_ENTRIES}) l
-$$;
+  FROM (SELECT * FROM inf_gw.log WHERE seq > p_seen AND seq <= p_last ORDER BY seq LIMIT ${MOST_ENTRIES}) l);
+END $$;
 
 -- Writes what was decided on an entry: its new holds, and those that have grown. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.write_decisions(p_node int, p_written bigint, ${HELD}, ${GROWN}, ${LISTINGS})

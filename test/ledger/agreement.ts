@@ -1,0 +1,107 @@
+/** One log, decided by every gateway: how they notice that they agree, follow, and write for each other. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LedgerBench, USD } from './bench.ts';
+import type { SharedDatabase, SharedStore } from './shared-store.ts';
+
+async function pair(t: { after(work: () => Promise<void>): void }, database: SharedDatabase) {
+  const bench = await LedgerBench.of(t, database.openStore, { rpm: 3 });
+  const store = bench.store as SharedStore;
+  await bench.addCredit(USD);
+  return { bench, store, other: await store.startOther('second'), key: await bench.newKey() };
+}
+
+export function testAgreement(database: SharedDatabase): void {
+  test('a gateway that comes to another state than one of the others decides nothing by it, says so and begins anew', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    await bench.admit(key, { holdNanos: 30n });
+    await database.read(`UPDATE inf_gw.log SET digest = 'other' WHERE digest IS NOT NULL`);
+    const admission = { kind: 'admit', request: bench.request(key, { holdNanos: 40n }) } as const;
+    await assert.rejects(bench.process([admission], other.engine), (error) =>
+      /another state/.test(other.engine.faultOf(error)?.message ?? ''),
+    );
+    assert.equal(other.differences.length, 1);
+    await bench.process([{ ...admission, request: bench.request(key, { holdNanos: 50n }) }], other.engine);
+    await bench.settle(await bench.admit(key));
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    assert.deepEqual([store.process.differences, other.differences.length], [[], 1]);
+  });
+
+  describe('what a gateway has decided and not written before it was killed', () => {
+    test('is written by another one, and charged as held', async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      const request = bench.request(key, { holdNanos: 70n });
+      await bench.process([{ kind: 'identify', keyHash: key.hash }]);
+      await other.engine.process([{ kind: 'admit', request }]);
+      await other.engine.flush();
+      await other.kill();
+      await store.advanceInSilence(9_000);
+      assert.deepEqual(await store.rows('holds'), []);
+      await store.engine.beat();
+      await store.engine.beat();
+      const [reaped] = await database.read('SELECT * FROM inf_gw.reap()');
+      assert.deepEqual([reaped?.names, reaped?.settled], [['second'], 1n]);
+      assert.deepEqual(await bench.balance(), [USD - 70n, 0n]);
+      // Its request still counts in the window.
+      assert.equal((await bench.identify(key)).figures.remainingRequests, 2);
+    });
+
+    test('is decided again by the next process of its name, if there is no other', async (t) => {
+      const bench = await LedgerBench.of(t, database.openStore, { rpm: 1 });
+      const store = bench.store as SharedStore;
+      await bench.addCredit(USD);
+      const key = await bench.newKey();
+      const requests = [bench.request(key, { holdNanos: 70n }), bench.request(key, { holdNanos: 80n })];
+      await store.engine.process(requests.map((request) => ({ kind: 'admit', request })));
+      await store.engine.flush();
+      await store.crash(9_000);
+      assert.equal(store.summary.recoveredHolds, 1);
+      assert.deepEqual(
+        (await store.rows('journal')).map((row) => [row.request_id, row.source, row.cost_nanos]),
+        [[requests[0]?.requestId, 'held', 70n]],
+      );
+      assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    });
+  });
+
+  test('a gateway that is far behind reads the log in steps, and then decides as the others', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    for (let i = 0; i < 3; i++) await bench.admit(key);
+    await database.read(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 1200)`);
+    const request = bench.request(key);
+    const [answer] = await bench.process([{ kind: 'admit', request }], other.engine);
+    assert.equal((answer as { refusal: { reason: string } }).refusal.reason, 'requests_per_minute');
+    assert.equal(other.differences.length, 0);
+  });
+
+  test('a gateway that has missed what was dropped of the log begins anew, and so does one whose log has lost its end', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    for (let i = 0; i < 2; i++) await bench.admit(key);
+    await database.read('DELETE FROM inf_gw.log WHERE seq < (SELECT seq FROM inf_gw.account)');
+    await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    await database.read(`DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`);
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+  });
+
+  test('the log is cut once it is a minute old and all that live have followed, but for its last entry', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    for (let i = 0; i < 3; i++) await bench.admit(key);
+    const entries = async () => (await database.read('SELECT seq FROM inf_gw.log')).length;
+    const before = await entries();
+    await database.read('SELECT inf_gw.cut_log()');
+    assert.equal(await entries(), before);
+    await store.advance(61_000);
+    await database.read(`UPDATE inf_gw.nodes SET seen_seq = 0 WHERE name = 'second'`);
+    await database.read('SELECT inf_gw.cut_log()');
+    assert.equal(await entries(), before);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    await database.read('UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account)');
+    await database.read('SELECT inf_gw.cut_log()');
+    assert.equal(await entries(), 1);
+    await bench.admit(key);
+  });
+}
