@@ -83,7 +83,9 @@ export function testAgreement(database: SharedDatabase): void {
     await database.read('DELETE FROM inf_gw.log WHERE seq < (SELECT seq FROM inf_gw.account)');
     await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
-    await database.read(`DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`);
+    await database.read(
+      `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
+    );
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
   });
 
