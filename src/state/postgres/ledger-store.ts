@@ -16,6 +16,7 @@ import {
   decidedArguments,
   nameArgumentsOf,
 } from './batch.ts';
+import type { Link } from './link.ts';
 import { type EntryRow, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
@@ -73,33 +74,34 @@ const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 /** Writes what processes of this name have decided that are gone. */
 export type Complete = (log: LogReader) => Promise<void>;
 
-type Ask = <Row extends object>(name: string, text: string, values?: unknown[]) => Promise<Row[]>;
+/** Runs work on the connections. */
+type OnLink = <T>(work: (link: Link) => Promise<T>) => Promise<T>;
 
 /** What is read of the log, and written for others, before and after this gateway takes part. */
 export class LogReader {
   readonly #name: string;
-  readonly #ask: Ask;
+  readonly #onLink: OnLink;
 
   /** `name`: of this gateway. */
-  constructor(name: string, ask: Ask) {
+  constructor(name: string, onLink: OnLink) {
     this.#name = name;
-    this.#ask = ask;
+    this.#onLink = onLink;
   }
 
   async rebuild(): Promise<Rebuilt> {
-    const [row] = await this.#ask<RebuildRow>('rebuild', REBUILD, [this.#name]);
-    return rebuiltOf(row as RebuildRow);
+    const [row] = await this.#onLink((link) => link.read('rebuild', REBUILD, [this.#name]));
+    return rebuiltOf(row as unknown as RebuildRow);
   }
 
   /** How the gateway has decided on its entry; undefined while that is not written. */
   async decidedOn(nodeId: number, seq: bigint): Promise<string | undefined> {
-    const [row] = await this.#ask<{ decided: string }>('written', WRITTEN, [nodeId, seq]);
+    const [row] = await this.#onLink((link) => link.aside<{ decided: string }>('written', WRITTEN, [nodeId, seq]));
     return row?.decided;
   }
 
   /** Writes what another gateway has decided on its last entry, unless it has done so itself or may still do so. */
   async writeFor(nodeId: number, decided: Decided): Promise<void> {
-    await this.#ask('write_for', WRITE_FOR, [nodeId, ...decidedArguments(decided)]);
+    await this.#onLink((link) => link.aside('write_for', WRITE_FOR, [nodeId, ...decidedArguments(decided)]));
   }
 }
 
@@ -143,7 +145,7 @@ export class SharedLedgerStore {
     const minute = new Minute();
     const all = { ...events, onFault, onBeat: () => events.onBeat?.(), seen: () => store?.seen ?? 0n };
     const { membership, created, settled } = await Membership.open(address, node, minute, all, (link) =>
-      complete(new LogReader(node.name, link.aside.bind(link) as Ask)),
+      complete(new LogReader(node.name, (work) => work(link))),
     );
     store = new SharedLedgerStore(node.name, membership, minute, created, settled);
     return store;
@@ -199,7 +201,7 @@ export class SharedLedgerStore {
   }
 
   get log(): LogReader {
-    return new LogReader(this.#name, (name, text, values) => this.#aside(name, text, values));
+    return new LogReader(this.#name, (work) => this.#membership.run(({ link }) => work(link)));
   }
 
   /** Makes the batches decided so far durable. Rejects if one of them may be lost. */

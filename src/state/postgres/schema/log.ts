@@ -25,22 +25,27 @@ BEGIN
   RETURN (SELECT json_agg(json_build_object('hash', k.hash, 'id', k.id, 'name', k.name, 'preview', k.preview, 'state', k.state,
       'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency, 'spend_limit_nanos', k.spend_limit_nanos::text,
       'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms, 'expires_at_ms', k.expires_at_ms,
-      'budgets', (SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text
-        FROM inf_gw.budgets b WHERE b.key_id = k.id),
+      'budgets', b.listed,
       'leashes', (SELECT json_agg(l.outer_id ORDER BY l.outer_id)::text FROM inf_gw.leashes l WHERE l.key_id = k.id),
       'months', (SELECT json_object_agg(month, nanos::text) FROM (SELECT u.month, sum(u.cost_nanos) AS nanos
         FROM inf_gw.usage_months u WHERE u.key_id = k.id AND u.month >= inf_gw.utc_month(f.us - 2764800000000) GROUP BY 1) m),
-      'days', CASE WHEN EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = k.id AND b.period IN ('day', 'week')) THEN
+      'days', CASE WHEN b.has_days THEN
         (SELECT json_object_agg(day, nanos::text) FROM (SELECT u.day, sum(u.cost_nanos) AS nanos
           FROM inf_gw.usage_days u WHERE u.key_id = k.id AND u.day >= inf_gw.utc_day(f.us - 691200000000) GROUP BY 1) d) END,
-      'ever', CASE WHEN EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = k.id AND b.period = 'total') THEN
+      'ever', CASE WHEN b.has_total THEN
         (SELECT coalesce(sum(u.cost_nanos), 0)::text FROM inf_gw.usage_months u WHERE u.key_id = ANY (ARRAY(
           SELECT k.id UNION SELECT l.key_id FROM inf_gw.leashes l WHERE l.outer_id = k.id))) END,
-      'steps', (SELECT json_agg(json_build_array(s.window_s, s.at_ms, s.cost_nanos::text))
-        FROM inf_gw.budget_steps s WHERE s.key_id = k.id)))::text
+      'steps', CASE WHEN b.has_windows THEN
+        (SELECT json_agg(json_build_array(s.window_s, s.at_ms, s.cost_nanos::text))
+          FROM inf_gw.budget_steps s WHERE s.key_id = k.id) END))::text
   FROM (SELECT unnest(p_ids) AS id UNION SELECT l.outer_id FROM inf_gw.leashes l WHERE l.key_id = ANY (p_ids)) i
     JOIN inf_gw.keys k ON k.id = i.id
-    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f);
+    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f
+    CROSS JOIN LATERAL (
+      SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text AS listed,
+        bool_or(b.period IN ('day', 'week')) AS has_days, bool_or(b.period = 'total') AS has_total,
+        bool_or(b.window_s IS NOT NULL) AS has_windows
+      FROM inf_gw.budgets b WHERE b.key_id = k.id) b);
 END $$;
 
 -- Adds an entry that no gateway asks for. The caller holds the lock.
