@@ -28,7 +28,7 @@ export function describeMachine(): Machine {
 }
 
 /** The version of the package in a directory of the checkout. */
-export function versionOf(folder: string): string {
+function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(CHECKOUT, folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 

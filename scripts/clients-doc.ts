@@ -1,12 +1,20 @@
-/** Prints what each client is told as a table, into docs/clients.md: `npm run make:clients-doc`. */
+/** Prints what each client is told, what it was found to do, and what translations leave out: `npm run make:clients-doc`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Choice, Offer } from '../src/cli/clients/choice.ts';
 import { CLIENTS, type Client, UNSERVED } from '../src/cli/clients/clients.ts';
+import { type Found, featureTable } from '../test/clients/campaign/features.ts';
+import { LEFT_OUT, WAYS } from '../test/unit/translate/left-out.ts';
 
+const FOUND: readonly Found[] = JSON.parse(
+  readFileSync(new URL('../test/clients/campaign/found.json', import.meta.url), 'utf8'),
+);
 const PAGE = fileURLToPath(new URL('../docs/clients.md', import.meta.url));
 const BEGIN = '<!-- Printed by npm run make:clients-doc from src/cli/clients/clients.ts: change it there. -->\n';
+const FOUND_BEGIN = '<!-- Printed by npm run make:clients-doc from what npm run prove -- clients has found. -->\n';
 const END = '<!-- The end of what is printed. -->\n';
+const LEFT_OUT_BEGIN =
+  '<!-- Printed by npm run make:clients-doc from test/unit/translate/left-out.ts: change it there. -->\n';
 
 function offer(id: string): Offer {
   return {
@@ -33,17 +41,36 @@ function row(client: Client): string {
   return `| \`${client.name}\` | ${client.title} | ${client.dialect} | ${told.join(', ')} |`;
 }
 
-/** The page with its table printed anew. */
-export function clientsDoc(page: string): string {
-  const head = page.slice(0, page.indexOf(BEGIN) + BEGIN.length);
-  const rest = page.slice(page.indexOf(END));
-  const lines = [
+/** The page with what stands between a line and the next `END` printed anew. */
+function printed(page: string, begin: string, lines: readonly string[]): string {
+  const start = page.indexOf(begin) + begin.length;
+  return `${page.slice(0, start)}\n${lines.join('\n')}\n\n${page.slice(page.indexOf(END, start))}`;
+}
+
+/** The page with its tables printed anew. */
+export function clientsDoc(page: string, found: readonly Found[] = FOUND): string {
+  const told = [
     '| command | client | speaks | is told by |',
     '|---|---|---|---|',
     ...CLIENTS.map(row),
     ...UNSERVED.map(({ name, title, why }) => `| \`${name}\` | ${title} | | refused: ${why} |`),
   ];
-  return `${head}\n${lines.join('\n')}\n\n${rest}`;
+  const tables: readonly [begin: string, lines: readonly string[]][] = [
+    [BEGIN, told],
+    [FOUND_BEGIN, featureTable(found)],
+    [LEFT_OUT_BEGIN, leftOutLines()],
+  ];
+  return tables.reduce((page, [begin, lines]) => printed(page, begin, lines), page);
+}
+
+function leftOutLines(): readonly string[] {
+  const head = ['named', 'what it is', ...WAYS];
+  const rows = LEFT_OUT.map(({ name, what, in: ways }) => [
+    `\`${name}\``,
+    what,
+    ...WAYS.map((way) => (way in ways ? 'yes' : '')),
+  ]);
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }
 
 if (import.meta.main) writeFileSync(PAGE, clientsDoc(readFileSync(PAGE, 'utf8')));

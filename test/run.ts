@@ -1,8 +1,10 @@
 /**
- * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few
- * processes that each take the next file, with temporary files in memory and compiled code shared by all processes. In the
- * end it says which files took the most core-seconds, or with `--costs` what each of them took.
+ * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), those of HTTP on Node's server (`--http node`),
+ * or the files that are named: in a few processes that each take the next file, with temporary files in memory and compiled code
+ * shared by all processes. What `--beside` names are scripts of package.json that run meanwhile. In the end it says which files
+ * took the most core-seconds, or with `--costs` what each of them took.
  */
+import { spawn } from 'node:child_process';
 import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,14 +81,27 @@ const PROOF_FILES = [
   /^test\/ledger\/shared-proof/,
   // Real processes: their signals under npm, and their end without one.
   /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
+  // Writers beside a backup, restores that are killed, and a log of 64 MB.
+  /^test\/state\/backups\.test|^test\/unit\/state\/log-bound\.test/,
+  // More random histories of what `test/ledger/local` and `test/world` begin with.
+  /^test\/unit\/ledger\/model\.test/,
+  // The tests' own PostgreSQL.
+  /^test\/postgres\/server\.test/,
 ];
 
+/** Folders that hold the two HTTP servers to the same promises. */
+const OF_HTTP: ReadonlySet<string> = new Set(['http', 'hardening', 'hostile', 'cors', 'clients']);
+
+function folderOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
 function isProof(file: string): boolean {
-  return PROOF.has(file.split('/')[1] ?? '') || PROOF_FILES.some((pattern) => pattern.test(file));
+  return PROOF.has(folderOf(file)) || PROOF_FILES.some((pattern) => pattern.test(file));
 }
 
 function rankOf(file: string): number {
-  const place = FIRST.indexOf(file.split('/')[1] ?? '');
+  const place = FIRST.indexOf(folderOf(file));
   return place < 0 ? FIRST.length : place;
 }
 
@@ -101,14 +116,38 @@ function writeQueue(files: readonly string[], slot: number): string {
   return path;
 }
 
+/** Runs a script of package.json. What it says is told in one piece, after the tests, and its failure is that of the run. */
+function runBeside(script: string): Promise<() => void> {
+  const output: Buffer[] = [];
+  const child = spawn(process.execPath, ['--run', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+  process.once('exit', () => child.kill());
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => output.push(piece));
+  return new Promise((resolve) => {
+    child.once('close', (status, signal) => {
+      if (status !== 0) process.exitCode = 1;
+      const end = status === 0 ? 'passed' : `failed: ${signal ?? `status ${status}`}`;
+      resolve(() => console.log(`${Buffer.concat(output).toString('utf8')}${script} ${end}`));
+    });
+  });
+}
+
 const { values, positionals: named } = parseArgs({
-  options: { tier: { type: 'string' }, costs: { type: 'boolean', default: false } },
+  options: {
+    tier: { type: 'string' },
+    http: { type: 'string' },
+    costs: { type: 'boolean', default: false },
+    beside: { type: 'string', multiple: true, default: [] },
+  },
   allowPositionals: true,
 });
-const { tier, costs } = values;
+const { tier, http, costs } = values;
+const beside = values.beside.map(runBeside);
 if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
+if (http !== undefined && http !== 'node') throw new Error(`--http ${http}: node`);
+if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
   .filter((file) => tier === undefined || isProof(file) === (tier === 'proof'))
+  .filter((file) => http === undefined || named.length > 0 || OF_HTTP.has(folderOf(file)))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
 for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));
@@ -128,7 +167,8 @@ results.on('end', () => {
     process.exitCode = 1;
   }
   // After the summary of the tests, and when all processes have ended and are counted.
-  process.once('beforeExit', () => {
+  process.once('beforeExit', async () => {
+    for (const tell of await Promise.all(beside)) tell();
     console.log(`${coreSeconds().toFixed(0)} core-seconds, of which`);
     for (const { file, seconds } of ended.slice(0, costs ? undefined : SHOWN_COSTS)) {
       console.log(`${seconds.toFixed(1).padStart(6)}  ${file}`);

@@ -4,7 +4,7 @@ import type { Vocabulary } from './vocabulary.ts';
 
 const WORD = /^([^A-Za-z0-9\r\n\x80-\uffff]?)([a-z]+|[A-Z][a-z]*|[A-Z]+)$/;
 /** Ways of writing a word, and so the bits of its entry: three cases, each at the start of a piece or after a space. */
-export const CASES = 3;
+const CASES = 3;
 
 /** A word in lower case, and a bit for each way of writing it that is one token. */
 export interface Word {

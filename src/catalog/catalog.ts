@@ -17,6 +17,10 @@ export interface Model extends ModelTerms {
   readonly refuseFields: readonly string[];
   /** Headers that they may not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
+  /** Tools of clients' own hosts that requests leave out when they are translated. */
+  readonly ignoreTools: readonly string[];
+  /** Whether its host keeps responses, each for the key that made it. */
+  readonly keepsResponses: boolean;
   /** What its host speaks. */
   readonly dialects: readonly DialectName[];
 }
@@ -27,6 +31,8 @@ export interface CatalogSource {
   readonly missingVariable: string | undefined;
   readonly refuseFields: readonly string[];
   readonly refuseHeaders: readonly RefusedHeader[];
+  readonly ignoreTools: readonly string[];
+  readonly keepsResponses: boolean;
   readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
@@ -41,6 +47,11 @@ export interface NamedModel {
 /** How many models a name that is none brings to mind at most. */
 const MOST_NEAR = 3;
 
+interface ModelName {
+  readonly id: string;
+  readonly model: Model;
+}
+
 export class Catalog {
   /** Every model in the config, in its order. */
   readonly models: readonly Model[];
@@ -51,7 +62,9 @@ export class Catalog {
   /** The aliases of each model that were asked for: clients list them again and again. */
   readonly #listed = new Map<string, readonly string[]>();
   /** Made when it is first needed. */
-  #likenesses: Likenesses<Model> | undefined;
+  /** What models are called: their ids, and aliases. */
+  #names: readonly ModelName[] | undefined;
+  #likenesses: Likenesses<ModelName> | undefined;
 
   constructor(providers: readonly CatalogSource[], aliases: ReadonlyMap<string, string> = new Map()) {
     this.#aliases = new Aliases(aliases);
@@ -63,6 +76,8 @@ export class Catalog {
         active: provider.missingVariable === undefined,
         refuseFields: provider.refuseFields,
         refuseHeaders: provider.refuseHeaders,
+        ignoreTools: provider.ignoreTools,
+        keepsResponses: provider.keepsResponses,
         dialects: provider.dialects,
       })),
     );
@@ -87,10 +102,15 @@ export class Catalog {
     return names;
   }
 
-  /** Models of these whose names are most like one that is none. */
-  near(name: string, models: readonly Model[]): Model[] {
-    this.#likenesses ??= new Likenesses(this.models);
-    return this.#likenesses.mostAlike(name, new Set(models), MOST_NEAR);
+  /** What these models are called that is most like a name that is none: each by its id or one of its aliases. */
+  near(name: string, models: readonly Model[]): readonly { readonly id: string }[] {
+    this.#names ??= this.models.flatMap((model) => [model.id, ...this.aliasesOf(model)].map((id) => ({ id, model })));
+    this.#likenesses ??= new Likenesses(this.#names);
+    const callable = new Set(models);
+    const among = new Set(this.#names.filter(({ model }) => callable.has(model)));
+    const alike = this.#likenesses.mostAlike(name, among, among.size);
+    const named = new Set<Model>();
+    return alike.filter(({ model }) => !named.has(model) && named.add(model)).slice(0, MOST_NEAR);
   }
 
   /** The variable that is not set, if a request means a model by this name that is in the config but was left out for it. */

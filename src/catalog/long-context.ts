@@ -5,6 +5,11 @@ import type { Model } from './catalog.ts';
 const MARK = '[1m]';
 /** What tells the host of it, among the values of `anthropic-beta`. */
 export const LONG_CONTEXT_BETA = 'context-1m-2025-08-07';
+/** Whether a value of `anthropic-beta`, in lower case, asks for a long context. */
+export function isLongContextBeta(value: string): boolean {
+  return value.startsWith('context-1m-');
+}
+
 /** The context that every model of Anthropic has without it, in tokens. */
 const PLAIN_CONTEXT_TOKENS = 200_000;
 

@@ -4,9 +4,21 @@ import { MAX_TPM } from '../core/limits.ts';
 import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
 import { toolsRunBy } from './model-traits.ts';
 
+/** What models run unasked, by their terms: their names are matched with five patterns, once and not with each request. */
+const run = new WeakMap<Pick<ModelTerms, 'upstream'>, readonly HostTool[]>();
+
+function runBy(model: Pick<ModelTerms, 'upstream'>): readonly HostTool[] {
+  let tools = run.get(model);
+  if (tools === undefined) {
+    tools = toolsRunBy(model.upstream);
+    run.set(model, tools);
+  }
+  return tools;
+}
+
 /** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
-export function toolsFor({ upstream }: Pick<ModelTerms, 'upstream'>, asked: readonly HostTool[]): readonly HostTool[] {
-  const unasked = toolsRunBy(upstream).filter(({ calledAs }) => !asked.some((tool) => tool.calledAs === calledAs));
+export function toolsFor(model: Pick<ModelTerms, 'upstream'>, asked: readonly HostTool[]): readonly HostTool[] {
+  const unasked = runBy(model).filter(({ calledAs }) => !asked.some((tool) => tool.calledAs === calledAs));
   return unasked.length === 0 ? asked : [...asked, ...unasked];
 }
 

@@ -5,7 +5,7 @@ import { PROGRAM } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
-import { changedKeyOrThrow, keyJson, keyOrThrow, warnOfUnknownModels } from './key-view.ts';
+import { changedKey, findKey, keyJson, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
@@ -47,7 +47,7 @@ export function registerAllowlist(program: Command): void {
     .addHelpText('after', '\nExample:\n  inf-gw allowlist show my-app')
     .action((key: string, _: unknown, command: Command) =>
       withState(command, async (state) => {
-        const record = keyOrThrow(await state.keys.find(key), key);
+        const record = await findKey(key, state);
         if (globalOptions(command).json) return printJson(await keyJson(record, state));
         for (const line of record.allowlist ?? []) printLine(line);
         if (record.allowlist === null || record.allowlist.length === 0) printLine(allowlistText(record.allowlist));
@@ -76,7 +76,7 @@ export function registerAllowlist(program: Command): void {
 
 function change(key: string, edit: AllowlistEdit, command: Command, named: readonly string[] = []): Promise<void> {
   return withState(command, async (state) => {
-    const record = changedKeyOrThrow(await state.keys.editAllowlist(key, edit), key);
+    const record = await changedKey(await state.keys.editAllowlist(key, edit), key, state);
     warnOfUnknownModels(named, state);
     if (globalOptions(command).json) printJson(await keyJson(record, state));
     else printLine(`${record.name} may call: ${allowlistText(record.allowlist)}`);

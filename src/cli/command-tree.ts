@@ -57,18 +57,21 @@ const KINDS: Readonly<Record<string, 'key' | 'model' | 'file'>> = {
 
 export function commandTree(command: Command, parents: readonly string[] = []): CommandNode {
   const path = command.parent === null ? [] : [...parents, command.name()];
-  const commands = command.commands.map((each) => commandTree(each, path));
-  const isDefault = (name: string) =>
-    name === (command as Command & { _defaultCommandName?: string })._defaultCommandName;
   return {
     path: path.join(' '),
     name: command.name(),
     description: command.description(),
-    options: [...command.options.map(optionNode), ...(commands.find(({ name }) => isDefault(name))?.options ?? [])],
+    options: [...command.options, ...optionsOfDefault(command)].map(optionNode),
     arguments: command.registeredArguments.map(argumentNode),
-    commands,
+    commands: command.commands.map((each) => commandTree(each, path)),
     more: moreOf(command),
   };
+}
+
+/** What a group takes where no command of it is named: the options of its default. */
+export function optionsOfDefault(group: Command): readonly Option[] {
+  const { _defaultCommandName: name } = group as Command & { _defaultCommandName?: string };
+  return group.commands.find((each) => each.name() === name)?.options ?? [];
 }
 
 /** A node and all below it. */

@@ -1,5 +1,7 @@
 /** `config check`: validates the config and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
+import { Catalog, type Model } from '../catalog/catalog.ts';
+import { hasLongContext } from '../catalog/long-context.ts';
 import { readCertificate, validityOf } from '../config/certificate.ts';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress, originOf } from '../core/address.ts';
@@ -9,7 +11,7 @@ import { counted } from '../core/plural.ts';
 import { showState } from '../core/state-location.ts';
 import { count, milliseconds } from '../operator/format.ts';
 import { marked, type Table } from '../operator/table.ts';
-import { printFields, printJson, printLine, printTable, remark } from './output.ts';
+import { printFields, printJson, printLine, printNote, printTable, remark } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerConfig(program: Command): void {
@@ -61,6 +63,30 @@ function check(command: Command): void {
   ]);
   printLine();
   printTable(providersTable(config));
+  const notes = notesOn(config);
+  if (notes.length > 0) printLine();
+  for (const note of notes) printNote(note);
+}
+
+/** What is valid, and probably not what somebody meant. */
+function notesOn({ providers, aliases }: Config): string[] {
+  const catalog = new Catalog(providers, aliases);
+  return catalog.models
+    .filter(({ active }) => active)
+    .flatMap((model) => [
+      ...model.fallback.flatMap((id) => {
+        const variable = catalog.missingVariableOf(id);
+        return variable === undefined ? [] : [`${model.id}: its fallback ${id} is not active: ${variable} is not set.`];
+      }),
+      ...(opensLongContext(model) && model.above === undefined
+        ? [`${model.id}: a long context costs what any other does. If its host charges more for it, say so with above.`]
+        : []),
+    ]);
+}
+
+/** Whether clients can ask for a long context by its name. */
+function opensLongContext(model: Model): boolean {
+  return model.dialects.includes('messages') && hasLongContext(model);
 }
 
 function providersTable({ providers }: Config): Table {

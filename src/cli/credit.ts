@@ -22,7 +22,7 @@ export function registerCredit(program: Command): void {
   const credit = program.command('credit').description('manage the account balance, which pays for requests');
 
   credit
-    .command('show')
+    .command('show', { isDefault: true })
     .description('show the balance, and how much of it requests in flight hold')
     .addHelpText('after', '\nExample:\n  inf-gw credit show')
     .action((_: unknown, command: Command) =>

@@ -5,7 +5,7 @@ import { UserError } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
 import type { Finding } from '../doctor/doctor.ts';
 import type { Tone } from '../operator/table.ts';
-import { printJson, printLine, printMarked } from './output.ts';
+import { printJson, printLine, printMarked, printText } from './output.ts';
 import { configOrDefaults, globalOptions } from './state.ts';
 
 const ERRORS_FOUND = 1;
@@ -38,7 +38,7 @@ async function doctor(command: Command): Promise<void> {
   if (globalOptions(command).json) return printJson({ ok: errors === 0, checks: findings.map(findingJson) });
   for (const { name, status, message, fix } of findings) {
     printMarked(status.padEnd(INDENT), STYLES[status], `${name}: ${message}`);
-    if (fix !== undefined) printLine(`${' '.repeat(INDENT)}${fix}`);
+    if (fix !== undefined) printText(fix, { indent: INDENT });
   }
   printLine();
   printLine(

@@ -14,7 +14,7 @@ import { chooseModels } from './clients/choice.ts';
 import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup, UNSERVED } from './clients/clients.ts';
 import { configuredOfferNamed, configuredOffers } from './clients/offers.ts';
 import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
-import { keyOrThrow } from './key-view.ts';
+import { findKey } from './key-view.ts';
 import { printJson, remark } from './output.ts';
 import { urlOf } from './run/gateway.ts';
 import { configOf, globalOptions, withStateOf } from './state.ts';
@@ -78,10 +78,7 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
 
 async function setUp(client: Client | undefined, { key, model }: EnvOptions, config: Config): Promise<Setup> {
   const isWhole = key !== undefined && isWellFormedKey(key);
-  const record =
-    key === undefined
-      ? undefined
-      : await withStateOf(config, async ({ keys }) => keyOrThrow(await keys.find(key), key));
+  const record = key === undefined ? undefined : await withStateOf(config, (state) => findKey(key, state));
   const socket = socketPathOf(config);
   const snapshot = await readSnapshot(socket, { maxLive: 0, maxEnded: 0 });
   if (snapshot === undefined && config.listen.port === 0)

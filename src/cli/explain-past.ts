@@ -17,18 +17,16 @@ export function explainPast(request: RequestRecord): Explanation {
   return { ...resultOf(end), steps };
 }
 
-function resultOf({ outcome, failure }: RequestEnd): Pick<Explanation, 'status' | 'code' | 'message'> {
+function resultOf({ outcome, failure, firstByteMs }: RequestEnd): Pick<Explanation, 'status' | 'code' | 'message'> {
   if (outcome === 'ok') return { status: 200, code: null, message: 'It was answered.' };
   if (!isErrorCode(outcome)) {
     const message = outcome === 'cancelled' ? 'The client hung up.' : 'The gateway stopped before it ended.';
     return { status: null, code: outcome, message };
   }
-  // A stream that failed had begun with 200; the journal does not tell.
-  return {
-    status: ERROR_STATUS[outcome],
-    code: outcome,
-    message: failure?.message ?? 'It was answered with an error.',
-  };
+  const message = failure?.message ?? 'It was answered with an error.';
+  // The journal does not tell a stream from another answer.
+  const begun = `${message.replace(/\.$/, '')}. Its answer had begun: a stream had status 200, and ended with this error.`;
+  return { status: ERROR_STATUS[outcome], code: outcome, message: firstByteMs === undefined ? message : begun };
 }
 
 function isErrorCode(outcome: Outcome): outcome is ErrorCode {

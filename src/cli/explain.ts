@@ -1,5 +1,5 @@
 /** `explain`: what would happen to a body and why, or what did happen to a request. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { explainBody } from '../control/client.ts';
@@ -10,12 +10,16 @@ import { counted } from '../core/plural.ts';
 import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { UPSTREAM_STATES } from '../operator/messages.ts';
 import { type Field, marked } from '../operator/table.ts';
+import type { KeyRecord } from '../state/keys.ts';
 import { explainPast } from './explain-past.ts';
-import { keyOrThrow } from './key-view.ts';
-import { printFields, printJson, printLine, printNote, remark } from './output.ts';
+import { remedyFor } from './explain-remedy.ts';
+import { findKey } from './key-view.ts';
+import { printFields, printJson, printLine, printText, remark } from './output.ts';
 import { requestOrThrow } from './requests.ts';
-import { globalOptions, type State, withState } from './state.ts';
+import { globalOptions, hint, type State, withState } from './state.ts';
 
+/** How many keys an error names. */
+const MOST_NAMED = 3;
 const PATHS = ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings'];
 
 interface ExplainOptions {
@@ -27,8 +31,8 @@ export function registerExplain(program: Command): void {
   program
     .command('explain')
     .description('show what would happen to a request body and why, or what did happen to a request')
-    .argument('[file]', 'with --key a file with the body (standard input without it), else the id of a request')
-    .option('--key <key>', 'the key that would send it (id or name)')
+    .argument('[file]', 'a file with the body (standard input without it, with --key), or the id of a request')
+    .option('--key <key>', 'the key that would send it (id or name; default: the only one)')
     .addOption(new Option('--path <path>', 'where it would be sent to (default: by what is in it)').choices(PATHS))
     .addHelpText(
       'after',
@@ -60,18 +64,32 @@ async function explain(
   command: Command,
   state: State,
 ): Promise<void> {
-  if (idOrName === undefined) return print(explainPast(await requestOrThrow(file as string, state)), command);
-  const key = keyOrThrow(await state.keys.findWithDeleted(idOrName), idOrName);
+  if (idOrName === undefined && !existsSync(file as string)) {
+    return print(explainPast(await requestOrThrow(file as string, state)), command);
+  }
+  const key = idOrName === undefined ? await onlyKey(state) : await findKey(idOrName, state, { withDeleted: true });
   const question: ExplainQuestion = { keyId: key.id, path, body: await readBody(file) };
   const live = await explainBody(socketPathOf(state.config), question);
-  if (live !== undefined) return print({ ...live, live: true }, command);
+  if (live !== undefined) return print({ ...live, live: true }, command, key.name);
   // Loaded here: where a gateway runs, nobody needs it.
   const { explainHere } = await import('../gateway/explain.ts');
   const { explanation, interrupted } = await explainHere(state.config, state, key, question);
   remark('No gateway of this config is running here: this is what one that starts now would do.');
   if (interrupted > 0)
     remark(`${counted(interrupted, 'request')} left open by a crash: the next start charges the holds.`);
-  print({ ...explanation, live: false }, command);
+  print({ ...explanation, live: false }, command, key.name);
+}
+
+/** The key of an installation that has no other. Throws a UserError that names some of them. */
+async function onlyKey({ keys }: State): Promise<KeyRecord> {
+  const [first, ...others] = await keys.list({ withDeleted: false, limit: MOST_NAMED });
+  if (first !== undefined && others.length === 0) return first;
+  const names = [first, ...others].flatMap((key) => (key === undefined ? [] : [key.name]));
+  throw new UserError(
+    names.length === 0
+      ? 'there is no key that could send it; create one with `inf-gw keys create`'
+      : `say with --key which key would send it, such as --key ${names.join(' or --key ')}`,
+  );
 }
 
 async function readBody(file: string | undefined): Promise<Uint8Array> {
@@ -89,10 +107,16 @@ interface Shown extends Explanation {
   readonly live?: boolean;
 }
 
-function print({ status, code, message, steps, ...rest }: Shown, command: Command): void {
+/** `key`: the name of the key that would send it. */
+function print(shown: Shown, command: Command, key?: string): void {
+  const { status, code, message, steps, ...rest } = shown;
   if (globalOptions(command).json) return printJson({ status, code, message, ...rest, steps });
-  printLine([status, code].filter((part) => part !== null).join(' ') || 'in flight', 'bold');
-  printNote(message);
+  const isRefused = code !== null;
+  const tone = isRefused ? 'bad' : status === null ? 'bold' : 'good';
+  printLine([status, code].filter((part) => part !== null).join(' ') || 'in flight', tone);
+  printText(key !== undefined && isRefused ? `${key}: ${message}` : message, { style: tone });
+  const remedy = key === undefined ? undefined : remedyFor(shown, key);
+  if (remedy !== undefined) printText(`To let it through: ${hint(command, ...remedy)}`, { style: 'bold' });
   printLine();
   printFields(steps.flatMap(fieldsOf));
 }

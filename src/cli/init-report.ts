@@ -13,7 +13,7 @@ import { CLIENTS, type Client } from './clients/clients.ts';
 import { balanceJson, enterCredit } from './credit.ts';
 import { newKeyJson, printSecret } from './key-view.ts';
 import { createKey } from './keys.ts';
-import { money, notice, printJson, printLine, printTable } from './output.ts';
+import { money, printJson, printLine, printTable, printText, remark } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 /** The note of the entry in `credit history`. */
@@ -62,7 +62,7 @@ export function printInit(report: InitReport, command: Command): void {
   const { config, providers, environment, made } = report;
   const unaddressed = UNADDRESSED_PROVIDERS.filter(({ variable }) => isSet(environment[variable]));
   if (globalOptions(command).json) return printJson(reportJson(report, unaddressed));
-  printLine(`Wrote ${config.path}, with these providers:`);
+  printText(`Wrote ${config.path}, with these providers:`);
   printLine();
   printTable({
     columns: [{ head: 'PROVIDER' }, { head: 'MODELS', number: true }, { head: 'KEY', least: 12 }],
@@ -75,7 +75,7 @@ export function printInit(report: InitReport, command: Command): void {
   printLine();
   printMissing(report);
   for (const { name, variable } of unaddressed) {
-    notice(
+    remark(
       `${variable} is set, but ${name} needs an address too: \`${PROGRAM} init --full\` writes an entry for it, commented out.`,
     );
   }
@@ -91,8 +91,8 @@ function printMissing({ providers }: InitReport): void {
   const variables = missing.map(({ variables }) => variables[0]).join(', ');
   const hasPaid = providers.some(({ variable }) => variable !== undefined);
   const what = hasPaid ? 'Left out' : 'The mock answers without a network and costs nothing. Left out';
-  printLine(`${what}, since their variables are not set: ${variables}.`);
-  printLine(
+  printText(`${what}, since their variables are not set: ${variables}.`);
+  printText(
     `Set one, or write it into a .env beside the config; \`${PROGRAM} init --force\` then writes a new config.`,
   );
   printLine();
@@ -121,7 +121,7 @@ function printNext({ config, providers, isNew, made }: InitReport): void {
 function printAgents({ path }: Config): void {
   const agents = installedClients();
   if (agents.length === 0) return;
-  printLine('or an agent, which finds the gateway and a model by itself, with a key of its own:');
+  printText('or an agent, which finds the gateway and a model by itself, with a key of its own:');
   for (const { name } of agents) printLine(`  ${commandLine('run --max-usd 2', path)} -- ${name}`);
   const sourced = agents.filter(({ file }) => file === undefined);
   if (sourced.length === 0) return;

@@ -13,7 +13,7 @@ import { isMissingFile } from '../state/open.ts';
 import { parseWith } from './arguments.ts';
 import { ask } from './confirm.ts';
 import { type FirstState, makeFirstState, printInit } from './init-report.ts';
-import { notice } from './output.ts';
+import { notice, remark } from './output.ts';
 import { globalOptions, loadOptions } from './state.ts';
 
 /** Readable by all, as far as the umask allows: a service has a user of its own, and no secret stands in it. */
@@ -36,7 +36,9 @@ interface InitOptions {
 export function registerInit(program: Command): void {
   program
     .command('init')
-    .description('write a config for the providers whose variables are set, and make a first key')
+    .description(
+      'write a config for the providers whose variables are set; on a terminal or with --key, make a first key',
+    )
     .option('--key <name>', 'make a key of this name and print it; it is shown only once', parseWith(readKeyName))
     .option('--credit <usd>', 'add credit, which pays for requests', parseWith(readAmountAboveZero))
     .option('--full', 'write every field and every provider: config.example.yaml as it is')
@@ -67,7 +69,7 @@ async function init(options: InitOptions, command: Command): Promise<void> {
   const first = isAsking(path, options, command) ? await askForFirst(options, providers) : firstOf(options);
   write(path, options.full ? EXAMPLE : configWith(providers), options);
   const config = loadConfig(load);
-  for (const warning of config.warnings) notice(`warning: ${warning}`);
+  for (const warning of config.warnings) remark(`warning: ${warning}`);
   const isNew = isMissingFile(config.state);
   const made = await makeFirstState(first, command);
   printInit({ config, providers, environment, isNew, made }, command);
@@ -100,7 +102,8 @@ async function answerTo<T>(question: string, byDefault: string, reader: Reader<T
     const answer = (await ask(`${question} (${byDefault}): `))?.trim();
     if (answer === undefined) break;
     if (/^no?$/i.test(answer)) return undefined;
-    const reading = reader(answer === '' ? byDefault : answer);
+    // A `y` says that one is wanted, and is no name.
+    const reading = reader(/^(?:y(?:es)?)?$/i.test(answer) ? byDefault : answer);
     if (reading.ok) return reading.value;
     notice(reading.expected);
   }

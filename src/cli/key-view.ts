@@ -1,6 +1,7 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
 
 import type { Command } from 'commander';
+import { Likenesses } from '../catalog/likeness.ts';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -10,9 +11,10 @@ import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
+import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, termsJson } from '../operator/terms.ts';
-import { isGone, type KeyChange, type KeyRecord } from '../state/keys.ts';
+import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
 import {
   isTerminal,
@@ -77,9 +79,8 @@ function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap
 }
 
 export async function keysJson(keys: readonly KeyRecord[], state: State) {
-  const figures = await monthsOf(keys, state);
-  const spends = await state.budgets.spentBy(keys, state.nowMs);
-  return keys.map((key) => jsonOf(key, figures.get(key.id) ?? NO_FIGURES, spends.get(key.id) ?? [], state));
+  const { months, spends } = await figuresOf(keys, state);
+  return keys.map((key) => jsonOf(key, months.get(key.id) ?? NO_FIGURES, spends.get(key.id) ?? [], state));
 }
 
 /** Prints a key, as JSON if the command asks for it. */
@@ -118,6 +119,7 @@ export async function printBesideKey(key: KeyRecord, state: State, note?: string
 
 async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
+  const spends = await spentBy(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
@@ -127,12 +129,12 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
-    ['state', stateCell(key, state.nowMs)],
+    ['state', stateCell(key, month, spends, state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
     ...TIER_NAMES.map((name) => [TIER_TERMS[name].label.toLowerCase(), limit(key[name], tier[name])] as const),
     ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${money(key.spendLimitNanos)} USD`],
-    ...(await spentBy(key, state)).map(budgetField),
+    ...spends.map(budgetField),
     ...(reached === undefined || !isTerminal() ? [] : [['forecast', reached] as const]),
     ['models', allowlistText(key.allowlist)],
     ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
@@ -150,28 +152,50 @@ function budgetField(spend: BudgetSpend): Field {
   return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
 }
 
-/** A state as people read it: with a sign and a colour. */
-function stateCell(key: KeyRecord, nowMs: number): Marked {
-  const { state } = key;
-  if (state !== 'deleted' && isGone(key, nowMs)) return marked('expired', 'bad');
-  switch (state) {
-    case 'enabled':
-      return marked(state, 'good');
-    case 'disabled':
-      return marked(state, 'warn');
-    case 'deleted':
-      return marked(state, 'bad');
-  }
+/** What it does at present, as the dashboard says it. The table puts the sign before it. */
+function stateCell(key: KeyRecord, month: MonthFigures, spends: readonly BudgetSpend[], nowMs: number): Marked {
+  const { text, tone } = standingOf(key, spendBounds(key.spendLimitNanos, month.costNanos, spends, nowMs), nowMs);
+  return marked(text.replace(/^✕ /, ''), tone);
+}
+
+/** Keys with their figures, which they are shown and sorted by. */
+export interface KeyFigures {
+  readonly months: ReadonlyMap<string, MonthFigures>;
+  readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
+}
+
+async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyFigures> {
+  return { months: await monthsOf(keys, state), spends: await state.budgets.spentBy(keys, state.nowMs) };
+}
+
+export const KEY_ORDERS = ['name', 'cost', 'requests', 'tokens', 'spent'] as const;
+export type KeyOrder = (typeof KEY_ORDERS)[number];
+
+/** By name, with those first that have the largest figure of this month, or with those that are nearest to a limit. */
+export async function sortedKeys(
+  keys: readonly KeyRecord[],
+  order: KeyOrder,
+  state: State,
+): Promise<readonly KeyRecord[]> {
+  if (order === 'name') return keys.toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  const { months, spends } = await figuresOf(keys, state);
+  const figure = (key: KeyRecord) => {
+    const { costNanos, requests, tokens } = months.get(key.id) ?? NO_FIGURES;
+    const bounds = spendBounds(key.spendLimitNanos, costNanos, spends.get(key.id) ?? [], state.nowMs);
+    const bound = tightest(bounds, state.nowMs);
+    return { cost: Number(costNanos), requests, tokens, spent: bound === undefined ? -1 : shareSpent(bound) }[order];
+  };
+  return keys.toSorted((a, b) => figure(b) - figure(a));
 }
 
 export async function printKeys(keys: readonly KeyRecord[], state: State): Promise<void> {
-  printTable(keysTable(keys, await monthsOf(keys, state), state.config.tier, look(), state.nowMs));
+  printTable(keysTable(keys, await figuresOf(keys, state), state.config.tier, look(), state.nowMs));
   printNote('Requests, tokens and cost are for this month (UTC).');
 }
 
 export function keysTable(
   keys: readonly KeyRecord[],
-  figures: ReadonlyMap<string, MonthFigures>,
+  { months, spends }: KeyFigures,
   tier: Limits,
   look: Look,
   nowMs: number,
@@ -188,25 +212,26 @@ export function keysTable(
       ...Object.values(TIER_TERMS).map(
         ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
       ),
-      { head: 'LIMIT (USD)', usd: true, rank: 1 },
-      ...(hasBudgets ? [{ head: 'BUDGETS (USD)', least: 10, rank: 7 }] : []),
+      { head: 'LIMIT (USD)', usd: true, rank: 2 },
+      ...(hasBudgets ? [{ head: 'BUDGETS (USD)', least: 14, rank: 2 }] : []),
       ...(hasExpiries ? [{ head: 'EXPIRES', rank: 7 }] : []),
-      { head: 'REQUESTS', number: true, rank: 2 },
+      { head: 'REQUESTS', number: true, rank: 3 },
       { head: 'TOKENS', number: true, rank: 4 },
-      { head: 'COST (USD)', usd: true },
+      { head: 'COST (USD)', usd: true, rank: 1 },
       { head: 'MODELS', least: 12, rank: 6 },
     ],
     rows: keys.map((key) => {
-      const month = figures.get(key.id) ?? NO_FIGURES;
+      const month = months.get(key.id) ?? NO_FIGURES;
+      const spent = spends.get(key.id) ?? [];
       const { allowlist } = key;
       return [
         key.name,
         key.id,
         key.preview,
-        stateCell(key, nowMs),
+        stateCell(key, month, spent, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
-        ...(hasBudgets ? [budgetsText(key.budgets, (nanos) => amount(nanos, look)) || '-'] : []),
+        ...(hasBudgets ? [budgetsText(spent, (nanos) => amount(nanos, look)) || '-'] : []),
         ...(hasExpiries ? [key.expiresAtMs === null ? '-' : dateTime(key.expiresAtMs)] : []),
         count(month.requests),
         count(month.tokens),
@@ -236,14 +261,27 @@ export function printRefusals(refusals: readonly RefusalRow[]): void {
   });
 }
 
-/** The key that was found. Throws a UserError if there is none. */
-export function keyOrThrow(key: KeyRecord | undefined, idOrName: string): KeyRecord {
-  if (key !== undefined) return key;
-  throw new UserError(explainKeyChange({ kind: 'no_such_key' }, idOrName));
+/** Of so many keys the names are compared with a mistyped one. */
+const MOST_COMPARED = 10_000;
+
+type Keys = Pick<State, 'keys'>;
+
+/** The key of this id or name. Throws a UserError if there is none. */
+export async function findKey(idOrName: string, { keys }: Keys, { withDeleted = false } = {}): Promise<KeyRecord> {
+  const key = await (withDeleted ? keys.findWithDeleted(idOrName) : keys.find(idOrName));
+  return key ?? changedKey({ kind: 'no_such_key' }, idOrName, { keys });
 }
 
 /** The key as it is after a change. Throws a UserError if the change was not possible. */
-export function changedKeyOrThrow(change: KeyChange, idOrName: string): KeyRecord {
+export async function changedKey(change: KeyChange, idOrName: string, { keys }: Keys): Promise<KeyRecord> {
   if (change.kind === 'done') return change.key;
-  throw new UserError(explainKeyChange(change, idOrName));
+  const isUnknown = change.kind === 'no_such_key';
+  const named = isUnknown ? await keys.list({ withDeleted: false, limit: MOST_COMPARED }) : [];
+  throw new UserError(explainKeyChange(change, idOrName, mostAlike(idOrName, named)));
+}
+
+/** The name among these that a mistyped one may mean. */
+function mostAlike(name: string, keys: readonly KeyRecord[]): string | undefined {
+  const names = keys.map((key) => ({ id: key.name }));
+  return new Likenesses(names).mostAlike(name, new Set(names), 1)[0]?.id;
 }

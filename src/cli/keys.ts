@@ -1,17 +1,20 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
-  changedKeyOrThrow,
+  changedKey,
+  findKey,
+  KEY_ORDERS,
+  type KeyOrder,
   keyJson,
-  keyOrThrow,
   keysJson,
   newKeyJson,
   printBesideKey,
@@ -20,9 +23,10 @@ import {
   printRefusals,
   printSecret,
   refusalJson,
+  sortedKeys,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { notice, printJson, printLine } from './output.ts';
+import { notice, printJson, printLine, printNote } from './output.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { addOptions, newTerms, saidBy, termOptions } from './terms.ts';
 
@@ -34,6 +38,7 @@ interface ListOptions {
   readonly all?: boolean;
   readonly limit?: number;
   readonly after?: string;
+  readonly sort?: KeyOrder;
 }
 
 export function registerKeys(program: Command): void {
@@ -65,7 +70,7 @@ function registerCreate(keys: Command): void {
 
 function registerViews(keys: Command): void {
   keys
-    .command('list')
+    .command('list', { isDefault: true })
     .description('list keys, with their limits and this month’s usage')
     .option('--all', 'include deleted keys')
     .option(
@@ -74,9 +79,15 @@ function registerViews(keys: Command): void {
       parseWith(readCount(MAX_LISTED)),
     )
     .option('--after <key>', 'only keys created after this one (id or name)')
+    .addOption(
+      new Option(
+        '--sort <column>',
+        'by name, by a figure of this month, or by what is spent of a limit (default: as created)',
+      ).choices(KEY_ORDERS),
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --limit 50 --after my-app\n  inf-gw keys list --all --json',
+      '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --sort cost --limit 10\n  inf-gw keys list --limit 50 --after my-app\n  inf-gw keys list --all --json',
     )
     .action((options: ListOptions, command: Command) => withState(command, (state) => list(options, command, state)));
 
@@ -87,7 +98,7 @@ function registerViews(keys: Command): void {
     .option('--refusals', 'show only how often it was refused this month, and why')
     .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
     .action((key: string, options: { refusals?: true }, command: Command) =>
-      withState(command, async (state) => show(keyOrThrow(await state.keys.find(key), key), options, command, state)),
+      withState(command, async (state) => show(await findKey(key, state), options, command, state)),
     );
 }
 
@@ -139,15 +150,16 @@ export async function createKey(
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
   const change = await state.keys.create(secret, { ...NO_TERMS, ...terms, name }, state.nowMs);
-  return { record: changedKeyOrThrow(change, name), secret };
+  return { record: await changedKey(change, name, state), secret };
 }
 
-async function list({ all = false, limit, after }: ListOptions, command: Command, state: State): Promise<void> {
-  const previous = after === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(after), after);
+async function list({ all = false, limit, after, sort }: ListOptions, command: Command, state: State): Promise<void> {
+  const previous = after === undefined ? undefined : await findKey(after, state, { withDeleted: true });
   const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
-  const records = await state.keys.list({ withDeleted: all, afterId, limit: most });
+  const found = await state.keys.list({ withDeleted: all, afterId, limit: sort === undefined ? most : undefined });
+  const records = sort === undefined ? found : (await sortedKeys(found, sort, state)).slice(0, most);
   if (json) return printJson(await keysJson(records, state));
   if (records.length === 0) {
     return printLine(
@@ -157,7 +169,10 @@ async function list({ all = false, limit, after }: ListOptions, command: Command
     );
   }
   await printKeys(records, state);
-  if (records.length !== most) return;
+  if (sort !== undefined && records.length < found.length) {
+    return printNote(`These are ${count(records.length)} of ${count(found.length)} keys; --limit shows more.`);
+  }
+  if (sort !== undefined || records.length !== most) return;
   const last = records.at(-1) as KeyRecord;
   const next = await state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 });
   if (next.length > 0) {
@@ -179,7 +194,7 @@ async function show(record: KeyRecord, options: { refusals?: true }, command: Co
 }
 
 async function setState(key: string, keyState: KeyState, command: Command, state: State): Promise<void> {
-  const record = changedKeyOrThrow(await state.keys.setState(key, keyState), key);
+  const record = await changedKey(await state.keys.setState(key, keyState), key, state);
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
   if (keyState === 'enabled' && isGone(record, state.nowMs)) {
@@ -188,8 +203,7 @@ async function setState(key: string, keyState: KeyState, command: Command, state
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
-  const found = await withState(command, (state) => state.keys.find(key));
-  const { id, name, state: keyState } = keyOrThrow(found, key);
+  const { id, name, state: keyState } = await withState(command, (state) => findKey(key, state));
   if (keyState === 'deleted') throw new UserError(`key ${name} is already deleted`);
   if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? (y/N) `))) {
     throw new UserError('nothing was deleted; to delete, answer y or use --yes');
@@ -200,13 +214,13 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
 
 async function rotate(key: string, command: Command, state: State): Promise<void> {
   const secret = mintKey();
-  const old = keyOrThrow(await state.keys.find(key), key);
+  const old = await findKey(key, state);
   const { id, name } = old;
   // The successor would be refused like it.
   if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
     throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
   }
-  const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
+  const record = await changedKey(await state.keys.rotate(id, secret, state.nowMs), key, state);
   const note = `The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`;
   await printNewKey(record, secret, command, state, note);
 }

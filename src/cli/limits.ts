@@ -1,7 +1,7 @@
 /** `limits`: shows and sets the limits of a key. */
 import type { Command } from 'commander';
 import type { LimitChanges } from '../state/keys.ts';
-import { changedKeyOrThrow, keyOrThrow, printResult } from './key-view.ts';
+import { changedKey, findKey, printResult } from './key-view.ts';
 import { withState } from './state.ts';
 import { addOptions, limitChanges, saidBy, termOptions } from './terms.ts';
 
@@ -14,7 +14,7 @@ export function registerLimits(program: Command): void {
     .argument('<key>', 'id or name')
     .addHelpText('after', '\nExample:\n  inf-gw limits show my-app')
     .action((key: string, _: unknown, command: Command) =>
-      withState(command, async (state) => printResult(keyOrThrow(await state.keys.find(key), key), command, state)),
+      withState(command, async (state) => printResult(await findKey(key, state), command, state)),
     );
 
   const options = termOptions('change');
@@ -39,6 +39,6 @@ export function registerLimits(program: Command): void {
 
 function change(key: string, changes: LimitChanges, command: Command): Promise<void> {
   return withState(command, async (state) =>
-    printResult(changedKeyOrThrow(await state.keys.setLimits(key, changes, state.nowMs), key), command, state),
+    printResult(await changedKey(await state.keys.setLimits(key, changes, state.nowMs), key, state), command, state),
   );
 }

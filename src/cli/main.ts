@@ -1,9 +1,11 @@
 /** The command line: registers the commands, and turns errors into lines and an exit status. */
 
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
+import { Likenesses } from '../catalog/likeness.ts';
 import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
 import { VERSION } from '../core/program.ts';
+import { optionsOfDefault } from './command-tree.ts';
 import { CANDIDATES } from './completion/places.ts';
 import { notice } from './output.ts';
 
@@ -58,7 +60,10 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
       // Commander puts suggestions on lines of their own; an error here is one line.
       outputError: (text) => notice(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)`),
     })
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleOptions: (command) => [...optionsOfDefault(command), ...new Help().visibleOptions(command)],
+    })
     .exitOverride()
     .addHelpText(
       'after',
@@ -69,6 +74,7 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
   const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name);
   const needed = isAlone ? [name] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
+  for (const { commands } of program.commands) commands.find((each) => each.name() === 'list')?.alias('ls');
   return program;
 }
 
@@ -83,30 +89,31 @@ function operandsOf(args: readonly string[]): string[] {
   return args.filter((arg, i) => !arg.startsWith('-') && !['-c', '--config'].includes(args[i - 1] ?? ''));
 }
 
-/**
- * Whether `args` ask for the help of a command that does not exist. Commander would print the help
- * of the program, or of the group, as if that were the answer.
- */
-function asksForHelpOfNothing(program: Command, args: readonly string[]): boolean {
-  const options = args.findIndex((arg) => arg.startsWith('-') && !isGlobal(arg));
-  if (!HELP.includes(args[options] ?? '')) return false;
+/** Ends with a usage error if `args` name a command that does not exist. */
+function refuseUnknown(program: Command, args: readonly string[]): void {
+  const own = ownWords(args);
+  const options = own.findIndex((arg) => arg.startsWith('-') && !isGlobal(arg));
   let command = program;
-  for (const word of operandsOf(args.slice(0, options))) {
+  for (const word of operandsOf(options < 0 ? own : own.slice(0, options))) {
     // What follows the name of a command without commands of its own is an argument.
-    if (command.commands.length === 0) return false;
-    const found = command.commands.find((each) => each.name() === word);
-    if (found === undefined) return word !== 'help';
+    if (command.commands.length === 0) return;
+    if (word === 'help') continue;
+    const found = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+    if (found === undefined) return unknownCommand(command, word);
     command = found;
   }
-  return false;
+}
+
+/** Commander would give the word to the default command of the group, or print help as if that were the answer. */
+function unknownCommand(group: Command, word: string): void {
+  const names = group.commands.map((each) => ({ id: each.name() }));
+  const [meant] = new Likenesses(names).mostAlike(word, new Set(names), 1);
+  const place = group.parent === null ? '' : ` of ${group.name()}, which has ${names.map(({ id }) => id).join(', ')}`;
+  group.error(`error: unknown command '${word}'${meant === undefined ? place : `; did you mean ${meant.id}?`}`);
 }
 
 function isGlobal(option: string): boolean {
   return option === '--json' || option === '-c' || option.startsWith('--config');
-}
-
-function withoutHelp(args: readonly string[]): string[] {
-  return args.filter((arg) => !HELP.includes(arg));
 }
 
 /** Runs a command and sets the exit status. */
@@ -117,7 +124,8 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     for (const line of await hardenEnvironment()) notice(line);
     const program = await buildProgram(args);
-    await program.parseAsync(asksForHelpOfNothing(program, args) ? withoutHelp(args) : args, { from: 'user' });
+    refuseUnknown(program, args);
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = exitStatusOf(error);
   }

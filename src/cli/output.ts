@@ -115,9 +115,20 @@ export function printLine(line = '', style?: Style): void {
   printLines([styled(clean(line), style)]);
 }
 
-/** Prints a line with a word in front that is coloured on a terminal. */
+/** Prints a line with a word in front that is coloured on a terminal; what does not fit goes below itself. */
 export function printMarked(mark: string, tone: Tone, text: string): void {
-  printLines([paint(mark, tone) + clean(text)]);
+  const [first = '', ...rest] = brokenText(text, mark.length);
+  printLines([paint(mark, tone) + first, ...rest.map((line) => ' '.repeat(mark.length) + line)]);
+}
+
+/** Prints a text that is broken between words where the terminal ends. */
+export function printText(text: string, { indent = 0, style }: { indent?: number; style?: Style } = {}): void {
+  printLines(brokenText(text, indent).map((line) => ' '.repeat(indent) + styled(line, style)));
+}
+
+function brokenText(text: string, indent: number): readonly string[] {
+  const { room } = look();
+  return room === undefined ? [clean(text)] : wrap(clean(text), Math.max(1, room - indent));
 }
 
 /** Prints a remark, which is broken where the terminal ends. */

@@ -1,6 +1,6 @@
 /** `requests`: lists and shows single requests, stops them, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
-import { stopRequest } from '../control/client.ts';
+import { readRefusals, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { redactKeys } from '../core/api-key.ts';
 import { readPriceText } from '../core/charged-price.ts';
@@ -10,13 +10,14 @@ import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
+import type { Refusal } from '../observe/refusals.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
-import { keyOrThrow } from './key-view.ts';
+import { findKey } from './key-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
@@ -27,6 +28,7 @@ interface ListOptions {
   readonly key?: string;
   readonly since?: number;
   readonly errors?: true;
+  readonly refused?: true;
   readonly limit: number;
 }
 
@@ -39,12 +41,15 @@ export function registerRequests(program: Command): void {
     .option('--key <key>', 'only this key (id or name)')
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
+    .option('--refused', 'in their place those that were refused, which the gateway keeps only while it runs')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --key my-app --limit 500 --json',
+      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --key my-app --limit 500 --json',
     )
-    .action((options: ListOptions, command: Command) => withState(command, (state) => list(options, command, state)));
+    .action((options: ListOptions, command: Command) =>
+      withState(command, (state) => (options.refused ? listRefused : list)(options, command, state)),
+    );
 
   requests
     .command('show')
@@ -80,8 +85,7 @@ export function registerRequests(program: Command): void {
 }
 
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
-  const key =
-    options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+  const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
   const { since: sinceMs, errors = false, limit } = options;
   const records = await state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
   const isShared = state.nodes !== undefined;
@@ -91,25 +95,87 @@ async function list(options: ListOptions, command: Command, state: State): Promi
   if (records.length === limit) printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
 }
 
-export function requestsTable(records: readonly RequestRecord[], isShared: boolean, look: Look): Table {
-  const hasFailures = records.some(({ end }) => end?.failure !== undefined);
+async function listRefused(options: ListOptions, command: Command, state: State): Promise<void> {
+  const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
+  const { since: sinceMs, limit } = options;
+  const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, sinceMs, limit });
+  if (page === undefined) {
+    throw new UserError('no gateway is running that keeps what it refused; what others refused is gone with them');
+  }
+  // Those of the last millisecond may be more.
+  const rows = page.rows.slice(0, limit);
+  const names = new Map((await state.keys.list({ withDeleted: true })).map(({ id, name }) => [id, name]));
+  const nameOf = (keyId: string) => names.get(keyId) ?? keyId;
+  if (globalOptions(command).json) return printJson(rows.map((row) => refusedJson(row, nameOf)));
+  if (rows.length === 0) printLine('No request of a valid key was refused.');
+  else printTable(refusedTable(rows, nameOf));
+  if (rows.length < page.rows.length || page.has_more)
+    printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
+  printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and gone when it stops.`);
+}
+
+function refusedTable(rows: readonly Refusal[], nameOf: (keyId: string) => string): Table {
   return {
     columns: [
-      { head: 'ADMITTED (UTC)' },
+      { head: 'REFUSED (UTC)' },
       { head: 'KEY', least: 10 },
       { head: 'MODEL', least: 11, rank: 3 },
+      { head: 'CODE', least: 12 },
+      { head: 'WHY', least: 16, rank: 1 },
+      { head: 'USER', least: 8, rank: 5 },
+      { head: 'APP', least: 8, rank: 4 },
+      { head: 'ID', rank: 2 },
+    ],
+    rows: rows.map((row) => [
+      dateTime(row.at_ms),
+      nameOf(row.key_id),
+      row.model,
+      marked(row.code, 'bad'),
+      row.cause,
+      row.user,
+      row.app,
+      row.id,
+    ]),
+  };
+}
+
+/** As of a request that was admitted, where it has the same. */
+function refusedJson(row: Refusal, nameOf: (keyId: string) => string) {
+  return {
+    id: row.id,
+    key: nameOf(row.key_id),
+    key_id: row.key_id,
+    model: row.model === '' ? null : row.model,
+    user: row.user || null,
+    app: row.app || null,
+    state: 'refused',
+    outcome: row.code,
+    reason: row.reason,
+    message: row.cause,
+    refused_at: isoTime(row.at_ms),
+  };
+}
+
+export function requestsTable(records: readonly RequestRecord[], isShared: boolean, look: Look): Table {
+  const hasFailures = records.some(({ end }) => end?.failure !== undefined);
+  const isForPeople = look.room !== undefined;
+  return {
+    columns: [
+      { head: isForPeople ? 'AT (UTC)' : 'ADMITTED (UTC)' },
+      { head: 'KEY', least: 10, rank: 3 },
+      { head: 'MODEL', least: 11 },
       ...(isShared ? [{ head: 'NODE', least: 8, rank: 7 }] : []),
-      { head: 'OUTCOME', least: 16 },
+      { head: 'OUTCOME', least: 10 },
       { head: 'MS', number: true, rank: 5 },
       { head: 'TOKENS IN', number: true, rank: 6 },
       { head: 'TOKENS OUT', number: true, rank: 6 },
-      { head: 'COST (USD)', usd: true, rank: 2 },
+      { head: 'COST (USD)', usd: true, rank: 1 },
       { head: 'SOURCE', rank: 8 },
-      { head: 'ID', rank: 4 },
-      ...(hasFailures ? [{ head: 'FAILURE', least: 24, rank: 1 }] : []),
+      { head: 'ID', rank: 2 },
+      ...(hasFailures ? [{ head: 'FAILURE', least: 24, rank: 4 }] : []),
     ],
     rows: records.map((request) => [
-      dateTime(request.admittedAtMs),
+      isForPeople ? shortTime(request.admittedAtMs) : dateTime(request.admittedAtMs),
       request.key,
       request.model,
       ...(isShared ? [request.node ?? '-'] : []),
@@ -123,6 +189,11 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
       request.end?.failure?.message ?? '',
     ]),
   };
+}
+
+/** `11-22 12:00`: without what the neighbours of a row have in common with it. */
+function shortTime(wallMs: number): string {
+  return dateTime(wallMs).slice(5, 16);
 }
 
 function outcomeCell(outcome: Outcome | undefined): Cell {

@@ -3,17 +3,18 @@
 import { type Command, Option } from 'commander';
 import { usageCsv, usageJson } from '../operator/export.ts';
 import { blocks, count, percent } from '../operator/format.ts';
-import { MOMENT, readMoment } from '../operator/input.ts';
+import { MOMENT, type Reading, readMoment } from '../operator/input.ts';
 import { NO_NAME, NO_USAGE } from '../operator/messages.ts';
 import { amount, type Look, type Table } from '../operator/table.ts';
+import { isNameKind } from '../state/names.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
-import { keyOrThrow } from './key-view.ts';
+import { findKey } from './key-view.ts';
 import { look, printCsv, printJson, printLine, printTable, remark } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
-  readonly by?: UsageGroup;
+  readonly by: readonly UsageGroup[];
   readonly key?: string;
   readonly model?: string;
   readonly since?: number;
@@ -26,7 +27,12 @@ export function registerUsage(program: Command): void {
   program
     .command('usage')
     .description('show requests, tokens and cost, by time of admission (UTC)')
-    .addOption(new Option('--by <group>', 'group by').choices(USAGE_GROUPS))
+    .addOption(
+      new Option('--by <group>', 'group by one of these, or by several: key,model')
+        .choices(USAGE_GROUPS)
+        .argParser(parseWith(readGroups))
+        .default([], 'one sum of everything'),
+    )
     .option('--key <key>', 'only this key (id or name)')
     .option('--model <model>', 'only this model')
     .option('--since <time>', `from this time on: ${MOMENT}`, parseMoment)
@@ -34,9 +40,21 @@ export function registerUsage(program: Command): void {
     .option('--csv', 'print comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
+      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
+}
+
+/** What is summed by user, tag or app is not divided further. */
+function readGroups(text: string): Reading<readonly UsageGroup[]> {
+  const groups = text.split(',').map((word) => USAGE_GROUPS.find((group) => group === word.trim()));
+  const known = groups.filter((group) => group !== undefined);
+  if (known.length < groups.length || new Set(known).size < known.length) {
+    return { ok: false, expected: `Allowed choices are ${USAGE_GROUPS.join(', ')}, or several of them: key,model.` };
+  }
+  const alone = known.length > 1 ? known.find(isNameKind) : undefined;
+  if (alone === undefined) return { ok: true, value: known };
+  return { ok: false, expected: `${alone} stands alone; --key and --model can narrow it.` };
 }
 
 async function usage(options: UsageOptions, command: Command): Promise<void> {
@@ -47,10 +65,11 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
     command.error('error: --since must be before --until');
   }
   await withState(command, async (state) => {
-    const key =
-      options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+    const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
+    const [by, ...and] = options.by;
     const { rows, droppedDays } = await state.usage.report({
-      by: options.by,
+      by,
+      and: and.filter((group) => !isNameKind(group)),
       keyId: key?.id,
       model: options.model,
       sinceMs: since,
@@ -62,9 +81,9 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
       );
     }
     if (options.csv) {
-      return printCsv(usageCsv(rows, options.by));
+      return printCsv(usageCsv(rows, ...options.by));
     }
-    if (globalOptions(command).json) return printJson(rows.map((row) => usageJson(row, options.by)));
+    if (globalOptions(command).json) return printJson(rows.map((row) => usageJson(row, ...options.by)));
     if (rows.length === 0) return printLine(NO_USAGE);
     printTable(usageTable(rows, options.by, look()));
   });
@@ -80,9 +99,9 @@ const CACHE_COLUMNS: readonly { readonly head: string; tokens(row: Sums): number
 const BAR = 10;
 
 /** Sums by group. On a terminal with what each is of the whole, and a total. */
-export function usageTable(rows: readonly UsageRow[], by: UsageGroup | undefined, look: Look): Table {
+export function usageTable(rows: readonly UsageRow[], by: readonly UsageGroup[], look: Look): Table {
   const caches = CACHE_COLUMNS.filter(({ tokens }) => rows.some((row) => tokens(row) > 0));
-  const hasShares = by !== undefined && look.room !== undefined;
+  const hasShares = by.length > 0 && look.room !== undefined;
   const figures = (row: Sums) => [
     count(row.requests),
     count(row.errors),
@@ -96,7 +115,7 @@ export function usageTable(rows: readonly UsageRow[], by: UsageGroup | undefined
   const shares = (row: Sums, share = shareOf(row)) => [percent(share), blocks(share / mostShare, BAR)];
   return {
     columns: [
-      ...(by === undefined ? [] : [{ head: by.toUpperCase(), least: 12 }]),
+      ...by.map((group) => ({ head: group.toUpperCase(), least: 12 })),
       { head: 'REQUESTS', number: true, rank: 2 },
       { head: 'ERRORS', number: true, rank: 3 },
       { head: 'TOKENS IN', number: true, rank: 6 },
@@ -112,11 +131,11 @@ export function usageTable(rows: readonly UsageRow[], by: UsageGroup | undefined
         : []),
     ],
     rows: rows.map((row) => [
-      ...(by === undefined ? [] : [(row[by] ?? row.keyId) || NO_NAME]),
+      ...by.map((group) => (row[group] ?? (group === 'key' ? row.keyId : undefined)) || NO_NAME),
       ...figures(row),
       ...(hasShares ? shares(row) : []),
     ]),
-    ...(hasShares && { total: ['TOTAL', ...figures(total), '100%', ''] }),
+    ...(hasShares && { total: ['TOTAL', ...by.slice(1).map(() => ''), ...figures(total), '100%', ''] }),
   };
 }
 

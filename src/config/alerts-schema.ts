@@ -20,7 +20,7 @@ const COMMAND_EXPECTED = 'expected the path of a program, or a list of it and it
 export const alertsSchema = z.strictObject(
   {
     webhooks: z
-      .array(webhook, { error: () => 'expected a list of webhooks, such as  - { url: https://… }' })
+      .array(webhook, { error: () => 'expected a list of webhooks, such as - { url: https://… }' })
       .max(MAX_WEBHOOKS, `expected at most ${MAX_WEBHOOKS} webhooks`)
       .default([]),
     command: z

@@ -24,7 +24,13 @@ import { faultOfHeaderName, faultOfHeaderValue } from './headers.ts';
 import { buildModels } from './models.ts';
 import { buildOtel } from './otel.ts';
 import { type PriceSource, summaryOf } from './price-file.ts';
-import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
+import {
+  DEFAULT_TIER,
+  type ParsedConfig,
+  type ParsedHttpProvider,
+  type ParsedProvider,
+  type ParsedUpstream,
+} from './schema.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
 import { buildNode, buildState } from './state.ts';
 
@@ -66,6 +72,7 @@ class ConfigBuilder {
       modifiedAtS: this.#source.modifiedAtS,
       listen: parsed.listen,
       tls: this.#tls(parsed),
+      http: parsed.http,
       threads: parsed.threads,
       journalRetentionMs: unlessOff(parsed.journal_retention),
       prices: summaryOf(this.#source.prices),
@@ -152,6 +159,8 @@ class ConfigBuilder {
       models: this.#models(name, parsed),
       refuseFields: parsed.refuse_fields,
       refuseHeaders: parsed.refuse_headers,
+      ignoreTools: parsed.ignore_tools,
+      keepsResponses: false,
       dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
     };
@@ -171,6 +180,7 @@ class ConfigBuilder {
     return {
       ...base,
       kind: parsed.kind,
+      keepsResponses: this.#keepsResponses(name, parsed, base.dialects),
       auth: parsed.auth ?? (parsed.kind === 'anthropic' ? 'x-api-key' : 'bearer'),
       upstreams,
       headers,
@@ -180,6 +190,17 @@ class ConfigBuilder {
     };
   }
 
+  #keepsResponses(name: string, parsed: ParsedHttpProvider, dialects: readonly DialectName[]): boolean {
+    if (parsed.responses_state === undefined) return false;
+    if (!dialects.includes('responses')) {
+      this.#addProblem(
+        ['providers', name, 'responses_state'],
+        'expected `responses` among the dialects of this provider',
+      );
+    }
+    return true;
+  }
+
   #models(name: string, parsed: ParsedProvider): readonly ModelConfig[] {
     const addProblem: AddProblem = (path, message) => this.#addProblem(['providers', name, 'models', ...path], message);
     const { models, warnings } = buildModels(name, parsed, this.#source.prices, addProblem);
@@ -187,7 +208,7 @@ class ConfigBuilder {
     return models;
   }
 
-  #upstreams(provider: string, parsed: Exclude<ParsedProvider, { kind: 'mock' }>): UpstreamConfig[] {
+  #upstreams(provider: string, parsed: ParsedHttpProvider): UpstreamConfig[] {
     const { base_url, api_key, upstreams } = parsed;
     if (upstreams === undefined) {
       if (base_url === undefined) {

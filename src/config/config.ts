@@ -24,6 +24,10 @@ interface ProviderBase {
   readonly refuseFields: readonly string[];
   /** Headers that requests to the provider may not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
+  /** Tools of clients' own hosts that requests leave out when they are translated. */
+  readonly ignoreTools: readonly string[];
+  /** Whether its hosts keep responses, each for the key that made it. */
+  readonly keepsResponses: boolean;
   /** What its hosts speak. */
   readonly dialects: readonly DialectName[];
   /**
@@ -120,6 +124,8 @@ export interface Config {
   readonly listen: ListenAddress;
   /** Undefined for plain HTTP. */
   readonly tls: TlsFiles | undefined;
+  /** What reads the HTTP of clients: Node's parser on bare sockets, or all of Node's server. */
+  readonly http: 'llhttp' | 'node';
   /** How many workers serve requests. */
   readonly threads: number;
   readonly state: StateLocation;

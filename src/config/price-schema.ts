@@ -46,13 +46,13 @@ const fieldValue = z
   .transform(String)
   .refine((value) => FIELD_VALUE.test(value), VALUE_EXPECTED);
 const toolVariant = z
-  .object(perCall, { error: () => 'expected fields and their price, such as  { memory_limit: 4g, call: 0.12 }' })
+  .object(perCall, { error: () => 'expected fields and their price, such as { memory_limit: 4g, call: 0.12 }' })
   .catchall(fieldValue)
   .refine(
     (variant) => Object.keys(variant).some((name) => !(name in perCall)),
-    'expected at least one field of the tool, such as  { memory_limit: 4g, call: 0.12 }',
+    'expected at least one field of the tool, such as { memory_limit: 4g, call: 0.12 }',
   );
-const TOOL_EXPECTED = 'expected USD a call, or a map such as  { call: 0.01, tokens: 8000, variants: [ … ] }';
+const TOOL_EXPECTED = 'expected USD a call, or a map such as { call: 0.01, tokens: 8000, variants: [ … ] }';
 /** A number alone is the price of a call. */
 const toolPrice = z.preprocess(
   (value) => (typeof value === 'number' ? { call: value } : value),
@@ -69,7 +69,7 @@ export const prices = z.strictObject({
   cache_write_1h: price.optional(),
   tools: z
     .record(text, toolPrice, {
-      error: () => 'expected a map of tools to USD a call, such as  tools: { web_search: 0.01 }',
+      error: () => 'expected a map of tools to USD a call, such as tools: { web_search: 0.01 }',
     })
     .default({}),
   audio_input: price.optional(),
@@ -77,7 +77,7 @@ export const prices = z.strictObject({
   above: z
     .strictObject(
       { tokens: wholeNumber(1), ...basePrices },
-      { error: () => 'expected tokens and prices, such as  above: { tokens: 200000, input: 2.50, output: 15 }' },
+      { error: () => 'expected tokens and prices, such as above: { tokens: 200000, input: 2.50, output: 15 }' },
     )
     .optional(),
 });
@@ -86,7 +86,7 @@ const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;
 export const serviceTiers = z.record(
   z.string().regex(TIER_NAME, 'expected a service tier other than auto and default, which have the ordinary prices'),
   prices,
-  { error: () => 'expected a map of service tiers to prices, such as  priority: { input: 3.50, output: 14 }' },
+  { error: () => 'expected a map of service tiers to prices, such as priority: { input: 3.50, output: 14 }' },
 );
 
 export const modelName = z

@@ -23,5 +23,5 @@ const refusedHeader = z
   });
 
 export const refusedHeaders = z
-  .array(refusedHeader, { error: () => 'expected a list of headers, such as  [openai-beta]' })
+  .array(refusedHeader, { error: () => 'expected a list of headers, such as [openai-beta]' })
   .default([]);

@@ -80,11 +80,13 @@ const upstreamTimeouts = z.strictObject({
 });
 
 const fieldNames = z
-  .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
+  .array(text, { error: () => 'expected a list of field names, such as [models, route]' })
   .default([]);
 
+const toolNames = z.array(text, { error: () => 'expected a list of tools, such as  [mcp, file_search]' }).default([]);
+
 const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(0), tile: wholeNumber(1) })], {
-  error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as  { base: 85, tile: 170 }',
+  error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as { base: 85, tile: 170 }',
 });
 
 /** Of a model in the config, whose prices may be in the price file. */
@@ -105,7 +107,7 @@ const model = prices.extend({
 });
 
 const models = z.record(modelName, model, {
-  error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }',
+  error: () => 'expected a map of model names to prices, such as gpt-4o-mini: { input: 0.15, output: 0.60 }',
 });
 
 const upstream = z.strictObject({
@@ -116,7 +118,7 @@ const upstream = z.strictObject({
 
 const dialects = z
   .array(z.enum(DIALECT_NAMES, { error: () => `expected one of ${DIALECT_NAMES.join(', ')}` }), {
-    error: () => 'expected a list of dialects, such as  [chat, responses]',
+    error: () => 'expected a list of dialects, such as [chat, responses]',
   })
   .min(1, 'expected at least one dialect')
   .optional();
@@ -127,13 +129,15 @@ const httpProvider = {
   base_url: text.optional(),
   api_key: text.optional(),
   upstreams: z
-    .array(upstream, { error: () => 'expected a list of upstreams, such as  - { base_url: https://… }' })
+    .array(upstream, { error: () => 'expected a list of upstreams, such as - { base_url: https://… }' })
     .min(1, 'expected at least one upstream')
     .optional(),
   headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
   refuse_fields: fieldNames,
   refuse_headers: refusedHeaders,
+  ignore_tools: toolNames,
+  responses_state: z.literal('per_key', { error: () => 'expected per_key, or nothing' }).optional(),
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -146,6 +150,7 @@ const mockProvider = z.strictObject({
   dialects,
   refuse_fields: fieldNames,
   refuse_headers: refusedHeaders,
+  ignore_tools: toolNames,
   timeouts: upstreamTimeouts.optional(),
   models,
 });
@@ -168,10 +173,10 @@ const origin = text.transform((origin, context): string => {
 const cors = z.strictObject(
   {
     origins: z
-      .array(origin, { error: () => 'expected a list of origins, such as  [https://app.example]' })
+      .array(origin, { error: () => 'expected a list of origins, such as [https://app.example]' })
       .min(1, 'expected at least one origin'),
   },
-  { error: () => 'expected origins, such as  { origins: [https://app.example] }' },
+  { error: () => 'expected origins, such as { origins: [https://app.example] }' },
 );
 
 const MAX_KEY_LABELS = 10_000;
@@ -182,7 +187,7 @@ const metrics = z.preprocess(
       listen: parsed(parseListen, 'expected host:port, such as 127.0.0.1:9464 or [::1]:9464'),
       key_labels: wholeNumber(0, MAX_KEY_LABELS).default(0),
       hosts: z
-        .array(text.toLowerCase(), { error: () => 'expected a list of host names, such as  [gateway.internal]' })
+        .array(text.toLowerCase(), { error: () => 'expected a list of host names, such as [gateway.internal]' })
         .default([]),
     },
     { error: () => 'expected host:port, or  { listen: 127.0.0.1:9464, key_labels: 100 }' },
@@ -195,28 +200,29 @@ const otel = z.strictObject(
     headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).default({}),
     attributes: z
       .record(text, text, {
-        error: () => 'expected a map of names to strings, such as  { deployment.environment.name: prod }',
+        error: () => 'expected a map of names to strings, such as { deployment.environment.name: prod }',
       })
       .default({}),
     sample: share.default(1),
   },
-  { error: () => 'expected an endpoint, such as  { endpoint: http://127.0.0.1:4318 }' },
+  { error: () => 'expected an endpoint, such as { endpoint: http://127.0.0.1:4318 }' },
 );
 
 const tls = z.strictObject(
   { cert: text, key: text },
-  { error: () => 'expected the files of a certificate and its key, such as  { cert: ./cert.pem, key: ./key.pem }' },
+  { error: () => 'expected the files of a certificate and its key, such as { cert: ./cert.pem, key: ./key.pem }' },
 );
 
 const aliases = z
   .record(modelName, modelName, {
-    error: () => 'expected a map of names to models, such as  { fast: groq/openai/gpt-oss-20b }',
+    error: () => 'expected a map of names to models, such as { fast: groq/openai/gpt-oss-20b }',
   })
   .default({});
 
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   tls: tls.optional(),
+  http: z.enum(['llhttp', 'node'], { error: () => 'expected llhttp or node' }).default('llhttp'),
   threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
   prices: text.optional(),
@@ -260,5 +266,6 @@ export const configSchema = z.strictObject({
 
 export type ParsedConfig = z.infer<typeof configSchema>;
 export type ParsedProvider = z.infer<typeof providerSchema>;
+export type ParsedHttpProvider = Exclude<ParsedProvider, { kind: 'mock' }>;
 export type ParsedUpstream = z.infer<typeof upstream>;
 export const DEFAULT_TIER = tier.parse({});

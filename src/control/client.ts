@@ -6,9 +6,11 @@ import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { assertPrivate, ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
+import type { RefusalPage, RefusalQuery, RefusedMinutes } from '../observe/refusals.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import {
   encodeQuery,
+  encodeRefusalQuery,
   type Greeting,
   isInPrivateFolder,
   type ModelRow,
@@ -25,7 +27,7 @@ const SLOW = `no answer within ${TIMEOUT_MS / 1000} s`;
 const MAX_ANSWER_CHARACTERS = 64 * 1024 * 1024;
 const MAX_SHOWN_CHARACTERS = 200;
 /** Connection errors that mean that no gateway runs. */
-const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
+const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET', 'EPIPE']);
 
 /**
  * A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does
@@ -43,6 +45,22 @@ export async function readSnapshot(
 export async function readModels(socketPath: string): Promise<readonly ModelRow[] | undefined> {
   const answer = await ask(socketPath, 'GET', PATHS.models, [200, 404]);
   return answer?.status === 200 ? (answer.value as ModelRow[]) : undefined;
+}
+
+/** What the gateway has refused lately; undefined if none runs, or it is too old to say. Throws a UserError as above. */
+export async function readRefusals(socketPath: string, query: RefusalQuery): Promise<RefusalPage | undefined> {
+  const answer = await ask(socketPath, 'GET', `${PATHS.refusals}?${encodeRefusalQuery(query)}`, [200, 404]);
+  return answer?.status === 200 ? (answer.value as RefusalPage) : undefined;
+}
+
+/** How often a key was refused in the last hour, by reason; undefined as above. */
+export async function readRefusedMinutes(
+  socketPath: string,
+  keyId: string,
+): Promise<readonly RefusedMinutes[] | undefined> {
+  const query = new URLSearchParams({ key: keyId });
+  const answer = await ask(socketPath, 'GET', `${PATHS.refusedMinutes}?${query}`, [200, 404]);
+  return answer?.status === 200 ? (answer.value as RefusedMinutes[]) : undefined;
 }
 
 /**

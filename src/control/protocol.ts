@@ -6,6 +6,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { ListenAddress } from '../core/address.ts';
 import { ownUid, resolveLinks } from '../core/files.ts';
 import type { StateLocation } from '../core/state-location.ts';
+import type { RefusalQuery } from '../observe/refusals.ts';
 import {
   EVERYTHING,
   MAX_ENDED,
@@ -107,6 +108,10 @@ export const PATHS = {
   takeOver: '/take-over',
   /** POST `?key=` and maybe `&path=`, with a body: an {@link Explanation} of what would happen to it. */
   explain: '/explain',
+  /** GET, with a {@link RefusalQuery} in the URL: a {@link RefusalPage}. */
+  refusals: '/refusals',
+  /** GET `?key=`: how often the key was refused in the last hour, as an array of {@link RefusedMinutes}. */
+  refusedMinutes: '/refused-minutes',
   /** POST `?id=`: aborts a request in flight. 200, or 404 if no request in flight has this id. */
   stopRequest: '/stop-request',
 } as const;
@@ -143,6 +148,30 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
     endedSinceMs: numberOf('endedSinceMs'),
     maxLive: Math.min(numberOf('maxLive'), MAX_LIVE),
     maxEnded: Math.min(numberOf('maxEnded'), MAX_ENDED),
+  };
+}
+
+/** The most refusals of one answer. */
+const MAX_REFUSED_ROWS = 100_000;
+
+export function encodeRefusalQuery({ id, keyId, sinceMs, untilMs, limit }: RefusalQuery): string {
+  const fields = { id, key: keyId, since_ms: sinceMs, until_ms: untilMs, limit };
+  const named = Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return String(new URLSearchParams(named));
+}
+
+/** The query that was sent. A number that cannot be read leaves its condition out. */
+export function decodeRefusalQuery(params: URLSearchParams): RefusalQuery {
+  const numberOf = (name: string) => {
+    const text = params.get(name);
+    return text === null || !Number.isFinite(Number(text)) ? undefined : Number(text);
+  };
+  return {
+    id: params.get('id') ?? undefined,
+    keyId: params.get('key') ?? undefined,
+    sinceMs: numberOf('since_ms'),
+    untilMs: numberOf('until_ms'),
+    limit: Math.min(Math.max(1, numberOf('limit') ?? MAX_REFUSED_ROWS), MAX_REFUSED_ROWS),
   };
 }
 

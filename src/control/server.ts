@@ -6,9 +6,11 @@ import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { assertPrivate, PRIVATE_MODE } from '../core/files.ts';
 import { createServer } from '../core/node-http.ts';
+import type { RefusalPage, RefusalQuery, RefusedMinutes } from '../observe/refusals.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import {
   decodeQuery,
+  decodeRefusalQuery,
   type Greeting,
   isInPrivateFolder,
   type ModelRow,
@@ -27,6 +29,8 @@ export interface ControlHandlers {
   reload(): Promise<void>;
   drain(): void;
   stopRequest(id: string): Promise<boolean>;
+  refusals(query: RefusalQuery): Promise<RefusalPage>;
+  refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]>;
   explain(question: ExplainQuestion): Promise<Explanation>;
   /** Begins to hand over to another process. Throws a UserError if it cannot. */
   takeOver(offer: TakeoverOffer): Promise<Greeting>;
@@ -93,6 +97,10 @@ export class ControlServer {
         return send(response, 200, await this.#handlers.snapshot(decodeQuery(searchParams)));
       case `GET ${PATHS.models}`:
         return send(response, 200, this.#handlers.models());
+      case `GET ${PATHS.refusals}`:
+        return send(response, 200, await this.#handlers.refusals(decodeRefusalQuery(searchParams)));
+      case `GET ${PATHS.refusedMinutes}`:
+        return send(response, 200, await this.#handlers.refusedMinutes(searchParams.get('key') ?? ''));
       case `GET ${PATHS.feed}`:
         return this.#feed(response, decodeQuery(searchParams));
       case `POST ${PATHS.reload}`:

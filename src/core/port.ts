@@ -3,25 +3,9 @@
  * error that it throws, is the outcome of the call. One that returns nothing is an event, and nobody waits for it.
  */
 import { MessagePort } from 'node:worker_threads';
+import { type Asked, type Channel, LocalChannel, type Message, type Returned, type Thrown } from './channel.ts';
 import { UserError } from './errors.ts';
 import { Tickets } from './tickets.ts';
-
-/** What carries messages to the other side and back: a thread, a message port, a connection to another process. */
-export interface Channel {
-  postMessage(message: Message): void;
-  postMessage(message: Message, moved: MessagePort[]): void;
-  on(event: 'message', listener: (message: Message) => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'exit' | 'close', listener: () => void): unknown;
-}
-
-/** A call, or an event if the ticket is 0. Flat, since to clone an array takes a quarter of the time of an object. */
-type Asked = readonly [name: string, ticket: number, ...given: unknown[]];
-type Returned = readonly [ticket: number, result: unknown];
-/** Of a UserError also its lines, which it would lose on the way. */
-type Thrown = readonly [ticket: number, result: undefined, error: unknown, lines: readonly string[] | undefined];
-
-export type Message = Asked | Returned | Thrown;
 
 type Functions = Readonly<Record<string, (...given: unknown[]) => unknown>>;
 type Call = (...given: never[]) => Promise<unknown>;
@@ -45,6 +29,11 @@ export class Port<Own extends object, Other extends object> {
     channel.on('error', (error) => this.end(error));
     channel.on('exit', end);
     channel.on('close', end);
+  }
+
+  /** Whether nothing is copied on the way to the other side, which is in this thread. */
+  get isLocal(): boolean {
+    return this.#channel instanceof LocalChannel;
   }
 
   /**

@@ -7,8 +7,10 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 export const THREADS = [
   'alerts/thread',
   'audit/thread',
+  'gateway/kept-thread',
   'gateway/worker-thread',
   'ledger/thread',
+  'state/sqlite/checkpoint-thread',
   'tokens/thread',
 ] as const;
 

@@ -22,6 +22,14 @@ export interface AnswerFacts {
   readonly model?: unknown;
   /** An error after which the input is billed, although no usage is reported. */
   readonly isInputBilled?: true;
+  /** What its host keeps of it, by ids. */
+  readonly kept?: KeptAnswer | undefined;
+}
+
+/** The ids of an answer that its host keeps, and of what is in it. `isWritten`: the model wrote it as text. */
+export interface KeptAnswer {
+  readonly id: string;
+  readonly items: readonly { readonly id: string; readonly isWritten: boolean }[];
 }
 
 /** Nothing of interest. */

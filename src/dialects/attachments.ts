@@ -205,7 +205,7 @@ const ADDRESS = /^\s*(?!data:)[a-z][a-z0-9+.-]{1,30}:\S/i;
 const PATH = /^\s*(?:[/~\\]|\.{1,2}[/\\]|[a-z]:[/\\])/i;
 
 /** Whether a string is an address or a path, by which a host might find something. */
-export function isName(value: unknown): value is string {
+function isName(value: unknown): value is string {
   return typeof value === 'string' && (ADDRESS.test(value) || PATH.test(value));
 }
 

@@ -44,6 +44,27 @@ export interface ModelRequest {
   readonly summarizesAbove: number | undefined;
   /** The host's own tools that it may call. */
   readonly hostTools: readonly HostTool[];
+  /** What it says of state at its host; undefined in a dialect without any. */
+  readonly state?: HostState;
+}
+
+/** State that a host keeps from one request to the next. */
+export interface HostState {
+  /** Whether it is to keep the answer: unless the request says no. */
+  readonly isKept: boolean;
+  /** What it is to read beside the request. */
+  readonly references: readonly Reference[];
+  /** Why the request cannot go to a host that keeps nothing for a key; undefined if it can. */
+  readonly problem: string | undefined;
+  /** Its host keeps the answer for the key: the config says so. */
+  readonly mayKeep?: true;
+}
+
+/** A name for something that a host keeps, and the field that has it, such as `input[2].id`. */
+export interface Reference {
+  readonly kind: 'response' | 'item';
+  readonly id: string;
+  readonly field: string;
 }
 
 /** The object that an attachment is in, and the field of it that holds the data or the name. */

@@ -8,7 +8,7 @@ import type { Attachment, Fields, InputVisitor, ModelRequest } from './dialect.t
 import type { ToolReference } from './host-tools.ts';
 
 /** The overhead of a format per message: its role, and what separates it from the next one. */
-export const TOKENS_PER_MESSAGE = 3;
+const TOKENS_PER_MESSAGE = 3;
 
 /** What an input consists of. */
 export interface InputParts {

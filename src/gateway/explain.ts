@@ -17,7 +17,7 @@ export interface ExplainedHere {
 /** `key` is the one of the question. Changes nothing, and asks no provider. */
 export async function explainHere(
   config: Config,
-  { standings, budgets }: Pick<OpenState, 'standings' | 'budgets'>,
+  { standings, budgets, kept }: Pick<OpenState, 'standings' | 'budgets' | 'kept'>,
   key: KeyRecord,
   question: ExplainQuestion,
 ): Promise<ExplainedHere> {
@@ -30,7 +30,10 @@ export async function explainHere(
   try {
     const parts = { catalog: new Catalog(config.providers, config.aliases), providers, capOutput, maxBodyBytes };
     const ledger = { forecast: async (asked: Parameters<typeof forecastOf>[0]) => forecastOf(asked, facts) };
-    return { explanation: await explain({ ...parts, ledger }, question), interrupted: standing.interrupted };
+    return {
+      explanation: await explain({ ...parts, ledger, keeper: kept }, question),
+      interrupted: standing.interrupted,
+    };
   } finally {
     await closeProviders(providers);
   }

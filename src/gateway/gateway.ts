@@ -1,4 +1,5 @@
 /** The composition root: turns a config into a running gateway. */
+
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
@@ -12,6 +13,13 @@ import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import { OutageLog } from '../observe/outage-log.ts';
+import {
+  mergedRefusals,
+  mergedRefusedMinutes,
+  type RefusalPage,
+  type RefusalQuery,
+  type RefusedMinutes,
+} from '../observe/refusals.ts';
 import { METRICS_ONLY, type SnapshotQuery, type WorkerQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { Lock } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
@@ -143,6 +151,15 @@ export class Gateway implements HandingOver {
       },
       query,
     );
+  }
+
+  /** What this process has refused lately. */
+  async refusals(query: RefusalQuery): Promise<RefusalPage> {
+    return mergedRefusals(await Promise.all(this.#workers.map((worker) => worker.refusals(query))));
+  }
+
+  async refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]> {
+    return mergedRefusedMinutes(await Promise.all(this.#workers.map((worker) => worker.refusedMinutes(keyId))));
   }
 
   /** Aborts a request in flight. False if no request in flight has this id. */
@@ -325,6 +342,8 @@ async function start(
   keepRequestsYoung();
   let gateway: Gateway | undefined;
   const outage = new OutageLog(log, config.statePath);
+  // With one worker a thread of its own would cost two messages for each command, and wins nothing: commits wait for no disk.
+  const place = config.threads === 1 && config.state.kind === 'file' ? 'here' : 'thread';
   const prepare = (isAhead: boolean) =>
     prepareLedger(
       {
@@ -350,9 +369,9 @@ async function start(
           log.warn(`charged the holds of ${counted(requests, 'request')} left open by a process that handed over`),
         onDeath: (error) => events.onFatal(error),
       },
-      isAhead,
+      { place, isAhead },
     );
-  // The ledger's thread starts while this one loads the HTTP stack, if it needs that.
+  // A ledger's own thread starts while this one loads the HTTP stack, if it needs that.
   const workers = config.threads === 1 ? import('./worker.ts') : Promise.resolve();
   const [state] = await Promise.all([
     predecessor === undefined

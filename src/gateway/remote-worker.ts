@@ -46,6 +46,8 @@ export async function startRemoteWorker(start: WorkerStart, { onLog, onDeath }: 
       address,
       inFlight: () => port.call('inFlight'),
       snapshot: (query) => port.call('snapshot', query),
+      refusals: (query) => port.call('refusals', query),
+      refusedMinutes: (keyId) => port.call('refusedMinutes', keyId),
       explain: (question) => port.call('explain', question),
       stopRequest: (id) => port.call('stopRequest', id),
       reload: (config) => port.call('reload', config),

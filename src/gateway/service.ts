@@ -1,4 +1,5 @@
 /** What an operator can ask of a running gateway, by signals and through the control socket: figures, reloads, a handover, an end. */
+
 import type { Config } from '../config/config.ts';
 import {
   type Greeting,
@@ -14,6 +15,7 @@ import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { counted } from '../core/plural.ts';
 import { isUnderNpm, VERSION } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
+import type { RefusalPage, RefusalQuery, RefusedMinutes } from '../observe/refusals.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { type Meeting, openMeeting } from '../takeover/meeting.ts';
 import { assertSame } from '../takeover/protocol.ts';
@@ -87,6 +89,14 @@ export class Service implements ControlHandlers {
 
   explain(question: ExplainQuestion): Promise<Explanation> {
     return this.#gateway.explain(question);
+  }
+
+  refusals(query: RefusalQuery): Promise<RefusalPage> {
+    return this.#gateway.refusals(query);
+  }
+
+  refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]> {
+    return this.#gateway.refusedMinutes(keyId);
   }
 
   stopRequest(id: string): Promise<boolean> {

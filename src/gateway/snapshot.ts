@@ -115,6 +115,7 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
     in_flight: a.in_flight + b.in_flight,
     requests: a.requests + b.requests,
     failures: a.failures + b.failures,
+    ...(a.unasked && b.unasked && { unasked: true }),
     last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
     causes: mergedCauses([a.causes, b.causes]),
   };

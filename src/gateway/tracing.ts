@@ -30,6 +30,7 @@ export function openTraces({ node }: Config, { url, headers, attributes, sampleR
 
 /** Only one path has a part that varies. */
 function templateOf(route: Route, path: string): string {
+  if (route.kind === 'kept_response') return '/v1/responses/{response}';
   return route.kind === 'show_model' ? '/v1/models/{model}' : path;
 }
 

@@ -2,6 +2,7 @@
  * A worker: everything that serves requests in one thread, wired together. It keeps nothing of a
  * request that has ended.
  */
+
 import type { AddressInfo } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 import { Catalog } from '../catalog/catalog.ts';
@@ -17,13 +18,14 @@ import { corsPolicy } from '../http/cors.ts';
 import type { ErrorFormat, Exchange } from '../http/exchange.ts';
 import { healthy, readiness } from '../http/health.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
-import { dialectOfPath, type Route } from '../http/routes.ts';
+import { dialectOfErrors, type RequestHeaders, type Route } from '../http/routes.ts';
 import type { Answer } from '../http/side-server.ts';
 import { untouchedFigures } from '../ledger/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import { LoopDelayMeter } from '../observe/loop-delay.ts';
 import { Monitor } from '../observe/monitor.ts';
+import { MAX_REFUSALS, type RefusalPage, type RefusalQuery, type RefusedMinutes } from '../observe/refusals.ts';
 import { TallyCounter } from '../observe/tally.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
@@ -33,6 +35,7 @@ import { Pipeline } from '../proxy/pipeline.ts';
 import { fdOf, type ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { countExchange, logExchange, logFailed, logPressure } from './access-log.ts';
+import { ThreadKeeper } from './keeper.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 import type { Traces } from './tracing.ts';
 
@@ -50,6 +53,9 @@ export interface WorkerCalls {
   explain(question: ExplainQuestion): Promise<Explanation>;
   /** Aborts a request in flight. False if this worker has no request in flight with this id. */
   stopRequest(id: string): Promise<boolean>;
+  /** What this worker has refused lately. */
+  refusals(query: RefusalQuery): Promise<RefusalPage>;
+  refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]>;
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
   reload(config: Config): Promise<void>;
   /** Shows it to new connections. Only for a worker that was started with one. */
@@ -129,6 +135,7 @@ class LocalWorker implements Worker {
   readonly #traces: Traces | undefined;
   readonly #bodies = new BodyLimiter();
   readonly #paces = new ModelPaces();
+  readonly #keeper: ThreadKeeper;
   readonly #listener: Listener;
   /** Requests that the state has failed. */
   readonly #failed = new Repeats<'state'>(FAILED_REPORT_MS, (count) => logFailed(this.#log, count));
@@ -155,11 +162,14 @@ class LocalWorker implements Worker {
         loopDelay: () => this.#loopDelay.read(),
       },
       this.#tally,
+      Math.ceil(MAX_REFUSALS / config.threads),
     );
+    this.#keeper = new ThreadKeeper(config.state);
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
       {
         ...config.listen,
+        server: config.http,
         isPortShared: config.threads > 1,
         descriptors,
         certificate,
@@ -199,6 +209,14 @@ class LocalWorker implements Worker {
     return explain(this.#current.explained, question);
   }
 
+  async refusals(query: RefusalQuery): Promise<RefusalPage> {
+    return this.#monitor.refusals(query);
+  }
+
+  async refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]> {
+    return this.#monitor.refusedMinutes(keyId);
+  }
+
   async stopRequest(id: string): Promise<boolean> {
     return this.#monitor.stop(id);
   }
@@ -234,6 +252,7 @@ class LocalWorker implements Worker {
     if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
+    await this.#keeper.close();
     await this.#traces?.close(EXPORT_GRACE_MS);
     return unsettled;
   }
@@ -273,13 +292,18 @@ class LocalWorker implements Worker {
       }),
       bodies: this.#bodies,
       paces: this.#paces,
+      keeper: this.#keeper,
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
       onUnavailable: () => this.#failed.count('state'),
     });
     const { capOutput, maxBodyBytes } = config;
-    return { pipeline, providers, explained: { catalog, ledger: this.#ledger, providers, capOutput, maxBodyBytes } };
+    return {
+      pipeline,
+      providers,
+      explained: { catalog, ledger: this.#ledger, keeper: this.#keeper, providers, capOutput, maxBodyBytes },
+    };
   }
 
   async #tearDown(setup: Setup): Promise<void> {
@@ -298,6 +322,8 @@ class LocalWorker implements Worker {
         return pipeline.complete(exchange, DIALECTS[route.dialect]);
       case 'count_tokens':
         return pipeline.countTokens(exchange);
+      case 'kept_response':
+        return pipeline.keptResponse(exchange, route.id);
       case 'show_key':
         return pipeline.showKey(exchange);
       case 'list_models':
@@ -312,8 +338,8 @@ class LocalWorker implements Worker {
   }
 }
 
-function formatFor(path: string): ErrorFormat {
-  const dialect = DIALECTS[dialectOfPath(path)];
+function formatFor(path: string, headers: RequestHeaders): ErrorFormat {
+  const dialect = DIALECTS[dialectOfErrors(path, headers)];
   return {
     errorBody: dialect.errorBody,
     streamFailure: (error, requestId) => dialect.startStream(requestId).failure(error),

@@ -1,8 +1,8 @@
 /** Reads a request body within limits of size and time, and discards a body that is not needed. */
-import type { IncomingMessage } from 'node:http';
 import { isEncoded } from '../core/content-coding.ts';
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
+import type { HttpRequest } from './server.ts';
 
 /** Why a body is not read, or not read on. */
 export interface BodyRefusal {
@@ -52,7 +52,7 @@ const DISCARD_MS = 5_000;
  * Reads and discards the rest of a body after a response that did not need it. Closes the
  * connection if there is too much of it or it takes too long.
  */
-export function discardBody(request: IncomingMessage): void {
+export function discardBody(request: HttpRequest): void {
   if (request.complete || request.destroyed) return;
   let remaining = MAX_DISCARDED_BYTES;
   request.on('data', (chunk: Buffer) => {
@@ -67,7 +67,7 @@ export function discardBody(request: IncomingMessage): void {
   });
 }
 
-function limitDiscardTime(request: IncomingMessage): void {
+function limitDiscardTime(request: HttpRequest): void {
   const { socket } = request;
   if (socket.destroyed) return;
   const timer = new PatientTimer(() => socket.destroy(), DISCARD_MS);
@@ -84,7 +84,7 @@ function limitDiscardTime(request: IncomingMessage): void {
  * The whole body, if all of it has arrived, uncompressed and at most `maxBytes` long. Otherwise
  * undefined, and nothing is consumed.
  */
-export function takeBufferedBody(request: IncomingMessage, maxBytes: number): Buffer | undefined {
+export function takeBufferedBody(request: HttpRequest, maxBytes: number): Buffer | undefined {
   const { headers, readableLength, complete } = request;
   // The parser sets `complete` only after it has delivered the last chunk.
   const isWhole = complete || Number(headers['content-length']) === readableLength;
@@ -139,12 +139,12 @@ class Parts {
 }
 
 export class BodyReader {
-  readonly #request: IncomingMessage;
+  readonly #request: HttpRequest;
   readonly #maxBytes: number;
   readonly #requestMs: number;
   readonly #check: BodyCheck;
 
-  constructor(request: IncomingMessage, maxBytes: number, requestMs: number, check: BodyCheck) {
+  constructor(request: HttpRequest, maxBytes: number, requestMs: number, check: BodyCheck) {
     this.#request = request;
     this.#maxBytes = maxBytes;
     this.#requestMs = requestMs;
@@ -200,6 +200,7 @@ export class BodyReader {
       };
       request.on('data', onData).on('end', onEnd).on('close', onClose);
       request.on('error', () => {});
+      request.resume();
     });
   }
 

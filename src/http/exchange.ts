@@ -1,12 +1,11 @@
 /** One request and its response: reads the body, writes the response, watches for a hang-up. */
-
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, mayRetry, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
 import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
+import type { HttpRequest, HttpResponse } from './server.ts';
 
 /** How clients of a path read errors. */
 export interface ErrorFormat {
@@ -36,7 +35,7 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly requestId: string;
   readonly path: string;
-  readonly request: IncomingMessage;
+  readonly request: HttpRequest;
   /** Undefined unless traces are configured. */
   trace: RequestTrace | undefined;
   #figures: RateFigures | undefined;
@@ -47,12 +46,12 @@ export class Exchange {
   #ignored: readonly string[] = [];
   #bodyBytes = 0;
   readonly #startedAtMs = performance.now();
-  readonly #response: ServerResponse;
+  readonly #response: HttpResponse;
   readonly #options: ExchangeOptions;
   #waitsForReader = true;
   #stopWaiting: () => void = () => {};
 
-  constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
+  constructor(request: HttpRequest, response: HttpResponse, options: ExchangeOptions) {
     this.request = request;
     this.#response = response;
     this.#options = options;

@@ -5,14 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BodyExtent, throughBlankLine } from './body-extent.ts';
+import { MAX_WAITING_BYTES, Unanswered } from './unanswered.ts';
 
-/**
- * A client may send its next requests before it has its answer; common ones send none, or a few. Of more than this many
- * at a time the connection is closed.
- */
-const MAX_UNANSWERED = 16;
-/** What may wait behind a request that is being answered. More of it stays with the system. */
-const MAX_WAITING_BYTES = 64 * 1024;
 const [CR, LF] = [0x0d, 0x0a];
 const NOTHING = Buffer.alloc(0);
 
@@ -21,7 +15,7 @@ export class Intake {
   /** Node's own listener. */
   readonly #parse: (piece: Buffer) => void;
   #waiting: Buffer = NOTHING;
-  #receivedBytes = 0;
+  readonly #unanswered = new Unanswered();
   #isInHead = false;
   /** The request whose head was parsed last, until it has arrived and is answered. */
   #request: IncomingMessage | undefined;
@@ -30,9 +24,6 @@ export class Intake {
   #body: BodyExtent | undefined;
   #isPaused = false;
   #isOver = false;
-  #begun = 0;
-  /** How much had been received when each of the last requests was answered. */
-  readonly #receivedAtAnswer: number[] = [];
 
   /** To be called once Node listens to the socket, before anything has been read. */
   constructor(socket: Socket) {
@@ -45,10 +36,7 @@ export class Intake {
 
   /** A request has begun: its head was parsed. False if it is one too many, or not the only one of its piece. */
   begin(request: IncomingMessage): boolean {
-    const receivedBefore = this.#receivedAtAnswer[this.#begun % MAX_UNANSWERED] ?? 0;
-    const isTooMany = this.#begun >= MAX_UNANSWERED && receivedBefore >= this.#parsedBytes;
-    if (isTooMany || this.#request !== undefined) return false;
-    this.#begun++;
+    if (this.#request !== undefined || !this.#unanswered.begin(this.#waiting.length)) return false;
     this.#request = request;
     this.#isAnswered = false;
     this.#body = new BodyExtent(request.headers);
@@ -59,7 +47,7 @@ export class Intake {
   answered(): void {
     this.#isAnswered = true;
     this.#release();
-    this.#receivedAtAnswer[(this.#begun - 1) % MAX_UNANSWERED] = this.#receivedBytes;
+    this.#unanswered.answered();
     // Other connections have their turn between two requests of this one.
     if (this.#waiting.length > 0) setImmediate(() => this.#advance());
   }
@@ -75,13 +63,9 @@ export class Intake {
     this.#waiting = NOTHING;
   }
 
-  get #parsedBytes(): number {
-    return this.#receivedBytes - this.#waiting.length;
-  }
-
   #receive(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#receivedBytes += chunk.length;
+    this.#unanswered.receive(chunk.length);
     this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
     this.#advance();
   }

@@ -3,28 +3,28 @@
  * drains.
  */
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket, Server as SocketServer } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 import type { ListenAddress } from '../core/address.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
-import { createServer, createTlsServer } from '../core/node-http.ts';
 import { Repeats } from '../core/repeats.ts';
 import { Roster } from '../core/roster.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import { ConnectionLimiter, type ConnectionLimits } from './connection-limiter.ts';
 import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
-import { Intake } from './intake.ts';
 import { ListeningSockets } from './listening-sockets.ts';
-import { checkHead, errorForParser, MAX_HEADER_BYTES, type ParserError, targetIn } from './malformed.ts';
+import { LlhttpServer } from './llhttp-server.ts';
+import { checkHead, errorForParser, targetIn } from './malformed.ts';
+import { NodeServer } from './node-server.ts';
 import { OverloadMonitor, type OverloadThresholds } from './overload.ts';
 import { PRESSURE_MESSAGES, type Pressure } from './pressure.ts';
 import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
-import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
+import { isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
+import type { Expectation, HttpRequest, HttpResponse, HttpServer, ParserError, ServerKind } from './server.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
 export interface ListenerSettings {
@@ -42,6 +42,8 @@ export interface ListenerSettings {
 }
 
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
+  /** What reads HTTP. */
+  readonly server: ServerKind;
   /** Whether listeners in other threads accept connections on the same port. */
   readonly isPortShared: boolean;
   /** Descriptors of sockets that listen already, to be used in place of the address. */
@@ -49,7 +51,7 @@ export interface ListenerOptions extends ListenAddress, ListenerSettings {
   /** Undefined for plain HTTP. */
   readonly certificate: CertificatePair | undefined;
   /** How clients of a path read errors. */
-  formatFor(path: string): ErrorFormat;
+  formatFor(path: string, headers: RequestHeaders): ErrorFormat;
 }
 
 export interface ListenerEvents {
@@ -63,22 +65,17 @@ export interface ListenerEvents {
   onPressure(rejected: number, cause: Pressure): void;
 }
 
-/** The value of the `Expect` header. */
-type Expectation = 'nothing' | 'continue' | 'unknown';
-
 interface ConnectionState {
   /** How many requests it has sent. */
   requests: number;
   /** The response to its last request, until that is closed. */
-  open: ServerResponse | undefined;
+  open: HttpResponse | undefined;
   /** That request. */
   exchange: Exchange | undefined;
   /** The last request that was answered before its whole body had arrived. */
-  unread: IncomingMessage | undefined;
+  unread: HttpRequest | undefined;
   /** Ends a connection whose TLS handshake takes too long. */
   readonly handshake: NodeJS.Timeout | undefined;
-  /** Undefined until its TLS handshake is done. */
-  intake: Intake | undefined;
 }
 
 /** How often rejections are reported, in milliseconds. */
@@ -88,16 +85,12 @@ const RETRY_AFTER_S = 1;
 
 /** Longer than the 60 s for which common load balancers keep idle connections. */
 const KEEP_ALIVE_MS = 75_000;
-/**
- * How often Node looks for slow headers: with its default of 30 s, a timeout of 2 s could take 30.
- */
-const CHECKING_INTERVAL_MS = 500;
 
 export class Listener {
   #options: ListenerOptions;
   readonly #events: ListenerEvents;
-  readonly #server: Server | TlsServer;
-  readonly #open = new Roster<ServerResponse>();
+  readonly #server: HttpServer;
+  readonly #open = new Roster<HttpResponse>();
   readonly #states = new WeakMap<Socket, ConnectionState>();
   readonly #connections: ConnectionLimiter;
   readonly #overload: OverloadMonitor;
@@ -123,55 +116,20 @@ export class Listener {
       onClosed: () => this.#rejected.count('connections'),
     });
     this.#overload = new OverloadMonitor(options.overload);
-    const settings = {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: options.requestMs,
-      // Bodies have a timeout of their own, which does not end a long upload that makes progress.
-      requestTimeout: 0,
-      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // Checked by checkHead, so that the error has the shape of all others.
-      requireHostHeader: false,
-      noDelay: true,
-    };
+    const Server = options.server === 'node' ? NodeServer : LlhttpServer;
     const { certificate } = options;
-    this.#server =
-      certificate === undefined ? createServer(settings) : createTlsServer({ ...settings, ...certificate });
-    this.#sockets = new ListeningSockets(this.#server);
-    // Node drops headers over its limit, and so could hide a duplicate. maxHeaderSize bounds them.
-    this.#server.maxHeadersCount = 0;
-    this.#server.on('connection', (socket) => {
-      const handshake = certificate && this.#boundHandshake(socket);
-      this.#states.set(socket, {
-        requests: 0,
-        open: undefined,
-        exchange: undefined,
-        unread: undefined,
-        handshake,
-        intake: certificate === undefined ? new Intake(socket) : undefined,
-      });
-      this.#connections.add(socket);
-      socket.once('close', () => this.#leaving?.check());
-    });
-    this.#server.on('secureConnection', (socket: Socket) => {
-      const state = this.#stateOf(socket);
-      clearTimeout(state.handshake);
-      state.intake = new Intake(socket);
-    });
-    this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
-    this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
-    this.#server.on('checkExpectation', (request, response) => this.#onRequest(request, response, 'unknown'));
-    this.#server.on('connect', (_, socket) => {
-      this.#stateOf(socket as Socket).intake?.stop();
-      writeRaw(
-        socket as Socket,
-        { code: 'invalid_request', status: 404, message: 'CONNECT is not supported.', close: true },
-        this.#options.figures.requests,
-        this.#options.formatFor('/'),
-      );
-    });
-    this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket as Socket));
-    this.#server.on('timeout', (socket) => this.#onTimeout(socket));
+    this.#server = new Server(
+      { headMs: options.requestMs, keepAliveMs: KEEP_ALIVE_MS, certificate },
+      {
+        onConnection: (socket) => this.#onConnection(socket),
+        onSecured: (socket) => clearTimeout(this.#stateOf(socket).handshake),
+        onRequest: (request, response, expectation) => this.#onRequest(request, response, expectation),
+        onConnect: (socket) => this.#onConnect(socket),
+        onClientError: (error, socket) => this.#onClientError(error, socket),
+        onTimeout: (socket) => this.#onTimeout(socket),
+      },
+    );
+    this.#sockets = new ListeningSockets(this.#server.acceptor);
   }
 
   /** Starts listening; resolves with the address. Rejects with a UserError. */
@@ -182,7 +140,7 @@ export class Listener {
 
   /** Shows this one to new connections. Only for a listener that was made with one. */
   showCertificate(certificate: CertificatePair): void {
-    (this.#server as TlsServer).setSecureContext(certificate);
+    (this.#server.acceptor as TlsServer).setSecureContext(certificate);
   }
 
   /** The sockets that it listens with. */
@@ -192,7 +150,7 @@ export class Listener {
 
   configure(settings: ListenerSettings): void {
     this.#options = { ...this.#options, ...settings };
-    this.#server.headersTimeout = settings.requestMs;
+    this.#server.setHeadTimeout(settings.requestMs);
     this.#connections.limits = settings.connections;
     this.#overload.thresholds = settings.overload;
   }
@@ -213,7 +171,6 @@ export class Listener {
     this.#draining = true;
     for (const response of this.#open.members()) response.shouldKeepAlive = false;
     this.#server.close();
-    this.#server.closeIdleConnections();
     return new Promise((resolve) => {
       this.#onIdle = resolve;
       if (this.#open.size === 0) resolve();
@@ -241,6 +198,13 @@ export class Listener {
     this.#overload.stop();
   }
 
+  #onConnection(socket: Socket): void {
+    const handshake = this.#options.certificate && this.#boundHandshake(socket);
+    this.#states.set(socket, { requests: 0, open: undefined, exchange: undefined, unread: undefined, handshake });
+    this.#connections.add(socket);
+    socket.once('close', () => this.#leaving?.check());
+  }
+
   /** In all: Node's own bound begins anew with each piece. */
   #boundHandshake(socket: Socket): NodeJS.Timeout {
     const timer = setTimeout(() => socket.destroy(), this.#options.requestMs);
@@ -248,16 +212,17 @@ export class Listener {
     return timer;
   }
 
-  #onRequest(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
-    const { socket } = request;
-    // Anything after the last request of a connection must be ignored: it could be smuggled.
-    const state = this.#stateOf(socket);
-    if (state.open?.shouldKeepAlive === false || !socket.writable) return;
-    if (state.intake?.begin(request) === false) {
-      socket.destroy();
-      return;
-    }
-    const isSurplus = this.#connections.isSurplus(connectionOf(socket));
+  #onConnect(socket: Socket): void {
+    writeRaw(
+      socket,
+      { code: 'invalid_request', status: 404, message: 'CONNECT is not supported.', close: true },
+      this.#options.figures.requests,
+      this.#options.formatFor('/', {}),
+    );
+  }
+
+  #onRequest(request: HttpRequest, response: HttpResponse, expectation: Expectation): void {
+    const isSurplus = this.#connections.isSurplus(connectionOf(request.socket));
     if (this.#draining || this.#leaving !== undefined || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectation === 'continue');
     const error = checkHead(request, expectation !== 'unknown');
@@ -285,14 +250,14 @@ export class Listener {
   }
 
   /** Rejects a request before any work is done for it. */
-  #reject(exchange: Exchange, response: ServerResponse, pressure: Pressure): void {
+  #reject(exchange: Exchange, response: HttpResponse, pressure: Pressure): void {
     this.#rejected.count(pressure);
     this.#rejecting++;
     response.once('close', () => this.#rejecting--);
     exchange.sendError(rateLimited(PRESSURE_MESSAGES[pressure], RETRY_AFTER_S));
   }
 
-  #exchange(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Exchange {
+  #exchange(request: HttpRequest, response: HttpResponse, expectsContinue: boolean): Exchange {
     const { socket } = request;
     const path = pathOf(request.url ?? '/');
     const exchange = new Exchange(request, response, {
@@ -303,7 +268,7 @@ export class Listener {
       requestMs: this.#options.requestMs,
       idleMs: this.#options.idleMs,
       expectsContinue,
-      format: this.#options.formatFor(path),
+      format: this.#options.formatFor(path, request.headers),
       cors: this.#corsOf(path, request),
     });
     const state = this.#stateOf(socket);
@@ -321,7 +286,6 @@ export class Listener {
       if (!request.complete) state.unread = request;
       if (exchange.keyId !== undefined) this.#connections.showKey(connectionOf(socket));
       if (response.shouldKeepAlive) this.#markIdle(request);
-      state.intake?.answered();
       this.#events.onClose(exchange);
       this.#leaving?.check();
       if (this.#draining && this.#open.size === 0) this.#onIdle();
@@ -332,7 +296,7 @@ export class Listener {
   /**
    * The connection is idle once the whole request has arrived, unless the next one is open by then.
    */
-  #markIdle(request: IncomingMessage): void {
+  #markIdle(request: HttpRequest): void {
     const { socket } = request;
     if (!request.complete) request.once('end', () => this.#markIdle(request));
     else if (this.#stateOf(socket).open === undefined) this.#connections.markIdle(connectionOf(socket));
@@ -342,7 +306,7 @@ export class Listener {
     return this.#states.get(connectionOf(socket)) as ConnectionState;
   }
 
-  #corsOf(path: string, request: IncomingMessage | undefined): readonly string[] {
+  #corsOf(path: string, request: HttpRequest | undefined): readonly string[] {
     return isUnderV1(path) ? corsHeaders(this.#options.cors, request?.headers.origin) : [];
   }
 
@@ -371,8 +335,8 @@ export class Listener {
   }
 
   #refuse(error: ParserError, socket: Socket): void {
-    const { open: response, unread, intake } = this.#stateOf(socket);
-    intake?.stop();
+    const { open: response, unread } = this.#stateOf(socket);
+    this.#server.stop(socket);
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
     // A client that sends data after its last request still gets the response to that request; the
@@ -386,7 +350,7 @@ export class Listener {
     const path = pathOf(response?.req.url ?? targetIn(error.rawPacket) ?? '/');
     const { figures, formatFor } = this.#options;
     const cors = this.#corsOf(path, response?.req);
-    writeRaw(socket, errorForParser(error), figures.requests, formatFor(path), cors);
+    writeRaw(socket, errorForParser(error), figures.requests, formatFor(path, {}), cors);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Detects malformed HTTP: checks a request's headers, and maps parser errors to client errors. */
-import type { IncomingMessage } from 'node:http';
 import type { ClientError } from '../core/errors.ts';
+import type { HttpRequest, ParserError } from './server.ts';
 
 /** The largest header block in bytes, and with it the largest request line. */
 export const MAX_HEADER_BYTES = 16 * 1024;
@@ -43,7 +43,7 @@ const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].m
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /** The first problem with a request's framing or headers, or undefined. `knowsExpectation` is about its `Expect`. */
-export function checkHead(request: IncomingMessage, knowsExpectation = true): ClientError | undefined {
+export function checkHead(request: HttpRequest, knowsExpectation = true): ClientError | undefined {
   const { rawHeaders, headers, httpVersion, url = '' } = request;
   // The parser accepts other versions too.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('Only HTTP/1.1 and HTTP/1.0 are supported.');
@@ -86,7 +86,7 @@ function withoutPort(host: string, port: string): string {
   return (host.endsWith(port) ? host.slice(0, -port.length) : host).toLowerCase();
 }
 
-function checkFraming({ headers, httpVersion }: IncomingMessage): ClientError | undefined {
+function checkFraming({ headers, httpVersion }: HttpRequest): ClientError | undefined {
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return undefined;
   if (encoding.toLowerCase() !== 'chunked') return malformed('Unsupported Transfer-Encoding: expected chunked.');
@@ -102,12 +102,6 @@ function malformed(message: string): ClientError {
 
 function closing(status: number, message: string): ClientError {
   return { ...malformed(message), status };
-}
-
-/** Why the parser rejected a request. */
-export interface ParserError extends NodeJS.ErrnoException {
-  /** The bytes in which it found the error. */
-  readonly rawPacket?: Buffer;
 }
 
 const REQUEST_LINE = /^\s*[A-Z-]+ +(\S+)/;

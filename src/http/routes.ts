@@ -10,6 +10,7 @@ export type Route =
   /** A request to a model, in a dialect. */
   | { readonly kind: 'model_request'; readonly dialect: DialectName }
   | { readonly kind: 'count_tokens' }
+  | { readonly kind: 'kept_response'; readonly id: string }
   | { readonly kind: 'show_key' }
   | { readonly kind: 'list_models' }
   | { readonly kind: 'show_model'; readonly id: string }
@@ -21,6 +22,8 @@ export type Routing =
   | { readonly ok: false; readonly error: ClientError };
 
 const MODEL_PREFIX = '/v1/models/';
+/** Ids are what hosts write, and no more than a path can hold as it is. */
+const KEPT_RESPONSE = /^\/v1\/responses\/(?<id>[\w.-]{1,200})$/;
 const KEY_PATH = '/v1/key';
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 
@@ -32,7 +35,8 @@ export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
   if (route === undefined) return { ok: false, error: noSuchPath(path) };
   const isPosted = route.kind === 'model_request' || route.kind === 'count_tokens';
-  const allowed = isPosted ? ['POST'] : ['GET', 'HEAD'];
+  const read = route.kind === 'kept_response' ? ['GET', 'HEAD', 'DELETE'] : ['GET', 'HEAD'];
+  const allowed = isPosted ? ['POST'] : read;
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
   const message = `Method ${method} is not allowed for ${printableName(path)}. Allowed: ${allow}.`;
@@ -60,6 +64,8 @@ function routeOfPath(path: string): Route | undefined {
     case READYZ:
       return { kind: 'readyz' };
     default: {
+      const kept = KEPT_RESPONSE.exec(path)?.groups?.id;
+      if (kept !== undefined) return { kind: 'kept_response', id: kept };
       const id = path.startsWith(MODEL_PREFIX) ? decoded(path.slice(MODEL_PREFIX.length)) : undefined;
       return id === undefined || id === '' ? undefined : { kind: 'show_model', id };
     }
@@ -87,14 +93,26 @@ export function isUnderV1(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/');
 }
 
-/** The dialect whose clients use a path; everywhere else errors have the shape of chat. */
-export function dialectOfPath(path: string): DialectName {
+/** By their names in lower case. */
+export type RequestHeaders = Readonly<Record<string, unknown>>;
+
+/** Paths that clients of chat and of messages have in common, also where there is nothing. */
+const SHARED: readonly string[] = ['/v1/models', '/v1/files'];
+
+/** The dialect in which a client of a path reads errors: of those with paths in common the headers tell which it is. */
+export function dialectOfErrors(path: string, headers: RequestHeaders): DialectName {
   const route = routeOfPath(path);
   if (route?.kind === 'model_request') return route.dialect;
-  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'messages' : 'chat';
+  if (isAtOrBelow(path, '/v1/messages')) return 'messages';
+  const isAnthropic = headers['anthropic-version'] !== undefined || headers['x-api-key'] !== undefined;
+  return isAnthropic && SHARED.some((each) => isAtOrBelow(path, each)) ? 'messages' : 'chat';
+}
+
+function isAtOrBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
-  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX);
+  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path);
 }

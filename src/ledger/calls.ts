@@ -1,6 +1,6 @@
 /**
- * The calls of one thread to the ledger: sends the commands of one turn of the event loop as one
- * message to the ledger thread.
+ * The calls of one thread to the ledger. To another thread, the commands of one turn of the event loop are sent as one
+ * message.
  */
 import type { RateFigures } from '../core/limits.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
@@ -22,8 +22,10 @@ import {
 import { packCommand, unpackReply } from './packing.ts';
 import type { Answer, Answers, Ask, Command, PackedCommand, Reply, Told } from './protocol.ts';
 
-/** The way to the ledger thread. */
+/** The way to the ledger. */
 interface LedgerPort {
+  /** Whether it is in this thread. */
+  readonly isLocal: boolean;
   tell(name: 'ask', ...asked: Ask): void;
 }
 
@@ -139,11 +141,17 @@ export class LedgerClient implements LedgerControl {
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const { ticket, reply } = this.#tickets.take();
-    // The commands of one turn are sent together: a message costs as much as 20 commands.
-    if (this.#outbox.length === 0) setImmediate(() => this.flush());
-    this.#outbox.push(packCommand({ ticket, command }));
-    // The thread answers each command with the answer of its kind.
+    const packed = packCommand({ ticket, command }, this.#port.isLocal);
+    if (this.#port.isLocal) this.#port.tell('ask', 'commands', [packed]);
+    else this.#sendWithOthers(packed);
+    // The ledger answers each command with the answer of its kind.
     return reply as Promise<Answers[K]>;
+  }
+
+  /** The commands of one turn are sent together: a message costs as much as 20 commands. */
+  #sendWithOthers(packed: PackedCommand): void {
+    if (this.#outbox.length === 0) setImmediate(() => this.flush());
+    this.#outbox.push(packed);
   }
 
   #receiveReplies([, replies, commit, flushed]: Extract<Told, ['replies', ...unknown[]]>): void {

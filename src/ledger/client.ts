@@ -1,12 +1,13 @@
-/** Starts the ledger thread, and connects the other threads to it. */
-
+/** Starts the ledger, in a thread of its own or in this one, and opens ports for other threads. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { type Channel, LocalChannel } from '../core/channel.ts';
 import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
 import { LedgerClient } from './calls.ts';
 import type { Handover } from './handover.ts';
-import type { Ledger, LedgerControl, LedgerOptions, LedgerStart, LedgerSummary } from './ledger.ts';
+import type { LedgerControl, LedgerOptions, LedgerStart, LedgerSummary } from './ledger.ts';
 import type { Ask, Askable, LedgerCalls, MainCalls, Tellable, Told } from './protocol.ts';
+import { serveLedger } from './serve.ts';
 
 /** Events the ledger reports outside of replies. */
 export interface LedgerEvents {
@@ -22,11 +23,11 @@ export interface LedgerEvents {
   onDifference?(entry: bigint): void;
   /** A process that has handed over has ended, and this many requests of it were charged as held. */
   onOrphans(requests: number): void;
-  /** An internal error has ended the thread. Nothing can be admitted any more. */
+  /** An internal error has ended the ledger. Nothing can be admitted any more. */
   onDeath(error: Error): void;
 }
 
-/** A running ledger thread, as the thread that started it sees it. */
+/** A running ledger, as the thread that started it sees it. */
 export interface RunningLedger {
   readonly client: LedgerControl;
   readonly summary: LedgerSummary;
@@ -63,7 +64,7 @@ export interface EarlierPort {
   close(): void;
 }
 
-/** A ledger thread that has not opened the state. */
+/** A ledger that has not opened the state. */
 export interface WaitingLedger {
   /** Resolves when all is loaded that it takes to open it. Rejects with a UserError if that would take long. */
   readonly loaded: Promise<void>;
@@ -73,18 +74,24 @@ export interface WaitingLedger {
   discard(): Promise<void>;
 }
 
-/** Starts the ledger thread. Throws a UserError if the state file cannot be used. */
+/** Where a ledger runs: in a thread of its own, or in the one that starts it. */
+export type Place = 'thread' | 'here';
+
+/** Starts the ledger in a thread of its own. Throws a UserError if the state cannot be used. */
 export function startLedger(options: LedgerOptions, events: LedgerEvents): Promise<RunningLedger> {
-  return prepareLedger(options, events, false).open();
+  return prepareLedger(options, events, { place: 'thread', isAhead: false }).open();
 }
 
 /**
- * Starts the thread. `isAhead`: it is to load all that it can before it opens the state, so that this
- * takes little time.
+ * Prepares a ledger. `isAhead`: it is to load all that it can before it opens the state, so that this takes little time.
  */
-export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAhead: boolean): WaitingLedger {
-  const worker = startThread('ledger/thread', { workerData: { options, isAhead } satisfies LedgerStart });
-  const port = new Port<MainCalls, LedgerCalls>(worker, 'the ledger thread');
+export function prepareLedger(
+  options: LedgerOptions,
+  events: LedgerEvents,
+  { place, isAhead }: { readonly place: Place; readonly isAhead: boolean },
+): WaitingLedger {
+  const { channel, discard } = place === 'thread' ? inThread({ options, isAhead }) : here({ options, isAhead });
+  const port = new Port<MainCalls, LedgerCalls>(channel, 'the ledger');
   const client = new LedgerClient(port);
   const served = servedBy(client, events);
   port.serve(served);
@@ -96,15 +103,16 @@ export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAh
     client.end(error.message);
     events.onDeath(error);
   };
-  const discard = async () => void (await worker.terminate());
   return {
     loaded,
     open: async (handover) => {
       try {
         const summary = await port.call('open', handover);
-        worker.on('error', die);
+        channel.on('error', die);
         // Not at once: its last reply, that it has closed, arrives together with its end.
-        worker.on('exit', () => setImmediate(() => die(new Error('the ledger thread has ended'))));
+        const end = () => setImmediate(() => die(new Error('the ledger has ended')));
+        channel.on('exit', end);
+        channel.on('close', end);
         return running(port, client, summary, served);
       } catch (error) {
         await discard();
@@ -115,13 +123,21 @@ export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAh
   };
 }
 
-/** The ledger for a thread that has not started it. */
-export function connectLedger(channel: MessagePort): Ledger {
-  const port = new Port<Tellable, Askable>(channel, 'the ledger thread');
-  const client = new LedgerClient(port);
-  port.serve({ told: (...told) => client.receive(told) });
-  channel.on('close', () => client.end('the ledger is closed'));
-  return client;
+/** A ledger that was started, before it has opened the state. */
+interface Started {
+  readonly channel: Channel;
+  readonly discard: () => Promise<void>;
+}
+
+function inThread(start: LedgerStart): Started {
+  const worker = startThread('ledger/thread', { workerData: start });
+  return { channel: worker, discard: async () => void (await worker.terminate()) };
+}
+
+function here(start: LedgerStart): Started {
+  const [own, other] = LocalChannel.pair();
+  serveLedger(other, start, (error) => other.fail(error));
+  return { channel: own, discard: async () => own.close() };
 }
 
 /** All that the ledger tells the main thread before it is handed over. */
@@ -158,7 +174,7 @@ function running(
     connect: () => connect(),
     connectEarlier: (requestIds, onTold) => {
       const channel = connect(requestIds);
-      const asking = new Port<Tellable, Askable>(channel, 'the ledger thread');
+      const asking = new Port<Tellable, Askable>(channel, 'the ledger');
       asking.serve({ told: (...told) => onTold(told) });
       return { ask: (asked) => asking.tell('ask', ...asked), close: () => channel.close() };
     },

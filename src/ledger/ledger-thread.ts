@@ -1,5 +1,7 @@
-/** What the ledger thread does: it runs the commands that arrive while it works as one batch. */
+/** What the ledger does in its thread: it runs the commands that arrive while it works as one batch. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
+import type { Channel } from '../core/channel.ts';
 import { UserError } from '../core/errors.ts';
 import { Port } from '../core/port.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
@@ -24,6 +26,10 @@ import { type QueuedCommand, Responder } from './responder.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
 const LOCK_WAIT_MS = 2_000;
+/** The pause between two attempts at the lock. Meanwhile the thread does what else it has to do. */
+const LOCK_RETRY_MS = 1;
+/** How long the engine itself may wait for the lock, which would block the thread. */
+const AT_ONCE_MS = 0;
 /** The pause between two attempts at a state that cannot be written. */
 const RETRY_MS = 100;
 /** The number of attempts when closing. What is unsettled then is left to the next start. */
@@ -31,12 +37,18 @@ const CLOSING_ATTEMPTS = 20;
 
 type MainPort = Port<LedgerCalls, MainCalls>;
 
+/** What a port runs on. */
+export interface ClosableChannel extends Channel {
+  close(): void;
+}
+
 export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   /** The port of the main thread. */
   readonly #main: MainPort;
   /** The ports of all threads that send commands, and what they run on. */
-  readonly #ports = new Map<ClientPort, MessagePort>();
+  readonly #ports = new Map<ClientPort, ClosableChannel>();
   readonly #engine: Engine;
+  readonly #die: (error: Error) => void;
   readonly #responder: Responder;
   readonly #inherited = new InheritedRequests();
   readonly #forwarder: Forwarder;
@@ -60,21 +72,25 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   /** Why the state cannot be written; undefined while it can. */
   #fault: StorageFault | undefined;
 
-  /** `commits` is how many an earlier process has written. */
-  constructor(main: MainPort, engine: Engine, commits = 0) {
+  /** `die` is told of an internal error; nothing is decided any more then. `commits` were written by an earlier process. */
+  constructor(main: MainPort, engine: Engine, die: (error: Error) => void, commits = 0) {
     this.#main = main;
     this.#engine = engine;
+    this.#die = (error) => {
+      this.#stopTimers();
+      die(error);
+    };
     this.#responder = new Responder(engine, commits);
     this.#forwarder = new Forwarder(main);
     this.#chores = new Chores(engine, {
       onDue: () => this.#schedule(),
-      tryTo: (write) => this.#tryTo(() => write(this.#lockWaitMs)),
+      tryTo: (write) => this.#tryTo(() => write(AT_ONCE_MS)),
       isFaulty: () => this.#fault !== undefined,
     });
   }
 
   /** Begins to serve. `parent` is what the port of the main thread runs on. */
-  start(parent: MessagePort): void {
+  start(parent: ClosableChannel): void {
     this.#main.serve(this);
     this.#add(this.#main, parent);
     this.#chores.add('retention');
@@ -121,11 +137,11 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     return this.#end.promise;
   }
 
-  #add(port: ClientPort, channel: MessagePort, inherited?: readonly string[]): void {
+  #add(port: ClientPort, channel: ClosableChannel, inherited?: readonly string[]): void {
     this.#ports.set(port, channel);
     this.#forwarder.add(port);
     if (inherited !== undefined) this.#inherited.add(port, inherited);
-    channel.once('close', () => {
+    channel.on('close', () => {
       this.#ports.delete(port);
       this.#responder.forget(port);
       this.#inherited.close(port);
@@ -148,7 +164,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      void this.#run();
+      this.#run().catch(this.#die);
     });
   }
 
@@ -172,7 +188,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) return this.#close();
     if (this.#fault !== undefined) this.#scheduleRetry();
     else if (this.#queue.length > 0) this.#schedule();
-    this.#flushing = this.#flush();
+    this.#flushing = this.#flush().catch(this.#die);
   }
 
   async #work(): Promise<void> {
@@ -213,18 +229,17 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   async #startForwarding(): Promise<void> {
     this.#forwarder.open(this.#queue.splice(0));
     for (const port of this.#inherited.closed) this.#forwarder.end(port);
-    clearTimeout(this.#retryTimer);
-    this.#chores.stop();
+    this.#stopTimers();
     // All was flushed before the handover, and there is no other way to say now that it was not.
     await this.#engine.close().catch(() => {});
     this.#isPaused = false;
   }
 
-  async #process(batch: readonly QueuedCommand[]): Promise<void> {
+  async #process(batch: readonly QueuedCommand[], deadlineMs = performance.now() + LOCK_WAIT_MS): Promise<void> {
     const commands = batch.map(({ envelope }) => envelope.command);
     const writes = commands.some(isWritten);
     try {
-      const answers = await this.#engine.process(commands, this.#lockWaitMs);
+      const answers = await this.#engine.process(commands, AT_ONCE_MS);
       if (writes) this.#report(this.#engine.fault);
       const decided = batch.map((command, index) => ({ ...command, answer: answers[index] }));
       this.#inherited.follow(decided);
@@ -232,8 +247,24 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
       // The retention may be shorter now.
       if (commands.some(({ kind }) => kind === 'configure')) this.#chores.add('retention');
     } catch (error) {
-      this.#failClosed(batch, this.#faultOf(error));
+      if (!this.#isLockedOut(error, deadlineMs)) return this.#failClosed(batch, this.#faultOf(error));
+      await pause(LOCK_RETRY_MS);
+      await this.#process(this.#withoutCounted(batch), deadlineMs);
     }
+  }
+
+  /** A refusal is counted even if its batch could not be written. */
+  #withoutCounted(batch: readonly QueuedCommand[]): readonly QueuedCommand[] {
+    const isCounted = ({ envelope }: QueuedCommand) => envelope.command.kind === 'count_refusal';
+    const counted = batch.filter(isCounted);
+    this.#responder.reply(counted, ({ envelope: { ticket } }) => ({ ticket, answer: undefined }));
+    return counted.length === 0 ? batch : batch.filter((queued) => !isCounted(queued));
+  }
+
+  /** Whether another writer is in the way, and may end in time. During a storage fault nothing waits: requests fail at once. */
+  #isLockedOut(error: unknown, deadlineMs: number): boolean {
+    if (this.#fault !== undefined || performance.now() >= deadlineMs) return false;
+    return this.#engine.faultOf(error)?.kind === 'busy';
   }
 
   /** Flushes for as long as somebody waits for it. */
@@ -260,23 +291,20 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
    */
   async #probe(): Promise<void> {
     if (this.#fault?.kind === 'damage') return;
-    await this.#tryTo(() => this.#engine.probe(this.#lockWaitMs));
+    await this.#tryTo(() => this.#engine.probe(AT_ONCE_MS));
   }
 
   /** Writes something that no command waits for, and reports a storage fault. */
-  async #tryTo(write: () => Eventual<void>): Promise<void> {
+  async #tryTo(write: () => Eventual<void>, deadlineMs = performance.now() + LOCK_WAIT_MS): Promise<void> {
     try {
       await write();
       // In a damaged file, a write to another page proves nothing.
       if (this.#fault?.kind !== 'damage') this.#report(this.#engine.fault);
     } catch (error) {
-      this.#report(this.#faultOf(error));
+      if (!this.#isLockedOut(error, deadlineMs)) return this.#report(this.#faultOf(error));
+      await pause(LOCK_RETRY_MS);
+      await this.#tryTo(write, deadlineMs);
     }
-  }
-
-  /** During a storage fault nothing waits for a lock: requests fail at once. */
-  get #lockWaitMs(): number {
-    return this.#fault === undefined ? LOCK_WAIT_MS : 0;
   }
 
   /**
@@ -317,8 +345,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     if (!this.#closing) return;
     // What is sent from now on, a flush for one, would start another batch, whose end closes the state once more.
     this.#isRunning = true;
-    clearTimeout(this.#retryTimer);
-    this.#chores.stop();
+    this.#stopTimers();
     if (!this.#forwarder.isOpen) {
       await this.#chores.writeRefusals();
       await this.#tryTo(() => this.#responder.flush());
@@ -331,5 +358,10 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     setImmediate(() => {
       for (const channel of this.#ports.values()) channel.close();
     });
+  }
+
+  #stopTimers(): void {
+    clearTimeout(this.#retryTimer);
+    this.#chores.stop();
   }
 }

@@ -1,4 +1,4 @@
-/** The protocol of the ledger thread: commands, replies, and how they are packed into messages. */
+/** The protocol of the ledger: commands, replies, and how they are packed into messages. */
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Value } from '../core/layout.ts';
@@ -163,6 +163,8 @@ export interface MainCalls extends Tellable {
 
 /** The way to a thread that sends commands. */
 export interface ClientPort {
+  /** Whether that thread is the ledger's. */
+  readonly isLocal: boolean;
   tell(name: 'told', ...told: Told): void;
 }
 

@@ -124,7 +124,7 @@ export class Responder {
   reply<C extends QueuedCommand>(commands: readonly C[], replyTo: (command: C) => Reply): void {
     const byPort = new Map<ClientPort, PackedReply[]>();
     for (const command of commands) {
-      const packed = packReply(command.envelope, replyTo(command));
+      const packed = packReply(command.envelope, replyTo(command), command.port.isLocal);
       const replies = byPort.get(command.port);
       if (replies === undefined) byPort.set(command.port, [packed]);
       else replies.push(packed);

@@ -1,55 +1,11 @@
-/** The entry point of the ledger thread. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { UserError } from '../core/errors.ts';
-import { Port } from '../core/port.ts';
-import type { Engine, EngineEvents } from './engine.ts';
-import type { Handover } from './handover.ts';
-import type { LedgerStart, LedgerSummary } from './ledger.ts';
-import { LedgerThread } from './ledger-thread.ts';
-import { measure } from './measure.ts';
-import type { LedgerCalls, MainCalls } from './protocol.ts';
+/** The entry point of the ledger's thread. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { LedgerStart } from './ledger.ts';
+import { serveLedger } from './serve.ts';
 
-/** Loads what opens the state, and no more than that needs. */
-async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineEvents) => Promise<Engine>> {
-  const { state } = options;
-  if (state.kind === 'file') {
-    const { loadLocalEngine, openLocalEngine } = await import('./local/local-engine.ts');
-    if (isAhead) loadLocalEngine(state.path);
-    return async () => openLocalEngine(state.path, options);
-  }
-  const { openSharedEngine } = await import('./shared/shared-engine.ts');
-  return (events) => openSharedEngine(state.address, state.node, options, events);
+/** Not caught by anybody, the error ends the thread. */
+function die(error: Error): never {
+  throw error;
 }
 
-function main(parent: MessagePort, start: LedgerStart): void {
-  const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
-  let loading: ReturnType<typeof load> | undefined;
-  const loaded = () => {
-    loading ??= load(start);
-    return loading;
-  };
-  const open = async (handover: Handover | undefined): Promise<LedgerSummary> => {
-    let thread: LedgerThread | undefined;
-    let engine: Engine | undefined;
-    try {
-      const openEngine = await loaded();
-      engine = await openEngine({
-        onFault: (fault) => thread?.noticeFault(fault),
-        onStops: (requestIds) => port.tell('stops', requestIds),
-        onDeaths: (names, requests) => port.tell('deaths', names, requests),
-        onDifference: (entry) => port.tell('difference', entry),
-      });
-      measure(engine, start.options.times);
-      const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));
-      thread = new LedgerThread(port, engine, handover?.commits);
-      thread.start(parent);
-      return summary;
-    } catch (error) {
-      const fault = engine?.faultOf(error);
-      throw fault === undefined ? error : new UserError(fault.message);
-    }
-  };
-  port.serve({ load: async () => void (await loaded()), open });
-}
-
-if (parentPort !== null) main(parentPort, workerData as LedgerStart);
+if (parentPort !== null) serveLedger(parentPort, workerData as LedgerStart, die);

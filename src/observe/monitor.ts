@@ -9,10 +9,12 @@ import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { Roster } from '../core/roster.ts';
 import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
+import type { SpentBy } from '../core/spent-by.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { type AttemptFailure, FailureCauses } from './failure-causes.ts';
 import { KeyMinutes } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
+import { type RefusalPage, type RefusalQuery, Refusals, type RefusedMinutes } from './refusals.ts';
 import type { TallyCounter } from './tally.ts';
 import { Traffic } from './traffic.ts';
 import {
@@ -83,6 +85,8 @@ export interface RefusedRequest {
   readonly reason: string;
   /** Why, in a few words. */
   readonly cause: string;
+  /** Who it was for, as far as the request was read. */
+  readonly spentBy?: SpentBy | undefined;
 }
 
 /** A request that ended or was refused. Its row is made only for a snapshot that shows it. */
@@ -104,13 +108,16 @@ export class Monitor {
   readonly #live = new Roster<LiveRequest>();
   readonly #ended: EndedRequest[] = [];
   readonly #failures = new Map<string, FailureCauses>();
+  readonly #asked = new Set<string>();
   readonly #keys = new KeyMinutes();
 
+  readonly #refusals: Refusals;
   readonly #counter: TallyCounter | undefined;
 
-  /** `counter` counts all from the start on, if metrics are configured. */
-  constructor(sources: MonitorSources, counter?: TallyCounter) {
+  /** `counter` counts all from the start on, if metrics are configured; so many refusals are remembered. */
+  constructor(sources: MonitorSources, counter?: TallyCounter, mostRefusals?: number) {
     this.#sources = sources;
+    this.#refusals = new Refusals(mostRefusals);
     this.#counter = counter;
   }
 
@@ -150,6 +157,7 @@ export class Monitor {
    */
   countAttempt(upstream: string, failure: AttemptFailure | undefined): void {
     const result = failure === undefined ? 'ok' : 'failed';
+    this.#asked.add(upstream);
     this.#traffic.countAttempt(upstream, result);
     this.#counter?.countAttempt(upstream, result);
     if (failure === undefined) return;
@@ -158,8 +166,10 @@ export class Monitor {
     causes.count(failure, Date.now());
   }
 
-  refuse({ id, keyId, model, code, reason, cause }: RefusedRequest): void {
+  refuse({ id, keyId, model, code, reason, cause, spentBy }: RefusedRequest): void {
     const nowMs = Date.now();
+    const { user = '', app = '' } = spentBy ?? {};
+    this.#refusals.add({ id, at_ms: nowMs, key_id: keyId, model, code, reason, cause, user, app });
     this.#traffic.countError(code);
     this.#keys.countRefused(keyId, Math.floor(nowMs / 1000));
     this.#counter?.countRefusal(code, reason, keyId);
@@ -174,6 +184,14 @@ export class Monitor {
     const request = this.#live.members().find((live) => live.id === id);
     request?.stop();
     return request !== undefined;
+  }
+
+  refusals(query: RefusalQuery): RefusalPage {
+    return this.#refusals.page(query);
+  }
+
+  refusedMinutes(keyId: string): readonly RefusedMinutes[] {
+    return this.#refusals.minutesOf(keyId, Date.now());
   }
 
   snapshot({ keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded, withTally }: WorkerQuery): WorkerSnapshot {
@@ -207,6 +225,7 @@ export class Monitor {
       in_flight: inFlight.get(name) ?? 0,
       requests: attempts.get(name)?.requests ?? 0,
       failures: attempts.get(name)?.failures ?? 0,
+      ...(!this.#asked.has(name) && { unasked: true }),
       last_failure: this.#failures.get(name)?.last ?? null,
       causes: this.#failures.get(name)?.all(nowMs) ?? [],
     }));

@@ -115,6 +115,8 @@ export interface UpstreamHealth {
   readonly in_flight: number;
   readonly requests: number;
   readonly failures: number;
+  /** Present if nothing was sent to it since the start: nobody knows whether it serves. */
+  readonly unasked?: true;
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
   /** Why attempts failed in the last hour: the most frequent causes, and eight at most. */
   readonly causes: readonly FailureCause[];

@@ -66,9 +66,17 @@ export function readExpiry(nowMs: number): Reader<number> {
   };
 }
 
-/** `day 5.00, 24h 2.00`. */
-export function budgetsText(budgets: readonly Budget[], usd: (nanos: Nanos) => string): string {
-  return budgets.map(({ period, limitNanos }) => `${period} ${usd(limitNanos)}`).join(', ');
+/** `day 5.00, 24h 2.00`, or with what is spent of each: `day 2.10/5.00`. */
+export function budgetsText(
+  budgets: readonly (Budget & Partial<BudgetSpend>)[],
+  usd: (nanos: Nanos) => string,
+): string {
+  return budgets
+    .map(({ period, limitNanos, chargedNanos }) => {
+      const spent = chargedNanos === undefined ? '' : `${usd(chargedNanos)}/`;
+      return `${period} ${spent}${usd(limitNanos)}`;
+    })
+    .join(', ');
 }
 
 /** The period of a budget in a sentence: `per day`, `per 24h`, `in total`. */

@@ -14,13 +14,19 @@ const NAMES: Readonly<Record<UsageGroup, readonly (UsageGroup | 'key_id')[]>> = 
   app: ['app'],
 };
 
-const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
+const FIGURES = [
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'cost_usd',
+] as const;
 
-export function usageFields(by: UsageGroup | undefined): string[] {
-  return [...(by === undefined ? [] : NAMES[by]), ...FIGURES];
-}
-
-export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<string, string | number> {
+/** A row named by these groups, or by none. */
+export function usageJson(row: UsageRow, ...by: readonly UsageGroup[]): Record<string, string | number> {
   const names = {
     key: row.key ?? '',
     key_id: row.keyId ?? '',
@@ -32,12 +38,13 @@ export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<str
     tag: row.tag ?? '',
     app: row.app ?? '',
   };
-  const named = by === undefined ? {} : Object.fromEntries(NAMES[by].map((name) => [name, names[name]]));
   return {
-    ...named,
+    ...Object.fromEntries(by.flatMap((group) => NAMES[group]).map((name) => [name, names[name]])),
     requests: row.requests,
     errors: row.errors,
     prompt_tokens: row.promptTokens,
+    cached_tokens: row.cachedTokens,
+    cache_write_tokens: row.cacheWriteTokens,
     completion_tokens: row.completionTokens,
     total_tokens: row.promptTokens + row.completionTokens,
     cost_usd: formatUsd(row.costNanos),
@@ -48,8 +55,9 @@ export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<str
  * Comma-separated values with a header line; values are quoted where they need it. Names come from clients, and a
  * spreadsheet would run one that looks like a formula: an apostrophe before it makes it a text.
  */
-export function usageCsv(rows: readonly UsageRow[], by: UsageGroup | undefined): string {
-  const lines = [usageFields(by), ...rows.map((row) => Object.values(usageJson(row, by)).map(String))];
+export function usageCsv(rows: readonly UsageRow[], ...by: readonly UsageGroup[]): string {
+  const head = [...by.flatMap((group) => NAMES[group]), ...FIGURES];
+  const lines = [head, ...rows.map((row) => Object.values(usageJson(row, ...by)).map(String))];
   return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 

@@ -67,7 +67,7 @@ export function lastsText({ minute, week }: Paces): Marked | undefined {
         minute === undefined ? [] : paceText(minute, 'this minute’s pace', 'this minute'),
         week === undefined ? [] : paceText(week, 'the last seven days’ pace', 'in the last seven days'),
       ];
-      return marked(texts.flat().join('; '), worst([minute, week]));
+      return marked(texts.flat().join('; '), toneOfEnd(soonestEndMs({ minute, week }) ?? FAR_MS));
     }
   }
 }
@@ -86,10 +86,16 @@ function paceText(forecast: CreditForecast, pace: string, span: string): string[
   }
 }
 
-function worst(forecasts: readonly (CreditForecast | undefined)[]): Tone {
-  const soonest = Math.min(...forecasts.map((each) => (each?.kind === 'ends' ? each.inMs : FAR_MS)));
-  if (soonest < BAD_MS) return 'bad';
-  return soonest < WARN_MS ? 'warn' : 'good';
+/** When the credit ends at the faster of the paces; undefined where it does at none. */
+export function soonestEndMs({ minute, week }: Paces): number | undefined {
+  const ends = [minute, week].flatMap((each) => (each?.kind === 'ends' ? [each.inMs] : []));
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+/** Of credit that ends in so many milliseconds. */
+export function toneOfEnd(inMs: number): Tone {
+  if (inMs < BAD_MS) return 'bad';
+  return inMs < WARN_MS ? 'warn' : 'good';
 }
 
 /** Where the last seven days start, today among them: whole days, whose sums are kept even if their requests are not. */

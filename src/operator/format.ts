@@ -65,11 +65,22 @@ function decimalsOf(amount: string): number {
 /** From this many USD on, cents are left out so that the largest amount still fits its column. */
 const LARGE_USD = 10_000_000n;
 
-/** An amount in a column that keeps room for this many decimals: the points line up. */
+/** From this many USD on, six decimals leave no room for the whole. */
+const MANY_USD = 1_000n;
+
+/**
+ * An amount in a column of amounts with as many decimals: all have one form. Less than the last of them is not shown as
+ * nothing: `<0.01`.
+ */
 export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
-  const text = usd(nanos);
-  const isLarge = (nanos < 0n ? -nanos : nanos) >= LARGE_USD * NANOS_PER_USD;
-  return isLarge ? text.slice(0, -3) : text + ' '.repeat(Math.max(0, decimals - decimalsOf(text)));
+  const absolute = nanos < 0n ? -nanos : nanos;
+  const sign = nanos < 0n ? '-' : '';
+  const step = decimals === 2 ? NANOS_PER_CENT : NANOS_PER_MICRO;
+  if (absolute > 0n && absolute < step) return `${sign}<${decimals === 2 ? '0.01' : '0.000001'}`;
+  const [whole = '', fraction = ''] = exactUsd((absolute / step) * step).split('.');
+  const isShort = decimals === 6 && absolute >= MANY_USD * NANOS_PER_USD;
+  const shown = fraction.padEnd(decimals, '0').slice(0, isShort ? 2 : decimals);
+  return `${sign}${whole}${absolute >= LARGE_USD * NANOS_PER_USD ? '' : `.${shown}`}${isShort ? '    ' : ''}`;
 }
 
 /** A price: exact, since a rounded one would be wrong for each of a million tokens. */

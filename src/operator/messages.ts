@@ -37,12 +37,17 @@ export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {
   backing_off: 'backing off',
 };
 
-/** Why a key could not be created or changed, and what to do next. */
-export function explainKeyChange(change: Exclude<KeyChange, { kind: 'done' }>, idOrName: string): string {
+/** Why a key could not be created or changed, and what to do next. `alike`: the name of a key that may be meant. */
+export function explainKeyChange(
+  change: Exclude<KeyChange, { kind: 'done' }>,
+  idOrName: string,
+  alike?: string,
+): string {
   // Somebody may have given the whole key.
   const name = JSON.stringify(redactKeys(idOrName));
   switch (change.kind) {
     case 'no_such_key':
+      if (alike !== undefined) return `no such key: ${name}; did you mean ${JSON.stringify(alike)}?`;
       return `no such key: ${name}; list keys with \`${PROGRAM} keys list\``;
     case 'deleted':
       return `key ${name} was deleted permanently; create another with \`${PROGRAM} keys create\``;

@@ -292,8 +292,16 @@ export class Dispatch {
     return this.#dispatcher.parts.providers.get(model.provider) as Provider;
   }
 
+  /** The upstreams that a request which refers to one of the others cannot go to. */
+  #elsewhere(model: Model): Set<Member> {
+    const route = this.#request.routes.find((each) => each.model === model);
+    const { upstream } = route ?? {};
+    if (route === undefined || upstream === undefined) return new Set();
+    return new Set(this.#providerOf(route).members.filter(({ name }) => name !== upstream));
+  }
+
   #triedFor(model: Model): Set<Member> {
-    const tried = this.#tried.get(model) ?? new Set();
+    const tried = this.#tried.get(model) ?? this.#elsewhere(model);
     this.#tried.set(model, tried);
     return tried;
   }

@@ -30,6 +30,7 @@ import {
 import type { Provider } from '../upstream/provider.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { checkSteps, estimateStep, holdStep, keyStep, priceStep, requestStep, routeStep } from './explain-steps.ts';
+import { bringIn, type Keeper } from './kept.ts';
 import { admissionRequest, type Permitted, type Plan, type Plans, plansFor } from './plan.ts';
 import { errorForRefusal } from './refusals.ts';
 import { permit, type Resolution, resolveRequest } from './resolve.ts';
@@ -37,6 +38,7 @@ import { permit, type Resolution, resolveRequest } from './resolve.ts';
 export interface ExplainParts {
   readonly catalog: Catalog;
   readonly ledger: Pick<Ledger, 'forecast'>;
+  readonly keeper: Keeper;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly capOutput: boolean;
   readonly maxBodyBytes: number;
@@ -71,7 +73,9 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const permission = permit(resolution, standing.allowlist, parts.catalog);
   addResolved(trail, resolution, dialect, body, standing);
   if (!permission.ok) return trail.refuse(stepOf(permission.error, resolution), permission.error);
-  const { permitted } = permission;
+  const bringing = await bringIn(parts, keyId, permission.permitted);
+  if (!bringing.ok) return trail.refuse('request', bringing.error);
+  const { permitted } = bringing;
   trail.add(requestStep(permitted));
 
   const isCapped = parts.capOutput || standing.isLeashed;

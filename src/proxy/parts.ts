@@ -6,6 +6,7 @@ import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import type { Dispatcher } from './dispatch.ts';
+import type { Keeper } from './kept.ts';
 import type { ModelPaces } from './pace.ts';
 
 export interface PipelineParts {
@@ -16,6 +17,7 @@ export interface PipelineParts {
   readonly dispatcher: Dispatcher;
   readonly bodies: BodyLimiter;
   readonly paces: ModelPaces;
+  readonly keeper: Keeper;
   /** Whether the held maximum is written into requests that declare none, and not only into those of keys on a leash. */
   readonly capOutput: boolean;
   /** What the model listing shows as `created`, in seconds since 1970. */

@@ -7,7 +7,7 @@ import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authori
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
-import type { RequestFacts } from '../observe/monitor.ts';
+import type { RequestEnd, RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
@@ -15,6 +15,9 @@ import { StreamAllowance } from './allowance.ts';
 import { countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
+import { keptOf } from './keep-answer.ts';
+import { bringIn, type KeptPlaces } from './kept.ts';
+import { serveKept } from './kept-response.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
@@ -27,7 +30,7 @@ import { permit, permittedByAdmission, type Resolution, resolveRequest } from '.
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
 import { showKey } from './show-key.ts';
-import { spentByOf } from './spent-by.ts';
+import { spentByHeaders, spentByOf } from './spent-by.ts';
 
 export class Pipeline {
   readonly #parts: PipelineParts;
@@ -61,6 +64,11 @@ export class Pipeline {
   /** Answers a key that asks about itself. Never throws. */
   showKey(exchange: Exchange): Promise<void> {
     return this.#free(exchange, () => showKey(this.#parts, exchange));
+  }
+
+  /** Answers a key that asks for a response which its host keeps, or for the end of that. Never throws. */
+  keptResponse(exchange: Exchange, id: string): Promise<void> {
+    return this.#free(exchange, () => serveKept(this.#parts, exchange, id));
   }
 
   /** Answers a request to count tokens. Never throws. */
@@ -140,7 +148,9 @@ export class Pipeline {
         logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
         return this.#refuse(exchange, permission.error);
       }
-      permitted = permission.permitted;
+      const bringing = await bringIn(this.#keptPlaces, identity.keyId, permission.permitted);
+      if (!bringing.ok) return this.#refuse(exchange, bringing.error);
+      permitted = bringing.permitted;
       planning = this.#plan(permitted, key);
     }
     if (!planning.ok) return this.#refuse(exchange, { code: 'invalid_request', message: planning.problem });
@@ -201,7 +211,8 @@ export class Pipeline {
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
       const error = errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
       const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
-      this.#refuse(exchange, error, reason, causeOf(refusal));
+      const spentBy = spentByOf(exchange.request.headers, permitted.request);
+      this.#refuse(exchange, error, reason, causeOf(refusal), spentBy);
     }
     return undefined;
   }
@@ -217,15 +228,21 @@ export class Pipeline {
     error: ClientError,
     reason: string = error.code,
     cause = reason.replaceAll('_', ' '),
+    spentBy = spentByHeaders(exchange.request.headers),
   ): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
       this.#parts.bodies.countUnpaid(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       const { requestId: id, model = '' } = exchange;
-      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause });
+      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause, spentBy });
     }
     exchange.sendError(error);
+  }
+
+  get #keptPlaces(): KeptPlaces {
+    const { keeper, dispatcher } = this.#parts;
+    return { keeper, providers: dispatcher.parts.providers };
   }
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
@@ -288,13 +305,31 @@ export class Pipeline {
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
       const spentBy = spentByOf(exchange.request.headers, admitted.request);
+      const kept = this.#keep(admitted, relayed, end);
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
+      // Before the last bytes go out, so that its client can refer to it at once.
+      await kept;
       this.#parts.monitor.countEnded(facts, end);
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
       finish(exchange, relayed.termination);
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+    }
+  }
+
+  /** Writes down what the host keeps for the key. Never rejects: without that, the key is told that it is not found. */
+  async #keep(admitted: Admitted, { metered }: RelayResult, end: RequestEnd): Promise<void> {
+    const kept = keptOf(admitted, metered, end, Date.now());
+    if (kept === undefined) return;
+    try {
+      await this.#parts.keeper.add(kept);
+    } catch (error) {
+      const { requestId } = admitted.exchange;
+      this.#parts.log.error(
+        { request_id: requestId, err: error },
+        'what the host keeps of the answer was not recorded',
+      );
     }
   }
 

@@ -30,6 +30,14 @@ export interface Permitted {
   /** The name that it gives the model, if that is not its id. */
   readonly alias: string | undefined;
   readonly targets: readonly [Target, ...Target[]];
+  /** What it refers to at its host. */
+  readonly brought?: Brought;
+}
+
+/** What a request brings in by naming it, and where that is. */
+export interface Brought {
+  readonly tokens: number;
+  readonly upstream: string;
 }
 
 /** A model that a request may go to. */
@@ -40,11 +48,15 @@ export interface Route {
   readonly capTokens: number | undefined;
   /** The most output that its host may write, over all choices; undefined if it is told no maximum. */
   readonly maximumTokens: number | undefined;
+  /** The upstream that it has to go to, by its name; undefined for any of the provider. */
+  readonly upstream: string | undefined;
 }
 
 /** What a request is expected to use, and where it may go. */
 export interface Plan {
   readonly inputTokens: number;
+  /** Of the input: what the request refers to at its host, and does not hold. */
+  readonly broughtTokens: number;
   /** Over all choices. */
   readonly outputTokens: number;
   readonly reservedTokens: number;
@@ -71,8 +83,9 @@ export function plansFor(permitted: Permitted, capOutput: boolean): Planning {
   const { request } = permitted;
   const [asked, ...fallbacks] = permitted.targets;
   const parts = inputParts(request);
-  const first = inputAt(request, parts, asked);
-  if (typeof first === 'string') return { ok: false, problem: first };
+  const own = inputAt(request, parts, asked);
+  if (typeof own === 'string') return { ok: false, problem: own };
+  const first = own + (permitted.brought?.tokens ?? 0);
   const alone = planForOne(permitted, asked, first, capOutput);
   const others = fallbacks
     .filter(({ model }) => canGive(model, request.maxOutput))
@@ -105,7 +118,7 @@ function inputAt(
 }
 
 function planForOne(
-  { request, alias }: Permitted,
+  { request, alias, brought }: Permitted,
   { model, ...hosted }: Target,
   estimated: number,
   capOutput: boolean,
@@ -127,12 +140,13 @@ function planForOne(
   const hostTools = toolsFor(model, sent.hostTools);
   return {
     inputTokens,
+    broughtTokens: brought?.tokens ?? 0,
     outputTokens,
     reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
     holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
     alias,
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
-    routes: [{ model, hosted, capTokens, maximumTokens: isBounded ? most : undefined }],
+    routes: [{ model, hosted, capTokens, maximumTokens: isBounded ? most : undefined, upstream: brought?.upstream }],
   };
 }
 
@@ -145,7 +159,11 @@ export type Targeting =
  * `headers`: those of its dialect, which reach the host unless the request is translated.
  */
 export function targetFor(request: ModelRequest, model: Model, headers: DialectHeaders = {}): Targeting {
-  const hosting = hostRequest(request, model.dialects, model);
+  const keeps = model.keepsResponses && model.dialects.includes(request.dialect.name);
+  const { state } = request;
+  if (state?.problem !== undefined && !keeps) return { ok: false, problem: state.problem };
+  const sent = state !== undefined && keeps ? { ...request, state: { ...state, mayKeep: true as const } } : request;
+  const hosting = hostRequest(sent, model.dialects, model);
   if (!hosting.ok) return hosting;
   const { hosted } = hosting;
   const sentHeaders = hosted.response === undefined ? headers : {};

@@ -7,6 +7,7 @@ import { printableName } from '../core/printable.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
+import { referencesTo } from './kept.ts';
 import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound } from './refusals.ts';
 
@@ -131,10 +132,11 @@ function withNearModels(
 
 /**
  * What needs no look at the key before admission, which checks the key and its allowlist itself: a valid request for a
- * model without fallbacks.
+ * model without fallbacks, which refers to nothing that is kept for the key.
  */
 export function permittedByAdmission(resolution: Resolution): Permitted | undefined {
   if (!resolution.ok || resolution.model.fallback.length > 0) return undefined;
+  if (referencesTo(resolution.target).length > 0) return undefined;
   const { request, headers, alias, target } = resolution;
   return { request, headers, alias, targets: [target] };
 }

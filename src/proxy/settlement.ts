@@ -51,7 +51,12 @@ export async function endOf(
     thoughtTokens: thoughtAtMost(sent, model, silentTokens),
     maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
   };
-  const { usage, source } = await usageOf(metered, sent, { model, prices, work, unseen }, counter);
+  const { usage, source } = await usageOf(
+    metered,
+    sent,
+    { model, prices, work, unseen, broughtTokens: plan.broughtTokens },
+    counter,
+  );
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -95,6 +100,8 @@ interface Terms {
   readonly prices: Prices;
   readonly work: ToolWork;
   readonly unseen: Unseen;
+  /** Input that the request refers to. */
+  readonly broughtTokens: number;
 }
 
 /** What bounds output that nobody saw. */
@@ -107,12 +114,13 @@ interface Unseen {
 async function usageOf(
   metered: Metered,
   request: ModelRequest,
-  { model, prices, work, unseen }: Terms,
+  { model, prices, work, unseen, broughtTokens }: Terms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
-  const input = sampleInput(request, model);
+  const sample = sampleInput(request, model);
+  const input = { ...sample, extraTokens: sample.extraTokens + broughtTokens };
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
   const counted = withPrediction(withToolWork(shown, work, request), request);
   const { extraTokens } = input;

@@ -27,10 +27,20 @@ interface Named {
 
 /** Undefined if it has none of these names. */
 export function spentByOf(headers: Headers, request: Named): SpentBy | undefined {
-  const user = userOf(request);
-  const tag = tagOf(headers[TAG_HEADER]);
-  const app = appOf(String(headers['user-agent'] ?? ''));
-  return user === '' && tag === '' && app === '' ? undefined : { user, tag, app };
+  return named({ ...ofHeaders(headers), user: userOf(request) });
+}
+
+/** The same of a request whose body was not read: its user is not known. */
+export function spentByHeaders(headers: Headers): SpentBy | undefined {
+  return named({ ...ofHeaders(headers), user: '' });
+}
+
+function ofHeaders(headers: Headers): Omit<SpentBy, 'user'> {
+  return { tag: tagOf(headers[TAG_HEADER]), app: appOf(String(headers['user-agent'] ?? '')) };
+}
+
+function named(names: SpentBy): SpentBy | undefined {
+  return names.user === '' && names.tag === '' && names.app === '' ? undefined : names;
 }
 
 function userOf({ dialect, body: { fields } }: Named): string {

@@ -5,7 +5,7 @@
 
 import type { ToolCall } from '../core/host-tools.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
-import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
+import { type AnswerFacts, type KeptAnswer, quotableId } from '../dialects/answer.ts';
 import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
 import { Silence } from './silence.ts';
@@ -29,6 +29,8 @@ export interface Metered {
   readonly completionId: string | undefined;
   /** The model that the upstream says it used. */
   readonly model: string | undefined;
+  /** What its host keeps of it. */
+  readonly kept: KeptAnswer | undefined;
 }
 
 /** How output is measured while it is being written. */
@@ -59,6 +61,7 @@ export class Meter {
   #firstId: unknown;
   #serviceTier: string | undefined;
   #model: unknown;
+  #kept: KeptAnswer | undefined;
   /** By their ids: what was seen last of a call says most. */
   readonly #calls = new Map<string, ToolCall>();
   readonly #written = new TextSample();
@@ -108,6 +111,7 @@ export class Meter {
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
     this.#model ??= facts.model;
+    this.#kept = facts.kept ?? this.#kept;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
     for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
@@ -243,13 +247,14 @@ export class Meter {
     return { ...this.#known, usage, source: 'counted', ...rest };
   }
 
-  get #known(): Pick<Metered, 'calls' | 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model'> {
+  get #known(): Pick<Metered, 'calls' | 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model' | 'kept'> {
     return {
       calls: this.calls,
       isReportUnusable: this.#isReportUnusable,
       serviceTier: this.#serviceTier,
       completionId: quotableId(this.#firstId),
       model: quotableId(this.#model),
+      kept: this.#kept,
     };
   }
 }

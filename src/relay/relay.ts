@@ -71,4 +71,5 @@ export const NO_WORK: Metered = {
   serviceTier: undefined,
   completionId: undefined,
   model: undefined,
+  kept: undefined,
 };

@@ -103,7 +103,7 @@ export function isGone({ state, expiresAtMs }: Pick<KeyRecord, 'state' | 'expire
 }
 
 /** The length of a key's name at most, in Unicode code points. */
-export const MAX_NAME_CHARACTERS = 64;
+const MAX_NAME_CHARACTERS = 64;
 const ID_FORM = /^key_[0-9a-z]{26}$/;
 
 /** Checks a name for a key. Returns the problem with it, or undefined if it is valid. */

@@ -20,6 +20,7 @@ export const MOVED_TABLES = [
   'usage_names',
   'usage_name_keys',
   'usage_name_days',
+  'kept_responses',
   'holds',
   'journal',
 ] as const;
@@ -54,6 +55,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   usage_names: { text: ['month', 'kind', 'name'], integers: ['id'] },
   usage_name_keys: { text: ['month', 'kind', 'key_id', 'name'], integers: [] },
   usage_name_days: { text: ['day', 'kind', 'name', 'key_id', 'model'], integers: SUM_FIGURES },
+  kept_responses: { text: ['key_id', 'id', 'response_id', 'upstream', 'model'], integers: ['tokens', 'at_ms'] },
   refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },
   holds: byType(HOLD.columns),
   journal: byType(JOURNAL_COLUMNS),

@@ -1,16 +1,15 @@
 /** The rows of a usage report. */
-import type { NameKind } from '../core/spent-by.ts';
 import { nameReport } from './name-report.ts';
 import { isNameKind } from './names.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 import { type Period, periodsOf } from './periods.ts';
 import type { Row } from './rows.ts';
 import { ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
-import type { UsageGroup, UsageQuery } from './usage.ts';
+import type { SumGroup, UsageQuery } from './usage.ts';
 
 /** The parts of time whose figures add up to a report. */
-export function reportPeriods({ sinceMs, untilMs, by }: UsageQuery): readonly Period[] {
-  return periodsOf(sinceMs, untilMs, by === 'day' ? 'days' : 'months');
+export function reportPeriods({ sinceMs, untilMs, by, and = [] }: UsageQuery): readonly Period[] {
+  return periodsOf(sinceMs, untilMs, by === 'day' || and.includes('day') ? 'days' : 'months');
 }
 
 /**
@@ -18,7 +17,7 @@ export function reportPeriods({ sinceMs, untilMs, by }: UsageQuery): readonly Pe
  * partial days.
  */
 export function reportRows(periods: readonly Period[], query: UsageQuery, dialect: Dialect): Operation<Row[]> {
-  const { by } = query;
+  const { by, and = [] } = query;
   if (isNameKind(by)) return nameReport(periods, by, query, dialect);
   const values: (string | number)[] = [];
   const parameter = (value: string | number) => `$${values.push(value)}`;
@@ -31,27 +30,23 @@ export function reportRows(periods: readonly Period[], query: UsageQuery, dialec
   });
   // An empty range has no parts.
   const figures = parts.join(' UNION ALL ') || `${sourceOf('days', dialect).select} WHERE false`;
-  const { columns, tail } = groupOf(by);
+  const { columns, tail } = groupedBy(by === undefined ? [] : [by, ...and]);
   return rows(`SELECT ${columns} ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u ${tail}`, values);
 }
 
-function groupOf(by: Exclude<UsageGroup, NameKind> | undefined): { columns: string; tail: string } {
-  const mostExpensive = 'ORDER BY cost_nanos DESC, requests DESC';
-  switch (by) {
-    case undefined:
-      return { columns: '', tail: '' };
-    case 'key':
-      return {
-        columns: 'k.name AS key, u.key_id AS key_id,',
-        tail: `LEFT JOIN inf_gw.keys AS k ON k.id = u.key_id GROUP BY u.key_id, k.name ${mostExpensive}, u.key_id`,
-      };
-    case 'model':
-    case 'source':
-      return { columns: `u.${by} AS ${by},`, tail: `GROUP BY u.${by} ${mostExpensive}, u.${by}` };
-    case 'day':
-    case 'month':
-      return { columns: `u.${by} AS ${by},`, tail: `GROUP BY u.${by} ORDER BY u.${by}` };
-  }
+/** Days and months are in order of time; within them, the most expensive rows come first. */
+function groupedBy(groups: readonly SumGroup[]): { columns: string; tail: string } {
+  if (groups.length === 0) return { columns: '', tail: '' };
+  const names = groups.map((group) => (group === 'key' ? 'u.key_id' : `u.${group}`));
+  const times = groups.filter((group) => group === 'day' || group === 'month').map((group) => `u.${group}`);
+  const others = names.filter((name) => !times.includes(name));
+  const withKeys = groups.includes('key');
+  const grouped = [...names, ...(withKeys ? ['k.name'] : [])].join(', ');
+  return {
+    columns: `${[...names, ...(withKeys ? ['k.name AS key'] : [])].join(', ')},`,
+    tail: `${withKeys ? 'LEFT JOIN inf_gw.keys AS k ON k.id = u.key_id' : ''} GROUP BY ${grouped}
+      ORDER BY ${[...times, 'cost_nanos DESC', 'requests DESC', ...others].join(', ')}`,
+  };
 }
 
 /** Where the figures of a period are, and the column that says when they are from. */

@@ -2,6 +2,7 @@
 import type { Alerts } from './alert-book.ts';
 import type { Book } from './book.ts';
 import type { Budgets } from './budgets.ts';
+import type { KeptResponses } from './kept-book.ts';
 import type { Nodes } from './nodes.ts';
 import type { Standings } from './standings.ts';
 
@@ -12,6 +13,7 @@ export interface OpenState extends Book {
   readonly budgets: Budgets;
   readonly standings: Standings;
   readonly alerts: Alerts;
+  readonly kept: KeptResponses;
   /** The gateways that share it; undefined for a state file, which has one at most. */
   readonly nodes: Nodes | undefined;
 

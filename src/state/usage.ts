@@ -1,14 +1,18 @@
 /** Usage: what reports can be asked for, and what they contain. */
 import type { Nanos } from '../core/money.ts';
-import { NAME_KINDS } from '../core/spent-by.ts';
+import { NAME_KINDS, type NameKind } from '../core/spent-by.ts';
 
 /** What the rows of a usage report can stand for. */
 export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source', ...NAME_KINDS] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
+/** Those that can stand together: the sums of names are kept apart. */
+export type SumGroup = Exclude<UsageGroup, NameKind>;
 
 export interface UsageQuery {
   /** Undefined asks for a single row with the sum of everything. */
   readonly by: UsageGroup | undefined;
+  /** What each group is divided by further. */
+  readonly and?: readonly SumGroup[];
   readonly keyId: string | undefined;
   readonly model: string | undefined;
   /** Inclusive, by time of admission. */

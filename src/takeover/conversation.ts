@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import type { Channel, Message } from '../core/port.ts';
+import type { Channel, Message } from '../core/channel.ts';
 
 /** The bytes before each message, which say its length. */
 const HEAD_BYTES = 4;

@@ -69,12 +69,18 @@ export async function receiveSockets(connection: Socket, count: number): Promise
   });
 }
 
+/** The function of Node that is not documented. Throws a UserError if this Node has it no longer. */
+function channelMaker(): NonNullable<ChannelMaker['_forkChild']> {
+  const { _forkChild: makeChannel } = childProcess as ChannelMaker;
+  if (typeof makeChannel === 'function') return makeChannel;
+  throw new UserError(
+    `Node ${process.versions.node} cannot pass listening sockets (it has no child_process._forkChild); stop the gateway and start it`,
+  );
+}
+
 /** Makes this process one end of an IPC channel while `work` runs. */
 async function asChannel<T>(connection: Socket, work: () => Promise<T>): Promise<T> {
-  const { _forkChild: makeChannel } = childProcess as ChannelMaker;
-  if (makeChannel === undefined) {
-    throw new UserError(`Node ${process.versions.node} cannot pass listening sockets; stop the gateway and start it`);
-  }
+  const makeChannel = channelMaker();
   const restore = setOwnChannelAside();
   // The channel closes its descriptor.
   kept.push(connection);

@@ -4,11 +4,17 @@ import { printableName } from '../core/printable.ts';
 import type { Fields } from '../dialects/dialect.ts';
 
 /** For what has no counterpart at all. */
-export const UNSAYABLE = 'the provider of this model has no such field; leave it out';
+export const UNSAYABLE = 'not translated for the provider of this model, which speaks another dialect; leave it out';
+
+/** The most unknown names in the header about them. */
+const MOST_UNKNOWN = 8;
+/** A name that a header may hold, and not a long one. */
+const PLAIN_NAME = /^[\w.-]{1,64}$/;
 
 export class Findings {
   #problem: string | undefined;
   readonly #ignored = new Set<string>();
+  #unknown = 0;
 
   /** The first problem, as `n: …`. */
   get problem(): string | undefined {
@@ -26,6 +32,15 @@ export class Findings {
 
   ignore(name: string): void {
     this.#ignored.add(name);
+  }
+
+  /** Leaves out a field that nobody knows. Its name, which the sender has chosen, may be none to show. */
+  ignoreUnknown(scope: string, name: string): void {
+    const full = `${scope}.${name}`;
+    if (this.#ignored.has(full)) return;
+    const isShown = PLAIN_NAME.test(name) && this.#unknown < MOST_UNKNOWN;
+    this.ignore(isShown ? full : `${scope}.*`);
+    if (isShown) this.#unknown++;
   }
 
   /**

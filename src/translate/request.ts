@@ -83,6 +83,8 @@ export type Choice =
   | { readonly kind: 'named'; readonly hostName: string };
 
 export interface Reasoning {
+  /** `thinking` of the messages dialect, where a client of another has it. It says more than an effort. */
+  readonly thinking?: Fields | undefined;
   /** Not checked: hosts differ in their levels. */
   readonly effort: Said<unknown> | undefined;
   /** Whether the client wants to read it. */
@@ -119,9 +121,10 @@ export interface NeutralRequest {
   readonly maxOutput: number | undefined;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
+  readonly topK?: Said<unknown> | undefined;
   readonly stops?: Said<readonly unknown[]> | undefined;
   readonly reasoning: Reasoning;
-  readonly format: Said<Format>;
+  readonly format: Format;
   readonly verbosity?: Said<unknown> | undefined;
   readonly user: unknown;
   readonly safetyIdentifier?: unknown;

@@ -42,6 +42,8 @@ export interface HostTerms {
   readonly maxOutput: number | undefined;
   /** The maximum to write where the request declares none and the host needs one. */
   readonly defaultOutput: number;
+  /** Names of tools of the client's own host that are left out, besides those that are by default. */
+  readonly ignoreTools: readonly string[];
 }
 
 export type TranslatedRequest =

@@ -1,6 +1,6 @@
-/** The terminal: Ink sets its modes and reports the keys that are pressed; the screen draws the lines of the frame. */
-import { render, useApp, useInput, usePaste } from 'ink';
-import { createElement, useEffect, useRef } from 'react';
+/** The terminal: Ink reports the keys that are pressed; the screen draws the lines of the frame. */
+import { render, useInput, usePaste } from 'ink';
+import { createElement } from 'react';
 import { showsUtf8 } from './draw/ascii.ts';
 import { type Abilities, painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
@@ -38,57 +38,75 @@ export async function draw(
     screen.forget();
     session.dispatch({ kind: 'resize', columns: screen.columns, rows: screen.rows });
   };
-  // Not by Ink, which would take each character of each frame apart: ten times as much as all the rest.
   const show = () => screen.show(frame(session.model).map((line) => painted(line, ABILITIES).trimEnd()));
   const unsubscribe = session.subscribe(show);
   onResize();
-  const app = render(createElement(Keyboard, { session, screen }), {
+  // Ink writes no frames where it is not interactive: the screen draws them, at a tenth of the cost (docs/decisions.md).
+  const options = {
     stdin: hasMouse ? withoutMouse(input, onMouse) : input,
-    stdout: screen as unknown as NodeJS.WriteStream,
-    alternateScreen: true,
-    // It leaves the screen alone then.
-    debug: true,
+    stdout: output as unknown as NodeJS.WriteStream,
+    interactive: false,
     exitOnCtrlC: false,
     patchConsole: false,
-    interactive: true,
-  });
+  };
+  const press = (name: string) => {
+    if (name === 'ctrl+l') screen.repaint();
+    else if (name === 'ctrl+z') void suspension.stop();
+    else session.dispatch({ kind: 'key', key: name });
+  };
+  const paste = (text: string) => session.dispatch({ kind: 'paste', text });
+  const takeKeys = () => {
+    const taken = render(createElement(Keyboard, { press, paste }), options);
+    taken.waitUntilExit().catch(onError);
+    return taken;
+  };
+  const leaveKeys = async () => {
+    keys.unmount();
+    await keys.waitUntilExit();
+  };
   // Whatever happens, the terminal is restored.
+  const onExit = () => screen.close();
   const onError = (error: Error) => {
-    app.unmount();
+    keys.unmount();
+    screen.close();
     process.stderr.write(`error: internal error: ${error.stack ?? error.message}\n`);
     process.exit(1);
   };
-  process.once('uncaughtException', onError);
+  const suspension = new Suspension(async (whileAway) => {
+    await leaveKeys();
+    screen.close();
+    await whileAway();
+    screen.open();
+    keys = takeKeys();
+  });
+  screen.open();
+  let keys = takeKeys();
+  process.once('uncaughtException', onError).once('exit', onExit);
   const onSignal = () => session.end();
-  process.once('SIGTERM', onSignal).once('SIGHUP', onSignal);
+  // Before Ink has taken the keys, Ctrl-C is a signal as well.
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal).once('SIGHUP', onSignal);
   // A terminal that goes away may fail before the signal comes, or without one.
   output.on('resize', onResize).on('error', onSignal);
   input.on('error', onSignal).on('end', onSignal);
   const repaint = setInterval(() => screen.repaint(), REPAINT_MS);
-  // Ink unmounts by itself if rendering throws.
-  await Promise.race([session.ended, app.waitUntilExit()]).catch(onError);
+  await session.ended;
   clearInterval(repaint);
   output.off('resize', onResize);
   unsubscribe();
-  app.unmount();
-  await app.waitUntilExit();
-  process.off('uncaughtException', onError);
+  suspension.close();
+  await leaveKeys();
+  screen.close();
+  process.off('uncaughtException', onError).off('exit', onExit);
 }
 
-/** Draws nothing itself. */
-function Keyboard({ session, screen }: { session: Drawn; screen: Screen }): null {
-  const { suspendTerminal } = useApp();
-  const suspension = useRef<Suspension>(undefined);
-  useEffect(() => {
-    suspension.current = new Suspension(suspendTerminal);
-    return () => suspension.current?.close();
-  }, [suspendTerminal]);
-  const press = (name: string) => {
-    if (name === 'ctrl+l') screen.repaint();
-    else if (name === 'ctrl+z') void suspension.current?.stop();
-    else session.dispatch({ kind: 'key', key: name });
-  };
+interface KeyboardProps {
+  /** Called with the name of each key. */
+  readonly press: (name: string) => void;
+  readonly paste: (text: string) => void;
+}
+
+function Keyboard({ press, paste }: KeyboardProps): null {
   useInput((input, key) => namesOf(input, key).forEach(press));
-  usePaste((text) => session.dispatch({ kind: 'paste', text }));
+  usePaste(paste);
   return null;
 }

@@ -7,7 +7,9 @@ import type { Event } from './update/step.ts';
 /** Never overwrites a file. */
 export function exportUsage(path: string, { rows, rowsBy }: Model['usage']): Extract<Event, { kind: 'outcome' }> {
   try {
-    writeFileSync(path, usageCsv(rows, rowsBy), { flag: 'wx' });
+    // What was used only the week before is no part of the range.
+    const used = rows.filter(({ requests }) => requests > 0);
+    writeFileSync(path, usageCsv(used, rowsBy), { flag: 'wx' });
     return { kind: 'outcome', text: `Wrote ${path}.`, tone: 'good' };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,16 +1,16 @@
 /** The whole screen as lines: status, tabs, what is wrong, the open view, a message and key hints. Pure. */
 
 import { duration, usd } from '../operator/format.ts';
-import { clean, widthOf } from '../operator/text.ts';
+import { clean, widthOf, wrap } from '../operator/text.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
 import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { tabGap, tabText } from './places.ts';
 import { accountOf } from './select.ts';
-import { type Trouble, troubleLine } from './trouble.ts';
+import { type Trouble, troubleLine, troublesOf } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
-import { HINTS, hintsOfDialog } from './views/help.ts';
+import { HINTS, hintsOfDialog, usable } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
@@ -53,19 +53,28 @@ export function frame(model: Model): Line[] {
 
 function tooSmall({ columns, rows }: Model): Line[] {
   const text = `The window is ${columns} by ${rows}; inf-gw needs ${MIN_COLUMNS} by ${MIN_ROWS}.`;
-  return Array.from({ length: rows }, (_, row) => fitLine(row === 0 ? [{ text }] : [], columns));
+  const lines = wrap(text, columns);
+  return Array.from({ length: rows }, (_, row) => fitLine([{ text: lines[row] ?? '' }], columns));
 }
 
+/** Where room is short, the balance comes before how long the gateway has been up. */
 function statusLine(model: Model): Line {
   const { columns } = model;
-  const left = [span(' inf-gw ', { bold: true }), ...gatewayStatus(model)];
-  const balance = span(`${usd(accountOf(model).balanceNanos)} USD `, { bold: true });
+  const status: Line = [span(' inf-gw ', { bold: true }), ...gatewayStatus(model)];
+  const tone = troublesOf(model).find(({ about }) => about === 'money')?.tone;
+  const balance = span(`${usd(accountOf(model).balanceNanos)} USD `, { bold: true, tone });
+  const all: Line = [...status, ...upText(model)];
+  const fits = (left: Line, right: Line) => lineWidth(left) + lineWidth(right) < columns;
   const labelled = [dim('  balance '), balance];
-  const hasRoom = lineWidth(left) + lineWidth(labelled) < columns;
-  return spread(left, hasRoom ? labelled : [balance], columns);
+  if (fits(all, labelled)) return spread(all, labelled, columns);
+  return spread(fits(all, [balance]) ? all : status, [balance], columns);
 }
 
-function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, socketError }: Model): Line {
+function upText({ snapshot, nowMs }: Model): Line {
+  return snapshot === undefined ? [] : [dim(`  up ${duration((nowMs - snapshot.started_at_ms) / 1_000)}`)];
+}
+
+function gatewayStatus({ snapshot, shared, isConnecting, wasConnected, socketError }: Model): Line {
   if (socketError !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(socketError), { tone: 'bad' })];
   if (isConnecting) return [dim(`○ connecting…${shared === undefined ? '' : `  ${aliveText(shared)}`}`)];
   if (snapshot === undefined && shared !== undefined) {
@@ -79,11 +88,10 @@ function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, so
       : 'no gateway running; showing stored figures';
     return [span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })];
   }
-  const { draining, storage_fault: storageFault, address, version, started_at_ms: startedAtMs } = snapshot;
+  const { draining, storage_fault: storageFault, address, version } = snapshot;
   const tone = storageFault !== null ? 'bad' : draining ? 'warn' : 'good';
   const state = storageFault !== null ? clean(storageFault) : draining ? 'shutting down' : `serving ${address}`;
-  const up = duration((nowMs - startedAtMs) / 1_000);
-  return [dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)];
+  return [dim(`${version}  `), span('● ', { tone }), { text: state }];
 }
 
 function tabs({ view, isReadOnly, columns }: Model): Line {
@@ -108,9 +116,9 @@ function hintLine(model: Model): Line {
   return [{ text: ' ' }, dim(fittingHints(hintsFor(model), model.columns - 1))];
 }
 
-function hintsFor({ dialog, lists, view }: Model): readonly string[] {
+function hintsFor({ dialog, lists, view, isReadOnly }: Model): readonly string[] {
   if (dialog !== undefined) return hintsOfDialog(dialog);
-  return lists[view].isTyping ? HINTS.typing : HINTS[view];
+  return lists[view].isTyping ? HINTS.typing : usable(HINTS[view], isReadOnly);
 }
 
 function fittingHints(hints: readonly string[], width: number): string {

@@ -1,5 +1,4 @@
 /** Reads the journal for the charts in slices, between which whatever else waits has its turn. */
-import { setImmediate } from 'node:timers/promises';
 import type { TrafficRow } from '../control/protocol.ts';
 import type { HistoryRead, HistorySpan } from './history.ts';
 import type { Store } from './store.ts';
@@ -37,12 +36,11 @@ export class HistoryTurns {
   }
 
   async #readOn(read: HistoryRead): Promise<void> {
+    if (this.#current !== read) return;
     let isMore = false;
     await this.#events.attempt(async () => {
       isMore = await this.#store.readOn(read);
     });
-    // A state file answers at once: key presses come in only here.
-    await setImmediate();
     if (this.#current !== read) return;
     if (isMore) return this.#turns.add('history', () => this.#readOn(read));
     this.#current = undefined;

@@ -2,14 +2,16 @@
 
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
 import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.ts';
+import type { BudgetSpend } from '../core/budgets.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
+import type { Refusal, RefusedMinutes } from '../observe/refusals.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
 import type { CreditEntry } from '../state/account.ts';
 import type { KeyRecord, KeyTerms } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
-import type { JournalPlace, RequestRecord } from '../state/requests.ts';
+import type { JournalPlace, RequestPage, RequestRecord } from '../state/requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Action, Done } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
@@ -25,6 +27,8 @@ export interface StoredKey {
   readonly limits: Limits;
   /** This month's figures. */
   readonly month: MonthFigures;
+  /** What it has spent of its budgets, and of its limit of the month as one of them. */
+  readonly bounds: readonly BudgetSpend[];
   /** Milliseconds since 1970; undefined for never. */
   readonly lastUsedMs: number | undefined;
 }
@@ -71,6 +75,20 @@ export interface KeyDetail {
   /** The last 30 days, oldest first. */
   readonly byDay: readonly UsageRow[];
   readonly refusals: readonly RefusalRow[];
+  /** How often the gateway here has refused it in the last hour, by reason. */
+  readonly refusedLately: readonly RefusedMinutes[];
+}
+
+/** A request of the journal, or one that the gateway here has refused. */
+export interface FoundRequest extends RequestRecord {
+  readonly refused?: Refusal;
+}
+
+/** A page of the journal, with what was refused meanwhile. */
+export interface FoundPage extends Omit<RequestPage, 'rows'> {
+  readonly rows: readonly FoundRequest[];
+  /** From when on the gateway knows what it refused, in milliseconds since 1970; undefined if none tells. */
+  readonly refusedSinceMs?: number | undefined;
 }
 
 /** What the state looks for in the journal; undefined and false leave a condition out. */
@@ -93,12 +111,20 @@ export interface UsageOf {
   readonly period?: string;
 }
 
-export const RANGES = ['24h', '7d', '30d', 'this month', 'all'] as const;
+/** What one group used, beside what it cost a week earlier; undefined where nothing is compared. */
+export interface ComparedUsage extends UsageRow {
+  readonly beforeNanos?: Nanos;
+}
+
+export const RANGES = ['today', '24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
 
 /** What the charts of the Overview reach back over. */
 export const CHART_RANGES = ['1m', '5m', '1h', '24h'] as const;
 export type ChartRange = (typeof CHART_RANGES)[number];
+
+/** What a trouble is about. */
+export type TroubleKind = 'gateway' | 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
 
 /** A text field of a form. */
 export interface Field {
@@ -205,6 +231,8 @@ export interface Model {
   readonly isConnecting: boolean;
   /** Whether a gateway has been reached since the dashboard was opened. */
   readonly wasConnected: boolean;
+  /** When the gateway that was reached was lost, in milliseconds since 1970; undefined while there is one, and before. */
+  readonly lostAtMs: number | undefined;
   /** Why the control socket cannot be trusted; undefined if it can. */
   readonly socketError: string | undefined;
   /** The last few minutes by second, without the seconds in which nothing happened. */
@@ -233,20 +261,24 @@ export interface Model {
   readonly requests: {
     readonly isOpen: boolean;
     /** Those found so far, newest admission first; the first of them may have been dropped again. */
-    readonly rows: readonly RequestRecord[];
+    readonly rows: readonly FoundRequest[];
+    /** From when on refused requests are known; undefined if no gateway tells. */
+    readonly refusedSinceMs: number | undefined;
     /** Goes up with each search: what an earlier one still finds is dropped. */
     readonly search: number;
     readonly isReading: boolean;
     /** Where the next page begins; undefined before the first, and if there are no more. */
     readonly next: JournalPlace | undefined;
-    /** When the first page was read, in milliseconds since 1970. */
-    readonly readAtMs: number | undefined;
+    /** How many requests this search has looked through. */
+    readonly looked: number;
+    /** Whether it was told not to look any further back. */
+    readonly isStopped: boolean;
   };
   readonly usage: {
     readonly by: UsageGroup;
     readonly range: Range;
     readonly of: UsageOf;
-    readonly rows: readonly UsageRow[];
+    readonly rows: readonly ComparedUsage[];
     /** What the rows stand for: not `by` until those have been read. */
     readonly rowsBy: UsageGroup;
     /** When the rows were read, in milliseconds since 1970; undefined before that. */
@@ -256,6 +288,8 @@ export interface Model {
   readonly done: readonly Done[];
   /** The `--config` that it was started with, which its command lines need, too. */
   readonly configOption: string | undefined;
+  /** The trouble that `!` has gone to last; undefined if another key led away from it. */
+  readonly walkedTo: TroubleKind | undefined;
   readonly dialog: Dialog | undefined;
   readonly message: Message | undefined;
 }
@@ -290,6 +324,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     snapshot: undefined,
     isConnecting: true,
     wasConnected: false,
+    lostAtMs: undefined,
     socketError: undefined,
     seconds: [],
     minutes: [],
@@ -302,10 +337,20 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     overview: { isOpen: false },
     keys: { detail: undefined },
     live: LIVE_AT_TOP,
-    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined, readAtMs: undefined },
+    requests: {
+      isOpen: false,
+      rows: [],
+      search: 0,
+      isReading: false,
+      next: undefined,
+      looked: 0,
+      isStopped: false,
+      refusedSinceMs: undefined,
+    },
     usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     done: [],
     configOption: undefined,
+    walkedTo: undefined,
     dialog: undefined,
     message: undefined,
   };

@@ -1,5 +1,6 @@
 /** How often the dashboard reads what it shows. Pure. */
 import type { Model } from './model.ts';
+import { LONG_SEARCH } from './update/requests.ts';
 
 /** Between two reads of the state, and between two attempts to reach a gateway. */
 export const REFRESH_MS = 1_000;
@@ -20,9 +21,10 @@ export function usageEveryMs({ view, usage }: Model): number {
   return usage.rows.length > MANY_KEYS ? REFRESH_MANY_USAGE_MS : REFRESH_USAGE_MS;
 }
 
-/** Whether the newest requests are to be read again: only while somebody watches them come in. */
-export function isRequestsDue({ view, lists, requests }: Model, nowMs: number): boolean {
-  const { isReading, isOpen, readAtMs = nowMs } = requests;
-  const isWatched = view === 'requests' && lists.requests.cursor === 0 && !isReading && !isOpen;
-  return isWatched && nowMs - readAtMs >= REFRESH_REQUESTS_MS;
+/** The newest requests are read again only while somebody watches them come in, and not those that are hard to find. */
+export function requestsEveryMs({ view, lists, requests }: Model): number {
+  const { isReading, isOpen, looked } = requests;
+  const isAtTop = view === 'requests' && lists.requests.cursor === 0;
+  const isWatched = isAtTop && !isReading && !isOpen && looked < LONG_SEARCH;
+  return isWatched ? REFRESH_REQUESTS_MS : Number.POSITIVE_INFINITY;
 }

@@ -3,6 +3,8 @@
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import type { UpstreamState } from '../observe/worker-snapshot.ts';
+import { isSpent } from '../operator/spending.ts';
+import { isGone } from '../state/keys.ts';
 import type { LiveRow, Model, StoredKey } from './model.ts';
 
 const dearest = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
@@ -96,4 +98,18 @@ export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, Store
 export function keyNames(model: Model): (id: string) => string {
   const keys = keysById(model);
   return (id) => keys.get(id)?.record.name ?? id;
+}
+
+const reached = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
+
+/** The keys that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */
+export function spentKeys(keys: readonly StoredKey[], nowMs: number): readonly StoredKey[] {
+  const known =
+    reached.get(keys) ??
+    keys.filter(
+      ({ record, bounds }) =>
+        record.state === 'enabled' && bounds.some(({ chargedNanos, limitNanos }) => chargedNanos >= limitNanos),
+    );
+  reached.set(keys, known);
+  return known.filter(({ record, bounds }) => !isGone(record, nowMs) && bounds.some((bound) => isSpent(bound, nowMs)));
 }

@@ -1,19 +1,19 @@
 /** A dashboard session: feeds events to the model and carries out the effects that come back. */
 import type { Config } from '../config/config.ts';
-import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
+import { followGateway, readRefusals, readRefusedMinutes, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
-import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import { MINUTE_MS } from '../operator/forecast.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
-import type { RequestPage } from '../state/requests.ts';
 import { answerOf } from './answer.ts';
 import { startAudit } from './audit-run.ts';
 import type { Action } from './deeds.ts';
 import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
-import { firstModel, type Model } from './model.ts';
+import { type FoundPage, firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
-import { isRequestsDue, REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
+import { REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs } from './refresh.ts';
+import { withRefused } from './refused.ts';
 import { Store, toldOf } from './store.ts';
 import type { SessionOptions, Terminal } from './terminal.ts';
 import { Turns } from './turns.ts';
@@ -48,8 +48,14 @@ export class Session {
   #followed = '';
   #audit: { stop(): void } | undefined;
   #timer: NodeJS.Timeout;
-  #readAtMs = 0;
-  #usageReadAtMs = 0;
+  /** When each was read last, by a clock that nobody sets back. */
+  readonly #readAt = {
+    state: Number.NEGATIVE_INFINITY,
+    usage: Number.NEGATIVE_INFINITY,
+    requests: Number.NEGATIVE_INFINITY,
+  };
+  /** Of the last read of the state, since 1970: as time passes, budgets come free. */
+  #minuteRead = 0;
   readonly #history: HistoryTurns;
   /** Whether the last read failed, so that what is shown may be old. */
   #isStale = false;
@@ -131,7 +137,7 @@ export class Session {
     this.#feed?.close();
     this.#audit?.stop();
     this.#history.stop();
-    await this.#turns.ended();
+    await this.#turns.end();
     await this.#store.close();
   }
 
@@ -146,30 +152,35 @@ export class Session {
     if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
     const { detail } = this.#model.keys;
-    if (Date.now() - this.#usageReadAtMs >= usageEveryMs(this.#model)) {
+    if (this.#isDue('usage', usageEveryMs(this.#model))) {
       const { by, range, of } = this.#model.usage;
       this.#perform({ kind: 'load_usage', by, range, of });
     }
-    if (isRequestsDue(this.#model, Date.now()))
+    if (this.#isDue('requests', requestsEveryMs(this.#model)))
       for (const effect of refreshed(this.#model).effects) this.#perform(effect);
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
     this.#follow();
   }
 
+  #isDue(what: 'state' | 'usage' | 'requests', everyMs: number): boolean {
+    return performance.now() - this.#readAt[what] >= everyMs;
+  }
+
   async #readIfChanged(): Promise<void> {
-    const nowMs = Date.now();
-    if (nowMs - this.#readAtMs < stateEveryMs(this.#model)) return;
-    const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
+    if (!this.#isDue('state', stateEveryMs(this.#model))) return;
+    const isOtherMinute = minuteOf(Date.now()) !== this.#minuteRead;
     await this.#tryRead(async () => {
-      if ((await this.#store.hasChanged()) || isOtherMonth || this.#isStale) await this.#read();
+      if ((await this.#store.hasChanged()) || isOtherMinute || this.#isStale) await this.#read();
     });
   }
 
   async #read(): Promise<void> {
-    this.#readAtMs = Date.now();
+    const nowMs = Date.now();
+    this.#readAt.state = performance.now();
+    this.#minuteRead = minuteOf(nowMs);
     this.#isStale = true;
     await this.#tryRead(async () => {
-      const stored = await this.#store.read(this.#readAtMs);
+      const stored = await this.#store.read(nowMs);
       this.#isStale = false;
       this.dispatch({ kind: 'stored', stored });
     });
@@ -186,12 +197,19 @@ export class Session {
 
   async #readKey(keyId: string): Promise<void> {
     await this.#tryRead(async () => {
-      this.dispatch({ kind: 'key_detail', detail: await this.#store.detail(keyId, Date.now()) });
+      const stored = await this.#store.detail(keyId, Date.now());
+      const refusedLately = (await this.#asked(() => readRefusedMinutes(this.#socketPath, keyId))) ?? [];
+      this.dispatch({ kind: 'key_detail', detail: { ...stored, refusedLately } });
     });
   }
 
+  /** What the gateway tells; undefined also where it does not answer, of which the first line of the screen tells. */
+  async #asked<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
+    return this.#model.snapshot === undefined ? undefined : ask().catch(() => undefined);
+  }
+
   async #readUsage({ by, range, of }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
-    this.#usageReadAtMs = Date.now();
+    this.#readAt.usage = performance.now();
     await this.#tryRead(async () => {
       const rows = await this.#store.usage(by, range, of, Date.now());
       const { usage } = this.#model;
@@ -201,9 +219,13 @@ export class Session {
   }
 
   async #readRequests({ search, query, after }: LoadRequests): Promise<void> {
-    let page: RequestPage | undefined;
+    if (after === undefined) this.#readAt.requests = performance.now();
+    let page: FoundPage | undefined;
     await this.#tryRead(async () => {
-      page = await this.#store.requests(query, after);
+      const ended = await this.#store.requests(query, after);
+      page = await withRefused(ended, query, after, (refusals) =>
+        this.#asked(() => readRefusals(this.#socketPath, refusals)),
+      );
     });
     this.dispatch({ kind: 'requests', search, after, page });
   }
@@ -307,4 +329,8 @@ export class Session {
       this.dispatch({ kind: 'outcome', text, tone: 'bad' });
     }
   }
+}
+
+function minuteOf(wallMs: number): number {
+  return Math.floor(wallMs / MINUTE_MS);
 }

@@ -1,11 +1,13 @@
 /** The state as the dashboard reads and changes it, with the operations of the commands. */
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { spendBounds } from '../operator/spending.ts';
 import type { CreditEntry } from '../state/account.ts';
 import { type KeyRecord, limitsInForce } from '../state/keys.ts';
 import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
@@ -14,9 +16,10 @@ import type { JournalPlace, RequestPage } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { type ActionEvent, carryOut, outcome } from './changes.ts';
+import { compared, isCompared, WEEK_MS } from './compare.ts';
 import type { Action } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
-import type { KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
+import type { ComparedUsage, KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
@@ -26,9 +29,9 @@ const DETAIL_DAYS = 30;
 const WEEK_EVERY_MS = 60_000;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
-/** How many requests are read at a time: few at first, which are shown at once, then as many as take some 20 ms. */
+/** How many requests are read at a time: few at first, which are shown at once, then as many as take some 5 ms. */
 const FIRST_REQUESTS = 200;
-const PAGE_REQUESTS = 2_000;
+const PAGE_REQUESTS = 500;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
 /** Reading rejects with a UserError where the state cannot be read. */
@@ -38,6 +41,8 @@ export class Store {
   #models: readonly Model[];
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
+  /** The minute, since 1970, of which their budgets are. */
+  #boundsMinute: number | undefined;
   #week: { readonly readAtMs: number; readonly spending: Spending } | undefined;
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
   /** What there is to say of how the state was opened. */
@@ -85,7 +90,7 @@ export class Store {
         creditEnforced: config.creditEnforced,
         ...(await this.#state.account.balance()),
         week: await this.#weekSpending(nowMs),
-        keys: await this.#readKeys(utcMonth(nowMs), config.tier),
+        keys: await this.#readKeys(nowMs, config.tier),
         models: this.#models,
         modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
       };
@@ -115,22 +120,37 @@ export class Store {
   }
 
   /** Page by page: most keys are unchanged, and their copies are garbage before the next page. */
-  async #readKeys(month: string, tier: Limits): Promise<readonly StoredKey[]> {
+  async #readKeys(nowMs: number, tier: Limits): Promise<readonly StoredKey[]> {
+    const month = utcMonth(nowMs);
+    const minute = Math.floor(nowMs / MINUTE_MS);
     const figures = await this.#state.usage.month(month);
     const lastUses = await this.#state.usage.lastUses('in', month);
     const previousUses = await this.#usesBefore(month);
     const read: StoredKey[] = [];
+    const isOtherMinute = minute !== this.#boundsMinute;
+    this.#boundsMinute = minute;
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
       const page = await this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
-      for (const record of page) {
-        const { id } = record;
-        const limits = limitsInForce(record, tier);
-        const lastUsedMs = lastUses.get(id) ?? previousUses.get(id);
-        const fresh = { record, limits, month: figures.get(id) ?? NO_FIGURES, lastUsedMs };
-        const known = this.#keysRead[read.length];
-        read.push(known !== undefined && isDeepStrictEqual(known, fresh) ? known : fresh);
+      const fresh = page.map((record) => ({
+        record,
+        limits: limitsInForce(record, tier),
+        month: figures.get(record.id) ?? NO_FIGURES,
+        lastUsedMs: lastUses.get(record.id) ?? previousUses.get(record.id),
+      }));
+      const known = fresh.map((key, index) => unchanged(this.#keysRead[read.length + index], key));
+      // Of a key that has spent nothing since, time alone changes what counts.
+      const isDue = (index: number) => isOtherMinute || known[index] === undefined;
+      const budgeted = page.filter(({ budgets }, index) => budgets.length > 0 && isDue(index));
+      const spends = await this.#state.budgets.spentBy(budgeted, nowMs);
+      for (const [index, key] of fresh.entries()) {
+        const before = known[index];
+        const { id, spendLimitNanos } = key.record;
+        const bounds = () => spendBounds(spendLimitNanos, key.month.costNanos, spends.get(id) ?? [], nowMs);
+        read.push(before !== undefined && !isDue(index) ? before : withBounds(key, bounds(), before));
       }
       if (page.length < PAGE_KEYS) break;
+      // A state file answers at once: key presses come in only here.
+      await setImmediate();
     }
     const isSame = read.length === this.#keysRead.length && read.every((key, index) => key === this.#keysRead[index]);
     if (!isSame) this.#keysRead = read;
@@ -144,11 +164,11 @@ export class Store {
     return this.#previousUses.uses;
   }
 
-  detail(keyId: string, nowMs: number): Promise<KeyDetail> {
+  detail(keyId: string, nowMs: number): Promise<StoredDetail> {
     return this.#state.run(() => this.#detail(keyId, nowMs));
   }
 
-  async #detail(keyId: string, nowMs: number): Promise<KeyDetail> {
+  async #detail(keyId: string, nowMs: number): Promise<StoredDetail> {
     const ofKey = async (by: UsageGroup, sinceMs: number) =>
       (await this.#state.usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined })).rows;
     const firstDay = Math.floor(nowMs / DAY_MS - DETAIL_DAYS + 1) * DAY_MS;
@@ -164,8 +184,15 @@ export class Store {
     };
   }
 
-  usage(by: UsageGroup, range: Range, of: UsageOf, nowMs: number): Promise<readonly UsageRow[]> {
-    return this.#state.run(() => this.#usage(by, range, of, nowMs));
+  /** Of short ranges beside what was used a week earlier. */
+  usage(by: UsageGroup, range: Range, of: UsageOf, nowMs: number): Promise<readonly ComparedUsage[]> {
+    return this.#state.run(async () => {
+      const rows = await this.#usage(by, range, of, nowMs);
+      if (!isCompared(by, range, of)) return rows;
+      const sinceMs = (startOf(range, nowMs) ?? nowMs) - WEEK_MS;
+      const query = { by, keyId: of.key?.id, model: of.model, sinceMs, untilMs: nowMs - WEEK_MS };
+      return compared(rows, (await this.#state.usage.report(query)).rows);
+    });
   }
 
   async #usage(by: UsageGroup, range: Range, { key, model, period }: UsageOf, nowMs: number) {
@@ -217,6 +244,20 @@ export class Store {
   }
 }
 
+type StoredDetail = Omit<KeyDetail, 'refusedLately'>;
+type Unbounded = Omit<StoredKey, 'bounds'>;
+
+/** The key as it was read last, if nothing of it has changed. */
+function unchanged(known: StoredKey | undefined, fresh: Unbounded): StoredKey | undefined {
+  if (known === undefined) return undefined;
+  const { bounds: _, ...before } = known;
+  return isDeepStrictEqual(before, fresh) ? known : undefined;
+}
+
+function withBounds(key: Unbounded, bounds: StoredKey['bounds'], known: StoredKey | undefined): StoredKey {
+  return known !== undefined && isDeepStrictEqual(known.bounds, bounds) ? known : { ...key, bounds };
+}
+
 const NO_USAGE: UsageRow = {
   key: undefined,
   keyId: undefined,
@@ -240,6 +281,8 @@ export function toldOf({ lines }: UserError): string {
 
 function startOf(range: Range, nowMs: number): number | undefined {
   switch (range) {
+    case 'today':
+      return nowMs - (nowMs % DAY_MS);
     case '24h':
       return nowMs - DAY_MS;
     case '7d':

@@ -1,15 +1,20 @@
 /** What is wrong at the moment, the worst first: the line under the tabs, and where each of it is looked into. Pure. */
-import { freeOf } from '../operator/forecast.ts';
-import { count, usd } from '../operator/format.ts';
+import type { Nanos } from '../core/money.ts';
+import { PROGRAM } from '../core/program.ts';
+import { freeOf, soonestEndMs, toneOfEnd } from '../operator/forecast.ts';
+import { count, dateTime, duration, usd } from '../operator/format.ts';
+import { tightest } from '../operator/spending.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
 import { healthOf } from './health.ts';
-import type { Model, View } from './model.ts';
-import { accountOf } from './select.ts';
+import type { Model, TroubleKind, View } from './model.ts';
+import { creditPaces } from './paces.ts';
+import { accountOf, spentKeys } from './select.ts';
 
 export interface Trouble {
-  readonly about: 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
+  readonly about: TroubleKind;
   readonly text: string;
+  readonly tone: 'warn' | 'bad';
   /** The view that shows the cause. */
   readonly view: View;
   /** The key that it is about. */
@@ -27,24 +32,33 @@ const MINUTE_S = 60;
 
 /** All troubles, ranked: what stops everybody, what stops some, and what stops one key. */
 export function troublesOf(model: Model): Trouble[] {
-  return [storage(model), money(model), upstreams(model), spentKeys(model), rates(model)].flat();
+  return [gateway(model), storage(model), money(model), upstreams(model), spent(model), rates(model)].flat();
 }
 
 /** At most three troubles, each whole; the first in any case. Empty if all is well. `chosen` is the one under the cursor. */
 export function troubleLine(model: Model, chosen?: Trouble): Line {
   const line: Line[number][] = [];
-  for (const [index, { about, text }] of troublesOf(model).slice(0, MOST_TROUBLES).entries()) {
-    const said = span(clean(text), { inverse: about === chosen?.about });
-    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone: 'bad', bold: true }), said];
+  for (const [index, { about, text, tone }] of troublesOf(model).slice(0, MOST_TROUBLES).entries()) {
+    const said = span(clean(text), { tone, inverse: about === chosen?.about });
+    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true }), said];
     if (index > 0 && lineWidth([...line, ...next]) > model.columns) break;
     line.push(...next);
   }
   return line.length === 0 ? [] : [...line, dim('   ! go there')];
 }
 
+/** One that was there and is gone: without it nobody is served, and nothing else of it is known. */
+function gateway(model: Model): Trouble[] {
+  const { snapshot, shared, wasConnected, isConnecting, lostAtMs } = model;
+  if (!wasConnected || isConnecting || snapshot !== undefined || shared !== undefined) return [];
+  const when = lostAtMs === undefined ? '' : ` at ${dateTime(lostAtMs).slice(-8)}`;
+  const text = `GATEWAY stopped${when}; ${PROGRAM} serve starts it`;
+  return [{ about: 'gateway', text, tone: 'bad', view: 'overview' }];
+}
+
 function storage({ snapshot }: Model): Trouble[] {
   const fault = snapshot?.storage_fault ?? null;
-  return fault === null ? [] : [{ about: 'storage', text: `STORAGE ${fault}`, view: 'overview' }];
+  return fault === null ? [] : [{ about: 'storage', text: `STORAGE ${fault}`, tone: 'bad', view: 'overview' }];
 }
 
 /** What counts is what is free: the balance less what requests in flight hold. */
@@ -54,10 +68,20 @@ function money(model: Model): Trouble[] {
   const { balanceNanos } = account;
   const free = freeOf(account);
   const refused = refusals(model, 'insufficient_credit');
-  if (free > 0n && refused === 0) return [];
+  if (free > 0n && refused === 0) return ending(model, free);
   const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free of ${usd(balanceNanos)} USD` : 'no credit left';
   const refusing = refused === 0 ? '' : `, refusing ${count(refused)}/min`;
-  return [{ about: 'money', text: `MONEY ${left}${refusing}`, view: 'overview' }];
+  return [{ about: 'money', text: `MONEY ${left}${refusing}`, tone: 'bad', view: 'overview' }];
+}
+
+/** Credit that ends within a day, at the faster of its paces. */
+function ending(model: Model, free: Nanos): Trouble[] {
+  const { minute, week } = creditPaces(model);
+  const soonest = soonestEndMs({ minute, week });
+  const tone = soonest === undefined ? undefined : toneOfEnd(soonest);
+  if (soonest === undefined || tone === undefined || tone === 'good') return [];
+  const text = `MONEY ends in ${duration(soonest / 1_000)} (${usd(free)} free)`;
+  return [{ about: 'money', text, tone, view: 'overview' }];
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {
@@ -68,26 +92,26 @@ function upstreams({ snapshot }: Model): Trouble[] {
   const [first] = failing;
   if (first === undefined) return [];
   const text = `${listed(failing.map(({ upstream }) => upstream))} failing`;
-  return [{ about: 'upstreams', text, view: 'overview', upstream: first.upstream }];
+  return [{ about: 'upstreams', text, tone: 'bad', view: 'overview', upstream: first.upstream }];
 }
 
-/** Keys that reached their spend limit of this month. */
-function spentKeys({ stored }: Model): Trouble[] {
-  const spent = stored.keys.filter(
-    ({ record: { state, spendLimitNanos }, month }) =>
-      state === 'enabled' && spendLimitNanos !== null && month.costNanos >= spendLimitNanos,
-  );
-  const [first] = spent;
+/** Keys that a spent budget stops. */
+function spent({ stored, nowMs }: Model): Trouble[] {
+  const stopped = spentKeys(stored.keys, nowMs);
+  const [first] = stopped;
   if (first === undefined) return [];
-  const names = listed(spent.map(({ record }) => record.name));
-  const text = `${names} at ${spent.length === 1 ? 'its spend limit' : 'their spend limits'}`;
-  return [{ about: 'keys', text, view: 'keys', keyId: first.record.id }];
+  const periods = new Set(stopped.map(({ bounds }) => tightest(bounds, nowMs)?.period));
+  const verb = stopped.length === 1 ? 'has' : 'have';
+  const what =
+    periods.size > 1 ? 'their budgets' : `${stopped.length === 1 ? 'its' : 'their'} ${[...periods].join('')}`;
+  const text = `${listed(stopped.map(({ record }) => record.name))} ${verb} spent ${what}`;
+  return [{ about: 'keys', text, tone: 'bad', view: 'keys', keyId: first.record.id }];
 }
 
 function rates(model: Model): Trouble[] {
   const refused = refusals(model, 'rate_limited');
   const text = `rate limits, refusing ${count(refused)}/min`;
-  return refused < MANY_REFUSALS ? [] : [{ about: 'rates', text, view: 'live' }];
+  return refused < MANY_REFUSALS ? [] : [{ about: 'rates', text, tone: 'warn', view: 'live' }];
 }
 
 /** Requests refused with this code in the last minute. */

@@ -13,8 +13,6 @@ export interface Undo {
   readonly done: Done;
   /** What brings back what was there before. */
   readonly action: Action;
-  /** What was done later and stays, because nothing undoes it. */
-  readonly stays: readonly Done[];
   /** Whether the key is no longer as the change has left it, in what it changed. */
   readonly isChangedSince: boolean;
   /** The key as it is now. */
@@ -33,20 +31,18 @@ export function withDone(
   return { ...model, done: [...earlier, last].slice(-MAX_DONE) };
 }
 
-/** How the last change can be undone; else what was done last and stays, undefined if nothing was. */
+/** How the last change can be undone; else that change, which nothing undoes, and undefined if there is none. */
 export function lastUndo(model: Model): Undo | { readonly stays: Done | undefined } {
-  const stays: Done[] = [];
   for (const done of model.done.toReversed()) {
     if (done.tone === 'bad' || done.isUndone || done.isUndo || done.deed.kind === 'reload') continue;
     const { before } = done;
     const action = before && reverse(done.deed, before);
     const key = before && keysById(model).get(before.id)?.record;
-    if (before === undefined || action === undefined || key === undefined) stays.push(done);
-    else if (action !== 'nothing') {
-      return { done, action, stays, key, isChangedSince: !isAs(done.deed, key, before) };
-    }
+    // What was done before it is not what anybody means by the last change.
+    if (before === undefined || action === undefined || key === undefined) return { stays: done };
+    if (action !== 'nothing') return { done, action, key, isChangedSince: !isAs(done.deed, key, before) };
   }
-  return { stays: stays[0] };
+  return { stays: undefined };
 }
 
 /** What brings the key back; `nothing` if it was so already, and undefined if nothing can. */

@@ -66,6 +66,17 @@ export class HttpUpstream implements Upstream {
     return attempt;
   }
 
+  ask(method: 'GET' | 'DELETE', below: string): Attempt {
+    const attempt = new Attempt();
+    const { path, query, headers } = this.#endpoint;
+    const sent = { ...headers, accept: 'application/json' };
+    this.#pool.dispatch(
+      { method, path: `${path}${below}${query}`, headers: sent },
+      new AttemptHandler(attempt, this.#timeouts),
+    );
+    return attempt;
+  }
+
   async close(): Promise<void> {
     await this.#pool.destroy();
   }

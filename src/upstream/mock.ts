@@ -38,6 +38,15 @@ export class MockUpstream implements Upstream {
             id: `${ID_PREFIXES[request.dialect.name]}mock-${createdS}-${++this.#responses}`,
             createdS,
           });
+    return this.#play(attempt, script);
+  }
+
+  /** It keeps nothing. */
+  ask(): Attempt {
+    return this.#play(new Attempt(), NO_SUCH_PATH);
+  }
+
+  #play(attempt: Attempt, script: Script): Attempt {
     const player = new ScriptPlayer(attempt, script, this.#timeouts, () => this.#players.delete(player));
     this.#players.add(player);
     player.start();

@@ -98,6 +98,11 @@ export class Member {
     return this.#upstream.attempt(call);
   }
 
+  /** Asks for something that the upstream keeps; the same holds for that. */
+  ask(method: 'GET' | 'DELETE', path: string): Attempt {
+    return this.#upstream.ask(method, path);
+  }
+
   /** Sends a request; call `release` once it is over. */
   attempt(call: UpstreamCall): Attempt {
     const { model } = call;

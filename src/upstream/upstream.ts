@@ -20,6 +20,8 @@ export interface UpstreamCall {
 export interface Upstream {
   readonly secrets: Secrets;
   attempt(call: UpstreamCall): Attempt;
+  /** A request without a body. `path`: below the base URL. */
+  ask(method: 'GET' | 'DELETE', path: string): Attempt;
   /** Closes every connection at once. */
   close(): Promise<void>;
 }

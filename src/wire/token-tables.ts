@@ -148,12 +148,12 @@ export function decodeCharacters(packed: string): Uint8Array {
 }
 
 /** What a character is to the tokenizer's cutting. */
-export const LOWER = 0;
+const LOWER = 0;
 export const UPPER = 1;
 export const DIGIT = 2;
 export const BLANK = 3;
 export const SIGN = 4;
-export const BEYOND = 5;
+const BEYOND = 5;
 export const KINDS = new Uint8Array(1 << 16).fill(BEYOND);
 for (let code = 0; code < 128; code++) KINDS[code] = kindOf(String.fromCharCode(code));
 

@@ -30,7 +30,7 @@ describe('a gateway with alerts', { concurrency: CONCURRENCY }, () => {
     await place.run(['credit', 'add', '100']);
     const { key, id } = await place.createKey('app', '--spend-limit', '0.1');
     const other = await place.createKey('other');
-    const gateway = await place.serve();
+    const gateway = await place.serveHere();
     await spendAll(gateway, key);
     const messages = [{ role: 'user', content: '/error 503' }];
     for (let i = 0; i < 3; i++) {

@@ -58,7 +58,7 @@ export const refused = group('refused');
 export const free = group('free');
 
 /** The names in a text that is written as for a group. */
-export function expand(names: string): readonly string[] {
+function expand(names: string): readonly string[] {
   let kinds: readonly string[] = [''];
   return names
     .trim()

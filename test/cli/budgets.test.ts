@@ -43,7 +43,7 @@ describe('budgets', () => {
     assert.deepEqual(await place.json('limits', 'show', 'app'), changed);
     assert.deepEqual(await place.json('keys', 'list'), [changed]);
     const { stdout } = await place.run(['keys', 'list']);
-    assert.match(stdout, /BUDGETS \(USD\).*\n.* 1d 6\.00, total 9\.00 /);
+    assert.match(stdout, /BUDGETS \(USD\).*\n.* 1d 0\.00\/6\.00, total 0\.00\/9\.00 /);
     assert.match((await place.run(['keys', 'show', 'app'])).stdout, /\nbudget per 1d +0\.00 of 6\.00 USD spent\n/);
     assert.deepEqual(shown(await place.json<KeyJson>('keys', 'rotate', 'app')), shown(changed));
   });

@@ -118,6 +118,21 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(readdirSync(place.directory).sort(), ['config.yaml', 'short.txt'], 'a check creates nothing');
   });
 
+  test('a check names fallbacks that are not active, and long contexts that cost no more than others', async (t) => {
+    const long = 'big: { input: 1, output: 2, context_window: 1000000 }';
+    const place = new Workplace(
+      t,
+      `providers:
+  mock: { kind: mock, models: { echo: { input: 1, output: 2, fallback: [away/x, mock/big] }, ${long} } }
+  away: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "\${KEY_OF_NOBODY}", models: { x: { input: 1, output: 2 } } }
+`,
+    );
+    const { stdout } = await place.run(['config', 'check']);
+    assert.match(stdout, /^mock\/echo: its fallback away\/x is not active: KEY_OF_NOBODY is not set\.$/m);
+    assert.match(stdout, /^mock\/big: a long context costs what any other does\./m);
+    assert.equal(stdout.match(/^(?:mock|away)\/.*\.$/gm)?.length, 2);
+  });
+
   test('a model that has aliases is shown with them, wherever it stands', async (t) => {
     const place = new Workplace(t, `${MOCK_CONFIG}aliases: { fast: mock/echo, "e*": "mock/e*" }\n`);
     const { key } = await place.createKey('app');
@@ -127,6 +142,8 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     const id = answer.headers.get('x-request-id') ?? '';
     assert.match((await place.run(['models'])).stdout, /^mock\/echo .* fast, echo$/m);
     assert.match((await place.run(['config', 'check'])).stdout, /fast = mock\/echo, e\* = mock\/e\*/);
+    const refused = await serving.chat(key, { model: 'fastt' });
+    assert.match(await refused.text(), /Names like it: fast\./);
     assert.match((await place.run(['requests', 'show', id])).stdout, /^asked for as +fast$/m);
     const { model, alias } = await place.json<{ model: string; alias: string }>('requests', 'show', id);
     assert.deepEqual([model, alias], ['mock/echo', 'fast']);

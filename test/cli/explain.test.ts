@@ -22,7 +22,7 @@ test('`explain` asks the running gateway, goes by the state without one, and kno
   const cold = await place.json<Explained>('explain', 'body.json', '--key', 'app');
   assert.deepEqual([cold.status, cold.code, cold.live], [200, null, false]);
 
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   const sent = await serving.chat(key, {
     model: 'mock/paid',
     messages: [{ role: 'user', content: 'hi' }],
@@ -60,4 +60,32 @@ test('`explain` asks the running gateway, goes by the state without one, and kno
   assert.match(nobody?.stderr ?? '', /no such key: "nobody"/);
   assert.equal(nothing?.status, 2);
   assert.match(none?.stderr ?? '', /cannot read none\.json \(ENOENT\)/);
+
+  const [alone, several] = [await place.run(['explain', 'body.json']), await place.run(['keys', 'create', 'other'])];
+  assert.match(alone.stdout, /^200\n.*\n\nkey +app, enabled\n/, 'the only key is the one that is meant');
+  assert.equal(several.status, 0);
+  assert.match((await place.run(['explain', 'body.json'])).stderr, /--key app or --key other/);
+});
+
+test('a refusal names the key, and ends with what to type', async (t) => {
+  const place = new Workplace(t);
+  place.write('body.json', BODY);
+  await place.createKey('app');
+  const refusals: readonly (readonly [words: string, said: RegExp])[] = [
+    ['limits show app', /^402 insufficient_credit\napp: .*\nTo let it through: inf-gw credit add 10\n/],
+    ['credit add 5', /^200\n/],
+    [
+      'limits set app --spend-limit 0',
+      /^402 spend_.*\napp: .*\nTo let it through: inf-gw limits set app --spend-limit 10\n/,
+    ],
+    ['limits set app --spend-limit none --budget day=0', /limits set app --budget day=10\n/],
+    ['limits set app --budget none --tpm 1', /limits set app --tpm \d\d+\n/],
+    ['limits set app --tpm default', /^200\n/],
+    ['allowlist set app mock/echo', /^403 model_.*\napp: .*\nTo let it through: inf-gw allowlist add app mock\/paid\n/],
+    ['keys disable app', /^403 api_.*\napp: .*\nTo let it through: inf-gw keys enable app\n/],
+  ];
+  for (const [words, said] of refusals) {
+    await place.run(words.split(' '));
+    assert.match((await place.run(['explain', 'body.json', '--key', 'app'])).stdout, said, words);
+  }
 });

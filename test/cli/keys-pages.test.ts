@@ -117,6 +117,20 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(namesIn(next.stdout), names(3, 4));
   });
 
+  test('is of the first by name, if sorted by it', async (t) => {
+    const place = new Workplace(t);
+    for (const name of ['k10', 'k3', 'k9', 'k1']) await place.createKey(name);
+    const sorted = await place.run(['keys', 'list', '--sort', 'name', '--limit', '3']);
+    assert.deepEqual(namesIn(sorted.stdout), ['k1', 'k3', 'k9']);
+    assert.match(sorted.stdout, /\nThese are 3 of 4 keys; --limit shows more\.\n$/);
+    const byCost = await place.json<readonly { name: string }[]>('keys', 'list', '--sort', 'cost');
+    assert.deepEqual(
+      byCost.map(({ name }) => name),
+      ['k10', 'k3', 'k9', 'k1'],
+      'as created, since none has cost anything',
+    );
+  });
+
   test('takes a whole number of at least one as the limit; anything else is a usage error', async (t) => {
     const place = new Workplace(t);
     const wrong = ['0', '-1', '1.5', 'all', '', '1000001'];

@@ -17,7 +17,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     assert.equal(created.stdout, `${key}\n`);
     assert.match(created.stderr, /^name +app$/m);
 
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     assert.equal(await serving.chatOutcome(key), '200');
     assert.equal(await serving.chatOutcome(key, { model: 'mock/nothing' }), '404 model_not_found');
     const later = await inParallel(
@@ -149,7 +149,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
 
   test('commands that start at the same moment without a state file all succeed', async (t) => {
     const place = new Workplace(t);
-    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const names = ['a', 'b', 'c', 'd'];
     const results = await Promise.all(names.map((name) => place.runAlone(['keys', 'create', name])));
     for (const { status, stderr } of results) assert.equal(status, 0, stderr);
     const keys = await place.json<KeyJson[]>('keys', 'list');

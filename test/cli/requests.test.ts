@@ -90,6 +90,38 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     );
   });
 
+  test('`requests list --refused` has what the gateway refused, with who it was and why, and says since when', async (t) => {
+    const { place, serving, app } = await openSite(t);
+    const tight = await place.createKey('tight', '--rpm', '1');
+    await idOf(serving.chat(tight.key));
+    const limited = await idOf(serving.chat(tight.key, { user: 'anna' }));
+    const unknown = await idOf(serving.chat(app.key, { model: 'mock/nothing' }));
+    const [all, ofTight, one, people] = await place.runAll(
+      ['--json', '--key tight --json', '--limit 1 --json', ''].map((words) =>
+        `requests list --refused ${words}`.trim().split(' '),
+      ),
+    );
+    const rowsOf = (answer: typeof all) => JSON.parse(answer?.stdout ?? '') as Record<string, unknown>[];
+    assert.deepEqual(
+      rowsOf(all).map(({ id }) => id),
+      [unknown, limited],
+    );
+    assert.deepEqual(
+      rowsOf(one).map(({ id }) => id),
+      [unknown],
+    );
+    const [row] = rowsOf(ofTight);
+    assert.deepEqual(
+      [row?.id, row?.key, row?.user, row?.outcome, row?.reason, row?.state],
+      [limited, 'tight', 'anna', 'rate_limited', 'requests_per_minute', 'refused'],
+    );
+    assert.match(people?.stdout ?? '', new RegExp(`tight .* rate_limited .* ${limited}`));
+    await serving.stop();
+    const gone = await place.run(['requests', 'list', '--refused']);
+    assert.equal(gone.status, 1);
+    assert.match(gone.stderr, /no gateway is running that keeps what it refused/);
+  });
+
   test('a request has the same JSON in the list and on its own, with everything the journal has', async (t) => {
     const { place, serving, upstream, app } = await openSite(t);
     const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 4 } };

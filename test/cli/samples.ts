@@ -1,11 +1,12 @@
 /** What commands print on terminals of any width, from figures that are the same on every run. */
 import { historyTable } from '../../src/cli/credit.ts';
-import { keysTable } from '../../src/cli/key-view.ts';
+import { type KeyFigures, keysTable } from '../../src/cli/key-view.ts';
 import { modelsTable } from '../../src/cli/models.ts';
 import { requestsTable } from '../../src/cli/requests.ts';
 import { statusLines } from '../../src/cli/status-view.ts';
 import { usageTable } from '../../src/cli/usage.ts';
 import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
+import type { Budget, BudgetSpend } from '../../src/core/budgets.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
 import { type Look, tableLines } from '../../src/operator/table.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
@@ -16,6 +17,15 @@ export const WIDTHS = [40, 60, 80, 120] as const;
 const NOW_MS = Date.UTC(2026, 10, 22, 12);
 const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000 };
 const NAMES = ['app', 'support-staging-europe-west-155', '日本語のとても長い名前のキー', '🚀 rocket', 'x'.repeat(64)];
+
+const DAY = { period: 'day', limitNanos: 2_000_000_000n };
+/** Of each fifth key. */
+const BUDGETS: readonly (readonly Budget[])[] = [
+  [DAY],
+  [],
+  [],
+  [DAY, { period: 'total', limitNanos: 100_000_000_000n }],
+];
 
 /** A terminal without colours, or with the tones in angle brackets. */
 export function lookAt(room: number | undefined, isPainted = false): Look {
@@ -33,16 +43,26 @@ export function keyRecords(count: number): KeyRecord[] {
     concurrency: null,
     spendLimitNanos: i % 5 === 1 ? 5_000_000_000n : null,
     allowlist: i % 5 === 0 ? ['mock/paid', 'mock/echo'] : null,
-    budgets: [],
+    budgets: BUDGETS[i % 5] ?? [],
     expiresAtMs: null,
     createdAtMs: NOW_MS,
   }));
 }
 
-function figuresOf(keys: readonly KeyRecord[]): ReadonlyMap<string, MonthFigures> {
-  return new Map(
-    keys.map(({ id }, i) => [id, { requests: 40 * i, tokens: 3_902_000 * i, costNanos: BigInt(i) ** 5n * 1_234_567n }]),
-  );
+function figuresOf(keys: readonly KeyRecord[]): KeyFigures {
+  const months: [string, MonthFigures][] = keys.map(({ id }, i) => [
+    id,
+    { requests: 40 * i, tokens: 3_902_000 * i, costNanos: BigInt(i) ** 5n * 1_234_567n },
+  ]);
+  // The first key has spent its day.
+  const spends = keys.map(({ id, budgets }, i): [string, BudgetSpend[]] => [
+    id,
+    budgets.map((budget) => {
+      const chargedNanos = i === 0 && budget.period === 'day' ? budget.limitNanos : 1_250_000_000n;
+      return { ...budget, chargedNanos, freesAtMs: NOW_MS + DAY_MS / 2, resetsAtMs: NOW_MS + DAY_MS / 2 };
+    }),
+  ]);
+  return { months: new Map(months), spends: new Map(spends) };
 }
 
 export function usageRows(count: number): UsageRow[] {
@@ -105,7 +125,7 @@ function second(agoS: number, costUsd: string, errors: Readonly<Record<string, n
 }
 
 /** A gateway, well, or with everything wrong that can be. */
-export function snapshotOf(isWell: boolean): Snapshot {
+function snapshotOf(isWell: boolean): Snapshot {
   const upstream = { provider: 'mock', in_flight: 3, requests: 900, last_failure: null, causes: [] };
   const failure = { at_ms: NOW_MS, message: 'connect ECONNREFUSED 127.0.0.1:1, after 3 attempts' };
   return {
@@ -164,7 +184,7 @@ export const PICTURES = {
     const keys = keyRecords(count);
     return tableLines(keysTable(keys, figuresOf(keys), TIER, look, NOW_MS), look);
   },
-  'usage --by key': (look, count = 5) => tableLines(usageTable(usageRows(count), 'key', look), look),
+  'usage --by key': (look, count = 5) => tableLines(usageTable(usageRows(count), ['key'], look), look),
   'requests list': (look, count = 5) => tableLines(requestsTable(requestRecords(count), false, look), look),
   models: (look) => {
     const rows = MODELS.map(([id, input_usd, cached_input_usd, output_usd, active]) => {

@@ -2,16 +2,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { before, describe, type TestContext, test } from 'node:test';
 import { CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { contentsOf, edit, fill, TABLES } from '../support/full-file.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 let server: PostgresServer;
 before(async () => {
-  server = await PostgresServer.start();
+  server = await PostgresServer.shared();
 });
-after(() => server.stop());
 
 /** A folder without a state yet, its config for a file, and `shared.yaml` for an empty database. */
 async function open(t: TestContext) {

@@ -118,7 +118,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
 
   test('says that the gateway is shutting down', async (t) => {
     const place = new Workplace(t, `threads: 2\n${CONFIG}`);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     const reader = (await serving.chat(key, STALLING)).body?.getReader();
     await reader?.read();
@@ -137,7 +137,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
   test('ends with status 1 if no gateway was started, or it was stopped or killed', async (t) => {
     const place = new Workplace(t);
     await assertNotRunning(place);
-    const first = await place.serve();
+    const first = await place.serveHere();
     assert.equal(await first.stop(), 0);
     await assertNotRunning(place);
     const second = await place.serve();

@@ -67,8 +67,7 @@ let inDatabase: Transcript = [];
 let address = '';
 
 before(async () => {
-  const server = await PostgresServer.start();
-  after(() => server.stop());
+  const server = await PostgresServer.shared();
   const url = new URL(await server.createDatabase());
   shared.write('config.yaml', CONFIG.replace('./state.db', url.href));
   address = url.href.replace(url.password, '***');

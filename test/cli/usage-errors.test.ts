@@ -11,6 +11,9 @@ const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['-c', 'config.yaml', 'frobnicate', '-h'],
   ['keys', 'frobnicate', '--help'],
   ['keys', 'lst'],
+  ['help', 'keyz'],
+  ['help', 'keys', 'lst'],
+  ['frobnicate', 'list'],
   ['config', 'chk'],
   ['keys', 'list', '--frob'],
   ['--frob', 'keys', 'list'],
@@ -122,6 +125,57 @@ test('a usage error ends with status 2, a failure with 1, each with one line on 
   });
 });
 
+test('what is mistyped is answered with what may be meant', async (t) => {
+  const place = new Workplace(t);
+  await place.runAll([
+    ['keys', 'create', 'my-app'],
+    ['keys', 'create', 'other'],
+  ]);
+  const rows: readonly (readonly [words: string, said: RegExp])[] = [
+    ['keyz', /'keyz'; did you mean keys\?/],
+    ['help keyz', /'keyz'; did you mean keys\?/],
+    ['keys lst', /'lst'; did you mean list\?/],
+    ['keys frob', /'frob' of keys, which has create, list, /],
+    ['keys show my-ap', /no such key: "my-ap"; did you mean "my-app"\?/],
+    ['keys disable myapp', /did you mean "my-app"\?/],
+    ['usage --key My-App', /did you mean "my-app"\?/],
+    ['keys show zzz', /no such key: "zzz"; list keys with/],
+  ];
+  const results = await place.runAll(rows.map(([words]) => words.split(' ')));
+  for (const [index, [words, said]] of rows.entries()) assert.match(results[index]?.stderr ?? '', said, words);
+});
+
+test('the help of a noun has the options of what it does without a verb', async (t) => {
+  const place = new Workplace(t);
+  const [requests, keys, limits] = await place.runAll([
+    ['requests', '--help'],
+    ['keys', '-h'],
+    ['limits', '-h'],
+  ]);
+  assert.match(requests?.stdout ?? '', /\n {2}--errors .*\n {2}list\|ls \[options\]/s);
+  assert.match(keys?.stdout ?? '', /\n {2}--all .*\n {2}-h, --help/s);
+  assert.doesNotMatch(limits?.stdout ?? '', /--rpm/);
+});
+
+test('a bare noun does what is natural, and ls lists', async (t) => {
+  const place = new Workplace(t);
+  await place.runAll([
+    ['keys', 'create', 'my-app'],
+    ['credit', 'add', '2'],
+  ]);
+  for (const [short, long] of [
+    ['keys', 'keys list'],
+    ['keys ls', 'keys list'],
+    ['keys --limit 1', 'keys list --limit 1'],
+    ['requests ls', 'requests list'],
+    ['credit', 'credit show'],
+  ] as const) {
+    const [a, b] = await place.runAll([short.split(' '), long.split(' ')]);
+    assert.equal(a?.status, 0, short);
+    assert.equal(a?.stdout, b?.stdout, short);
+  }
+});
+
 test('each problem of a config is reported on a line of its own', async (t) => {
   const place = new Workplace(t, 'listen: nowhere\ncredit: maybe\n');
   for (const words of [
@@ -143,7 +197,7 @@ test('without a command, help goes to stderr with status 2; with --help, it is t
   const [nothing, group, help, version, ahead, ...ofCommands] = await inParallel(
     [
       [],
-      ['keys'],
+      ['limits'],
       ['--help'],
       ['--version'],
       ['--help', 'keys'],

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Outcome } from '../../src/core/settlement.ts';
+import { NO_PARTS } from '../../src/core/usage.ts';
 import { immediately, openDatabase } from '../../src/state/sqlite/database.ts';
 import { Journal } from '../../src/state/sqlite/journal.ts';
 import { CONCURRENCY, linesOf, Workplace } from '../support/cli.ts';
@@ -26,7 +27,8 @@ function writeJournal(statePath: string, entries: readonly Entry[]): void {
       const admittedAtMs = new Date(at).getTime();
       const requestId = `req_${index}`;
       const hold = { requestId, keyId, model, admittedAtMs, inputTokens: 0, outputTokens: 0, holdNanos: 0n };
-      const usage = { promptTokens, cachedTokens: 0, completionTokens };
+      const parts = { ...NO_PARTS, cacheWriteTokens: Math.floor(promptTokens / 50) };
+      const usage = { promptTokens, cachedTokens: Math.floor(promptTokens / 10), completionTokens, parts };
       const end = {
         outcome,
         usage,
@@ -89,6 +91,8 @@ function figures(requests: number, errors: number, prompt: number, completion: n
     requests,
     errors,
     prompt_tokens: prompt,
+    cached_tokens: Math.floor(prompt / 10),
+    cache_write_tokens: Math.floor(prompt / 50),
     completion_tokens: completion,
     total_tokens: prompt + completion,
     cost_usd: cost,
@@ -131,6 +135,15 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
         ],
       ],
       [
+        ['--by', 'key,model'],
+        [
+          { key: 'app', key_id: app.id, model: 'mock/paid', ...figures(1, 0, 100, 1, '0.000150') },
+          { key: 'app', key_id: app.id, model: 'mock/echo', ...figures(1, 0, 10, 1, '0.000000002') },
+          { key: QUOTED_NAME, key_id: other.id, model: 'mock/echo', ...figures(1, 0, 7, 1, '0.000000001') },
+          { key: QUOTED_NAME, key_id: other.id, model: 'mock/paid', ...figures(1, 1, 0, 0, '0.00') },
+        ],
+      ],
+      [
         ['--by', 'day', '--key', 'app', '--model', 'mock/paid'],
         [{ day: '2020-02-01', ...figures(1, 0, 100, 1, '0.000150') }],
       ],
@@ -170,18 +183,19 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
 
   test('CSV has the JSON fields as its header, and values with commas or quotes are quoted', async (t) => {
     const { place, app, other } = await placeWithUsage(t);
-    const names = 'requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd';
+    const names =
+      'requests,errors,prompt_tokens,cached_tokens,cache_write_tokens,completion_tokens,total_tokens,cost_usd';
     const expectations: [words: string, lines: string[]][] = [
-      ['', [names, '4,1,117,3,120,0.000150003']],
+      ['', [names, '4,1,117,11,2,3,120,0.000150003']],
       [
         '--by key',
         [
           `key,key_id,${names}`,
-          `app,${app.id},2,0,110,2,112,0.000150002`,
-          `"a ""quoted"", name",${other.id},2,1,7,1,8,0.000000001`,
+          `app,${app.id},2,0,110,11,2,2,112,0.000150002`,
+          `"a ""quoted"", name",${other.id},2,1,7,0,0,1,8,0.000000001`,
         ],
       ],
-      ['--by day --key app --model mock/echo', [`day,${names}`, '2020-01-31,1,0,10,1,11,0.000000002']],
+      ['--by day --key app --model mock/echo', [`day,${names}`, '2020-01-31,1,0,10,1,0,1,11,0.000000002']],
       ['--by month --model mock/none', [`month,${names}`]],
     ];
     const answers = await place.runAll(
@@ -196,11 +210,13 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
 
   test('for people, the figures are in a table with units in its head', async (t) => {
     const { place } = await placeWithUsage(t);
-    const [table, nothing] = await place.runAll([
+    const [table, byTwo, nothing] = await place.runAll([
       ['usage', '--by', 'month', '--until', '2021-01-01'],
+      ['usage', '--by', 'key,model', '--until', '2021-01-01'],
       ['usage', '--by', 'key', '--until', '2019-01-01'],
     ]);
     assert.match(table?.stdout ?? '', /^MONTH +REQUESTS +ERRORS .*COST \(USD\)\n2020-01 +1 +0 /);
+    assert.match(byTwo?.stdout ?? '', /^KEY +MODEL +REQUESTS .*\napp +mock\/paid +1 +0 /);
     assert.match(nothing?.stdout ?? '', /^No usage recorded/);
   });
 });

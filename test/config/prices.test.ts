@@ -101,6 +101,11 @@ test('a provider names the fields that it refuses', () => {
   );
 });
 
+test('a provider names the tools that translated requests leave out', () => {
+  const toolsOf = (fields: string) => load(provider(fields, 'input: 1, output: 1')).providers[0]?.ignoreTools;
+  assert.deepEqual([toolsOf('ignore_tools: [mcp, file_search],'), toolsOf('')], [['mcp', 'file_search'], []]);
+});
+
 test('a provider names the headers that it refuses, at all or with a value, quoted or as YAML reads it', () => {
   const entries =
     'OpenAI-Beta, "Anthropic-Beta: Fast-Mode-*", anthropic-beta: context-1m-2025-08-07, anthropic-version';
@@ -114,6 +119,7 @@ test('a provider names the headers that it refuses, at all or with a value, quot
 
 const WRONG: readonly (readonly [text: string, problem: RegExp])[] = [
   [provider('refuse_fields: models,', 'input: 1, output: 1'), /refuse_fields: expected a list of field names/],
+  [provider('ignore_tools: mcp,', 'input: 1, output: 1'), /ignore_tools: expected a list of tools/],
   [provider('refuse_headers: openai-beta,', 'input: 1, output: 1'), /refuse_headers: expected a list of headers/],
   ...['x-other', '"anthropic-beta:"', '"anthropic-beta: a, b"', 'openai-beta: 5', '[]', '""', '{}'].map(
     (entry) =>

@@ -32,6 +32,8 @@ const NOTHING: ControlHandlers = {
   drain: () => {},
   takeOver: () => assert.fail(),
   stopRequest: async () => false,
+  refusals: () => assert.fail(),
+  refusedMinutes: () => assert.fail(),
   explain: () => assert.fail(),
 };
 

@@ -11,6 +11,7 @@ import { answering, completion } from '../support/answers.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
+import { TESTED_SERVER } from '../support/tested-server.ts';
 import { bounded, until } from '../support/wait.ts';
 
 /** Secrets of the operator, which must not be shown. */
@@ -122,7 +123,7 @@ export class Site {
     // On a busy machine nothing may be refused for it.
     const overload = { loop_delay: 'off' };
     const providers = { host: this.host() };
-    const config = { listen: '127.0.0.1:0', state: './state.db', overload, providers, ...fields };
+    const config = { listen: '127.0.0.1:0', http: TESTED_SERVER, state: './state.db', overload, providers, ...fields };
     this.place.write('config.yaml', JSON.stringify(config));
   }
 

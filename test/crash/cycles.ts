@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
 import type { Random } from '../support/random.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { Books } from './books.ts';
 import { Host } from './host.ts';
 import { Load } from './load.ts';
@@ -20,11 +21,6 @@ const YOUTH_MS = 250;
 /** One in this many cycles runs a gateway of two threads. */
 const CYCLES_TO_TWO_THREADS = 3;
 const KEYS = Object.keys(KEY_OPTIONS) as KeyName[];
-
-/** Runs clean-ups when it ends, in the order in which they were added. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 /** A workplace whose config has the host, with credit and one key of each kind. */
 export interface Site {

@@ -1,7 +1,7 @@
 /**
  * The guarantees under `kill -9` at every step of a request: what the host saw, what is written,
  * what the client has. Each step has one kind of response here, and every second gateway dies among
- * other requests; `npm run test:crash` has all of them in both ways.
+ * other requests; `npm run prove -- crash` has all of them in both ways.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

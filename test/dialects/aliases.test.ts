@@ -78,6 +78,29 @@ describe('a request', () => {
     }
   });
 
+  test('may ask for a long context by the header alone, and goes to no fallback that has none', async () => {
+    gateway.upstream.follow((call) => call.answer(529, {}));
+    for (const model of ['fake/claude-opus-5', 'fake/claude-sonnet-5']) {
+      assert.equal((await ask(gateway.key(), model, { 'anthropic-beta': BETA })).status, 502);
+    }
+    const models = gateway.upstream.calls.map(({ body }) => JSON.parse(body).model);
+    assert.deepEqual(new Set(models), new Set(['vendor-opus', 'claude-sonnet-5']));
+  });
+
+  test('that asks so for one that has no price is refused, with what to set, and nothing is sent', async () => {
+    gateway.upstream.follow(answering);
+    for (const model of ['fake/claude-strict', 'fake/claude-haiku-5', 'fake/claude-opus-5[2m]']) {
+      for (const beta of [BETA, `a-1,\tContext-1M-2030-12-31`]) {
+        for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+          const reply = await ask(gateway.key(), model, { 'anthropic-beta': beta }, path);
+          assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
+          assert.match(reply.error.message, /^anthropic-beta: context-1m-.*leave it out.*`above`.*`context_window`/i);
+        }
+      }
+    }
+    assert.equal(gateway.upstream.calls.length, 0);
+  });
+
   test('for a long context goes to no fallback that has none', async () => {
     gateway.upstream.follow((call) => call.answer(529, {}));
     assert.equal((await ask(gateway.key(), 'claude-opus-5[1m]')).status, 502);

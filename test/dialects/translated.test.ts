@@ -17,6 +17,7 @@ const gateway = await startTestGateway({
       echo: { input: 1, output: 2, max_output: 1_000 },
       plain: { input: 1, output: 2, ignore_fields: ['reasoning_effort'] },
     },
+    ignore_tools: ['mcp'],
   },
 });
 const claude = await startTestGateway({
@@ -89,8 +90,48 @@ describe('a message for a host of chat completions', () => {
   });
 });
 
+describe("tools of the client's own host", () => {
+  const tools = (...types: readonly string[]) => ({ input: 'Hello!', tools: types.map((type) => ({ type })) });
+
+  test('are left out and named if agents always send them or the provider says so', async () => {
+    gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));
+    const reply = await post(gateway, '/v1/responses', tools('web_search', 'mcp'));
+    assert.deepEqual([reply.status, reply.headers.get('x-inf-gw-ignored')], [200, 'tools.web_search, tools.mcp']);
+    assert.equal('tools' in JSON.parse((await gateway.upstream.call()).body), false);
+  });
+
+  test('are refused otherwise, with what to set', async () => {
+    for (const { upstream } of [gateway, claude]) upstream.follow((call) => call.answer(500, {}));
+    for (const [at, types] of [
+      [gateway, ['file_search']],
+      [claude, ['mcp']],
+    ] as const) {
+      const reply = await post(at, '/v1/responses', tools(...types));
+      assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
+      assert.match(reply.error.message, new RegExp(`^tools\\[0\\]\\.type: .*${types[0]}.*ignore_tools`));
+      assert.equal(at.upstream.calls.length, 0);
+    }
+  });
+});
+
 describe('a chat completion for a host of messages', () => {
   const chat = { messages: [{ role: 'user', content: 'Hello!' }] };
+
+  test('reaches it without the hints that it cannot be told, and names them', async () => {
+    claude.upstream.follow((call) => call.answer(200, answer));
+    const assistant = { role: 'assistant', content: 'A', provider_specific_fields: { a: 1 } };
+    const body = { messages: [...chat.messages, assistant, ...chat.messages], verbosity: 'low', metadata: { a: 'b' } };
+    const reply = await post(claude, '/v1/chat/completions', {
+      ...body,
+      thinking: { type: 'adaptive' },
+      temperature: 0,
+    });
+    assert.equal(reply.status, 200, reply.text);
+    const named = (reply.headers.get('x-inf-gw-ignored') ?? '').split(', ').sort();
+    assert.deepEqual(named, ['messages.provider_specific_fields', 'metadata', 'temperature', 'verbosity']);
+    const sent = JSON.parse((await claude.upstream.call()).body);
+    assert.deepEqual(Object.keys(sent).sort(), ['max_tokens', 'messages', 'model', 'thinking']);
+  });
 
   for (const [what, model, written] of [
     ['the maximum of its model', 'fake/echo', 2_000],
@@ -124,6 +165,9 @@ describe('a chat completion for a host of messages', () => {
       ['messages', { model: 'fake/thinker', thinking: { type: 'enabled', budget_tokens: 1_024 } }, 1_500],
       ['chat/completions', {}, 50],
       ['chat/completions', { reasoning_effort: 'high' }, 1_500],
+      ['chat/completions', { thinking: { type: 'enabled', budget_tokens: 1_024 } }, 1_074],
+      ['chat/completions', { thinking: { type: 'adaptive' } }, 1_500],
+      ['chat/completions', { model: 'fake/thinker', thinking: { type: 'enabled', budget_tokens: 1_024 } }, 1_500],
     ];
     for (const [path, fields, outputTokens] of STREAMS) {
       test(`${outputTokens} tokens of ${path} with ${JSON.stringify(fields)}`, async () => {

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Scope } from '../support/run-scope.ts';
 import type { Fault } from './faults.ts';
-import type { Scope, Site } from './site.ts';
+import type { Site } from './site.ts';
 
 const DISK_BYTES = 2 * 1024 * 1024;
 const BLOCK_BYTES = 4_096;

@@ -1,4 +1,5 @@
 /** A row of the long run's table: one case, the worst of its figures, and its deviations. */
+import { showRow } from '../support/campaign.ts';
 import { Lacking } from './real-disks.ts';
 
 /** In milliseconds, by name. */
@@ -32,13 +33,9 @@ const COLUMNS: readonly { readonly figure: keyof Figures; readonly name: string;
   { figure: 'recoveryMs', name: 'recovery', boundMs: 3_000 },
   { figure: 'endMs', name: 'end', boundMs: 9_000 },
 ];
-const NAME_WIDTH = 36;
-const CELL_WIDTH = 14;
 
 export class Row {
-  static readonly head = lineOf('', [...COLUMNS.map(({ name }) => name), 'deviations']);
   readonly name: string;
-  readonly deviations: string[] = [];
   readonly #work: Work;
   readonly #worst = new Map<keyof Figures, number>();
   /** What the machine lacks for this case. */
@@ -49,38 +46,38 @@ export class Row {
     this.#work = work;
   }
 
-  async run(): Promise<void> {
-    if (this.#lacking !== undefined) return;
+  static showHead(): void {
+    showRow(
+      '',
+      COLUMNS.map(({ name }) => name),
+    );
+  }
+
+  /** Returns what is wrong. */
+  async run(): Promise<readonly string[]> {
+    if (this.#lacking !== undefined) return [];
     try {
       const { figures, deviations } = await this.#work();
-      for (const text of deviations) this.#deviate(text);
-      this.#add(figures);
+      return [...deviations, ...this.#add(figures)].map((text) => `${this.name}: ${text}`);
     } catch (error) {
-      if (error instanceof Lacking) this.#lacking = error.message;
-      else this.#deviate(String(error));
+      if (!(error instanceof Lacking)) return [`${this.name}: ${error}`];
+      this.#lacking = error.message;
+      return [];
     }
   }
 
-  get line(): string {
-    if (this.#lacking !== undefined) return lineOf(this.name, [`needs ${this.#lacking}`]);
+  show(): void {
     const cells = COLUMNS.map(({ figure }) => this.#worst.get(figure)?.toFixed(0) ?? '');
-    return lineOf(this.name, [...cells, String(this.deviations.length)]);
+    showRow(this.name, this.#lacking === undefined ? cells : [`needs ${this.#lacking}`]);
   }
 
-  #add(figures: Figures): void {
-    for (const { figure, name, boundMs } of COLUMNS) {
+  /** Returns what took too long. */
+  #add(figures: Figures): string[] {
+    return COLUMNS.flatMap(({ figure, name, boundMs }) => {
       const value = figures[figure];
-      if (value === undefined) continue;
+      if (value === undefined) return [];
       this.#worst.set(figure, Math.max(value, this.#worst.get(figure) ?? 0));
-      if (value > boundMs) this.#deviate(`${name} took ${value.toFixed(0)} ms`);
-    }
+      return value > boundMs ? [`${name} took ${value.toFixed(0)} ms`] : [];
+    });
   }
-
-  #deviate(text: string): void {
-    this.deviations.push(`${this.name}: ${text}`);
-  }
-}
-
-function lineOf(name: string, cells: readonly string[]): string {
-  return name.padEnd(NAME_WIDTH) + cells.map((cell) => cell.padStart(CELL_WIDTH)).join('');
 }

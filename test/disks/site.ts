@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { chunk, completion, DONE, USAGE, usageChunk } from '../support/answers.ts';
 import { linesOf, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
 
 const PRELOAD = fileURLToPath(new URL('./orders.ts', import.meta.url));
@@ -21,11 +22,6 @@ const HELD = 'answer this one later';
 
 /** Created once, since that takes a process. All sites share it. */
 let template: Promise<{ readonly secret: string; readonly bytes: Buffer }> | undefined;
-
-/** Runs clean-ups when it ends, in the order in which they were added. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 /** An answer, and how long it took. */
 export interface Answer {

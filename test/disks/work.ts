@@ -1,29 +1,15 @@
 /** The cases of the long run, each on a gateway of its own. */
+import { RunScope } from '../support/run-scope.ts';
 import type { Fault } from './faults.ts';
 import { mountDisk } from './real-disks.ts';
 import type { Result, Work } from './rows.ts';
 import { waitOutLock } from './short-lock.ts';
-import { type Scope, Site } from './site.ts';
+import { Site } from './site.ts';
 import { Trial } from './trial.ts';
-
-type CleanUp = () => void | Promise<void>;
-
-/** The clean-ups of one case. */
-class CaseScope implements Scope {
-  readonly #cleanUps: CleanUp[] = [];
-
-  after(cleanUp: CleanUp): void {
-    this.#cleanUps.push(cleanUp);
-  }
-
-  async end(): Promise<void> {
-    for (const cleanUp of this.#cleanUps) await cleanUp();
-  }
-}
 
 function onSite(work: (site: Site) => Promise<Result>, fault?: Fault): Work {
   return async () => {
-    const scope = new CaseScope();
+    const scope = new RunScope();
     try {
       const site = await Site.open(scope);
       if (fault?.hasOwnDisk) mountDisk(site, scope);

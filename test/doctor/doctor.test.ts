@@ -145,7 +145,7 @@ describe('`doctor`', () => {
 
   test('asks a gateway that runs, and finds an address that is taken', async (t) => {
     const place = new Workplace(t);
-    const gateway = await place.serve();
+    const gateway = await place.serveHere();
     const running = await examined(place);
     assert.equal(running.ok, true, running.faults.join('\n'));
     const port = new URL(gateway.url).port;

@@ -46,6 +46,7 @@ function dispatchedAs(
     weight: 1,
     upstream: {
       secrets: NO_SECRETS,
+      ask: () => new Attempt(),
       attempt: () => {
         const attempt = new Attempt();
         host(attempt);
@@ -68,7 +69,9 @@ function dispatchedAs(
   const checked = CHAT.check(read.body, MODEL.id);
   assert.ok(checked.ok);
   const hosted = { request: checked.request, response: undefined, ignored: [] };
-  const routes = [{ model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined }] as const;
+  const routes = [
+    { model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined, upstream: undefined },
+  ] as const;
   const meter = new Meter(1);
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',

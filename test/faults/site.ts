@@ -7,6 +7,7 @@ import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { inParallel, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from '../support/state.ts';
 import { until } from '../support/wait.ts';
 import { AUTHORITY_PATH, type Host, openHost } from './hosts.ts';
@@ -28,10 +29,6 @@ export interface Place {
   readonly host: Host;
   readonly key: TestKey;
   readonly model: string;
-}
-
-interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
 }
 
 export interface SiteOptions {

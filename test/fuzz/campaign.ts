@@ -25,6 +25,8 @@ export interface CampaignOptions {
   readonly count: number;
   /** Runs only this case. */
   readonly only?: number | undefined;
+  /** Ends it before all cases are run. */
+  isOver?(): boolean;
   onProgress?(done: number): void;
 }
 
@@ -45,15 +47,15 @@ const MOST_DEVIATIONS = 50;
 const SHOWN_BYTES = 3_000;
 
 export async function runCampaign(campaign: Campaign, options: CampaignOptions): Promise<CampaignResult> {
-  const { seed, count, only, onProgress } = options;
+  const { seed, count, only, onProgress, isOver = () => false } = options;
   const startedAtMs = performance.now();
   const statuses = new Map<number, number>();
   const deviations: string[] = [];
-  const numbers = (only === undefined ? Array.from({ length: count }, (_, number) => number) : [only]).values();
-  let done = 0;
+  let [next, done] = [only ?? 0, 0];
+  const last = only ?? count - 1;
   const client = async () => {
-    for (const number of numbers) {
-      if (deviations.length >= MOST_DEVIATIONS) return;
+    while (next <= last && deviations.length < MOST_DEVIATIONS && !isOver()) {
+      const number = next++;
       const { answers, problems, sent, received } = await campaign.run(number);
       for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       const shown = `\n  sent ${shownBytes(sent)}\n  got  ${shownBytes(received)}`;

@@ -1,4 +1,4 @@
-/** Fuzzing, short form; `npm run test:fuzz` is the long one. */
+/** Fuzzing, short form; `npm run prove -- fuzz` is the long one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aftermathOf } from './aftermath.ts';
@@ -6,6 +6,7 @@ import { AnswerCampaign } from './answer-campaign.ts';
 import { runCampaign } from './campaign.ts';
 import { IntakeCampaign } from './intake-campaign.ts';
 import { RequestCampaign } from './request-campaign.ts';
+import { ServerCampaign } from './server-campaign.ts';
 import { openFuzzSite } from './site.ts';
 
 const SEED = 4;
@@ -27,6 +28,12 @@ test('whatever clients and hosts send, the gateway stays up, has no internal err
 
 test('behind an intake Node reads the same requests as on its own, whatever is sent in one write, and answers them in order', async () => {
   const { statuses, deviations } = await runCampaign(new IntakeCampaign(SEED), { seed: SEED, count: 4 * COUNT });
+  assert.deepEqual(deviations, []);
+  assert.ok((statuses.get(200) ?? 0) > COUNT, `some are answered: ${[...statuses]}`);
+});
+
+test('both HTTP servers hand on the same requests and answer them with the same bytes, whatever they are sent', async () => {
+  const { statuses, deviations } = await runCampaign(new ServerCampaign(SEED), { seed: SEED, count: 10 * COUNT });
   assert.deepEqual(deviations, []);
   assert.ok((statuses.get(200) ?? 0) > COUNT, `some are answered: ${[...statuses]}`);
 });

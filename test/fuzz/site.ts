@@ -7,12 +7,8 @@ import { answering, completion } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { descriptorsOf } from '../support/process.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
-
-/** Anything that runs clean-ups when it ends. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 /** The provider whose responses are always valid. */
 export const CALM_MODEL = 'calm/echo';

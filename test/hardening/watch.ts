@@ -13,7 +13,7 @@ const ESTABLISHED = '01';
 const CLOSE_WAIT = '08';
 
 /** Requests of one kind: their number, how many failed, and the slowest. */
-export class Tally {
+class Tally {
   count = 0;
   failed = 0;
   slowestMs = 0;

@@ -2,8 +2,8 @@
 import { Campaign, type CampaignOptions, type CampaignResult, CONFIGS } from '../hostile/campaign.ts';
 import { type Attempted, judge, MEASURES, share, stepOf } from '../hostile/oracle.ts';
 import { billedNanos, billsOf, COUNT_ERROR, DEFAULT_OUTPUT, ESTIMATE_ERROR } from '../hostile/site.ts';
-import type { Scope } from '../hostile/workshop.ts';
 import { Random } from '../support/random.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { DialectComposer } from './compose.ts';
 import type { Request } from './requests.ts';
 import { DialectSite } from './site.ts';

@@ -163,6 +163,16 @@ const TRICKS: readonly Trick[] = [
     more: ({ direction: { client } }, random) => random.pick(ASKING[client]),
   },
   {
+    name: 'hints that a translation leaves out',
+    chance: 0.1,
+    applies: (draft) => !isNative(draft) && draft.direction.client === 'chat',
+    more: () => ({
+      verbosity: 'low',
+      metadata: { a: 'one two '.repeat(500) },
+      response_format: { type: 'json_object' },
+    }),
+  },
+  {
     name: 'foreign maximum',
     chance: 0.03,
     applies: () => true,
@@ -179,7 +189,12 @@ const TRICKS: readonly Trick[] = [
 
 /** How a request asks for thinking. */
 const ASKING: Readonly<Record<DialectName, readonly Fields[]>> = {
-  chat: [{ reasoning_effort: 'high' }, { reasoning_effort: 'low' }],
+  chat: [
+    { reasoning_effort: 'high' },
+    { reasoning_effort: 'low' },
+    THINKING.messages,
+    { thinking: { type: 'adaptive' } },
+  ],
   messages: [
     THINKING.messages,
     { thinking: { type: 'adaptive' } },

@@ -1,4 +1,4 @@
-/** Composed attacks in the dialects in short; `npm run test:hostile-dialects` runs them at length. */
+/** Composed attacks in the dialects in short; `npm run prove -- hostile-dialects` runs them at length. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runDialectCampaign } from './campaign.ts';

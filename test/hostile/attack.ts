@@ -3,9 +3,9 @@
  * that figure may be.
  */
 import type { DialectSite } from '../hostile-dialects/site.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { LONG_INPUT_TOKENS } from './pricing.ts';
 import type { HostileSite, SiteOptions } from './site.ts';
-import type { Scope } from './workshop.ts';
 
 /** What an attack tries to pass. */
 export type Target =

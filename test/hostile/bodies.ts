@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import type { OwnLimits } from '../../src/state/keys.ts';
 import { Site } from '../control/site.ts';
 import { GAUGED_SERVE, readGauge } from '../support/gauge.ts';
-import type { Scope } from './workshop.ts';
+import type { Scope } from '../support/run-scope.ts';
 
 export interface BodiesOptions {
   readonly bodies: number;

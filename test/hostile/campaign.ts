@@ -5,11 +5,11 @@
 import { seedOf } from '../fuzz/campaign.ts';
 import type { TestKey } from '../support/gateway.ts';
 import { Random } from '../support/random.ts';
+import type { Scope } from '../support/run-scope.ts';
 import type { KeySettings } from '../support/state.ts';
 import { Composer, type Composition } from './compose.ts';
 import { type Attempted, judge, judgeBalance, MEASURES } from './oracle.ts';
 import { HostileSite, type Outcome, type Request, stepNanos } from './site.ts';
-import type { Scope } from './workshop.ts';
 
 /** A gateway before a host that bills. */
 export interface CampaignSite<Sent> {

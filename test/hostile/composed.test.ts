@@ -1,4 +1,4 @@
-/** Composed attacks in short; `npm run test:hostile` runs them at length. */
+/** Composed attacks in short; `npm run prove -- hostile` runs them at length. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCampaign } from './campaign.ts';

@@ -2,7 +2,7 @@
 import { completion } from '../support/answers.ts';
 import { CONFIG, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
-import type { Scope } from './workshop.ts';
+import type { Scope } from '../support/run-scope.ts';
 
 /** USD per million tokens of output; a request without a maximum gets an answer of 0.05 USD. */
 const OUTPUT_PRICE = 10;

@@ -4,9 +4,9 @@ import { Site } from '../control/site.ts';
 import { chunk } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { HOST_MODELS } from './pricing.ts';
 import { DEFAULT_OUTPUT } from './site.ts';
-import type { Scope } from './workshop.ts';
 import { Writing } from './writing.ts';
 
 export interface PaceOptions {

@@ -11,8 +11,8 @@ import { SERVE } from '../support/cli.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { textOf } from './texts.ts';
-import type { Scope } from './workshop.ts';
 
 /** Linux counts processor time in these. */
 const MS_PER_TICK = 10;

@@ -5,6 +5,7 @@ import { BUDGETS } from './attacks/budgets.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
 import { FAILURES } from './attacks/failures.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
+import { KEPT } from './attacks/kept.ts';
 import { LEAVING } from './attacks/leaving.ts';
 import { MAXIMA } from './attacks/maxima.ts';
 import { NAMES } from './attacks/names.ts';
@@ -21,6 +22,7 @@ import { WORDS } from './attacks/words.ts';
 export const FAMILIES: readonly Family[] = [
   ESTIMATES,
   REFERENCES,
+  KEPT,
   PACKED,
   MAXIMA,
   NAMES,
@@ -40,5 +42,5 @@ export const FAMILIES: readonly Family[] = [
 /** By the claim of the attack. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** Written by `npm run test:hostile -- --record`. */
+/** Written by `npm run prove -- hostile --record`. */
 export const FIGURES_FILE = fileURLToPath(new URL('./figures.json', import.meta.url));

@@ -1,12 +1,8 @@
 /** Opens what attacks need, once, and closes all of it in the end. */
 import { DialectSite } from '../hostile-dialects/site.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { SITES, type SiteName, type WorkshopLike } from './attack.ts';
 import { HostileSite } from './site.ts';
-
-/** Whatever runs clean-ups when it ends. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 export class Workshop implements WorkshopLike {
   readonly scope: Scope;

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
+import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
+import { type RawAnswer, RawConnection } from '../support/raw.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -91,17 +92,24 @@ describe('the Authorization header', () => {
 });
 
 describe('the x-api-key header', () => {
+  /** Where clients of several dialects ask, the header says which of them reads the error. */
+  function assertRefused(answer: RawAnswer, route: string, code: ErrorCode): void {
+    if (route.startsWith('POST')) return void assertError(answer, ERROR_STATUS[code], code);
+    const { type, error } = JSON.parse(answer.body);
+    assert.deepEqual([answer.status, type, error.code], [ERROR_STATUS[code], 'error', code]);
+  }
+
   test('without a value is unauthorized, with a wrong one invalid_api_key', async () => {
     for (const route of ROUTES) {
-      assertError(await sendHeader('x-api-key:\r\n', route), 401, 'unauthorized');
-      assertError(await sendHeader('x-api-key: x\r\n', route), 401, 'invalid_api_key');
+      assertRefused(await sendHeader('x-api-key:\r\n', route), route, 'unauthorized');
+      assertRefused(await sendHeader('x-api-key: x\r\n', route), route, 'invalid_api_key');
     }
   });
 
   test('two of them, or one beside Authorization, are rejected before either is read', async () => {
     const one = `x-api-key: ${secret}\r\n`;
     for (const lines of [one + one, `${one}X-API-Key: y\r\n`, `${one}Authorization: Bearer ${secret}\r\n`]) {
-      for (const route of ROUTES) assertError(await sendHeader(lines, route), 400, 'invalid_request');
+      for (const route of ROUTES) assertRefused(await sendHeader(lines, route), route, 'invalid_request');
     }
   });
 });

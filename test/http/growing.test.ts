@@ -4,7 +4,15 @@ import test, { after, describe } from 'node:test';
 import { answering, chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { type Followed, Followers } from '../support/follower.ts';
-import { chat, type GatewayOptions, type Reply, type Row, type TestGateway, withGateway } from '../support/gateway.ts';
+import {
+  chat,
+  counter,
+  type GatewayOptions,
+  type Reply,
+  type Row,
+  type TestGateway,
+  withGateway,
+} from '../support/gateway.ts';
 import { oneGateway } from '../support/one-gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
@@ -101,7 +109,8 @@ describe('a stream without a declared maximum', () => {
       const held = gateway.heldNanos(key);
       goOn.resolve();
       assert.equal((held - HOLD_NANOS) % STEP_NANOS, 0n);
-      assert.ok(held <= HOLD_NANOS + 6n * STEP_NANOS, `${held}`);
+      // How far ahead is a matter of the machine, up to the 1,000 tokens of the model.
+      assert.ok(held <= HOLD_NANOS + 9n * STEP_NANOS, `${held}`);
       const { text } = await reply;
       assert.equal(text.split(TEN).length - 1, 25);
       const row = await gateway.row(key);
@@ -152,6 +161,8 @@ describe('a stream without a declared maximum', () => {
 
 test('before a stream is cut its tokens are counted', () =>
   withGateway(usd(HOLD_NANOS), async (gateway) => {
+    // The first count of a process also loads the tokenizer, which may take longer than a stream waits for it.
+    await counter.count([TEN]);
     const key = gateway.key();
     // 90 tokens; by the estimate they would be 162.
     const long = ' international'.repeat(45) + ' responsibilities'.repeat(45);

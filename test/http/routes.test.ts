@@ -178,6 +178,34 @@ describe('a key that asks about itself', () => {
   });
 });
 
+describe('an error under a path that several dialects have', () => {
+  const PATHS = ['/v1/models', '/v1/models/fake/none', '/v1/files', '/v1/files/file_1/content'];
+  const shapeOf = async (path: string, headers: Record<string, string>) => {
+    const answer = await gateway.request(path, { headers });
+    const body = JSON.parse(answer.text);
+    assert.ok(answer.status >= 400 && typeof body.error.message === 'string', path);
+    return body.type === 'error' ? `${Object.keys(body).sort()}` : Object.keys(body.error).sort().join();
+  };
+
+  for (const path of PATHS) {
+    test(`${path} has the shape that its client reads`, async () => {
+      for (const headers of [{ 'anthropic-version': '2023-06-01' }, { 'x-api-key': 'sk-inf-wrong' }]) {
+        assert.equal(await shapeOf(path, headers), 'error,request_id,type');
+      }
+      assert.equal(await shapeOf(path, { authorization: 'Bearer sk-inf-wrong' }), 'code,message');
+    });
+  }
+
+  test('and no other path is judged by the headers', async () => {
+    const headers = { 'anthropic-version': '2023-06-01', 'x-api-key': 'sk-inf-wrong' };
+    for (const path of ['/v1/key', '/v1/modelsx', '/v1/threads']) {
+      assert.equal(await shapeOf(path, headers), 'code,message');
+    }
+    const posted = await gateway.request('/v1/chat/completions', { method: 'POST', body: '{}', headers });
+    assert.deepEqual(Object.keys(JSON.parse(posted.text)), ['error']);
+  });
+});
+
 describe('the list of models', () => {
   const ids = (text: string) => JSON.parse(text).data.map((model: { id: string }) => model.id);
 

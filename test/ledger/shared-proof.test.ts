@@ -1,9 +1,10 @@
-/** The rest of the conformance suite of the ledger on a database: clocks that are wrong, more gateways and more histories. */
+/** The rest of the conformance suite of the ledger on a database: terms of keys, clocks that are wrong, more gateways and more histories. */
 import { after, test } from 'node:test';
 import { testClocks } from './clocks.ts';
 import { compareWithNaiveLedger } from './model.ts';
 import { testRaces } from './races.ts';
 import { SharedDatabase } from './shared-store.ts';
+import { testTerms } from './suite.ts';
 import { testWrongClocks } from './wrong-clocks.ts';
 
 const HISTORIES = 10;
@@ -11,6 +12,7 @@ const HISTORIES = 10;
 const database = await SharedDatabase.start();
 after(() => database.stop());
 
+testTerms(database.openStore);
 testWrongClocks(database.openStore);
 testRaces(database, [4]);
 testClocks(database);

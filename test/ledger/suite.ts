@@ -14,18 +14,22 @@ import { testRefusals } from './refusals.ts';
 import { testSlidingBudgets } from './sliding.ts';
 import { testWaits } from './waits.ts';
 
-/** `runs`: how many random histories. */
-export function testConformance(openStore: OpenStore, runs: number): void {
-  testRefusals(openStore);
-  testWaits(openStore);
-  testKeys(openStore);
-  testGrowth(openStore);
+/** What the terms of a key do to its requests, and what is known of each. */
+export function testTerms(openStore: OpenStore): void {
   testBudgets(openStore);
   testLeashes(openStore);
   testSlidingBudgets(openStore);
   testForecasts(openStore);
   testPrices(openStore);
   testNames(openStore);
+}
+
+/** The rest, with that many random histories, which have terms as well. */
+export function testConformance(openStore: OpenStore, runs: number): void {
+  testRefusals(openStore);
+  testWaits(openStore);
+  testKeys(openStore);
+  testGrowth(openStore);
   testDurability(openStore);
 
   test('whatever happens, the ledger gives the answers and totals of a plain list', async (t) => {

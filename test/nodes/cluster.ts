@@ -9,13 +9,9 @@ import { type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { Link } from '../support/link.ts';
 import { PostgresServer } from '../support/postgres.ts';
+import type { Scope } from '../support/run-scope.ts';
 import type { TestKey } from '../support/state.ts';
 import { until } from '../support/wait.ts';
-
-/** Anything that runs clean-ups at its end, in the order in which they were added. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 /** A row of the journal. */
 export interface Row {

@@ -1,7 +1,7 @@
 /** What a campaign counts and times. */
 
 /** The bounds that a user is promised, in milliseconds, and what each is for. */
-export const BOUNDS = {
+const BOUNDS = {
   'refused while the database is gone': 5_000,
   'refused on a silent link': 10_000,
   'not ready after the database has gone': 5_000,

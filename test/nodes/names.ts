@@ -1,6 +1,7 @@
 /** Who may have the name of a gateway. */
 import { Workplace } from '../support/cli.ts';
-import type { Cluster, Node, Scope } from './cluster.ts';
+import type { Scope } from '../support/run-scope.ts';
+import type { Cluster, Node } from './cluster.ts';
 import type { Figures } from './figures.ts';
 
 /** A second gateway of a name is refused; once the first one has stopped in an orderly way, the name is free at once. */

@@ -1,4 +1,4 @@
-/** Many gateways on one database, in short. `run.ts` is the long form. */
+/** Many gateways on one database, in short. `npm run prove -- nodes` is the long form. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Random } from '../support/random.ts';

@@ -5,17 +5,13 @@ import { chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync 
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CONFIG, type Result } from '../support/cli.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { type Serving, ServingProcess } from '../support/serving.ts';
 import { bounded } from '../support/wait.ts';
 
 /** `nobody` on most systems. Only root can become another user. */
 const UID = 65_534;
 const nobody = process.getuid?.() === 0 ? { uid: UID, gid: UID } : undefined;
-
-/** Anything that runs clean-ups at its end, such as a test. */
-interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 /** Not in the folder of the tests: containers allow no program to run from memory. */
 export function emptyFolder(scope: Scope): string {

@@ -4,7 +4,7 @@ import { Random } from '../support/random.ts';
 export const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend', 'credit', 'budget'] as const;
 export type Limit = (typeof LIMITS)[number];
 
-export const VARIANTS = [
+const VARIANTS = [
   /** Every request declares its maximum, and uses it up. */
   'plain',
   /** Half of them declare no maximum, and use up to thirty times what was held. */

@@ -1,5 +1,5 @@
 /**
- * The races, in short: a round of every limit and variant. `npm run test:races` is the long form.
+ * The races, in short: a round of every limit and variant. `npm run prove -- races` is the long form.
  */
 import assert from 'node:assert/strict';
 import test, { after, describe } from 'node:test';

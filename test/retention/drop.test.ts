@@ -6,7 +6,6 @@ import { audit } from '../../src/audit/audit.ts';
 import { utcDay } from '../../src/core/clock.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { dropOldRows } from '../../src/state/sqlite/retention.ts';
-import { isStorageError } from '../../src/state/sqlite/storage-errors.ts';
 import { USAGE_GROUPS, type UsageQuery } from '../../src/state/usage.ts';
 import { assertBooksBalance } from '../support/books.ts';
 import { daysAgo, drawPast, SOURCES, writePast } from '../support/past.ts';
@@ -138,22 +137,6 @@ describe('dropping old rows', () => {
     bench.database.close();
     bench.start();
     assert.deepEqual(bench.identify(key).figures, figures);
-  });
-
-  test('drops nothing while the file cannot be written, and continues when it can', (t) => {
-    const { bench, keys } = openWithPast(t);
-    dropOldRows(bench.database, NOON);
-    const [file, figures] = [bench.dump(), figuresOf(bench, keys)];
-    bench.database.pragma('query_only = ON');
-    assert.throws(() => dropOldRows(bench.database, NOON), isStorageError);
-    bench.database.pragma('query_only = OFF');
-    bench.operator.database.exec('BEGIN IMMEDIATE');
-    assert.throws(() => dropOldRows(bench.database, NOON, 0), isStorageError);
-    bench.operator.database.exec('ROLLBACK');
-    assert.deepEqual(bench.dump(), file);
-    while (dropOldRows(bench.database, NOON));
-    assertSound(bench);
-    assert.deepEqual(figuresOf(bench, keys), figures);
   });
 });
 

@@ -9,6 +9,7 @@ import { play } from '../faults/trial.ts';
 import { inParallel, type NewKeyJson, PROGRAM, runNode } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { allSecrets, MISTYPED_KEY, OPERATORS, secretsBeforeClients } from './canaries.ts';
 import { searchedPlaces } from './places.ts';
 import { Scanner } from './scan.ts';
@@ -17,10 +18,6 @@ import { requestOf, TRAFFIC, type Traffic } from './traffic.ts';
 const EXPOSING = fileURLToPath(new URL('./exposing.ts', import.meta.url));
 const AT_ONCE = 24;
 const OWN_FILES = ['config.yaml', 'upstream-key', 'header', 'path'];
-
-interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 export interface Search {
   /** The secrets that were found, by place. Includes places without any. */

@@ -1,4 +1,4 @@
-/** Clients that stop reading, short form; `npm run test:slow-readers` is the long one. */
+/** Clients that stop reading, short form; `npm run prove -- slow-readers` is the long one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stopReading } from './trial.ts';

@@ -11,12 +11,8 @@ import { countHolds } from '../support/books.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { GAUGED_SERVE, readGauge } from '../support/gauge.ts';
 import { residentBytesOf } from '../support/process.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
-
-/** Anything that runs clean-ups when it ends. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
 
 export interface TrialOptions {
   readonly readers: number;

@@ -8,7 +8,7 @@ import type { Site } from '../control/site.ts';
 import type { Random } from '../support/random.ts';
 import { FAILURES, type Wish } from './host.ts';
 
-export const STREAMS = 100;
+const STREAMS = 100;
 const JSON_CLIENTS = 8;
 /** Providers that fail. There are several, so that each also has successes. */
 export const FAILING_PROVIDERS = 8;

@@ -34,7 +34,6 @@ test('a state file is opened without the packages for a database', async (t) => 
 });
 
 test('a database is opened without the packages for a state file', async (t) => {
-  const server = await PostgresServer.start();
-  t.after(() => server.stop());
+  const server = await PostgresServer.shared();
   assert.deepEqual(await loadedFor(t, locationOf(await server.createDatabase())), ['pg']);
 });

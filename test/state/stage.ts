@@ -1,14 +1,15 @@
 /** A state of either kind for tests of the operator's side, and the ledger's part of it. */
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
+import { before, describe } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
 import type { HoldRow } from '../../src/state/journal.ts';
 import type { KeyChange, KeyRecord, NewKey } from '../../src/state/keys.ts';
+import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import type { RefusalCount } from '../../src/state/usage.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { DatabaseStage } from './database-stage.ts';
+import { DatabaseStage, locationOf } from './database-stage.ts';
 import { FileStage } from './file-stage.ts';
 
 /** Noon, in the middle of a month. */
@@ -48,16 +49,25 @@ export type OpenStage = (test: Cleanup) => Promise<Stage>;
 export function onEachStore(define: (open: OpenStage) => void): void {
   describe('in a file:', () => define(async (test) => FileStage.open(test)));
   describe('in a database:', () => {
-    let server: PostgresServer;
     let url: string;
     before(async () => {
-      server = await PostgresServer.start();
-      url = await server.createDatabase();
+      url = await createTables();
     });
     define((test) => DatabaseStage.open(test, url));
-    // After what the tests have to clean up themselves.
-    after(() => server.stop());
   });
+}
+
+/** The name of a database with all tables, made once for all files of this process. */
+let original: Promise<string> | undefined;
+
+/** A database of its own, with all tables. */
+async function createTables(): Promise<string> {
+  const server = await PostgresServer.shared();
+  original ??= server.createDatabase().then(async (url) => {
+    await (await openState(locationOf(url), 'full')).close();
+    return new URL(url).pathname.slice(1);
+  });
+  return server.createDatabase(await original);
 }
 
 /** The key after a change that must succeed. */

@@ -14,11 +14,12 @@ const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 9, 29);
 /** Enough for a whole month between two partial ones. */
 const DAYS = 40;
-const REQUESTS = 900;
+const REQUESTS = 300;
 const MODELS = ['mock/a', 'mock/B', 'groq/openai/c'];
 const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const OUTCOMES: readonly Outcome[] = ['ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
 const MONTHS = ['2026-10', '2026-11', '2026-12'];
+const SUM_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
 const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
 /** A request as the test records it. */
@@ -55,7 +56,7 @@ async function openUsed(open: OpenStage, t: Parameters<OpenStage>[0]) {
 }
 
 async function enterOne(stage: Stage, keys: readonly KeyRecord[], i: number): Promise<Entry> {
-  // Every 64 minutes, and sometimes exactly on the boundary of a day.
+  // Every 192 minutes, and sometimes exactly on the boundary of a day.
   const atMs = START + Math.floor((i * DAYS * 24 * HOUR_MS) / REQUESTS) + (i % 7 === 0 ? 0 : 1);
   const { id: keyId } = keys[(i * 7) % keys.length] as KeyRecord;
   const model = MODELS[(i * 5 + (i >> 3)) % MODELS.length] as string;
@@ -81,7 +82,7 @@ async function enterOne(stage: Stage, keys: readonly KeyRecord[], i: number): Pr
   return { keyId, model, source, spentBy: named, atMs, failed, ...tokens, cacheWriteTokens, costNanos };
 }
 
-function groupOf(entry: Entry, by: UsageGroup | undefined): string {
+function groupOf(entry: Entry, by: UsageGroup): string {
   switch (by) {
     case 'key':
       return entry.keyId;
@@ -97,8 +98,6 @@ function groupOf(entry: Entry, by: UsageGroup | undefined): string {
     case 'tag':
     case 'app':
       return entry.spentBy[by];
-    case undefined:
-      return 'all';
   }
 }
 
@@ -109,7 +108,8 @@ function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, S
     if (query.keyId !== undefined && entry.keyId !== query.keyId) continue;
     if (query.model !== undefined && entry.model !== query.model) continue;
     if (entry.atMs < (query.sinceMs ?? 0) || entry.atMs >= (query.untilMs ?? Number.POSITIVE_INFINITY)) continue;
-    const group = groupOf(entry, query.by);
+    const groups = USAGE_GROUPS.filter((each) => each === query.by || query.and?.some((other) => other === each));
+    const group = groups.map((by) => groupOf(entry, by)).join(' | ') || (query.by === undefined ? 'all' : '');
     const sum = sums.get(group) ?? NOTHING;
     sums.set(group, {
       requests: sum.requests + 1,
@@ -126,10 +126,10 @@ function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, S
 
 function byGroup(rows: readonly UsageRow[]): Map<string, Sums> {
   return new Map(
-    rows.map(({ keyId, model, day, month, source, user, tag, app, key: _, ...sums }) => [
-      keyId ?? model ?? day ?? month ?? source ?? user ?? tag ?? app ?? 'all',
-      sums,
-    ]),
+    rows.map(({ keyId, model, day, month, source, user, tag, app, key: _, ...sums }) => {
+      const names = [keyId, model, day, month, source, user, tag, app].filter((name) => name !== undefined);
+      return [names.length === 0 ? 'all' : names.join(' | '), sums];
+    }),
   );
 }
 
@@ -160,14 +160,17 @@ onEachStore((open) => {
     test('for any range, group and filter is what the requests add up to', async () => {
       const queries = fc.record({
         by: fc.constantFrom(undefined, ...USAGE_GROUPS),
+        others: fc.subarray([...SUM_GROUPS]),
         key: fc.option(fc.nat({ max: 2 }), { nil: undefined }),
         model: fc.option(fc.constantFrom(...MODELS, 'mock/none', 'MOCK/A'), { nil: undefined }),
         sinceMs: moments,
         untilMs: moments,
       });
       await fc.assert(
-        fc.asyncProperty(queries, async ({ key, ...rest }) => {
-          const query: UsageQuery = { ...rest, keyId: key === undefined ? undefined : used.keys[key]?.id };
+        fc.asyncProperty(queries, async ({ key, others, ...rest }) => {
+          const isDivisible = SUM_GROUPS.some((group) => group === rest.by);
+          const and = isDivisible ? others.filter((group) => group !== rest.by) : [];
+          const query: UsageQuery = { ...rest, and, keyId: key === undefined ? undefined : used.keys[key]?.id };
           assert.deepEqual(sorted(await reported(query)), sorted(sumsByHand(used.entries, query)));
         }),
         { numRuns: 150 },

@@ -27,6 +27,8 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     active: true,
     refuseFields: [],
     refuseHeaders: [],
+    ignoreTools: [],
+    keepsResponses: false,
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),

@@ -1,10 +1,11 @@
-/** A real PostgreSQL server for the tests of one file, on a port of 127.0.0.1 that it chooses. */
+/** A real PostgreSQL server for tests, on a port of 127.0.0.1 that it chooses. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { atEnd } from './at-end.ts';
 import { freePort } from './ports.ts';
 import {
   findPrograms,
@@ -34,6 +35,8 @@ const SETTINGS = { fsync: 'off', shared_buffers: '32MB', timezone: 'Asia/Kathman
 /** Another process can take a port between the check and the start of the server. */
 const PORT_ATTEMPTS = 5;
 
+let shared: Promise<PostgresServer> | undefined;
+
 export class PostgresServer {
   readonly port: number;
   /** Its folder, with its Unix socket. */
@@ -56,6 +59,15 @@ export class PostgresServer {
       await server.stop();
       assert.ok(/could not bind/.test(log) && attempt < PORT_ATTEMPTS, `PostgreSQL did not start:\n${log}`);
     }
+  }
+
+  /** The one of all files in this process that need no more than databases of their own. Nobody stops it. */
+  static shared(): Promise<PostgresServer> {
+    shared ??= PostgresServer.start().then((server) => {
+      atEnd(() => server.stop());
+      return server;
+    });
+    return shared;
   }
 
   static async #prepare({ settings = {}, files = {} }: PostgresOptions): Promise<PostgresServer> {
@@ -93,10 +105,11 @@ export class PostgresServer {
     return this.#url(SUPERUSER, database);
   }
 
-  /** Makes an empty database that the user of the gateway owns. Returns its address. */
-  async createDatabase(): Promise<string> {
+  /** Makes a database that the user of the gateway owns: empty, or a copy of one to which nobody is connected. Returns its address. */
+  async createDatabase(original = 'template1'): Promise<string> {
     const name = `gateway_${++this.#databases}`;
-    await this.query(`CREATE DATABASE ${name} OWNER ${GATEWAY_USER}`);
+    // Files are copied in half of the time that it takes to log their pages.
+    await this.query(`CREATE DATABASE ${name} OWNER ${GATEWAY_USER} TEMPLATE ${original} STRATEGY file_copy`);
     return this.url(name);
   }
 

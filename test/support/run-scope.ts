@@ -1,7 +1,12 @@
-/** What scripts have in place of a test runner: a scope for clean-ups, and an exit status. */
+/** Where clean-ups are registered, and what stands in for a test there. */
+
+/** A test, or what has an end like one. */
+export interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
 
 /** Runs its clean-ups at the end of the run, however it ends. */
-export class RunScope {
+export class RunScope implements Scope {
   readonly #cleanUps: (() => void | Promise<void>)[] = [];
 
   after(cleanUp: () => void | Promise<void>): void {
@@ -10,15 +15,5 @@ export class RunScope {
 
   async end(): Promise<void> {
     for (const cleanUp of this.#cleanUps) await cleanUp();
-  }
-}
-
-/** Runs a script: it ends with status 0 if `main` returns true, otherwise with 1, and always after its clean-ups. */
-export async function runToEnd(main: (scope: RunScope) => Promise<boolean>): Promise<void> {
-  const scope = new RunScope();
-  try {
-    process.exitCode = (await main(scope)) ? 0 : 1;
-  } finally {
-    await scope.end();
   }
 }

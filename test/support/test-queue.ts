@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { endAll } from './at-end.ts';
 import { coreSeconds } from './core-seconds.ts';
 
 /** What a test file has taken, its processes included, in core-seconds. */
@@ -30,6 +31,7 @@ export async function runQueue(files: readonly string[], folder: string): Promis
     taken = coreSeconds();
     writeFileSync(join(folder, 'ended', String(index)), String(taken - before));
   }
+  await endAll();
   isDone = true;
 }
 

@@ -1,6 +1,6 @@
 /** The worker threads of a gateway in this process, and how many requests each has in flight. */
 import type { Worker } from 'node:worker_threads';
-import type { Message } from '../../src/core/port.ts';
+import type { Message } from '../../src/core/channel.ts';
 
 /** Runs `work`. Returns its result and the threads that it started. */
 export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ result: T; threads: Worker[] }> {

@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { askToHandOver } from '../../src/control/client.ts';
 import { UserError } from '../../src/core/errors.ts';
 import { OFFER } from '../../src/takeover/protocol.ts';
+import type { Course } from '../support/campaign.ts';
 import { PROGRAM, type Serving } from '../support/cli.ts';
-import type { Random } from '../support/random.ts';
-import type { RunScope } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
 import { Site } from './site.ts';
 import { type Sent, send, Traffic } from './traffic.ts';
@@ -19,8 +18,9 @@ const STREAMS = 3;
  * After each kill a gateway of the two serves, or the next start does. Every answered request is in
  * the journal once; every admitted one is settled or charged as held.
  */
-export async function killAtRandom(scope: RunScope, random: Random, kills: number) {
-  const site = await Site.open(scope);
+export async function killAtRandom(course: Course, most: number) {
+  const { random } = course;
+  const site = await Site.open(course);
   // Whoever starts anew has to serve at the port that clients know.
   let serving = await site.takeOver();
   const port = Number(new URL(serving.url).port);
@@ -28,8 +28,8 @@ export async function killAtRandom(scope: RunScope, random: Random, kills: numbe
   const { key } = await site.key('app');
   const sent: Sent[] = [];
   const streams: Promise<Sent>[] = [];
-  const figures = { kills, 'of the earlier one': 0, 'of the next one': 0, 'after which a start was needed': 0 };
-  for (let count = 0; count < kills; count++) {
+  const figures = { kills: 0, 'of the earlier one': 0, 'of the next one': 0, 'after which a start was needed': 0 };
+  for (; figures.kills < most && !course.isOver(); figures.kills++) {
     const traffic = new Traffic({ port, key, model: 'mock/echo' }, CLIENTS);
     streams.push(...Array.from({ length: STREAMS }, () => send({ port, key, model: 'host/stream', stream: true })));
     const next = site.place.launch([PROGRAM, 'serve', '--takeover']);

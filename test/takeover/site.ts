@@ -3,10 +3,7 @@ import Database from 'better-sqlite3';
 import { chunk, DONE, USAGE, usageChunk } from '../support/answers.ts';
 import { type NewKeyJson, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
-
-interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
+import type { Scope } from '../support/run-scope.ts';
 
 /** A request of {@link PAID} costs a thousandth of a dollar for each of its two words. */
 export const PAID = 'mock/paid';

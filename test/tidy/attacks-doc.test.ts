@@ -13,7 +13,7 @@ test('docs/attacks.md agrees with the attacks of the tests: otherwise run npm ru
   assert.equal(projectFile('docs/attacks.md'), attacksDoc());
 });
 
-test('every attack has a recorded figure: otherwise run npm run test:hostile -- --what table --record', () => {
+test('every attack has a recorded figure: otherwise run npm run prove -- hostile --what table --record', () => {
   const claims = FAMILIES.flatMap(({ attacks }) => attacks.map(({ claim }) => claim));
   assert.equal(new Set(claims).size, claims.length, 'two attacks have the same claim');
   assert.deepEqual(Object.keys(JSON.parse(readFileSync(FIGURES_FILE, 'utf8'))).toSorted(), claims.toSorted());

@@ -8,3 +8,10 @@ test('docs/clients.md has what the table of clients comes to: otherwise run npm 
   const page = projectFile('docs/clients.md');
   assert.equal(page, clientsDoc(page));
 });
+
+test('every client was asked for everything: what it does not do is explained', () => {
+  const rows = projectFile('docs/clients.md')
+    .split('\n')
+    .filter((line) => /^\| [^|]+ \| \d+\.\d+\.\d+ \|(?: [^|]+ \|){7}$/.test(line));
+  assert.ok(rows.length >= 12, 'a client has no row, or a row has a hole');
+});

@@ -1,5 +1,6 @@
 /** The Markdown pages: prose wraps at 100 columns, and the page on tests names every folder of them. */
 import assert from 'node:assert/strict';
+import { basename } from 'node:path';
 import { test } from 'node:test';
 import { projectFile, sourcesIn, tableRows } from '../support/sources.ts';
 
@@ -20,8 +21,16 @@ test('Markdown prose wraps at 100 columns', () => {
   assert.deepEqual(pages.flatMap(longLines), []);
 });
 
+const proofs = tableRows(projectFile('docs/testing.md'), '| where |');
+
+test('the page on tests names every campaign, and no other', () => {
+  const named = proofs.flatMap(([, , , campaign = '']) => campaign.match(/[\w-]+/g) ?? []);
+  const names = sourcesIn('test/**/*.campaign.ts').map(({ path }) => basename(path, '.campaign.ts'));
+  assert.deepEqual(named.toSorted(), names.toSorted());
+});
+
 test('the page on tests names every folder of them, and no other', () => {
-  const named = tableRows(projectFile('docs/testing.md'), '| where |').flatMap(([where = '']) =>
+  const named = proofs.flatMap(([where = '']) =>
     [...where.matchAll(/`test\/(\w[\w-]*)\/`/g)].map(([, folder]) => folder),
   );
   const paths = sourcesIn('test/*/**/*.ts').map(({ path }) => path.split('/')[1] ?? '');

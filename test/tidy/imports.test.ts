@@ -19,7 +19,8 @@ function unquoted(cell: string): string {
 const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'better-sqlite3': 'src/state/sqlite/',
   pg: 'src/state/postgres/',
-  undici: 'src/upstream/',
+  // The second is for the parser that it brings along.
+  undici: ['src/upstream/', 'src/http/llhttp.ts'],
   yaml: 'src/config/',
   zod: 'src/config/',
   pino: 'src/observe/',

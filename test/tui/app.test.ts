@@ -49,7 +49,7 @@ async function opened(t: TestContext, options = {}) {
       for (const listener of listeners) listener();
     },
   };
-  const signals = (['SIGTERM', 'SIGHUP'] as const).map((name) => ({ name, before: process.listeners(name) }));
+  const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => ({ name, before: process.listeners(name) }));
   const drawn = draw(session, { input: keyboard as unknown as NodeJS.ReadStream, output: terminal }, options);
   t.after(async () => {
     end();

@@ -7,9 +7,10 @@ import { clean } from '../../src/operator/text.ts';
 import { bar, chart, toneOfShare } from '../../src/tui/draw/chart.ts';
 import { beside, fitLine, type Line, lineWidth, spread } from '../../src/tui/draw/line.ts';
 import { type Column, firstShown, rangeText, table } from '../../src/tui/draw/table.ts';
+import { anyText } from '../support/any-text.ts';
 import { textOf } from './samples.ts';
 
-const text = fc.string({ unit: 'binary', maxLength: 40 });
+const text = anyText(40);
 const cleanText = text.map(clean);
 const width = fc.integer({ min: 1, max: 60 });
 const align = fc.constantFrom('left' as const, 'right' as const);

@@ -18,9 +18,9 @@ requests/s  8.1  max 9.4                 first byte  p50 136 ms  p99 1.0 s
       -5m                           now        -5m                           now
 
 errors, 1 min 6 rate_limited  3 upstream_error
-credit        ███████████████████████████████████████████████████▓  0.12 USD/min
+credit        ███████████████████████████████████████████████████▓  0.01 USD/min
               █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
-lasts         11h21m at this minute’s pace; 40d21h at the last seven days’ pace
+lasts         4d17h at this minute’s pace; 40d21h at the last seven days’ pace
 
 BUSIEST KEYS   USD/MIN    REQ/LIMIT  REFUSED  OPEN  PROVIDERS       STATE
 web-app           0.00      480/600        -     2  ✕ claude        4 failed
@@ -37,11 +37,11 @@ const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-Keys  3                                       requests, tokens, cost: this month
-NAME ↑            STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
-batch-jobs        enabled   █████▉       59/60       321          1.23         -
-laptop            disabled  ▏░░░░░       1/600         7      0.000001         -
-web-app           enabled   ████▊░     480/600     12.3k         17.00       85%
+Keys  3                                             requests, tokens: this month
+NAME ↑                 STATE      MONEY (USD)                 REQUESTS/MIN
+batch-jobs             enabled                    1.23 month  █████▉       59/60
+laptop                 disabled                  <0.01 month  ▏░░░░░       1/600
+web-app                enabled    █████▏   17.00/20.00 month  ████▊░     480/600
 
 
 
@@ -70,7 +70,7 @@ Live  2 in flight, followed by recent requests
       4s  batch-jobs  openai/gpt-4o-mini     56    0.000219  running
   3s ago  web-app     openai/gpt-4o-mini     56    0.000219  ok
  12s ago  web-app     claude/large           56    0.000219  upstream_error
- 40s ago  web-app     openai/gpt-4o-mini      0    0.00      rate_limited
+ 40s ago  web-app     openai/gpt-4o-mini      0    0.000000  rate_limited
 
 
 
@@ -95,7 +95,7 @@ Usage  by  key  model  day  month  source  user  tag  app   over  this month
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
 web-app          █████████████████     12.3k       5   3.7M   864k         17.00
 batch-jobs       █▎                      321       5  96.3k  22.5k          1.23
-laptop           ▏                         7       0  2,100    490      0.000001
+laptop           ▏                         7       0  2,100    490         <0.01
 Total  12,673 requests, 4,689,010 tokens, 18.23 USD           as of 12:00:00 UTC
 
 
@@ -145,7 +145,7 @@ const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-Keys  3                                       requests, tokens, cost: this month
+Keys  3                                             requests, tokens: this month
   ╭──────────────────────────────────────────────────────────────────────────╮
   │ Delete batch-jobs permanently?                                           │
   │                                                                          │
@@ -183,7 +183,7 @@ Keys, this month                         Models, this month
 KEY                REQUESTS  COST (USD)  MODEL              REQUESTS  COST (USD)
 web-app               12.3k       17.00  openai/gpt-4…mini     12.0k        0.00
 batch-jobs              321        1.23  mock/echo                 3        0.00
-laptop                    7    0.000001
+laptop                    7       <0.01
 
 
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { healthOf, stateText } from '../../src/tui/health.ts';
+import type { View } from '../../src/tui/model.ts';
 import { troublesOf } from '../../src/tui/trouble.ts';
 import { after, letters, NOW_MS, press, SNAPSHOT, screenText, serving } from './samples.ts';
 
@@ -35,14 +36,43 @@ describe('a filter', () => {
     assert.doesNotMatch(screenText(press(serving('keys'), '/', ...letters('model:zzz')).model), /There is no field/);
   });
 
-  test('that finds no request says where refused ones are', () => {
-    assert.match(screenText(press(serving('requests'), '/', 'z').model), /Live \(3\) has the latest/);
+  test('that finds no request says since when refused ones are known', () => {
+    const { model } = press(serving('requests'), '/', 'z');
+    assert.match(screenText(model), /Refused requests are known only while a gateway runs here\./);
+    const { search } = model.requests;
+    const page = { rows: [], next: undefined, refusedSinceMs: NOW_MS };
+    const told = after(model, { kind: 'requests', search, after: undefined, page });
+    assert.match(screenText(told), /Refused requests are known since 2026-11-01 12:00:00/);
+  });
+
+  test('that compares with no figure says so', () => {
+    const typing = press(serving('keys'), '/', ...letters('cost>abc'));
+    assert.match(screenText(typing.model), /cost>abc: no figure/);
+    assert.match(screenText(press(typing.model, 'enter').model), /cost>abc: no figure/);
+    for (const fine of ['cost>1', 'cost>', 'cost:abc', 'name>abc', 'age<2h'])
+      assert.doesNotMatch(screenText(press(serving('keys'), '/', ...letters(fine)).model), /no figure/, fine);
   });
 
   test('of the Overview does not hide what ! leads to', () => {
     const model = press(serving(), '/', ...letters('zzz'), 'enter', '!').model;
     assert.match(screenText(model), /claude {2}✕ 4 failed/);
   });
+});
+
+test('the last line of a read-only dashboard names only what works there', () => {
+  const hints = (view: View) =>
+    screenText({ ...serving(view, SNAPSHOT, { columns: 120, rows: 24 }), isReadOnly: true })
+      .split('\n')
+      .at(-1);
+  assert.deepEqual(
+    [hints('overview'), hints('keys'), hints('live'), hints('models')],
+    [
+      ' 1-6 Tab views  ↑↓ Enter look into  q quit  ? help',
+      ' Enter more  / filter  s sort  q quit  ? help',
+      ' Enter more  f errors  / filter  s sort  q quit  ? help',
+      ' Enter usage  / filter  s sort  q quit  ? help',
+    ],
+  );
 });
 
 describe('an upstream', () => {

@@ -68,7 +68,7 @@ const stored: Stored = {
 
 const WELL: Snapshot = {
   ...SNAPSHOT,
-  balance_usd: '412.38',
+  balance_usd: '9412.38',
   held_usd: '24.00',
   in_flight: 29,
   seconds: seconds(false),

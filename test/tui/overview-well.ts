@@ -1,7 +1,7 @@
 /** The Overview while all is well, by size of the window. */
 export const WELL = {
   '60x20': `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h 412.38 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787        9,412.38 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
 
 Overview  over  1m  5m  1h  24h                 29 in flight
@@ -11,8 +11,8 @@ requests/s  23  max 37         first byte  p99 646 ms
     0┤⣿⣿⣿⣿⣿⣷⣾⣿⣾⣿⣿⣿⣿⣿⣿⣷⣶⣿⣿⣿⣿⣿⣿      0┤
       -5m                 now        -5m                 now
 errors, 1 min 2 rate_limited
-credit        █████████████████████▓░░░░░░░░░░  3.37 USD/min
-free          388.38 USD  1h55m at this minute’s pace
+credit        ██████████████████████████████▓░  3.37 USD/min
+free          9,388.38 USD  1d22h at this minute’s pace
 
 BUSIEST KEYS   USD/MIN  REFUSED  PROVIDERS      STATE
 web-shop         14.00        -  ● anthropic    in use
@@ -23,7 +23,7 @@ search            3.50        -  ● openai       in use
  1-6 Tab views  ↑↓ Enter look into  + credit  ? help
 `,
   '80x24': `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h             balance 412.38 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h           balance 9,412.38 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
 
 Overview  over  1m  5m  1h  24h               29 in flight   loop delay p99 3 ms
@@ -34,9 +34,9 @@ requests/s  23  max 38                   first byte  p50 414 ms  p99 646 ms
       -5m                           now        -5m                           now
 
 errors, 1 min 2 rate_limited
-credit        ██████████████████████████████████▓▓░░░░░░░░░░░░░░░░  3.37 USD/min
-              █ free 388.38  ▓ held 24.00  ░ spent this month 190.00 USD
-lasts         1h55m at this minute’s pace; 8d18h at the last seven days’ pace
+credit        ██████████████████████████████████████████████████▓░  3.37 USD/min
+              █ free 9,388.38  ▓ held 24.00  ░ spent this month 190.00 USD
+lasts         1d22h at this minute’s pace; 211d23h at the last seven days’ pace
 
 BUSIEST KEYS           USD/MIN  REQ/LIMIT  REFUSED  PROVIDERS       STATE
 web-shop      ⣴⣿⣷⣦⣀⣀     14.00    480/600        -  ● anthropic     in use
@@ -49,7 +49,7 @@ etl           ⣀⣴⣾⣿⣦⣀      0.43    130/600        -
  1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
   '120x40': `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                     balance 412.38 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                   balance 9,412.38 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
 
 Overview  over  1m  5m  1h  24h                                                       29 in flight   loop delay p99 3 ms
@@ -70,9 +70,9 @@ tokens/s  35.6k  max 58.6k                                   USD/min  3.37  max 
       -5m                                               now        -5m                                               now
 
 errors, 1 min 2 rate_limited
-credit        ████████████████████████████████████████████████████████████▓▓▓░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  3.37 USD/min
-              █ free 388.38  ▓ held 24.00  ░ spent this month 190.00 USD
-lasts         1h55m at this minute’s pace; 8d18h at the last seven days’ pace
+credit        ██████████████████████████████████████████████████████████████████████████████████████████▓░  3.37 USD/min
+              █ free 9,388.38  ▓ held 24.00  ░ spent this month 190.00 USD
+lasts         1d22h at this minute’s pace; 211d23h at the last seven days’ pace
 
 BUSIEST KEYS              USD/MIN                   REQ/LIMIT  REFUSED  OPEN  PROVIDERS      REQ/MIN  STATE         OPEN
 web-shop         ⣴⣿⣷⣦⣀⣀     14.00  ██████████▍░░      480/600        -     9  ● anthropic        502  in use          11
@@ -91,7 +91,7 @@ etl              ⣀⣴⣾⣿⣦⣀      0.43  ██▉░░░░░░░░
  1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
   '200x60': `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                                                                                                     balance 412.38 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                                                                                                   balance 9,412.38 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
 
 Overview  over  1m  5m  1h  24h                                                                                                                                       29 in flight   loop delay p99 3 ms
@@ -122,9 +122,9 @@ tokens/s  35.6k  max 59.3k                                                      
       -5m                                                                                       now        -5m                                                                                       now
 
 errors, 1 min 2 rate_limited
-credit        ████████████████████████████████████████████████████████████████████████████████████████████████████████████████▓▓▓▓▓▓░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  3.37 USD/min
-              █ free 388.38  ▓ held 24.00  ░ spent this month 190.00 USD
-lasts         1h55m at this minute’s pace; 8d18h at the last seven days’ pace
+credit        ████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████████▓░░░  3.37 USD/min
+              █ free 9,388.38  ▓ held 24.00  ░ spent this month 190.00 USD
+lasts         1d22h at this minute’s pace; 211d23h at the last seven days’ pace
 
 BUSIEST KEYS                                        USD/MIN                                             REQ/LIMIT  REFUSED  OPEN  PROVIDERS                                  REQ/MIN  STATE         OPEN
 web-shop                                   ⣴⣿⣷⣦⣀⣀     14.00  ███████████████████████████████▎░░░░░░░      480/600        -     9  ● anthropic                                    502  in use          11

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { RequestPage, RequestRecord } from '../../src/state/requests.ts';
 import { searchOf, shownJournal } from '../../src/tui/lists/journal.ts';
 import type { Model } from '../../src/tui/model.ts';
+import { requestsEveryMs } from '../../src/tui/refresh.ts';
 import { MAX_FOUND } from '../../src/tui/update/requests.ts';
 import { update } from '../../src/tui/update/update.ts';
 import { alone, keyId, letters, NOW_MS, press, screenText, serving } from './samples.ts';
@@ -137,6 +138,37 @@ describe('pages', () => {
   test('read again replace the first', () => {
     const before = read(opened.model, { rows: [record(1)], next: undefined }).model;
     assert.deepEqual(ids(read(before, { rows: [record(0), record(1)], next: undefined }).model), [0, 1]);
+  });
+});
+
+describe('a search that takes its time', () => {
+  const far = { admittedAtMs: NOW_MS - 3 * 86_400_000, row: 660_000n };
+  const begun = read(filtered('cost>999'), { rows: [record(1)], next: place(1_000_000) });
+  const looking = read(begun.model, { rows: [record(2)], next: far }, { after: place(1_000_000) });
+
+  test('says how far it has come', () => {
+    assert.match(screenText(looking.model), /looked through 340k, back to 10-29 · Esc stops/);
+    assert.equal(looking.effects.length, 1);
+  });
+
+  test('is stopped by Esc, which leaves the filter, and drops what still comes', () => {
+    const { model, effects } = press(looking.model, 'escape');
+    assert.deepEqual([model.requests.isReading, model.lists.requests.filter.text, effects], [false, 'cost>999', []]);
+    assert.match(screenText(model), /looked through 340k, back to 10-29 · ↓ goes on/);
+    const late = read(model, { rows: [record(3)], next: undefined }, { search: looking.model.requests.search });
+    assert.equal(late.model, model);
+    assert.equal(press(model, 'escape').model.lists.requests.filter.text, '');
+  });
+
+  test('goes on where it was, once the cursor does', () => {
+    const [effect] = press(looking.model, 'escape', 'down').effects;
+    assert.deepEqual(effect?.kind === 'load_requests' && effect.after, far);
+  });
+
+  test('is not begun anew by itself', () => {
+    const over = read(looking.model, { rows: [], next: undefined }, { after: far }).model;
+    assert.equal(requestsEveryMs(over), Number.POSITIVE_INFINITY);
+    assert.equal(requestsEveryMs(read(opened.model, { rows: [record(1)], next: undefined }).model), 5_000);
   });
 });
 

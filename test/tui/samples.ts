@@ -3,8 +3,10 @@
  */
 import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
 import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
+import type { BudgetSpend } from '../../src/core/budgets.ts';
 import { emptyHistogram, record } from '../../src/observe/histogram.ts';
 import type { RequestRow } from '../../src/observe/worker-snapshot.ts';
+import { spendBounds } from '../../src/operator/spending.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
 import type { Line } from '../../src/tui/draw/line.ts';
@@ -26,7 +28,15 @@ export function keyId(number: number): string {
 
 const NO_TERMS = { allowlist: null, budgets: [], expiresAtMs: null };
 
-export function storedKey(number: number, name: string, more: Partial<KeyRecord> = {}, month = {}): StoredKey {
+/** `spends`: of its budgets. */
+export function storedKey(
+  number: number,
+  name: string,
+  more: Partial<KeyRecord> = {},
+  month = {},
+  spends: readonly BudgetSpend[] = [],
+): StoredKey {
+  const figures = { requests: 0, tokens: 0, costNanos: 0n, ...month };
   const own = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, ...NO_TERMS };
   const preview = `sk-inf-…${String(number).padStart(4, 'x')}`;
   const createdAtMs = NOW_MS - number * 86_400_000;
@@ -38,7 +48,8 @@ export function storedKey(number: number, name: string, more: Partial<KeyRecord>
       concurrency: more.concurrency ?? 60,
       modelsRpm: 6_000,
     },
-    month: { requests: 0, tokens: 0, costNanos: 0n, ...month },
+    month: figures,
+    bounds: spendBounds(more.spendLimitNanos ?? null, figures.costNanos, spends, NOW_MS),
     lastUsedMs: NOW_MS - number * 60_000,
   };
 }
@@ -102,7 +113,7 @@ function seconds(): TrafficRow[] {
     return second(NOW_S - 240 + index, {
       requests,
       tokens: requests * 350,
-      cost_usd: '0.002000',
+      cost_usd: '0.000200',
       errors,
       first_byte: firstByte,
     });

@@ -6,8 +6,6 @@ import { placed } from '../../src/tui/draw/place.ts';
 import { Screen } from '../../src/tui/screen.ts';
 import { VirtualScreen } from './virtual-screen.ts';
 
-const ENTER = '\u001b[?1049h';
-const LEAVE = '\u001b[?1049l';
 const FRAME = ['first', 'second', '', 'fourth'];
 const BOLD = '\u001b[1m';
 const NORMAL = '\u001b[22m';
@@ -17,7 +15,7 @@ const FOREIGN = '\r\n\u001b[31mBroadcast message\r\n\r\nfrom root\r\n';
 function opened(size = { columns: 20, rows: 4 }): { terminal: VirtualScreen; screen: Screen } {
   const terminal = new VirtualScreen(size);
   const screen = new Screen(terminal);
-  screen.write(ENTER);
+  screen.open();
   screen.show(FRAME);
   return { terminal, screen };
 }
@@ -99,12 +97,12 @@ describe('the screen', () => {
 
   test('draws nothing outside the alternate screen, and everything once it is back there', () => {
     const { terminal, screen } = opened();
-    screen.write(LEAVE);
+    screen.close();
     const before = terminal.written;
     screen.repaint();
     screen.show(['drawn', 'while', 'suspended', '']);
     assert.equal(terminal.written, before);
-    screen.write(ENTER);
+    screen.open();
     terminal.write(FOREIGN);
     screen.show(FRAME);
     assert.equal(terminal.text(), FRAME.join('\n'));

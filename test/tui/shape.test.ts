@@ -4,8 +4,10 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import type { Snapshot } from '../../src/control/protocol.ts';
+import { wrap } from '../../src/operator/text.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
+import { anyText } from '../support/any-text.ts';
 import { testModel } from '../support/models.ts';
 import {
   after,
@@ -24,12 +26,9 @@ import {
   usageRow,
 } from './samples.ts';
 
-const SIZES = [
-  { columns: 60, rows: 16 },
-  { columns: 80, rows: 24 },
-  { columns: 100, rows: 30 },
-  { columns: 160, rows: 50 },
-];
+const SMALLEST = { columns: 60, rows: 16 };
+const LARGEST = { columns: 160, rows: 50 };
+const SIZES = [SMALLEST, { columns: 80, rows: 24 }, { columns: 100, rows: 30 }, LARGEST];
 
 const HOSTILE_NAMES: Readonly<Record<string, string>> = {
   'escape sequences': '\u001b[2J\u001b[31;5mred\u001b]0;title\u0007',
@@ -164,7 +163,9 @@ describe('the screen keeps its shape', () => {
         }
       });
     }
-
+  }
+  // Those in between are among the sizes of any names, below.
+  for (const size of [SMALLEST, LARGEST]) {
     for (const [what, name] of Object.entries(HOSTILE_NAMES)) {
       test(`with ${what} for names, at ${size.columns} by ${size.rows}`, () => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
@@ -175,7 +176,7 @@ describe('the screen keeps its shape', () => {
   test('with any names, at any size', () => {
     const sizes = fc.record({ columns: fc.integer({ min: 1, max: 170 }), rows: fc.integer({ min: 1, max: 60 }) });
     fc.assert(
-      fc.property(sizes, fc.string({ unit: 'binary', maxLength: 70 }), (size, name) => {
+      fc.property(sizes, anyText(70), (size, name) => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
       }),
       { numRuns: 35 },
@@ -188,13 +189,13 @@ describe('a window that is too small', () => {
     [MIN_COLUMNS - 1, 24],
     [80, MIN_ROWS - 1],
     [20, 5],
+    [12, 3],
     [1, 1],
   ] as const) {
-    test(`of ${columns} by ${rows} says so, as far as there is room`, () => {
+    test(`of ${columns} by ${rows} says so in its lines, as far as there is room`, () => {
       const model = alone('keys', STORED, { columns, rows });
       const text = `The window is ${columns} by ${rows}; inf-gw needs 60 by 16.`;
-      const shown = screenText(model).trimEnd();
-      assert.equal(shown, text.length <= columns ? text : `${text.slice(0, columns - 1).trimEnd()}…`);
+      assert.equal(screenText(model).trimEnd(), wrap(text, columns).slice(0, rows).join('\n'));
       assertShape(model);
     });
   }

@@ -76,7 +76,7 @@ describe('a dashboard on a shared database', () => {
 
   test('shows what the keys are doing', async () => {
     press('2');
-    await shows((model) => /^app .* 1\/600 /m.test(screenText(model)));
+    await shows((model) => /^app .* 1\/600$/m.test(screenText(model)));
   });
 
   test('shows the requests of a gateway that starts here in detail, beside those elsewhere', async () => {

@@ -60,7 +60,7 @@ async function slowSession(t: TestContext) {
   const config = loadConfig({ path: undefined, environment: {}, directory });
   const gate = new Gate();
   const state = await openState(config.state, 'crash');
-  const { keys, account, usage, requests, history, budgets, alerts } = state;
+  const { keys, account, usage, requests, history, budgets, alerts, kept } = state;
   const slow: OpenState = {
     created: undefined,
     keys: gate.around(keys),
@@ -71,6 +71,7 @@ async function slowSession(t: TestContext) {
     budgets,
     standings: state.standings,
     alerts,
+    kept,
     nodes: state.nodes,
     run: (work) => state.run(work),
     hasChanged: () => state.hasChanged(),

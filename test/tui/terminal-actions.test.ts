@@ -73,7 +73,7 @@ test('beside a running gateway, the dashboard does what the commands do', async 
     assert.ok(Date.parse(made.expires_at ?? '') > Date.now() + 29 * 86_400_000);
     assert.deepEqual([limits, spendLimit, allowlist], [{ rpm: 11, tpm: 50_000, concurrency: 3 }, '1.50', null]);
     assert.equal(preview.slice(-4), secret.slice(-4));
-    await desk.shows(/^fresh +enabled .* 1\/11 /m);
+    await desk.shows(/^fresh +enabled .* 1\/11$/m);
   });
 
   await t.test('a form rejects invalid input with the message of the command, and does nothing', async () => {

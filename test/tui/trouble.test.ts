@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../src/control/protocol.ts';
+import { frame } from '../../src/tui/frame.ts';
 import type { Model } from '../../src/tui/model.ts';
 import {
   after,
@@ -52,6 +53,11 @@ describe('the line under the tabs', () => {
       { balance_usd: '2.32', held_usd: '2.24', seconds: errors({ insufficient_credit: 47 }) },
       ' ! MONEY 0.08 free of 2.32 USD, refusing 47/min   ! go there',
     ],
+    [
+      'says when the credit ends, at the pace of this minute',
+      { balance_usd: '0.30', held_usd: '0.03', seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })] },
+      ' ! MONEY ends in 41s (0.27 free)   ! go there',
+    ],
     ['says that there is no credit', { balance_usd: '0.00', held_usd: '0.00' }, ' ! MONEY no credit left   ! go there'],
     [
       'names the upstreams that fail',
@@ -81,11 +87,41 @@ describe('the line under the tabs', () => {
   test('names keys at their spend limits, with and without a gateway, in every view', () => {
     const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other'), storedKey(3, 'fine')] };
     const model = after(serving('models', WELL), { kind: 'stored', stored });
-    assert.equal(lineOf(model), ' ! near-cap, other at their spend limits   ! go there');
+    assert.equal(lineOf(model), ' ! near-cap, other have spent their month   ! go there');
     assert.equal(
       lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
-      ' ! near-cap at its spend limit   ! go there',
+      ' ! near-cap has spent its month   ! go there',
     );
+  });
+
+  test('is red for credit that ends within the hour, yellow within the day, and so is the balance above it', () => {
+    const tones = (cost: string) => {
+      const lines = frame(
+        serving('keys', {
+          ...WELL,
+          balance_usd: '10.00',
+          held_usd: '0.00',
+          seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: cost })],
+        }),
+      );
+      const toneOf = (row: number, text: RegExp) => lines[row]?.find((each) => text.test(each.text))?.tone;
+      return [toneOf(2, /MONEY/), toneOf(0, /10\.00/)];
+    };
+    assert.deepEqual(
+      [tones('0.20'), tones('0.10'), tones('0.001')],
+      [
+        ['bad', 'bad'],
+        ['warn', 'warn'],
+        [undefined, undefined],
+      ],
+    );
+  });
+
+  test('begins with the gateway that has gone, and not before one was there', () => {
+    const gone = after(serving('keys', { ...WELL, storage_fault: 'the disk is full' }), { kind: 'disconnected' });
+    assert.equal(lineOf(gone), ' ! GATEWAY stopped at 12:00:00; inf-gw serve starts it   ! go there');
+    assert.equal(lineOf(alone('keys')), '');
+    assert.equal(lineOf(after(gone, { kind: 'snapshot', snapshot: WELL })), '');
   });
 
   test('says nothing of credit that is not enforced', () => {
@@ -116,6 +152,24 @@ describe('the key !', () => {
   test('goes to the view that shows the cause', () => {
     const model = serving('models', { ...WELL, upstreams: [dead('dead')] });
     assert.equal(press(model, '!').model.view, 'overview');
+  });
+
+  test('goes from trouble to trouble, and from the last to the first', () => {
+    const stored = { ...STORED, keys: [spent(1, 'near-cap')] };
+    const snapshot = { ...WELL, storage_fault: 'the disk is full', upstreams: [dead('dead')] };
+    const start = after(serving('models', snapshot), { kind: 'stored', stored });
+    const told = (...keys: string[]) => press(start, ...keys).model.message?.text;
+    assert.deepEqual(
+      [told('!'), told('!', '!'), told('!', '!', '!'), told('!', '!', '!', '!')],
+      [
+        '1 of 3: STORAGE the disk is full',
+        '2 of 3: dead failing',
+        '3 of 3: near-cap has spent its month',
+        '1 of 3: STORAGE the disk is full',
+      ],
+    );
+    assert.equal(press(start, '!', '!', '!').model.keys.detail?.keyId, keyId(1));
+    assert.equal(told('!', '6', '!'), '1 of 3: STORAGE the disk is full');
   });
 
   test('says so where nothing is wrong', () => {

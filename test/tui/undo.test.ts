@@ -110,11 +110,19 @@ describe('undoing', () => {
     assert.ok(dialog?.kind === 'confirm' && dialog.undoes === 1);
   });
 
-  test('passes what cannot be undone, and says so', () => {
-    const screen = screenText(press(press(after(start, disabled, paid, created), 'enter').model, 'u').model);
-    assert.match(screen, /what was done +web-app is disabled\./);
-    assert.match(screen, /stays as it is +Created key app\./);
-    assert.match(screen, /stays as it is +The balance is 5\.00 USD\./);
+  test('does not go past a last change that cannot be undone', () => {
+    const { model } = press(after(start, disabled, paid), 'u');
+    assert.equal(model.dialog, undefined);
+    assert.match(screenText(model), /This cannot be undone: The balance is 5\.00 USD\./);
+    const afterCreating = press(press(after(start, disabled, created), 'enter').model, 'u').model;
+    assert.match(screenText(afterCreating), /This cannot be undone: Created key app\./);
+  });
+
+  test('says afterwards that it was', () => {
+    const back = done({ kind: 'set_state', keyId: web.id, state: 'enabled' }, 'web-app is enabled.', web, {
+      undoes: 1,
+    });
+    assert.match(screenText(after(start, disabled, back)), /Undone: web-app is enabled\./);
   });
 
   test('says so where nothing else was done', () => {

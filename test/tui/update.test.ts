@@ -178,7 +178,7 @@ const ASKED: readonly Asked[] = [
   ['the next group', usage, ['right'], [load('model', 'this month')]],
   ['groups go round', usage, ['left'], [load('app', 'this month')]],
   ['the next range', usage, [']'], [load('key', 'all')]],
-  ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', '24h')]],
+  ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', 'today')]],
   ['the range before', usage, ['['], [load('key', '30d')]],
   ['a range stays when the group changes', usage, [']', 'right'], [load('key', 'all'), load('model', 'all')]],
 ];
@@ -204,7 +204,13 @@ describe('keys ask for', () => {
 });
 
 describe('details', () => {
-  const detail = { keyId: keyId(2), byModel: [usageRow({ model: 'mock/echo' })], byDay: [], refusals: [] };
+  const detail = {
+    keyId: keyId(2),
+    byModel: [usageRow({ model: 'mock/echo' })],
+    byDay: [],
+    refusals: [],
+    refusedLately: [],
+  };
   const open = after(press(keys, 'enter').model, { kind: 'key_detail', detail });
 
   test('of a key are shown once they are read', () => assert.deepEqual(open.keys.detail, detail));

@@ -21,6 +21,19 @@ describe('upstreams', () => {
     });
   }
 
+  test('that nothing was sent to are not said to be in use', () => {
+    const unasked = {
+      ...upstream,
+      upstream: 'openai',
+      state: 'closed',
+      requests: 0,
+      failures: 0,
+      unasked: true,
+    } as const;
+    const screen = screenText(serving('overview', { ...SNAPSHOT, upstreams: [unasked] }));
+    assert.match(screen, /○ openai +never asked$/m);
+  });
+
   test('of which one is not in use show how many are', () => {
     const upstreams = (['open', 'closed'] as const).map((state, i) => ({
       ...upstream,

@@ -1,4 +1,5 @@
 /** The views on a good day with 5 keys and on a bad one with 500, as pictures of text. */
+import { fixedSpend } from '../../src/core/budgets.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
 import type { Model, StoredKey, View } from '../../src/tui/model.ts';
 import { type Day, dayOf } from './overview-samples.ts';
@@ -9,13 +10,19 @@ import {
   NOW_MS,
   press,
   requestRow,
+  SNAPSHOT,
   STORED,
   screenText,
+  second,
+  serving,
   storedKey,
   usageRow,
 } from './samples.ts';
 
 const USD = 1_000_000_000n;
+const MIDNIGHT_MS = Date.UTC(2026, 10, 2);
+/** A gateway of which nothing is wrong. */
+const QUIET = { ...SNAPSHOT, upstreams: [], seconds: [] };
 const SIZES = ['60x20', '80x24', '120x40', '200x60'] as const;
 const NAMES = ['web-shop', 'support-staging-eu', 'search', 'nightly-reports', 'laptop-anna'] as const;
 const REASONS = [
@@ -143,6 +150,41 @@ function viewOf(view: View, day: Day, size: string): Model {
   }
 }
 
+/** A day budget that is spent, one that nearly is, and two more bounds that are open. */
+const BUDGETED: readonly StoredKey[] = [
+  storedKey(1, 'batch-summarizer', { budgets: [{ period: 'day', limitNanos: 2n * USD }] }, { costNanos: 31n * USD }, [
+    fixedSpend({ period: 'day', limitNanos: 2n * USD }, 2n * USD, MIDNIGHT_MS, NOW_MS),
+  ]),
+  storedKey(2, 'web-shop', { spendLimitNanos: 400n * USD }, { costNanos: 310n * USD }),
+  storedKey(3, 'trial', {}, { costNanos: 5n * USD }, [
+    fixedSpend({ period: 'total', limitNanos: 5n * USD }, 5n * USD, null, NOW_MS),
+  ]),
+  storedKey(4, 'laptop-anna', {}, { costNanos: 4_000_000n }),
+];
+
+/** What matters most here, at 80x24 and at 120x40: what is in the way, and until when. */
+const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>> = {
+  'spent budgets': (columns, rows) => {
+    const model = after(serving('keys', QUIET, { columns, rows }), {
+      kind: 'stored',
+      stored: { ...STORED, keys: BUDGETED },
+    });
+    return press(model, 'enter').model;
+  },
+  'credit about to end': (columns, rows) =>
+    serving(
+      'overview',
+      { ...QUIET, balance_usd: '0.30', held_usd: '0.03', seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })] },
+      { columns, rows },
+    ),
+  'a dead gateway': (columns, rows) =>
+    after(
+      serving('overview', { ...SNAPSHOT, upstreams: [] }, { columns, rows }),
+      { kind: 'disconnected' },
+      { kind: 'tick', nowMs: NOW_MS + 30_000 },
+    ),
+};
+
 /** All pictures, as `pictures.txt` has them. To draw them again: `node test/tui/draw-pictures.ts`. */
 export function drawPictures(): string {
   const pictures: string[] = [];
@@ -152,6 +194,14 @@ export function drawPictures(): string {
       for (const size of sizes) {
         pictures.push(`=== ${view}, all ${day}, ${size}\n${screenText(viewOf(view, day, size))}\n`);
       }
+    }
+  }
+  for (const [what, modelAt] of Object.entries(MATTERS)) {
+    for (const [columns, rows] of [
+      [80, 24],
+      [120, 40],
+    ] as const) {
+      pictures.push(`=== ${what}, ${columns}x${rows}\n${screenText(modelAt(columns, rows))}\n`);
     }
   }
   return pictures.join('');

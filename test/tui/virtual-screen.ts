@@ -8,6 +8,7 @@ const ESCAPE = String.fromCharCode(27);
 const PIECES = new RegExp(`${ESCAPE}\\[(\\??)([\\d;]*)([A-Za-z])|${ESCAPE}\\([AB0]|.`, 'gsu');
 
 export class VirtualScreen extends EventEmitter implements Output {
+  readonly isTTY = true;
   columns: number;
   rows: number;
   /** Whether it is behind with what was written. */

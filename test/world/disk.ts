@@ -1,5 +1,5 @@
 /** The disk under a state file: it fails where it is told to, and an end of the process or of the power is a copy of it. */
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Sqlite } from '../../src/state/sqlite/database.ts';
@@ -54,17 +54,34 @@ function writeOf(sql: string): keyof typeof WRITES | undefined {
 
 type Write = keyof typeof WRITES;
 
-/** What a disk does until it is mended. A full one has room for the writes of a transaction before that one. */
-export type Trouble = `full at ${Write}` | 'read-only' | 'unsyncable';
+/** Files that can be moved away under the process. */
+const FILES = {
+  'moved away': 'state.db',
+  'log moved away': 'state.db-wal',
+  'index moved away': 'state.db-shm',
+} as const;
+
+/**
+ * What a disk does until it is mended. A full one has room for the writes of a transaction before that one. On one that is
+ * locked another program writes, for longer than anybody waits.
+ */
+export type Trouble = `full at ${Write}` | keyof typeof FILES | 'read-only' | 'unsyncable' | 'locked';
 export const TROUBLES: readonly Trouble[] = [
   ...(Object.keys(WRITES) as Write[]).map((write) => `full at ${write}` as const),
+  ...(Object.keys(FILES) as (keyof typeof FILES)[]),
   'read-only',
   'unsyncable',
+  'locked',
 ];
+/** Longer than the ledger waits for another writer. */
+const LOCKED_MS = 10_000;
+const MOVED = '-moved';
 
 export class Disk {
   readonly folder: string;
-  trouble: Trouble | undefined;
+  /** What waiting for others has taken, by the hands of the clock: nobody really waits. */
+  waitedMs = 0;
+  #trouble: Trouble | undefined;
   /** Where the process is to end, and at which visit of that place. */
   #end: { readonly how: End; readonly point: Point | undefined; visits: number } | undefined;
   /** The end of the process, and what the next one finds. */
@@ -82,6 +99,22 @@ export class Disk {
 
   get path(): string {
     return join(this.folder, 'state.db');
+  }
+
+  /** Whether its files are all where the process has opened them. */
+  get isInPlace(): boolean {
+    return this.#trouble === undefined || !(this.#trouble in FILES);
+  }
+
+  get trouble(): Trouble | undefined {
+    return this.#trouble;
+  }
+
+  set trouble(trouble: Trouble | undefined) {
+    const [back, away] = [this.#trouble, trouble].map((each) => FILES[each as keyof typeof FILES]);
+    this.#trouble = trouble;
+    if (back !== undefined) renameSync(join(this.folder, back + MOVED), join(this.folder, back));
+    if (away !== undefined) renameSync(join(this.folder, away), join(this.folder, away + MOVED));
   }
 
   /** Resolves when the process has ended. */
@@ -119,6 +152,10 @@ export class Disk {
     if (this.hasEnded) throw new Database.SqliteError('the process has ended', 'SQLITE_IOERR');
     const isFull = this.trouble === point.replace('before', 'full at');
     if (isFull) throw new Database.SqliteError('the disk is full', 'SQLITE_FULL');
+    if (this.trouble === 'locked' && point === 'before begin') {
+      this.waitedMs += LOCKED_MS;
+      throw new Database.SqliteError('the database is locked', 'SQLITE_BUSY');
+    }
     const isRefused = this.trouble === 'read-only' && !point.endsWith('begin');
     if (isRefused) throw new Database.SqliteError('the disk is read-only', 'SQLITE_READONLY');
   }
@@ -145,7 +182,8 @@ export class Disk {
     const image = join(this.folder, `image-${++this.#images}`);
     mkdirSync(image);
     for (const name of ['state.db', 'state.db-wal']) {
-      if (existsSync(join(this.folder, name))) copyFileSync(join(this.folder, name), join(image, name));
+      const path = [name, name + MOVED].map((each) => join(this.folder, each)).find((each) => existsSync(each));
+      if (path !== undefined) copyFileSync(path, join(image, name));
     }
     return image;
   }

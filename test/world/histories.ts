@@ -1,15 +1,19 @@
 /** Random histories of a ledger with ends of its process: whatever clients have seen must hold in what is left. */
 import fc from 'fast-check';
 import { type End, POINTS, TROUBLES } from './disk.ts';
-import { KEYS, WORKERS, World } from './world.ts';
-
-/** Between two attempts of the ledger at a disk that fails. */
-const RETRY_MS = 100;
+import type { Terms } from './witness.ts';
+import { KEYS, MODEL, OTHER_MODEL, RETRY_MS, WORKERS, World } from './world.ts';
 
 const worker = fc.nat({ max: WORKERS - 1 });
 const which = fc.nat({ max: 9 });
 const how = fc.constantFrom<End>('kill', 'power cut');
 const point = fc.option(fc.constantFrom(...POINTS), { nil: undefined });
+const change: fc.Arbitrary<Partial<Terms>> = fc.oneof(
+  fc.record({ state: fc.constantFrom('enabled' as const, 'enabled' as const, 'disabled' as const) }),
+  fc.record({ rpm: fc.integer({ min: 1, max: 6 }) }),
+  fc.record({ concurrency: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ allowlist: fc.constantFrom(null, [MODEL], [MODEL, OTHER_MODEL], [OTHER_MODEL]) }),
+);
 const step = fc.oneof(
   {
     weight: 10,
@@ -31,6 +35,7 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('credit' as const), nanos: fc.bigInt({ min: 1n, max: 120n }) }),
   },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('edit' as const), key: fc.nat({ max: KEYS - 1 }), change }) },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('sync' as const) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('turn' as const) }) },
   {
@@ -80,6 +85,7 @@ export async function play(steps: readonly Step[], figures: Figures = { historie
       await world.restart(9_000, each.kind === 'end' ? each.again : undefined);
     }
     await world.quiet();
+    await world.mend();
     await world.restart(9_000);
     return figures;
   } finally {
@@ -105,6 +111,8 @@ async function take(world: World, step: Step): Promise<void> {
     }
     case 'credit':
       return world.addCredit(step.nanos);
+    case 'edit':
+      return world.edit(step.key, step.change);
     case 'sync':
       world.sync();
       return world.quiet();

@@ -1,5 +1,8 @@
-/** What clients have seen, and what a state must hold for it, without a look at how the ledger works. */
+/** What clients and operators have seen, and what a state must hold for it, without a look at how the ledger works. */
 import assert from 'node:assert/strict';
+import type { Refusal } from '../../src/ledger/ledger.ts';
+import type { KeyRecord } from '../../src/state/keys.ts';
+import type { UsageRow } from '../../src/state/usage.ts';
 import type { End } from './disk.ts';
 
 const WINDOW_MS = 60_000;
@@ -10,7 +13,11 @@ export interface Seen {
   /** The worker that serves it. */
   readonly worker: number;
   readonly key: number;
+  readonly model: string;
   readonly askedAtMs: number;
+  /** The terms of its key when it was asked: the number of edits that had returned. */
+  readonly askedAfter: number;
+  answeredAtMs: number | undefined;
   /** Whether the client knows that it was admitted, and whether anything of its answer may have reached it. */
   isAdmitted: boolean;
   isSafe: boolean;
@@ -18,54 +25,74 @@ export interface Seen {
   /** What it holds at least, and at most if a growth was not answered. */
   leastNanos: bigint;
   mostNanos: bigint;
+  /** What its hold covers. */
+  outputTokens: number;
   /** What it is to cost, once its end was sent, and whether that was answered. */
   cost: bigint | undefined;
   isSettled: boolean;
   hasSlot: boolean;
-  /** What it came to, once that can no longer change. */
+  /** What it came to, once that can no longer change, and whether that counts as a request. */
   final: bigint | undefined;
+  isCounted: boolean;
 }
 
 /** A row of the journal, as operators read it. */
 export interface Told {
   readonly costNanos: bigint;
+  readonly outputTokens: number;
   readonly isHeld: boolean;
 }
 
+/** What operators edit of a key. */
 export interface Terms {
+  readonly state: 'enabled' | 'disabled';
   readonly rpm: number;
   readonly concurrency: number;
+  readonly allowlist: readonly string[] | null;
 }
 
 export class Witness {
   readonly #requests: Seen[] = [];
-  readonly #terms: Terms;
+  /** The terms of each key, before and after each edit of it. */
+  readonly #terms: Terms[][];
+  /** What requests of the first key have cost that it has not seen. */
+  #past: readonly bigint[] = [];
   creditNanos = 0n;
 
-  constructor(terms: Terms) {
-    this.#terms = terms;
+  constructor(terms: Terms, keys: number) {
+    this.#terms = Array.from({ length: keys }, () => [terms]);
+  }
+
+  hasPast(costs: readonly bigint[]): void {
+    this.#past = costs;
+    this.creditNanos -= costs.reduce((sum, each) => sum + each, 0n);
   }
 
   get open(): Seen[] {
     return this.#requests.filter((seen) => seen.isAdmitted && seen.final === undefined && seen.cost === undefined);
   }
 
-  ask(id: string, worker: number, key: number, holdNanos: bigint, nowMs: number): Seen {
-    const none = {
+  /** Ends that were sent and not answered. */
+  get unsettled(): Seen[] {
+    return this.#requests.filter(
+      ({ cost, final, isSettled }) => cost !== undefined && final === undefined && !isSettled,
+    );
+  }
+
+  ask(request: Pick<Seen, 'id' | 'worker' | 'key' | 'model' | 'outputTokens'>, holdNanos: bigint, nowMs: number): Seen {
+    const seen: Seen = {
+      ...request,
+      askedAtMs: nowMs,
+      askedAfter: this.#termsOf(request.key).length - 1,
+      answeredAtMs: undefined,
       isAdmitted: false,
       isSafe: false,
       isRefused: false,
       isSettled: false,
       cost: undefined,
       final: undefined,
-    };
-    const seen: Seen = {
-      id,
-      worker,
-      key,
-      askedAtMs: nowMs,
+      isCounted: false,
       hasSlot: true,
-      ...none,
       leastNanos: holdNanos,
       mostNanos: holdNanos,
     };
@@ -73,32 +100,77 @@ export class Witness {
     return seen;
   }
 
-  /** An admission is answered: no limit may be passed with it. */
+  /** An operator's edit has returned. */
+  edited(key: number, change: Partial<Terms>): void {
+    const terms = this.#termsOf(key);
+    terms.push({ ...(terms.at(-1) as Terms), ...change });
+  }
+
+  /** An admission is answered: no limit may be passed with it, by terms that were in force since it was asked. */
   admitted(seen: Seen, nowMs: number): void {
+    seen.answeredAtMs = nowMs;
     seen.isAdmitted = true;
     const ofKey = this.#requests.filter(({ key, isAdmitted }) => isAdmitted && key === seen.key);
     const recent = ofKey.filter(({ askedAtMs }) => askedAtMs > nowMs - WINDOW_MS).length;
-    assert.ok(recent <= this.#terms.rpm, `key ${seen.key} has ${recent} requests in a minute`);
     const slots = ofKey.filter(
       ({ hasSlot, cost, final }) => hasSlot && cost === undefined && final === undefined,
     ).length;
-    assert.ok(slots <= this.#terms.concurrency, `key ${seen.key} has ${slots} slots`);
+    const permits = ({ state, rpm, concurrency, allowlist }: Terms) =>
+      state === 'enabled' && recent <= rpm && slots <= concurrency && (allowlist?.includes(seen.model) ?? true);
+    const terms = this.#inForceFor(seen);
+    const why = `${recent} requests in a minute, ${slots} slots, ${JSON.stringify(terms)}`;
+    assert.ok(terms.some(permits), `${seen.id} of key ${seen.key} is admitted: ${why}`);
     const taken = this.#requests.reduce((sum, each) => sum + leastOf(each), 0n);
     assert.ok(taken <= this.creditNanos, `of ${this.creditNanos} nanos, ${taken} are spent or held`);
+  }
+
+  /** A refusal is answered: there must be a reason, by terms that were in force since it was asked. */
+  refused(seen: Seen, { reason }: Refusal, nowMs: number): void {
+    seen.answeredAtMs = nowMs;
+    seen.isRefused = true;
+    const others = this.#requests.filter((each) => each !== seen && !each.isRefused);
+    const ofKey = others.filter(({ key }) => key === seen.key);
+    const recent = ofKey.filter(({ answeredAtMs = nowMs }) => answeredAtMs > nowMs - WINDOW_MS).length;
+    const slots = ofKey.filter(({ final, isSettled }) => final === undefined && !isSettled).length;
+    const taken = others.reduce((sum, { final, mostNanos }) => sum + (final ?? mostNanos), 0n);
+    const reasons: Partial<Record<Refusal['reason'], (terms: Terms) => boolean>> = {
+      key_disabled: ({ state }) => state === 'disabled',
+      model_not_allowed: ({ allowlist }) => allowlist?.includes(seen.model) === false,
+      requests_per_minute: ({ rpm }) => recent >= rpm,
+      concurrency: ({ concurrency }) => slots >= concurrency,
+      insufficient_credit: () => taken + seen.leastNanos > this.creditNanos,
+      money_spoken_for: () => taken + seen.leastNanos > this.creditNanos,
+    };
+    const terms = this.#inForceFor(seen);
+    const why = `at most ${recent} requests in a minute, ${slots} slots, ${taken} nanos, ${JSON.stringify(terms)}`;
+    assert.ok(terms.some(reasons[reason] ?? (() => false)), `${seen.id} is refused, ${reason}: ${why}`);
+  }
+
+  /** What operators read of a key, and of its usage, after a recovery. */
+  listed(key: number, record: KeyRecord | undefined, usage: UsageRow | undefined): void {
+    const { state, rpm, concurrency, allowlist } = record ?? {};
+    assert.deepEqual({ state, rpm, concurrency, allowlist }, this.#termsOf(key).at(-1), `the terms of key ${key}`);
+    const counted = this.#requests.filter((seen) => seen.key === key && seen.isCounted);
+    const costs = [...(key === 0 ? this.#past : []), ...counted.map(({ final = 0n }) => final)];
+    const sums = { requests: costs.length, costNanos: costs.reduce((sum, each) => sum + each, 0n) };
+    const { requests, costNanos } = usage ?? { requests: 0, costNanos: 0n };
+    assert.deepEqual({ requests, costNanos }, sums, `the usage of key ${key}`);
   }
 
   /**
    * A process has ended, and the next one has charged what it left open. `rows` are those of `undecided`; what was asked
    * before `droppedToMs` and whose end was sent may have none.
    */
-  recovered(how: End, rows: ReadonlyMap<string, Told>, droppedToMs: number): void {
+  recovered(how: End, rows: ReadonlyMap<string, Told>, nowMs: number, droppedToMs: number): void {
     for (const seen of this.#requests) {
       if (seen.final !== undefined) continue;
+      seen.answeredAtMs ??= nowMs;
       const told = rows.get(seen.id);
       const isDropped = told === undefined && mustLast(seen, how) && seen.askedAtMs < droppedToMs;
       seen.final = isDropped && seen.cost !== undefined ? seen.cost : finalOf(seen, how, told);
+      seen.isCounted = told !== undefined || isDropped;
       // What is lost before anybody has seen of it has taken nothing.
-      if (told === undefined && !isDropped) seen.isAdmitted = false;
+      if (!seen.isCounted) seen.isAdmitted = false;
     }
   }
 
@@ -110,6 +182,14 @@ export class Witness {
   /** The requests whose rows are to be read. */
   get undecided(): string[] {
     return this.#requests.filter(({ final }) => final === undefined).map(({ id }) => id);
+  }
+
+  #termsOf(key: number): Terms[] {
+    return this.#terms[key] as Terms[];
+  }
+
+  #inForceFor({ key, askedAfter }: Seen): readonly Terms[] {
+    return this.#termsOf(key).slice(askedAfter);
   }
 }
 
@@ -124,13 +204,16 @@ function mustLast({ isSettled, isAdmitted, isSafe }: Seen, how: End): boolean {
 }
 
 function finalOf(seen: Seen, how: End, told: Told | undefined): bigint {
-  const { id, cost, leastNanos, mostNanos } = seen;
+  const { id, cost, leastNanos, mostNanos, outputTokens } = seen;
   if (told === undefined) {
     assert.ok(!mustLast(seen, how), `${id} is lost by a ${how}: ${describe(seen)}`);
     return 0n;
   }
   const { costNanos, isHeld } = told;
-  const isRight = isHeld ? !seen.isSettled && leastNanos <= costNanos && costNanos <= mostNanos : costNanos === cost;
+  const isHold = !seen.isSettled && leastNanos <= costNanos && costNanos <= mostNanos;
+  // A growth that was not answered may have come to pass or not.
+  const isCovered = leastNanos !== mostNanos || told.outputTokens === outputTokens;
+  const isRight = isHeld ? isHold && isCovered : costNanos === cost;
   assert.ok(isRight && !seen.isRefused, `${id} is charged ${costNanos}${isHeld ? ' as held' : ''}: ${describe(seen)}`);
   return costNanos;
 }

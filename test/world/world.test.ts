@@ -31,7 +31,7 @@ describe('a process that is killed', () => {
   }
 });
 
-test(`random histories, with full disks, syncs that fail, kills and power cuts`, async (t) => {
+test(`random histories, with edits, disks and syncs that fail, kills and power cuts`, async (t) => {
   const seed = Date.now() % 1_000_000;
   t.diagnostic(`seed ${seed}`);
   await playHistories(HISTORIES, seed);

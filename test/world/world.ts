@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
@@ -18,66 +19,104 @@ import type { LedgerSettings } from '../../src/ledger/ledger.ts';
 import { LedgerThread } from '../../src/ledger/ledger-thread.ts';
 import { LocalEngine } from '../../src/ledger/local/local-engine.ts';
 import type { Askable, LedgerCalls, MainCalls, Tellable } from '../../src/ledger/protocol.ts';
+import { NO_TERMS } from '../../src/state/keys.ts';
 import { openState } from '../../src/state/open.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { LedgerStore } from '../../src/state/sqlite/ledger-store.ts';
 import type { OpenState } from '../../src/state/state.ts';
+import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { HandClock, NOON } from '../unit/ledger/bench.ts';
 import { Disk, type HandSync, type Point } from './disk.ts';
-import { type Seen, type Told, Witness } from './witness.ts';
+import { type Seen, type Terms, type Told, Witness } from './witness.ts';
 
-const TERMS = { rpm: 4, concurrency: 3 };
+const TERMS: Terms = { state: 'enabled', rpm: 4, concurrency: 3, allowlist: null };
+/** What all requests are for, and what they are not. */
+export const MODEL = 'mock/a';
+export const OTHER_MODEL = 'mock/b';
 export const KEYS = 2;
 export const WORKERS = 2;
 const RETENTION_MS = 86_400_000;
 const SETTINGS: LedgerSettings = {
-  ...TERMS,
+  rpm: 600,
+  concurrency: 60,
   tpm: 2_000_000,
   modelsRpm: 6_000,
   creditEnforced: true,
   journalRetentionMs: RETENTION_MS,
 };
-const TERMS_OF_KEY = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-/** No key has this hash. */
-const NOBODY = '0'.repeat(64);
+const TERMS_OF_KEY = { ...NO_TERMS, ...TERMS };
+const ALL_USAGE = { by: 'key' as const, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 /** More turns than a ledger takes to close, even if it tries in vain. */
 const CLOSING_TURNS = 1_000;
+/** Between two attempts of the ledger at a disk that fails. */
+export const RETRY_MS = 100;
+/** More attempts than it takes to notice that it fails no longer. */
+const MENDING_TURNS = 20;
+/** What the hold of a request covers, and what it grows by. */
+const OUTPUT_TOKENS = 20;
 
 /** A state with keys and nothing else, which each world copies. */
-let empty: Promise<{ readonly folder: string; readonly hashes: readonly string[] }> | undefined;
+let empty: Promise<{ readonly folder: string; readonly keys: readonly Key[] }> | undefined;
+
+interface Key {
+  readonly id: string;
+  readonly hash: string;
+}
 
 async function makeEmpty() {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-world-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const state = await openState({ kind: 'file', path: join(folder, 'state.db') }, 'full');
-  const hashes: string[] = [];
+  const keys: Key[] = [];
   for (let index = 0; index < KEYS; index++) {
     const secret = mintKey();
-    await state.keys.create(secret, { ...TERMS_OF_KEY, name: `key ${index}` }, NOON);
-    hashes.push(hashKey(secret));
+    const change = await state.keys.create(secret, { ...TERMS_OF_KEY, name: `key ${index}` }, NOON);
+    assert.equal(change.kind, 'done');
+    if (change.kind === 'done') keys.push({ id: change.key.id, hash: hashKey(secret) });
   }
   await state.close();
-  return { folder, hashes };
+  return { folder, keys };
 }
 
 export class World {
   readonly clock = new HandClock();
-  readonly witness = new Witness(TERMS);
+  readonly witness = new Witness(TERMS, KEYS);
   readonly #root = mkdtempSync(join(tmpdir(), 'inf-gw-world-'));
-  readonly #hashes: string[] = [];
+  readonly #keys: readonly Key[];
   #processes = 0;
   #requests = 0;
   #process!: Process;
 
-  static async open(): Promise<World> {
+  private constructor(keys: readonly Key[]) {
+    this.#keys = keys;
+  }
+
+  /** With that many requests of the first key in the journal, all older than it is kept. */
+  static async open(past = 0): Promise<World> {
     empty ??= makeEmpty();
-    const { folder, hashes } = await empty;
-    const world = new World();
-    world.#hashes.push(...hashes);
+    const { folder, keys } = await empty;
+    const world = new World(keys);
     const files = join(world.#root, 'empty');
     cpSync(folder, files, { recursive: true });
+    if (past > 0) world.#writePast(join(files, 'state.db'), past);
     await world.#start(files);
     return world;
+  }
+
+  #writePast(path: string, count: number): void {
+    const requests = drawPast([this.#keys[0]?.id as string], count, daysAgo(90, NOON), daysAgo(2, NOON));
+    const { database } = openDatabase(path);
+    writePast(database, requests);
+    database.close();
+    this.witness.hasPast(requests.map(({ costNanos }) => costNanos));
+  }
+
+  /** The rows of the journal. */
+  rows(): number {
+    const database = new DatabaseSync(this.disk.path, { readOnly: true });
+    const { count } = database.prepare('SELECT count(*) AS count FROM journal').get() as { count: number };
+    database.close();
+    return count;
   }
 
   get disk(): Disk {
@@ -88,20 +127,27 @@ export class World {
   ask(worker: number, key: number, holdNanos: bigint, stream: boolean): void {
     const client = this.#client(worker);
     const requestId = `req_${String(++this.#requests).padStart(4, '0')}`;
-    const seen = this.witness.ask(requestId, worker, key, holdNanos, this.clock.wallMs());
-    const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens: 20 };
-    const keyHash = this.#hashes[key] as string;
-    client.admit({ requestId, keyHash, model: 'mock/a', ...tokens, holdNanos, stream }).then(
-      async ({ admitted }) => {
-        seen.isRefused = !admitted;
-        if (!admitted) return;
-        this.#process.tell(() => this.witness.admitted(seen, this.clock.wallMs()));
+    const [model, outputTokens] = [MODEL, OUTPUT_TOKENS];
+    const request = { id: requestId, worker, key, model, outputTokens };
+    const seen = this.witness.ask(request, holdNanos, this.clock.wallMs());
+    const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens };
+    const { hash: keyHash } = this.#keys[key] as Key;
+    const [process, disk, isInPlace] = [this.#process, this.disk, this.disk.isInPlace];
+    client.admit({ requestId, keyHash, model, ...tokens, holdNanos, stream }).then(
+      async (admission) => {
+        const nowMs = this.clock.wallMs();
+        if (!admission.admitted) return process.tell(() => this.witness.refused(seen, admission.refusal, nowMs));
+        process.tell(() => {
+          assert.ok(isInPlace || disk.isInPlace, `${seen.id} is admitted in a file that was moved away`);
+          this.witness.admitted(seen, nowMs);
+        });
         // As a worker does before the first byte of an answer goes out.
         await client.flushed(client.commit);
         seen.isSafe = true;
       },
-      () => {
+      (error: Error) => {
         seen.isRefused = true;
+        process.tell(() => assert.ok(process.fault, `${seen.id} fails though all can be written: ${error.message}`));
       },
     );
   }
@@ -121,10 +167,12 @@ export class World {
     const before = seen.mostNanos;
     seen.mostNanos = before + moreNanos;
     void this.#client(seen.worker)
-      .grow({ requestId: seen.id, outputTokens: 40, holdNanos: seen.mostNanos })
+      .grow({ requestId: seen.id, outputTokens: seen.outputTokens + OUTPUT_TOKENS, holdNanos: seen.mostNanos })
       .then((grant) => {
         seen.mostNanos = grant.granted ? grant.holdNanos : before;
         seen.leastNanos = seen.mostNanos;
+        // Of the tokens, those that are paid for.
+        seen.outputTokens += Number((BigInt(OUTPUT_TOKENS) * (seen.mostNanos - before)) / moreNanos);
       });
   }
 
@@ -133,16 +181,33 @@ export class World {
     this.#client(seen.worker).freeSlot(seen.id);
   }
 
+  addCredit(nanos: bigint): Promise<void> {
+    return this.#command(async ({ account }) => {
+      await account.enter(nanos, 'test', this.clock.wallMs());
+      this.witness.creditNanos += nanos;
+    });
+  }
+
+  edit(key: number, change: Partial<Terms>): Promise<void> {
+    return this.#command(async ({ keys }) => {
+      const { id } = this.#keys[key] as Key;
+      const { state, allowlist, ...limits } = change;
+      if (state !== undefined) await keys.setState(id, state);
+      else if (allowlist !== undefined) await keys.editAllowlist(id, () => allowlist);
+      else await keys.setLimits(id, limits);
+      this.witness.edited(key, change);
+    });
+  }
+
   /** An operator's command, in another process. It syncs what the ledger has committed with what is its own. */
-  async addCredit(nanos: bigint): Promise<void> {
+  async #command(work: (state: OpenState) => Promise<void>): Promise<void> {
     if (this.disk.trouble !== undefined) return;
     while (this.#process.sync.isRunning && !this.disk.hasEnded) {
       this.sync();
       await this.quiet();
     }
     if (this.disk.hasEnded) return;
-    await this.#process.operator.account.enter(nanos, 'test', this.clock.wallMs());
-    this.witness.creditNanos += nanos;
+    await work(this.#process.operator);
     this.disk.noteSynced();
   }
 
@@ -158,8 +223,21 @@ export class World {
 
   /** Resolves when the ledger has decided what it can, or its process has ended. Throws what the witness has found wrong. */
   async quiet(): Promise<void> {
-    await this.#process.quiet();
+    await this.#process.quiet(this.#keys[0]?.hash as string);
     this.#process.assertRight();
+  }
+
+  /** The disk is mended. Unless it ends, the process notices, and what was sent to it is answered. */
+  async mend(): Promise<void> {
+    this.disk.trouble = undefined;
+    const isWell = () => this.#process.fault === undefined && this.witness.unsettled.length === 0;
+    for (let turn = 0; !this.disk.hasEnded && !isWell(); turn++) {
+      const left = `${this.#process.fault ?? 'no fault'}, ${this.witness.unsettled.length} ends are not settled`;
+      assert.ok(turn < MENDING_TURNS, `though the disk is mended: ${left}`);
+      this.advance(RETRY_MS);
+      this.sync();
+      await this.quiet();
+    }
   }
 
   /**
@@ -172,14 +250,25 @@ export class World {
     this.clock.advance(downMs);
     this.clock.monotonic = 77_000;
     if (!(await this.#start(remains, again))) await this.#start(this.disk.end('kill').remains);
+    const { requests, keys, usage, account } = this.#process.operator;
     const rows = new Map<string, Told>();
     for (const id of this.witness.undecided) {
-      const record = await this.#process.operator.requests.find(id);
-      if (record?.end !== undefined)
-        rows.set(id, { costNanos: record.end.costNanos, isHeld: record.end.source === 'held' });
+      const { end } = (await requests.find(id)) ?? {};
+      if (end === undefined) continue;
+      const { costNanos, source, completionTokens } = end;
+      rows.set(id, { costNanos, outputTokens: completionTokens, isHeld: source === 'held' });
     }
-    this.witness.recovered(how, rows, this.clock.wallMs() - RETENTION_MS);
-    const { balanceNanos, heldNanos } = await this.#process.operator.account.balance();
+    this.witness.recovered(how, rows, this.clock.wallMs(), this.clock.wallMs() - RETENTION_MS);
+    const [records, { rows: sums }] = [await keys.list({ withDeleted: true }), await usage.report(ALL_USAGE)];
+    for (const [index, { id }] of this.#keys.entries()) {
+      const ofKey = (each: { readonly keyId: string | undefined }) => each.keyId === id;
+      this.witness.listed(
+        index,
+        records.find((record) => record.id === id),
+        sums.find(ofKey),
+      );
+    }
+    const { balanceNanos, heldNanos } = await account.balance();
     assert.deepEqual(
       [balanceNanos, heldNanos],
       [this.witness.creditNanos - this.witness.spentNanos, 0n],
@@ -206,7 +295,7 @@ export class World {
   async #start(files: string, endAt?: Point): Promise<boolean> {
     const folder = join(this.#root, `process-${++this.#processes}`);
     renameSync(files, folder);
-    assert.deepEqual(differencesIn(join(folder, 'state.db')), [], 'the audit of what is left');
+    if (this.#processes > 1) assert.deepEqual(differencesIn(join(folder, 'state.db')), [], 'the audit of what is left');
     const { next, isServing } = await Process.start(folder, this.clock, endAt);
     this.#process = next;
     return isServing;
@@ -224,7 +313,10 @@ class Process {
   readonly #main: Port<MainCalls, LedgerCalls>;
   /** An internal error ends the thread. */
   readonly #died = Promise.withResolvers<never>();
+  /** What the ledger says is wrong with its disk. */
+  fault: string | undefined;
   #wrong: unknown;
+  #discarded: Promise<void> | undefined;
 
   private constructor(
     disk: Disk,
@@ -240,7 +332,6 @@ class Process {
     this.#database = database;
     this.#channels = [main, ...others];
     this.#died.promise.catch(() => {});
-    process.on('unhandledRejection', this.#died.reject);
     this.#main = new Port<MainCalls, LedgerCalls>(main, 'the ledger');
     const ports = [this.#main, ...others.map((channel) => new Port<Tellable, Askable>(channel, 'the ledger'))];
     this.clients = ports.map((port) => {
@@ -248,7 +339,9 @@ class Process {
       port.serve({
         told: (...told) => {
           // What has ended says nothing more.
-          if (!disk.hasEnded) client.receive(told);
+          if (disk.hasEnded) return;
+          if (told[0] !== 'replies') this.fault = told[1];
+          client.receive(told);
         },
       });
       return client;
@@ -260,8 +353,10 @@ class Process {
     clock: HandClock,
     endAt?: Point,
   ): Promise<{ readonly next: Process; readonly isServing: boolean }> {
-    mock.timers.enable({ apis: ['setTimeout'] });
     const disk = new Disk(folder);
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const now = performance.now.bind(performance);
+    mock.method(performance, 'now', () => now() + disk.waitedMs);
     const { database, created } = openDatabase(disk.path);
     const sync = disk.watch(database);
     const store = new LedgerStore(database, created, sync);
@@ -279,7 +374,8 @@ class Process {
       await next.discard();
       return { next, isServing: false };
     }
-    new LedgerThread(new Port<LedgerCalls, MainCalls>(main.port2, 'the main thread'), engine).start(main.port2);
+    const port = new Port<LedgerCalls, MainCalls>(main.port2, 'the main thread');
+    new LedgerThread(port, engine, next.#died.reject).start(main.port2);
     for (const { port2 } of others) next.#main.tell('connect', port2);
     return { next, isServing: true };
   }
@@ -298,8 +394,8 @@ class Process {
   }
 
   /** What is asked last is answered after all that can be decided. */
-  async quiet(): Promise<void> {
-    const answers = this.clients.map((client) => client.identify(NOBODY).catch(() => {}));
+  async quiet(keyHash: string): Promise<void> {
+    const answers = this.clients.map((client) => client.identify(keyHash).catch(() => {}));
     await Promise.race([Promise.all(answers), this.disk.ended, this.#died.promise]);
   }
 
@@ -319,14 +415,20 @@ class Process {
     }
   }
 
-  /** Forgets the process, which has ended: it must be quiet before its file is closed. */
-  async discard(): Promise<void> {
+  /** Forgets the process, which has ended. */
+  discard(): Promise<void> {
+    this.#discarded ??= this.#discard();
+    return this.#discarded;
+  }
+
+  /** It must be quiet before its file is closed. */
+  async #discard(): Promise<void> {
     const closed = this.#channels.map((channel) => once(channel, 'close'));
     for (const channel of this.#channels) channel.close();
     await Promise.all(closed);
     for (let turn = 0; turn < 3; turn++) await setImmediate();
-    process.off('unhandledRejection', this.#died.reject);
     mock.timers.reset();
+    mock.restoreAll();
     await this.operator.close();
     if (this.#database.open) this.#database.close();
   }

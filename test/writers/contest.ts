@@ -9,10 +9,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { type BalanceJson, type KeyJson, PATHS, type Workplace } from '../support/cli.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
+import type { Scope } from '../support/run-scope.ts';
 import type { OwnKey } from './edits.ts';
 import { Load } from './load.ts';
 import { outcomeOf, requestBytes } from './request.ts';
-import { FIRST_CREDIT_USD, MODELS, openSite, type Scope, type Site } from './site.ts';
+import { FIRST_CREDIT_USD, MODELS, openSite, type Site } from './site.ts';
 import { type WriterJob, type WriterReport, write } from './writer.ts';
 
 const SCRIPT = fileURLToPath(new URL('./process.ts', import.meta.url));

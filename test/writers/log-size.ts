@@ -8,9 +8,10 @@ import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../support/random.ts';
+import type { Scope } from '../support/run-scope.ts';
 import { percentilesOf } from '../support/statistics.ts';
 import { Load } from './load.ts';
-import { openSite, type Scope, type Site } from './site.ts';
+import { openSite, type Site } from './site.ts';
 
 const SCRIPT = fileURLToPath(new URL('./reader.ts', import.meta.url));
 const STEP_MS = 1_000;

@@ -3,11 +3,7 @@
  * run can spend.
  */
 import { type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
-
-/** Runs clean-ups when it ends. */
-export interface Scope {
-  after(cleanUp: () => void | Promise<void>): void;
-}
+import type { Scope } from '../support/run-scope.ts';
 
 /** The limits of the tier: more than a run can send. */
 export const TIER = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };

@@ -27,7 +27,8 @@ const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_
   FROM inf_gw.holds h`;
 const NAMED_KEYS = `SELECT key_id FROM inf_gw.usage_days UNION SELECT key_id FROM inf_gw.holds
   UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.listings
-  UNION SELECT key_id FROM inf_gw.budgets UNION SELECT key_id FROM inf_gw.leashes UNION SELECT outer_id FROM inf_gw.leashes`;
+  UNION SELECT key_id FROM inf_gw.budgets UNION SELECT key_id FROM inf_gw.leashes UNION SELECT outer_id FROM inf_gw.leashes
+  UNION SELECT key_id FROM inf_gw.kept_responses`;
 /** The key of the table allows the same request twice, admitted at different times. */
 const TWICE = 'SELECT request_id, count(*) AS rows FROM inf_gw.journal GROUP BY request_id HAVING count(*) > 1';
 /** Not known to a role that may not use the sequence, nor before its first number. */

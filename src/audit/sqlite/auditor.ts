@@ -102,7 +102,8 @@ export class FileAuditor {
     // Every key in the journal is in the sums by day, as another check has shown.
     const missing = this.#all(
       `SELECT key_id FROM (SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals
-           UNION SELECT key_id FROM budgets UNION SELECT key_id FROM leashes UNION SELECT outer_id FROM leashes)
+           UNION SELECT key_id FROM budgets UNION SELECT key_id FROM leashes UNION SELECT outer_id FROM leashes
+           UNION SELECT key_id FROM kept_responses)
          WHERE key_id NOT IN (SELECT id FROM keys)`,
     );
     return check('keys', Number(all?.rows), missingKeys(missing));

@@ -77,7 +77,7 @@ export function receiptLines(facts: Facts, look: Look): string[] {
     ...(facts.inner === 0 ? [] : [['inside it', `${counted(facts.inner, 'run')}, counted above`] as const]),
     ['journal', facts.statePath],
   ];
-  const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, 'model', look), look)];
+  const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, ['model'], look), look)];
   return ['', look.paint(title, 'bold'), ...fieldLines(fields, look), ...table];
 }
 
@@ -154,7 +154,7 @@ export function receiptJson(facts: Facts) {
     budget_usd: facts.budgetNanos === null ? null : formatUsd(facts.budgetNanos),
     expires_at: facts.expiresAtMs === null ? null : isoTime(facts.expiresAtMs),
     leash: leashOf(facts),
-    ...usageJson(total, undefined),
+    ...usageJson(total),
     cached_tokens: total.cachedTokens,
     cache_write_tokens: total.cacheWriteTokens,
     models: facts.models.map((row) => usageJson(row, 'model')),

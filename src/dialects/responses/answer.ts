@@ -4,6 +4,7 @@ import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { outputOfItem } from './output.ts';
+import { keptIn } from './state.ts';
 import { hostCallOfItem } from './tools.ts';
 
 /** A response that has failed is no answer, even with an empty output. */
@@ -21,6 +22,7 @@ export function readResponse(response: Fields): AnswerFacts {
     id: response.id,
     serviceTier: response.service_tier,
     model: response.model,
+    kept: hasFailed ? undefined : keptIn(response),
   };
 }
 

@@ -2,7 +2,6 @@
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
-import { foldCase } from '../../wire/names.ts';
 import { countOf } from '../answer.ts';
 import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
@@ -20,6 +19,7 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
 import { hiddenThinkingOfResponses } from '../thinking.ts';
+import { isReference, stateOf } from './state.ts';
 import { hostToolsOf } from './tools.ts';
 
 export function checkResponses(dialect: Dialect, body: JsonBody, model: string): Checked {
@@ -46,6 +46,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),
       hostTools: hostToolsOf(fields),
+      state: stateOf(fields),
     },
   };
 }
@@ -58,9 +59,9 @@ const CHECKS: Checks = Object.entries<Check>({
   max_output_tokens: wholeNumber('max_output_tokens', 1),
   ...Object.fromEntries(foreignMaxima('max_output_tokens')),
   stream: flag('stream'),
-  store: (value) => (value === undefined || value === false ? undefined : `store: expected false: ${STATE}`),
+  store: flag('store'),
   background: (value) => (value === undefined || value === false ? undefined : `background: expected false: ${STATE}`),
-  previous_response_id: refused('previous_response_id', STATE),
+  previous_response_id: text('previous_response_id'),
   conversation: refused('conversation', STATE),
   prompt: refused('prompt', 'prompts at the provider belong to the operator; send the text in instructions instead'),
   temperature: number('temperature', 0, 2),
@@ -96,13 +97,7 @@ const ITEM_FIELDS: ReadonlySet<string> = new Set(['type', 'id', 'role', 'content
 function itemProblem(item: Fields, where: string): string | undefined {
   const variant = caseVariant(`${where}.`, Object.keys(item), ITEM_FIELDS);
   if (variant !== undefined) return variant;
-  const { type, role } = item;
-  const isReference = typeof type === 'string' && foldCase(type) === 'item_reference';
-  // Without a type an item that has only an id is a reference, too.
-  if (isReference || !(type || role)) {
-    return `${where}: an item_reference is refused (clients send none with store: false), since ${STATE}`;
-  }
-  return undefined;
+  return isReference(item) && typeof item.id !== 'string' ? `${where}.id: expected a string` : undefined;
 }
 
 function checkTools(value: unknown): string | undefined {

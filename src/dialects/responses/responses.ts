@@ -38,15 +38,15 @@ export const RESPONSES: Dialect = {
 };
 
 /**
- * A host that keeps answers keeps them for every key, so each request says that it should not. Its tools may be called
- * as often as money is held for.
+ * A host that keeps answers keeps them for every key, so each request says that it should not, unless the gateway knows
+ * which key they belong to. Its tools may be called as often as money is held for.
  */
-function editBody({ body, hostTools }: ModelRequest, { model, cap }: UpstreamFields): string {
+function editBody({ body, hostTools, state }: ModelRequest, { model, cap }: UpstreamFields): string {
   const values = new Map([['model', JSON.stringify(model)]]);
   if (hostTools.length > 0 && typeof body.fields.max_tool_calls !== 'number') {
     values.set('max_tool_calls', String(DEFAULT_CALLS));
   }
-  if (body.fields.store !== false) values.set('store', 'false');
+  if (body.fields.store !== false && state?.mayKeep !== true) values.set('store', 'false');
   if (cap !== undefined) values.set(cap.field, String(cap.tokens));
   return withFields(body, values);
 }

@@ -16,7 +16,7 @@ import { settleOpenHolds } from './recovery.ts';
 import { WINDOW_MS } from './window.ts';
 
 /** The number of batches between two checks of the size of the store's log. */
-const BATCHES_PER_LOG_CHECK = 100;
+const BATCHES_PER_LOG_CHECK = 20;
 
 export class LocalEngine implements Engine {
   readonly maxBatch = Number.POSITIVE_INFINITY;
@@ -129,10 +129,10 @@ export class LocalEngine implements Engine {
     return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
   }
 
-  maintain(): void {
-    if (++this.#batches % BATCHES_PER_LOG_CHECK !== 0) return;
+  maintain(): Promise<void> | undefined {
+    if (++this.#batches % BATCHES_PER_LOG_CHECK !== 0) return undefined;
     this.#store.assertUsable();
-    this.#store.boundLog();
+    return this.#store.boundLog();
   }
 
   probe(lockWaitMs?: number): void {
@@ -149,7 +149,7 @@ export class LocalEngine implements Engine {
       this.#store.assertUsable();
       this.#store.flushNow();
     } finally {
-      this.#store.close();
+      await this.#store.close();
     }
   }
 

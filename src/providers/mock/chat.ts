@@ -3,7 +3,17 @@ import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
 import { type Answer, errorJson, type MockDialect, type MockUsage, type Part, textOf } from './answer.ts';
-import { type MockTool, objectsIn, promptsIn, RESULT, type Reading, readTurns, type Turn } from './reading.ts';
+import {
+  jsonFormatIn,
+  type MockTool,
+  objectsIn,
+  promptsIn,
+  RESULT,
+  type Reading,
+  readTurns,
+  type Turn,
+  toolChoiceIn,
+} from './reading.ts';
 
 export const CHAT_MOCK: MockDialect = {
   read,
@@ -30,12 +40,25 @@ function read(fields: Fields): Reading {
     if (role === 'user') return promptsIn(content);
     return role === 'tool' || role === 'function' ? [RESULT] : [];
   });
-  return { ...readTurns(turns), messages: messages.length, tools: objectsIn(fields.tools).map(readTool) };
+  return {
+    ...readTurns(turns),
+    messages: messages.length,
+    tools: objectsIn(fields.tools).map(readTool),
+    choice: toolChoiceIn(fields.tool_choice, namesIn),
+    ...jsonFormatIn(fields.response_format),
+  };
+}
+
+function namesIn({ function: definition, custom, allowed_tools: allowed }: Fields): readonly unknown[] {
+  if (isObject(allowed)) return objectsIn(allowed.tools).flatMap(namesIn);
+  return [definition, custom].flatMap((each) => (isObject(each) ? [each.name] : []));
 }
 
 function readTool(tool: Fields): MockTool {
   const { type = 'function', function: definition, custom } = tool;
-  if (type === 'function' && isObject(definition)) return { name: String(definition.name), kind: 'function' };
+  if (type === 'function' && isObject(definition)) {
+    return { name: String(definition.name), kind: 'function', schema: definition.parameters };
+  }
   if (type === 'custom' && isObject(custom)) return { name: String(custom.name), kind: 'custom' };
   return { name: String(type), kind: 'host' };
 }

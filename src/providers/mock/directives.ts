@@ -50,7 +50,7 @@ export const DIRECTIVES: readonly (readonly [usage: string, meaning: string])[] 
   ['/stall 3', 'stops sending after 3 words, until the idle timeout'],
   ['/words 200', 'responds with that many words, at most 10000'],
   ['/think 20', 'reasons in that many words first; or in the words that stand there instead of a number'],
-  ['/tool', 'calls the first tool of the request'],
+  ['/tool', 'calls the first tool of the request, with arguments that it takes'],
   ['/call read {"path": "a.txt"}', 'calls that tool once with these arguments; then the next such call, or text'],
   ['/cache 100', 'reports that 100 input tokens were read from the cache'],
   ['/cache-write 100', 'reports that 100 input tokens were written to the cache'],

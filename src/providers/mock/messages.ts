@@ -1,10 +1,20 @@
 /** The mock provider's requests and answers in the messages dialect. */
 
-import { parseJson } from '../../core/json.ts';
+import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { errorTypeOf } from '../../dialects/messages/errors.ts';
 import { type Answer, type MockContext, type MockDialect, type Part, type StreamWriter, typedEvent } from './answer.ts';
-import { type MockTool, objectsIn, promptsIn, RESULT, type Reading, readTurns, type Turn } from './reading.ts';
+import {
+  jsonFormatIn,
+  type MockTool,
+  objectsIn,
+  promptsIn,
+  RESULT,
+  type Reading,
+  readTurns,
+  type ToolChoice,
+  type Turn,
+} from './reading.ts';
 
 export const MESSAGES_MOCK: MockDialect = { read, errorBody, wholeBody, startStream };
 
@@ -13,7 +23,21 @@ const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', call: 'tool_use' 
 function read(fields: Fields): Reading {
   const messages = objectsIn(fields.messages);
   const turns = messages.flatMap(({ role, content }) => (role === 'user' ? turnsIn(content) : []));
-  return { ...readTurns(turns), messages: messages.length, tools: objectsIn(fields.tools).map(readTool) };
+  const { output_config: output, output_format: former } = fields;
+  return {
+    ...readTurns(turns),
+    messages: messages.length,
+    tools: objectsIn(fields.tools).map(readTool),
+    choice: readChoice(fields.tool_choice),
+    ...jsonFormatIn((isObject(output) ? output.format : undefined) ?? former),
+  };
+}
+
+function readChoice(choice: unknown): ToolChoice {
+  if (!isObject(choice)) return { kind: 'auto' };
+  const { type, name } = choice;
+  if (type === 'tool') return { kind: 'any', names: [String(name)] };
+  return { kind: type === 'any' || type === 'none' ? type : 'auto' };
 }
 
 /** Results come with a prompt only if there is text beside them. */
@@ -28,9 +52,9 @@ function turnsIn(content: unknown): readonly Turn[] {
 /** Tools that Anthropic defines and clients run. */
 const CLIENT_TOOL = /^(?:custom$|bash_|computer_|memory_|text_editor_)/;
 
-function readTool({ name, type }: Fields): MockTool {
+function readTool({ name, type, input_schema: schema }: Fields): MockTool {
   const isForClients = (type ?? undefined) === undefined || CLIENT_TOOL.test(String(type));
-  return { name: String(name ?? type), kind: isForClients ? 'function' : 'host' };
+  return { name: String(name ?? type), kind: isForClients ? 'function' : 'host', schema };
 }
 
 function errorFields(status: number, message: string, { id }: MockContext) {

@@ -1,5 +1,6 @@
 /** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
 import type { DialectName } from '../../core/dialects.ts';
+import { isObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../dialects/dialect.ts';
 import { inputParts, tokensAt } from '../../dialects/input.ts';
 import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } from './answer.ts';
@@ -9,6 +10,7 @@ import { EMBEDDINGS_MOCK } from './embeddings.ts';
 import { MESSAGES_MOCK } from './messages.ts';
 import type { MockTool, Reading } from './reading.ts';
 import { RESPONSES_MOCK } from './responses.ts';
+import { sampleOf } from './sample.ts';
 
 export type { MockContext } from './answer.ts';
 
@@ -77,7 +79,9 @@ function compose({ request, context, reading, directives, writesText }: Composit
   const call = writesText ? callOf(reading, directives) : undefined;
   const allThinking = writesText ? wordsOf(directives.thinking ?? 0, 'thought') : [];
   const allWords =
-    writesText && call === undefined ? wordsOf(directives.words ?? textOf(reading, directives), 'word') : [];
+    writesText && call === undefined
+      ? (jsonPieces(reading) ?? wordsOf(directives.words ?? textOf(reading, directives), 'word'))
+      : [];
   const maximum = request.maxOutput ?? Number.POSITIVE_INFINITY;
   const thinking = allThinking.slice(0, maximum);
   const words = allWords.slice(0, maximum - thinking.length);
@@ -96,16 +100,39 @@ function compose({ request, context, reading, directives, writesText }: Composit
   };
 }
 
-/** The call that the prompt asks for next, if the request has that tool. */
-function callOf({ tools, results }: Reading, { calls, callTool }: Directives): Part | undefined {
-  const callable = tools.filter(({ kind }) => kind !== 'host');
+/** The call that the prompt asks for next, if the request has that tool, or one that the request demands. */
+function callOf(
+  { tools, results, choice = { kind: 'auto' } }: Reading,
+  { calls, callTool }: Directives,
+): Part | undefined {
+  const { names } = choice;
+  if (choice.kind === 'none') return undefined;
+  const callable = tools.filter(({ kind, name }) => kind !== 'host' && (names === undefined || names.includes(name)));
   const next = calls[results];
   if (next !== undefined) {
     const tool = callable.find(({ name }) => name === next.name);
-    return tool && { kind: 'call', tool, pieces: piecesOf(argumentsOf(tool, next.argumentsJson)) };
+    if (tool !== undefined) return { kind: 'call', tool, pieces: piecesOf(argumentsOf(tool, next.argumentsJson)) };
   }
   const [first] = callable;
-  return callTool && first !== undefined ? { kind: 'call', tool: first, pieces: ['{}'] } : undefined;
+  const isCalled = first !== undefined && (choice.kind === 'any' || (callTool && next === undefined));
+  return isCalled ? { kind: 'call', tool: first, pieces: sampleArguments(first) } : undefined;
+}
+
+/** Arguments that the tool takes. */
+function sampleArguments({ kind, schema }: MockTool): string[] {
+  if (kind === 'custom') return ['text'];
+  const sample = sampleOf(schema ?? { type: 'object' });
+  return jsonPiecesOf(isObject(sample) ? sample : {});
+}
+
+/** The answer to a request that demands JSON. */
+function jsonPieces({ json }: Reading): string[] | undefined {
+  return json && jsonPiecesOf(sampleOf(json.schema) ?? {});
+}
+
+/** In pieces of some characters, as hosts cut it. */
+function jsonPiecesOf(value: unknown): string[] {
+  return JSON.stringify(value).split(/(?<=[,:{[])(?![}\]]|$)/);
 }
 
 /** Custom tools take a text: what stands in the field `input`. */

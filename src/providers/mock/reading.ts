@@ -11,6 +11,10 @@ export interface Reading {
   /** The number of messages, of all roles. */
   readonly messages: number;
   readonly tools: readonly MockTool[];
+  /** Which of them has to be called, whatever the prompt says. */
+  readonly choice?: ToolChoice;
+  /** That the answer has to be JSON, of this schema if there is one. */
+  readonly json?: { readonly schema: unknown };
   /** What a host would refuse with status 400. */
   readonly problem?: string;
 }
@@ -21,6 +25,34 @@ export interface MockTool {
   readonly kind: 'function' | 'custom' | 'host';
   /** The group that it belongs to, in the responses dialect. */
   readonly namespace?: string;
+  /** Of its arguments. */
+  readonly schema?: unknown;
+}
+
+/** `any`: one of those named, or of all. */
+export interface ToolChoice {
+  readonly kind: 'auto' | 'none' | 'any';
+  readonly names?: readonly string[];
+}
+
+/** What `tool_choice` says in the dialects of OpenAI, where names stand in different places. */
+export function toolChoiceIn(value: unknown, namesIn: (choice: Fields) => readonly unknown[]): ToolChoice {
+  if (value === 'none') return { kind: 'none' };
+  if (value === 'required') return { kind: 'any' };
+  if (!isObject(value)) return { kind: 'auto' };
+  const { type, mode } = isObject(value.allowed_tools) ? { type: 'allowed_tools', ...value.allowed_tools } : value;
+  const names = namesIn(value).filter((name) => typeof name === 'string');
+  if (type === 'allowed_tools') return { kind: mode === 'required' ? 'any' : 'auto', names };
+  return names.length === 0 ? { kind: 'auto' } : { kind: 'any', names };
+}
+
+/** What `response_format` and `text.format` say. Any JSON object will do for `json_object`. */
+export function jsonFormatIn(format: unknown): Pick<Reading, 'json'> {
+  if (!isObject(format)) return {};
+  if (format.type === 'json_object') return { json: { schema: { type: 'object' } } };
+  if (format.type !== 'json_schema') return {};
+  const { schema = {} } = isObject(format.json_schema) ? format.json_schema : format;
+  return { json: { schema } };
 }
 
 /** Something in a conversation that decides what comes next. */

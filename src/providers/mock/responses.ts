@@ -10,7 +10,17 @@ import {
   type StreamWriter,
   typedEvent,
 } from './answer.ts';
-import { type MockTool, objectsIn, promptsIn, RESULT, type Reading, readTurns, type Turn } from './reading.ts';
+import {
+  jsonFormatIn,
+  type MockTool,
+  objectsIn,
+  promptsIn,
+  RESULT,
+  type Reading,
+  readTurns,
+  type Turn,
+  toolChoiceIn,
+} from './reading.ts';
 
 export const RESPONSES_MOCK: MockDialect = {
   read,
@@ -19,12 +29,16 @@ export const RESPONSES_MOCK: MockDialect = {
   startStream,
 };
 
-function read({ input, tools }: Fields): Reading {
+function read({ input, tools, tool_choice: choice, text }: Fields): Reading {
   const items: readonly Fields[] = typeof input === 'string' ? [{ role: 'user', content: input }] : objectsIn(input);
   return {
     ...readTurns(items.flatMap(turnsIn)),
     messages: items.length,
     tools: objectsIn(tools).flatMap((tool) => readTool(tool)),
+    choice: toolChoiceIn(choice, ({ name, tools: allowed }) =>
+      allowed === undefined ? [name] : objectsIn(allowed).map((tool) => tool.name),
+    ),
+    ...jsonFormatIn(isObject(text) ? text.format : undefined),
   };
 }
 
@@ -39,7 +53,7 @@ function readTool(tool: Fields, namespace?: string): MockTool[] {
   const name = String(tool.name ?? type);
   if (type === 'namespace') return objectsIn(tool.tools).flatMap((member) => readTool(member, name));
   const kind = type === 'function' || type === 'custom' ? type : 'host';
-  return [{ name, kind, ...(namespace !== undefined && { namespace }) }];
+  return [{ name, kind, schema: tool.parameters, ...(namespace !== undefined && { namespace }) }];
 }
 
 /** How a part is streamed. */

@@ -7,6 +7,7 @@ import { DatabaseAlerts } from './alerts.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { DIALECT } from './dialect.ts';
+import { DatabaseKept } from './kept.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresStandings } from './standings.ts';
 
@@ -29,6 +30,7 @@ function openDatabase(database: Database, created: boolean, address: PostgresAdd
   return {
     ...openBook(DIALECT, carryOut),
     alerts: openPart(new DatabaseAlerts(), carryOut),
+    kept: openPart(new DatabaseKept(), carryOut),
     budgets: new PostgresBudgets(database),
     standings: new PostgresStandings(database),
     nodes: new PostgresNodes(database),

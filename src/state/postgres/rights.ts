@@ -23,6 +23,8 @@ export const GATEWAY_FUNCTIONS = [
   'claim_alert',
   'settle_alert',
   'release_alerts',
+  'keep_response',
+  'drop_kept_response',
 ]
   .map((name) => `'${name}'`)
   .join(', ');

@@ -3,6 +3,7 @@ import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
 import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { CLOCK } from './schema/clock.ts';
+import { KEPT, KEPT_TABLES } from './schema/kept.ts';
 import { LEASH_TABLES } from './schema/leashes.ts';
 import { LOG, REBUILD } from './schema/log.ts';
 import { NAME_TABLES, NAMES } from './schema/names.ts';
@@ -16,7 +17,7 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  * changed. A change of functions alone is a step, too: an empty one.
  */
 export const MIGRATIONS: readonly string[] = [
-  [TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, LEASH_TABLES, RETENTION_TABLE].join('\n'),
+  [TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, LEASH_TABLES, RETENTION_TABLE, KEPT_TABLES].join('\n'),
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
@@ -51,6 +52,7 @@ export const FUNCTIONS = [
   REBUILD,
   ALERTS,
   NAMES,
+  KEPT,
   RIGHTS,
   GRANT_AGAIN,
   'SELECT inf_gw.make_partitions();',

@@ -254,7 +254,7 @@ export function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
       Atomics.wait(sleepCell, 0, 0, RETRY_MS);
     }
   }

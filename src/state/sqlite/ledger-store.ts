@@ -8,6 +8,7 @@ import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { bookOf } from './book.ts';
 import { countFutureNow, hasFuture } from './budgets.ts';
+import { Checkpoints } from './checkpoints.ts';
 import {
   assertDurability,
   assertKnownVersion,
@@ -21,7 +22,6 @@ import {
   writeNothing,
 } from './database.ts';
 import { Journal } from './journal.ts';
-import { LogBound } from './log-bound.ts';
 import { LogSync } from './log-sync.ts';
 import { RefusalWriter } from './refusals.ts';
 import { dropOldRows } from './retention.ts';
@@ -42,7 +42,7 @@ export class LedgerStore {
   readonly #database: Sqlite;
   readonly #refusals: RefusalWriter;
   readonly #file: StateFile;
-  readonly #logBound: LogBound;
+  readonly #checkpoints: Checkpoints;
   /** Undefined where commits need not survive a power cut. */
   readonly #logSync: LogSync | undefined;
   readonly #balance: Statement;
@@ -80,11 +80,12 @@ export class LedgerStore {
     this.journal = new Journal(database);
     this.#refusals = new RefusalWriter(database);
     this.#file = new StateFile(database.name);
-    this.#logBound = new LogBound(database);
+    this.#checkpoints = new Checkpoints(database);
     this.#balance = database.prepare('SELECT balance_nanos FROM account').pluck().safeIntegers();
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#checkpoints.close();
     this.#logSync?.close();
     const close = () => void this.#database.close();
     if (this.#file.isInPlace) close();
@@ -171,11 +172,11 @@ export class LedgerStore {
   }
 
   /**
-   * Keeps the log from growing without bound. To be called between transactions. May block for six
-   * seconds.
+   * Keeps the log from growing without bound. To be called between transactions; where it returns a promise, none may begin
+   * before that resolves.
    */
-  boundLog(): void {
-    this.#logBound.keep();
+  boundLog(): Promise<void> | undefined {
+    return this.#checkpoints.keep();
   }
 
   /**

@@ -3,6 +3,8 @@
  * changed.
  */
 
+import { KEPT_TABLE } from './kept-table.ts';
+
 const FIGURES = `
     requests INTEGER NOT NULL,
     errors INTEGER NOT NULL,
@@ -227,4 +229,4 @@ const TABLES = `
 `;
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
-export const MIGRATIONS: readonly string[] = [TABLES];
+export const MIGRATIONS: readonly string[] = [TABLES + KEPT_TABLE];

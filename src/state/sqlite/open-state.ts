@@ -8,6 +8,7 @@ import { FileAlerts } from './alerts.ts';
 import { carryOut, DIALECT } from './book.ts';
 import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
+import { FileKept } from './kept.ts';
 import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
@@ -54,6 +55,7 @@ function openFile(database: Sqlite, created: boolean): OpenState {
   return {
     ...openBook(DIALECT, carryOutLater),
     alerts: openPart(new FileAlerts(), carryOutLater),
+    kept: openPart(new FileKept(), carryOutLater),
     budgets: { spentBy: async (keys, wallMs) => new BudgetReader(database).spentBy(keys, wallMs) },
     standings: { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) },
     nodes: undefined,

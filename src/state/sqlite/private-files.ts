@@ -18,7 +18,7 @@ import { ownUid, resolveLinks } from '../../core/files.ts';
 
 /** Marks a database as ours: "infg" in ASCII. */
 export const APPLICATION_ID = 0x69_6e_66_67;
-export const PRIVATE_MODE = 0o600;
+const PRIVATE_MODE = 0o600;
 const OTHERS = 0o077;
 /** What SQLite keeps beside a database, by the end of the name. */
 export const COMPANIONS = ['-wal', '-shm', '-journal'];

@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, UNSAYABLE } from '../findings.ts';
+import type { Findings } from '../findings.ts';
 import type { CacheMark, Part } from '../request.ts';
 import { readCacheControl } from './cache-control.ts';
 
@@ -52,8 +52,6 @@ function readText(value: unknown, cache: CacheMark | undefined, where: string, f
 }
 
 const IMAGE_FIELDS: ReadonlySet<string> = new Set(['url', 'detail']);
-/** No host of another dialect can be asked for less. */
-const DETAILS: readonly unknown[] = [undefined, null, 'auto', 'high'];
 
 function readImage(value: unknown, cache: CacheMark | undefined, where: string, findings: Findings): Part | undefined {
   if (!isObject(value) || typeof value.url !== 'string') {
@@ -61,11 +59,10 @@ function readImage(value: unknown, cache: CacheMark | undefined, where: string, 
     return undefined;
   }
   findings.expectOnly(IMAGE_FIELDS, value, where);
-  if (!DETAILS.includes(value.detail)) findings.refuse(`${where}.detail`, UNSAYABLE);
   return {
     kind: 'image',
     url: { value: value.url, field: `${where}.url` },
-    detail: { value: value.detail ?? undefined, field: `${where}.detail` },
+    detail: { value: value.detail ?? undefined, field: 'image_url.detail' },
     cache,
   };
 }

@@ -17,7 +17,6 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
   const { model, includeUsage } = request;
   const { offered, choice, parallelCalls, ...style } = readTools(fields, findings);
   const options: CompletionOptions = { model, includeUsage, ...style };
-  const { reasoning_effort: effort } = fields;
   return {
     request: {
       model,
@@ -29,14 +28,18 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
       maxOutput: request.maxOutput,
       temperature: fields.temperature as number | undefined,
       topP: fields.top_p as number | undefined,
+      topK: said(fields.top_k, 'top_k'),
       stops: readStops(fields.stop),
       reasoning: {
-        effort: effort === undefined ? undefined : { value: effort, field: 'reasoning_effort' },
+        effort: said(fields.reasoning_effort, 'reasoning_effort'),
+        thinking: findings.object(fields.thinking, 'thinking'),
         isShown: true,
       },
-      format: { value: readFormat(fields.response_format, findings), field: 'response_format' },
+      format: readFormat(fields.response_format, findings),
+      verbosity: said(fields.verbosity, 'verbosity'),
       user: fields.user,
       safetyIdentifier: fields.safety_identifier,
+      metadata: fields.metadata,
       serviceTier: fields.service_tier,
     },
     writers: {
@@ -62,8 +65,12 @@ const READ: ReadonlySet<string> = new Set([
   'function_call',
   'temperature',
   'top_p',
+  'top_k',
   'stop',
   'reasoning_effort',
+  'thinking',
+  'verbosity',
+  'metadata',
   'response_format',
   'user',
   'safety_identifier',
@@ -87,9 +94,7 @@ const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['logprobs', (value: unknown) => value === false],
   ['top_logprobs', (value: unknown) => value === 0],
   ['logit_bias', isEmptyObject],
-  ['metadata', isEmptyObject],
   ['store', (value: unknown) => value === false],
-  ['verbosity', (value: unknown) => value === 'medium'],
   ['modalities', (value: unknown) => Array.isArray(value) && value.length === 1 && value[0] === 'text'],
 ]);
 
@@ -103,6 +108,10 @@ function checkField(name: string, value: unknown, findings: Findings): void {
   else findings.refuse(printableName(name), UNSAYABLE);
 }
 
+function said(value: unknown, field: string): Said<unknown> | undefined {
+  return value === undefined ? undefined : { value, field };
+}
+
 function readStops(stop: unknown): Said<readonly unknown[]> | undefined {
   if (stop === undefined) return undefined;
   return { value: Array.isArray(stop) ? stop : [stop], field: 'stop' };
@@ -114,13 +123,14 @@ function readFormat(format: unknown, findings: Findings): Format {
   if (!isObject(format) || (type !== 'text' && type !== 'json_object' && type !== 'json_schema')) {
     findings.refuse(
       'response_format.type',
-      'expected json_schema or text; the provider of this model has no other format',
+      'expected json_schema, json_object or text; the provider of this model has no other format',
     );
     return { kind: 'text' };
   }
-  if (type === 'json_object') return { kind: type };
   findings.expectOnly(new Set(['type', type]), format, 'response_format');
-  return type === 'text' ? { kind: type } : readSchema(format.json_schema, 'response_format.json_schema', findings);
+  return type !== 'json_schema'
+    ? { kind: type }
+    : readSchema(format.json_schema, 'response_format.json_schema', findings);
 }
 
 const SCHEMA_FIELDS: ReadonlySet<string> = new Set(['name', 'description', 'schema', 'strict']);

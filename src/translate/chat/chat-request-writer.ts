@@ -17,7 +17,7 @@ export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings
     top_p: request.topP,
     stop: stopsOf(request.stops, findings),
     ...reasoningFields(request.reasoning, findings),
-    ...formatFields(request.format.value),
+    ...formatFields(request.format),
     verbosity: request.verbosity?.value,
     logprobs: topLogprobs === undefined && logprobsField === undefined ? undefined : true,
     top_logprobs: topLogprobs?.value,

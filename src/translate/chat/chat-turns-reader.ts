@@ -3,6 +3,7 @@ import { isObject, parseJson } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
+import { expectMessage } from '../message-fields.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { TurnList } from '../turn-list.ts';
 import { readCacheControl, withCacheControl, writtenWithCacheControl } from './cache-control.ts';
@@ -46,7 +47,7 @@ export function readTurns(messages: readonly Fields[], findings: Findings): read
 const PLAIN_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'cache_control', 'name']);
 
 function readPlain(message: Fields, types: readonly string[], where: string, findings: Findings): readonly Part[] {
-  findings.expectOnly(PLAIN_FIELDS, message, where);
+  expectMessage(PLAIN_FIELDS, message, { scope: 'messages', where }, findings);
   ignoreName(message, findings);
   const parts = partsOf(message.content, types, `${where}.content`, findings);
   return withCacheControl(parts, message.cache_control, where, findings);
@@ -63,7 +64,7 @@ const ASSISTANT_FIELDS: ReadonlySet<string> = new Set([
 
 /** `id`: for its call in the deprecated form. */
 function readAssistant(message: Fields, id: string, where: string, findings: Findings): readonly Written[] {
-  findings.expectOnly(ASSISTANT_FIELDS, message, where);
+  expectMessage(ASSISTANT_FIELDS, message, { scope: 'messages', where }, findings);
   ignoreName(message, findings);
   const { thinking_blocks: thinking, refusal, function_call: functionCall } = message;
   const blocks = listOf(thinking, `${where}.thinking_blocks`, findings);
@@ -123,18 +124,20 @@ function readThinking(block: Fields, where: string, findings: Findings): Written
   return { ...reasoning, block: { type: 'thinking', thinking: text, signature: signed } };
 }
 
+/** For the names of what is left out of calls. */
+const CALLS = 'messages.tool_calls';
 const CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', 'custom']);
 const FUNCTION_FIELDS: ReadonlySet<string> = new Set(['name', 'arguments']);
 const CUSTOM_FIELDS: ReadonlySet<string> = new Set(['name', 'input']);
 
 function readCall(call: Fields, where: string, findings: Findings): Call {
-  findings.expectOnly(CALL_FIELDS, call, where);
+  expectMessage(CALL_FIELDS, call, { scope: CALLS, where }, findings);
   const id = findings.text(call.id, `${where}.id`);
   const { type = 'function', custom } = call;
   if (type !== 'custom' || !isObject(custom)) {
     return readFunctionCall(id, type === 'function' ? call.function : undefined, `${where}.function`, findings);
   }
-  findings.expectOnly(CUSTOM_FIELDS, custom, `${where}.custom`);
+  expectMessage(CUSTOM_FIELDS, custom, { scope: CALLS, where: `${where}.custom` }, findings);
   const hostName = findings.text(custom.name, `${where}.custom.name`);
   return { kind: 'call', id, hostName, input: { text: findings.text(custom.input, `${where}.custom.input`) } };
 }
@@ -142,7 +145,7 @@ function readCall(call: Fields, where: string, findings: Findings): Call {
 function readFunctionCall(id: string, value: unknown, where: string, findings: Findings): Call {
   if (!isObject(value)) findings.refuse(where, 'expected an object with name and arguments');
   const call = isObject(value) ? value : {};
-  findings.expectOnly(FUNCTION_FIELDS, call, where);
+  expectMessage(FUNCTION_FIELDS, call, { scope: CALLS, where }, findings);
   const hostName = findings.text(call.name, `${where}.name`);
   return {
     kind: 'call',
@@ -165,7 +168,7 @@ function readArguments(value: unknown, where: string, findings: Findings): Field
 const TOOL_FIELDS: ReadonlySet<string> = new Set([...PLAIN_FIELDS, 'tool_call_id']);
 
 function readToolMessage(message: Fields, where: string, findings: Findings): Output {
-  findings.expectOnly(TOOL_FIELDS, message, where);
+  expectMessage(TOOL_FIELDS, message, { scope: 'messages', where }, findings);
   return outputOf(message, findings.text(message.tool_call_id, `${where}.tool_call_id`), where, findings);
 }
 
@@ -175,7 +178,7 @@ function readFunctionMessage(
   where: string,
   findings: Findings,
 ): Output {
-  findings.expectOnly(PLAIN_FIELDS, message, where);
+  expectMessage(PLAIN_FIELDS, message, { scope: 'messages', where }, findings);
   const name = findings.text(message.name, `${where}.name`);
   if (call?.name !== name)
     findings.refuse(`${where}.name`, `expected a function_call of ${printableName(name)} before it`);

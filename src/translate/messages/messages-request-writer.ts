@@ -14,6 +14,9 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
     noteCacheHints(request.cacheHints, findings);
   }
   refuseUnsayable(request, findings);
+  // After what is cached, which stays the same.
+  if (request.format.kind === 'json_object') conversation.system.push({ type: 'text', text: JSON_ONLY });
+  const output = outputFields(request, findings);
   return present({
     model: request.model,
     stream: request.stream,
@@ -21,10 +24,9 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
     system: conversation.system.length > 0 ? conversation.system : undefined,
     messages: conversation.messages,
     ...toolFields(request),
-    temperature: temperatureOf(request, findings),
-    top_p: request.topP,
+    ...samplingFields(request, output.thinking, findings),
     stop_sequences: stopsOf(request.stops, findings),
-    ...outputFields(request, findings),
+    ...output,
     metadata: metadataOf(request, findings),
     service_tier: serviceTierOf(request.serviceTier, findings),
   });
@@ -44,7 +46,8 @@ function refuseUnsayable(
     findings.refuse(logprobsField, 'expected no logprobs, which the provider of this model does not give');
   }
   const isEmpty = metadata === undefined || (isObject(metadata) && Object.keys(metadata).length === 0);
-  if (!isEmpty) findings.refuse('metadata', UNSAYABLE);
+  // A note for the records of another host.
+  if (!isEmpty) findings.ignore('metadata');
   // A tendency, which no answer can be held to.
   if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
 }
@@ -68,11 +71,33 @@ function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): 
   return { tools, ...(serial && { tool_choice: { type: 'auto', ...serial } }) };
 }
 
-function temperatureOf({ temperature }: NeutralRequest, findings: Findings): number | undefined {
-  if (temperature !== undefined && temperature > 1) {
+/** Hosts refuse a `top_p` below this where the model thinks. */
+const LEAST_THINKING_TOP_P = 0.95;
+
+/** Hosts refuse most of this beside thinking, which is the stronger wish. */
+function samplingFields(
+  { temperature, topP, topK }: NeutralRequest,
+  thinking: Fields | undefined,
+  findings: Findings,
+): Fields {
+  const isThinking = thinking !== undefined && thinking.type !== 'disabled';
+  const kept = <Value>(value: Value, name: string, isTaken: boolean): Value | undefined => {
+    if (value === undefined || !isThinking || isTaken) return value;
+    findings.ignore(name);
+    return undefined;
+  };
+  const written = {
+    temperature: kept(temperature, 'temperature', temperature === 1),
+    top_p: kept(topP, 'top_p', (topP ?? 0) >= LEAST_THINKING_TOP_P),
+    top_k: kept(topK?.value, 'top_k', false),
+  };
+  if ((written.temperature ?? 0) > 1) {
     findings.refuse('temperature', 'expected at most 1, the maximum of the provider of this model');
   }
-  return temperature;
+  if (topK !== undefined && !(Number.isSafeInteger(topK.value) && Number(topK.value) >= 1)) {
+    findings.refuse(topK.field, 'expected a whole number of at least 1');
+  }
+  return written;
 }
 
 function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
@@ -88,18 +113,22 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ...['low', 'medium', 'high', 'xhigh', 'max'].map((level) => [level, level] as const),
 ]);
 
-/** The fields `thinking` and `output_config`. */
-function outputFields({ reasoning, format }: NeutralRequest, findings: Findings): Fields {
-  const { effort, isShown, summaryField } = reasoning;
+interface OutputFields {
+  readonly thinking: Fields | undefined;
+  readonly output_config: Fields | undefined;
+}
+
+function outputFields({ reasoning, format }: NeutralRequest, findings: Findings): OutputFields {
+  const { effort, isShown, summaryField, thinking } = reasoning;
   const level = effort === undefined ? undefined : EFFORTS.get(effort.value);
   if (effort !== undefined && effort.value !== 'none' && level === undefined) {
     findings.refuse(effort.field, `expected one of none, ${[...EFFORTS.keys()].join(', ')}`);
   }
   // Only a model that is asked to think does so.
   if (summaryField !== undefined && level === undefined) findings.ignore(summaryField);
-  const output = present({ effort: level, format: formatOf(format, findings) });
+  const output = present({ effort: level, format: formatOf(format) });
   return {
-    thinking: thinkingOf(effort?.value, level, isShown),
+    thinking: thinking === undefined ? thinkingOf(effort?.value, level, isShown) : asked(thinking, effort, findings),
     output_config: Object.keys(output).length > 0 ? output : undefined,
   };
 }
@@ -110,11 +139,27 @@ function thinkingOf(effort: unknown, level: string | undefined, isShown: boolean
   return level === undefined ? undefined : { type: 'adaptive', ...(isShown && { display: 'summarized' }) };
 }
 
-/** The host enforces every schema, and needs no name for it. */
-function formatOf({ value: format, field }: Said<Format>, findings: Findings): Fields | undefined {
-  if (format.kind === 'json_object') {
-    findings.refuse(`${field}.type`, 'expected json_schema or text; the provider of this model has no other format');
+const THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display']);
+const THINKING_TYPES: readonly unknown[] = ['enabled', 'adaptive', 'disabled'];
+
+/** What a client asks for in the host's own words. */
+function asked(thinking: Fields, effort: Said<unknown> | undefined, findings: Findings): Fields {
+  findings.expectOnly(THINKING, thinking, 'thinking');
+  if (!THINKING_TYPES.includes(thinking.type)) {
+    findings.refuse('thinking.type', 'expected enabled, adaptive or disabled');
   }
+  if (effort?.value === 'none' && thinking.type !== 'disabled') {
+    findings.refuse(effort.field, 'expected more than none beside thinking');
+  }
+  return present(thinking);
+}
+
+/** Hosts of this dialect have no mode for it: they advise to say it, or to send a schema. */
+const JSON_ONLY =
+  'Answer with one JSON object and nothing else: no text before or after it, and no Markdown fence around it.';
+
+/** The host enforces every schema, and needs no name for it. */
+function formatOf(format: Format): Fields | undefined {
   if (format.kind !== 'json_schema') return undefined;
   const { schema, description } = format.definition;
   const described = typeof description === 'string' ? { description, ...schema } : schema;

@@ -2,7 +2,9 @@
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
+import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
 import type { Choice, OfferedTool } from '../request.ts';
+import type { HostTerms } from '../translation.ts';
 import { expectFields } from './messages-parts-reader.ts';
 
 export interface Tools {
@@ -11,9 +13,9 @@ export interface Tools {
   readonly parallelCalls: boolean | undefined;
 }
 
-export function readTools(fields: Fields, findings: Findings): Tools {
+export function readTools(fields: Fields, { ignoreTools }: HostTerms, findings: Findings): Tools {
   const list = findings.array(fields.tools, 'tools');
-  const tools = list.flatMap((tool, index) => readTool(tool, `tools[${index}]`, findings) ?? []);
+  const tools = list.flatMap((tool, index) => readTool(tool, `tools[${index}]`, ignoreTools, findings) ?? []);
   const choice = findings.object(fields.tool_choice, 'tool_choice');
   return {
     tools,
@@ -21,10 +23,6 @@ export function readTools(fields: Fields, findings: Findings): Tools {
     parallelCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
   };
 }
-
-/** Tools that only the client's own host can run, by version or without. Their names are listed as left out. */
-const HOST_TOOL =
-  /^(?<name>web_search|web_fetch|code_execution|tool_search|advisor)(?:_tool_(?:regex|bm25))?(?:_\d{8})?$/;
 
 const TOOL_FIELDS: readonly string[] = [
   ...['type', 'name', 'description', 'input_schema', 'strict'],
@@ -34,18 +32,21 @@ const TOOL_FIELDS: readonly string[] = [
 const IGNORED_FIELDS: readonly string[] = ['defer_loading', 'eager_input_streaming'];
 
 /** Undefined for a tool that is left out or refused. */
-function readTool(value: unknown, where: string, findings: Findings): OfferedTool | undefined {
+function readTool(
+  value: unknown,
+  where: string,
+  ignoreTools: readonly string[],
+  findings: Findings,
+): OfferedTool | undefined {
   const tool = findings.object(value ?? '', where);
   if (tool === undefined) return undefined;
   const { type, name, description, input_schema: schema, strict, allowed_callers: callers } = tool;
-  const hostTool = typeof type === 'string' ? HOST_TOOL.exec(type)?.groups?.name : undefined;
-  if (hostTool !== undefined) {
-    findings.ignore(hostTool);
+  const leftOut = leftOutAs(type, ignoreTools);
+  if (leftOut !== undefined) {
+    findings.ignore(leftOut);
     return undefined;
   }
-  if ((type ?? 'custom') !== 'custom') {
-    findings.refuse(`${where}.type`, 'this model knows no such tool; declare it as a custom tool with an input_schema');
-  }
+  if ((type ?? 'custom') !== 'custom') findings.refuse(`${where}.type`, `expected custom: ${UNRUNNABLE}`);
   expectFields(TOOL_FIELDS, tool, where, findings);
   for (const field of IGNORED_FIELDS) if (tool[field] === true) findings.ignore(`tools.${field}`);
   const hostName = findings.text(name, `${where}.name`);

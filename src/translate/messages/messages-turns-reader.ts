@@ -1,6 +1,7 @@
 /** Reads the system prompt and the messages of a messages request as turns. */
 import type { Fields } from '../../dialects/dialect.ts';
-import type { Findings } from '../findings.ts';
+import { type Findings, saysNothing } from '../findings.ts';
+import { expectMessage } from '../message-fields.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { expectFields, type Located, locatedBlocks, textPart, textParts, toParts } from './messages-parts-reader.ts';
 
@@ -34,9 +35,13 @@ function isSystem({ role }: Speech): boolean {
   return role === 'system';
 }
 
+const FIELDS: ReadonlySet<string> = new Set(['role', 'content']);
+
 function readMessage(value: unknown, where: string, findings: Findings): Speech {
   const message = findings.object(value ?? '', where) ?? {};
-  expectFields(['role', 'content'], message, where, findings);
+  const { cache_control: mark, ...others } = message;
+  if (!saysNothing(mark)) findings.ignore('cache_control');
+  expectMessage(FIELDS, others, { scope: 'messages', where }, findings);
   return { role: message.role, where, blocks: locatedBlocks(message.content ?? '', `${where}.content`, findings) };
 }
 

@@ -75,7 +75,7 @@ function imageOf({ image_url: url, detail }: Fields, where: string, findings: Fi
   return {
     kind: 'image',
     url: { value: findings.text(url, `${where}.image_url`), field: `${where}.image_url` },
-    detail: { value: detail ?? undefined, field: `${where}.detail` },
+    detail: { value: detail ?? undefined, field: 'input.detail' },
   };
 }
 

@@ -10,10 +10,10 @@ import { readToolChoice, readTools } from './responses-tools-reader.ts';
 import { readTurns } from './responses-turns-reader.ts';
 import { expectShape, isUnset, shapeOf } from './shape.ts';
 
-export function readResponsesRequest(request: ModelRequest, _: HostTerms, findings: Findings): ReadRequest {
+export function readResponsesRequest(request: ModelRequest, terms: HostTerms, findings: Findings): ReadRequest {
   const { model } = request;
   const fields = present(request.body.fields);
-  const tools = readTools(fields, findings);
+  const tools = readTools(fields, terms, findings);
   const turns = readTurns(fields, tools.names, findings);
   for (const [name, value] of Object.entries(fields)) {
     if (!READ.has(name)) (RULES.get(name) ?? refused(name))(value, findings);
@@ -48,7 +48,7 @@ function readSettings(fields: Fields, findings: Findings): Settings {
     temperature: fields.temperature as number | undefined,
     topP: fields.top_p as number | undefined,
     reasoning: readReasoning(fields.reasoning ?? {}, findings),
-    format: { value: format, field: 'text.format' },
+    format,
     verbosity: verbosity === undefined ? undefined : { value: verbosity, field: 'text.verbosity' },
     user: fields.user,
     safetyIdentifier: fields.safety_identifier,

@@ -4,8 +4,10 @@ import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { customParameters } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
+import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
 import type { Choice, OfferedTool } from '../request.ts';
 import { ToolNames } from '../tool-names.ts';
+import type { HostTerms } from '../translation.ts';
 import { expectShape, shapeOf, shownType } from './shape.ts';
 
 /** What is read of the tools. */
@@ -14,21 +16,14 @@ export interface Tools {
   readonly names: ToolNames;
   /** The types of the tools that are left out, since only the client's own host could run them. */
   readonly leftOut: readonly string[];
-}
-
-/** In requests dates and `preview` may follow. */
-const HOSTED = ['web_search', 'file_search', 'code_interpreter', 'image_generation', 'tool_search', 'mcp'];
-
-/** Whether only the client's own host could run a tool of this type. */
-function isHosted(type: unknown): type is string {
-  return typeof type === 'string' && HOSTED.some((each) => type === each || type.startsWith(`${each}_`));
+  readonly ignoreTools: readonly string[];
 }
 
 const ADDITIONAL_TOOLS = shapeOf('input', 'type id role tools');
 
 /** Reads `tools`, and the items of the input that add more. */
-export function readTools({ tools, input }: Fields, findings: Findings): Tools {
-  const reader = new ToolReader(findings);
+export function readTools({ tools, input }: Fields, { ignoreTools }: HostTerms, findings: Findings): Tools {
+  const reader = new ToolReader(ignoreTools, findings);
   reader.readList(tools, 'tools');
   for (const [index, item] of (Array.isArray(input) ? input : []).entries()) {
     if (!isObject(item) || item.type !== 'additional_tools') continue;
@@ -36,7 +31,7 @@ export function readTools({ tools, input }: Fields, findings: Findings): Tools {
     reader.readList(item.tools, `input[${index}].tools`);
   }
   for (const type of reader.leftOut) findings.ignore(`tools.${type}`);
-  return { offered: reader.offered, names: reader.names, leftOut: [...reader.leftOut] };
+  return { offered: reader.offered, names: reader.names, leftOut: [...reader.leftOut], ignoreTools };
 }
 
 /** The namespace that a tool is in. */
@@ -55,9 +50,11 @@ class ToolReader {
   readonly offered: OfferedTool[] = [];
   readonly names = new ToolNames();
   readonly leftOut = new Set<string>();
+  readonly #ignoreTools: readonly string[];
   readonly #findings: Findings;
 
-  constructor(findings: Findings) {
+  constructor(ignoreTools: readonly string[], findings: Findings) {
+    this.#ignoreTools = ignoreTools;
     this.#findings = findings;
   }
 
@@ -73,8 +70,13 @@ class ToolReader {
     if (type === 'function') this.#readFunction(tool, where, namespace);
     else if (type === 'custom') this.#readCustom(tool, where, namespace);
     else if (type === 'namespace' && namespace === undefined) this.#readNamespace(tool, where);
-    else if (isHosted(type)) this.leftOut.add(HOSTED.find((each) => type.startsWith(each)) as string);
-    else this.#findings.refuse(`${where}.type`, `${OTHER_TOOL}, not ${shownType(tool)}`);
+    else this.#readOther(tool, where);
+  }
+
+  #readOther(tool: Fields, where: string): void {
+    const leftOut = leftOutAs(tool.type, this.#ignoreTools);
+    if (leftOut !== undefined) this.leftOut.add(leftOut);
+    else this.#findings.refuse(`${where}.type`, `expected ${OFFERABLE}, not ${shownType(tool)}: ${UNRUNNABLE}`);
   }
 
   #readNamespace(tool: Fields, where: string): void {
@@ -127,7 +129,7 @@ class ToolReader {
   }
 }
 
-const OTHER_TOOL = 'expected function, custom or namespace, since the provider of this model knows no other tools';
+const OFFERABLE = 'function, custom or namespace';
 
 /** The tools that the model may call, and what it must call. */
 export interface ChosenTools {
@@ -167,7 +169,7 @@ function readAllowed(value: Fields, tools: Tools, findings: Findings): ChosenToo
   const names = new Set<string | undefined>();
   for (const [index, tool] of list.entries()) {
     // Left out, like the tool itself.
-    if (isObject(tool) && isHosted(tool.type)) findings.ignore('tool_choice.tools');
+    if (isObject(tool) && leftOutAs(tool.type, tools.ignoreTools) !== undefined) findings.ignore('tool_choice.tools');
     else names.add(readNamed(tool, `tool_choice.tools[${index}]`, tools, findings));
   }
   const offered = tools.offered.filter(({ hostName }) => names.has(hostName));

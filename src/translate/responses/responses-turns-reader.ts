@@ -5,6 +5,7 @@
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
+import { expectMessage } from '../message-fields.ts';
 import type { Part, Turn, Written } from '../request.ts';
 import type { ToolNames } from '../tool-names.ts';
 import { type AssistantTurn, TurnList } from '../turn-list.ts';
@@ -41,7 +42,7 @@ function isSaid(part: Part): boolean {
   return !('text' in part) || part.text !== '';
 }
 
-const MESSAGE = shapeOf('input', 'type id role content status', 'phase');
+const MESSAGE: ReadonlySet<string> = new Set(['type', 'id', 'role', 'content', 'status']);
 const CALL = shapeOf('input', 'type id call_id name namespace arguments status caller async');
 const CUSTOM_CALL = shapeOf('input', 'type id call_id name namespace input status caller async');
 const OUTPUT = shapeOf('input', 'type id call_id name namespace output status caller');
@@ -85,7 +86,7 @@ class TurnReader {
   }
 
   #readMessage(item: Fields, where: string): void {
-    expectShape(MESSAGE, item, where, this.#findings);
+    expectMessage(MESSAGE, item, { scope: 'input', where }, this.#findings);
     const { role, content } = item;
     const read = (types: readonly string[]) => partsOf(content, types, `${where}.content`, this.#findings);
     if (role === 'assistant') this.list.addWritten([{ kind: 'parts', parts: read(ASSISTANT_PARTS) }]);

@@ -2,12 +2,12 @@
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
 import { boundsOf } from '../../state/periods.ts';
-import type { RequestEnd, RequestRecord } from '../../state/requests.ts';
-import type { Model, RequestSearch } from '../model.ts';
+import type { RequestEnd } from '../../state/requests.ts';
+import type { FoundRequest, Model, RequestSearch } from '../model.ts';
 import { type Field, type Listed, shownOf } from './list.ts';
 import { numberOf, type Value, type Word, wordsOf } from './words.ts';
 
-export const JOURNAL: Listed<RequestRecord> = {
+export const JOURNAL: Listed<FoundRequest> = {
   // Only those that pass the filter are kept as they are read.
   rows: ({ requests }) => requests.rows,
   idOf: ({ id }) => id,
@@ -22,23 +22,24 @@ export const JOURNAL: Listed<RequestRecord> = {
     cost: ofEnd(({ costNanos }) => Number(costNanos) / Number(NANOS_PER_USD)),
     first: { ...ofEnd(({ firstByteMs }) => firstByteMs && firstByteMs / 1_000), isTime: true },
     took: { read: ({ admittedAtMs, end }) => end && (end.settledAtMs - admittedAtMs) / 1_000, isTime: true },
-    state: { ...ofEnd(({ outcome }) => outcome), isText: true },
-    err: { ...ofEnd(errorOf), isText: true },
+    state: { read: ({ refused, end }) => refused?.code ?? end?.outcome, isText: true },
+    err: { read: errorOf, isText: true },
     day: { read: ({ admittedAtMs }) => dayOf(admittedAtMs), isHidden: true, isText: true },
     source: { ...ofEnd(({ source }) => source), isText: true, isHidden: true },
-    user: { ...ofEnd(({ spentBy }) => spentBy?.user), isText: true, isHidden: true },
+    user: { read: ({ refused, end }) => refused?.user ?? end?.spentBy?.user, isText: true, isHidden: true },
     tag: { ...ofEnd(({ spentBy }) => spentBy?.tag), isText: true, isHidden: true },
-    app: { ...ofEnd(({ spentBy }) => spentBy?.app), isText: true, isHidden: true },
+    app: { read: ({ refused, end }) => refused?.app ?? end?.spentBy?.app, isText: true, isHidden: true },
     id: { read: ({ id, end }) => `${id} ${end?.completionId ?? ''}`, isHidden: true, isText: true },
   },
 };
 
-function ofEnd(read: (end: RequestEnd) => Value): Field<RequestRecord> {
+function ofEnd(read: (end: RequestEnd) => Value): Field<FoundRequest> {
   return { read: ({ end }) => end && read(end) };
 }
 
-function errorOf({ outcome, failure }: RequestEnd): string {
-  return isErrorOutcome(outcome) ? `${outcome} ${failure?.message ?? ''}` : '';
+function errorOf({ refused, end }: FoundRequest): string {
+  if (refused !== undefined) return `${refused.code} ${refused.reason} ${refused.cause}`;
+  return end !== undefined && isErrorOutcome(end.outcome) ? `${end.outcome} ${end.failure?.message ?? ''}` : '';
 }
 
 function dayOf(wallMs: number): string {
@@ -52,7 +53,7 @@ export function journalWords({ lists }: Pick<Model, 'lists'>): Word[] {
 }
 
 /** The requests that have been read, in their order. */
-export function shownJournal(model: Model): readonly RequestRecord[] {
+export function shownJournal(model: Model): readonly FoundRequest[] {
   return shownOf('requests', JOURNAL, model);
 }
 

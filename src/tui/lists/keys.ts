@@ -1,5 +1,7 @@
 /** The list of keys. Pure. */
 import { NANOS_PER_USD } from '../../core/money.ts';
+import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
+import { isGone } from '../../state/keys.ts';
 import type { Model, StoredKey } from '../model.ts';
 import { activityById } from '../select.ts';
 import { type Field, type Listed, shownOf } from './list.ts';
@@ -14,7 +16,7 @@ export const KEYS: Listed<StoredKey> = {
   idOf: ({ record }) => record.id,
   fields: {
     name: { read: ({ record }) => record.name, isText: true },
-    state: { read: ({ record }) => record.state, isText: true },
+    state: { read: stateOf, isText: true },
     rpm: activity('requests'),
     tpm: activity('tokens'),
     open: activity('open'),
@@ -35,10 +37,17 @@ function modelsOf({ record }: StoredKey, { stored }: Model): string {
   return (record.allowlist ?? stored.models.map(({ id }) => id)).join(' ');
 }
 
-/** In percent of the monthly spend limit; undefined without one. */
-export function shareOfLimit({ record: { spendLimitNanos }, month }: StoredKey): number | undefined {
-  if (spendLimitNanos === null) return undefined;
-  return spendLimitNanos === 0n ? 100 : Number((month.costNanos * 100n) / spendLimitNanos);
+/** In percent of the bound that stops it first; undefined without one. */
+function shareOfLimit({ bounds }: StoredKey, { nowMs }: Model): number | undefined {
+  const bound = tightest(bounds, nowMs);
+  return bound && Math.floor(shareSpent(bound) * 100);
+}
+
+/** `spent` where a budget stops it. */
+function stateOf({ record, bounds }: StoredKey, { nowMs }: Model): string {
+  if (record.state !== 'enabled') return record.state;
+  if (isGone(record, nowMs)) return 'expired';
+  return bounds.some((bound) => isSpent(bound, nowMs)) ? 'spent' : record.state;
 }
 
 /** The keys that pass the filter, in their order. */

@@ -7,6 +7,7 @@ import { LIVE } from './live.ts';
 import { MODELS } from './models.ts';
 import { OVERVIEW } from './overview.ts';
 import { USAGE } from './usage.ts';
+import { isUnreadable, wordsOf } from './words.ts';
 
 /** A list without the type of its rows. */
 interface AnyList {
@@ -18,6 +19,8 @@ interface AnyList {
   /** What it can be ordered by. */
   readonly sortable: readonly string[];
   startsLow(field: string): boolean;
+  /** The first word of a filter that cannot be read, as it was typed. */
+  unreadable(filter: string): string | undefined;
 }
 
 function anyList<Row>(view: View, list: Listed<Row>): AnyList {
@@ -28,6 +31,13 @@ function anyList<Row>(view: View, list: Listed<Row>): AnyList {
     fields: Object.keys(list.fields),
     sortable: sortable(list),
     startsLow: (field) => startsLow(list, field),
+    unreadable: (filter) => {
+      const wrong = wordsOf(filter, Object.keys(list.fields)).find((word) => {
+        const field = word.field === undefined ? undefined : list.fields[word.field];
+        return field !== undefined && isUnreadable(word, field.isText === true, field.isTime === true);
+      });
+      return wrong && `${wrong.field}${wrong.operator}${wrong.text}`;
+    },
   };
 }
 

@@ -94,6 +94,12 @@ function compared(operator: Operator, difference: number): boolean {
   }
 }
 
+/** Whether a field of numbers is compared with what is none: such a word finds nothing. */
+export function isUnreadable({ operator, text }: Word, isText: boolean, isTime: boolean): boolean {
+  const isCompared = operator !== ':' && text !== '' && text !== '*';
+  return isCompared && !isText && numberOf(text, isTime) === undefined;
+}
+
 const NUMBER = /^(\d+(?:\.\d*)?|\.\d+)(%|ms|min|[kmshd])?$/;
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, min: 60, h: 3_600, d: 86_400 };
 const MULTIPLES: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };

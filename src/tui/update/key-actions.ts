@@ -15,7 +15,7 @@ export function withDetail(model: Model, isOpen: boolean): Step {
   if (!isOpen || current === undefined) return step({ ...model, keys: { detail: undefined } });
   const { id: keyId } = current.record;
   const known = model.keys.detail?.keyId === keyId ? model.keys.detail : undefined;
-  const detail = known ?? { keyId, byModel: [], byDay: [], refusals: [] };
+  const detail = known ?? { keyId, byModel: [], byDay: [], refusals: [], refusedLately: [] };
   return step({ ...model, keys: { detail } }, { kind: 'load_key', keyId });
 }
 

@@ -3,7 +3,7 @@ import { edited, type Typed, typed } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { ListState, Sort } from '../lists/state.ts';
 import { FIRST_LISTS, type Model, type View } from '../model.ts';
-import { searched } from './requests.ts';
+import { isLooking, searched, stopped } from './requests.ts';
 import { moveCursor, type Step, step } from './step.ts';
 
 /** Rows of the screen that are not rows of a list, roughly: a page is what the others show. */
@@ -50,7 +50,11 @@ function forNextWord({ text }: Typed): Typed {
 
 /** A key press while the filter is being typed. */
 export function onFilterKey(model: Model, key: string): Step {
-  if (key === 'enter' || key === 'escape') return step(withList(model, { isTyping: false }));
+  if (key === 'enter' || key === 'escape') {
+    const done = withList(model, { isTyping: false });
+    const isStop = key === 'escape' && model.view === 'requests' && isLooking(model.requests);
+    return step(isStop ? stopped(done) : done);
+  }
   const { filter } = model.lists[model.view];
   const next = edited(filter, key);
   if (next === undefined) return step(model);

@@ -3,12 +3,22 @@ import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { CreditEntry } from '../../state/account.ts';
 import type { KeyRecord } from '../../state/keys.ts';
-import type { JournalPlace, RequestPage } from '../../state/requests.ts';
-import type { UsageGroup, UsageRow } from '../../state/usage.ts';
+import type { JournalPlace } from '../../state/requests.ts';
+import type { UsageGroup } from '../../state/usage.ts';
 import type { Action, Deed } from '../deeds.ts';
 import type { Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
-import type { KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
+import type {
+  ComparedUsage,
+  FoundPage,
+  KeyDetail,
+  Model,
+  Range,
+  RequestSearch,
+  Shared,
+  Stored,
+  UsageOf,
+} from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
 
 export type Event =
@@ -24,7 +34,7 @@ export type Event =
   | { readonly kind: 'stored'; readonly stored: Stored }
   | { readonly kind: 'shared'; readonly shared: Shared | undefined }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
-  | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
+  | { readonly kind: 'usage'; readonly rows: readonly ComparedUsage[] }
   | RequestsRead
   /** Minutes from the journal. */
   | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }
@@ -67,7 +77,7 @@ export interface RequestsRead {
   /** Where the page begins; undefined for the first. */
   readonly after: JournalPlace | undefined;
   /** Undefined if it could not be read. */
-  readonly page: RequestPage | undefined;
+  readonly page: FoundPage | undefined;
 }
 
 /** Asks for a page of the journal. */

@@ -81,7 +81,7 @@ export function intoKey(model: Model, label: string, keyId: string): Step {
   // Its name may be all that is left of it.
   if (cursor < 0) return step(model);
   const lists = { ...next.lists, keys: { ...next.lists.keys, cursor } };
-  const detail = { keyId, byModel: [], byDay: [], refusals: [] };
+  const detail = { keyId, byModel: [], byDay: [], refusals: [], refusedLately: [] };
   return step({ ...next, lists, keys: { detail } }, { kind: 'load_key', keyId });
 }
 

@@ -9,11 +9,10 @@ import { type Step, step, withMessage } from './step.ts';
 export function askToUndo(model: Model): Step {
   const last = lastUndo(model);
   if (!('action' in last)) return step(withMessage(model, nothingToUndo(last.stays), 'warn'));
-  const { done, action, key, isChangedSince, stays } = last;
+  const { done, action, key, isChangedSince } = last;
   const facts = [
     ['what was done', done.text],
     ['undone with', shellLine(commandsOf(action, key), model.configOption)],
-    ...stays.map((each) => ['stays as it is', each.text] as const),
   ] as const;
   const text = isChangedSince
     ? `${key.name} has been changed again since, and not here: that change is lost, too.`

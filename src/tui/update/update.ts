@@ -1,14 +1,14 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
+import { count } from '../../operator/format.ts';
 import { clean, widthOf } from '../../operator/text.ts';
 import type { CreditEntry } from '../../state/account.ts';
-import type { UsageRow } from '../../state/usage.ts';
 import { MAX_ENTRIES } from '../credit-lines.ts';
 import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
 import { LISTS } from '../lists/lists.ts';
 import { shownUsage, USAGE } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
-import { type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
+import { type ComparedUsage, type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
 import { troublesOf } from '../trouble.ts';
 import { withDone } from '../undo.ts';
@@ -47,7 +47,7 @@ function updated(model: Model, event: Event): Step {
     case 'snapshot':
       return step(withSnapshot(model, event));
     case 'disconnected':
-      return step({ ...model, snapshot: undefined, isConnecting: false, socketError: event.socketError });
+      return step(withoutGateway(model, event.socketError));
     case 'stored':
       return step(withCursors({ ...model, stored: event.stored }, model));
     case 'shared':
@@ -70,7 +70,7 @@ function updated(model: Model, event: Event): Step {
     case 'credit_history':
       return step(withCredit(model, event.entries));
     case 'done':
-      return update(withDone(model, doneOf(event)), event.outcome);
+      return update(withDone(model, doneOf(event)), toldOf(event));
     case 'failed':
       return step(withFailure(model, event));
     case 'key_created':
@@ -128,6 +128,7 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
       snapshot,
       isConnecting: false,
       wasConnected: true,
+      lostAtMs: undefined,
       socketError: undefined,
       seconds,
       minutes,
@@ -135,6 +136,11 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
     }),
     model,
   );
+}
+
+function withoutGateway(model: Model, socketError: string | undefined): Model {
+  const lostAtMs = model.snapshot === undefined ? model.lostAtMs : model.nowMs;
+  return { ...model, snapshot: undefined, isConnecting: false, socketError, lostAtMs };
 }
 
 function withoutOldMessage(model: Model): Model {
@@ -180,7 +186,7 @@ function followRow(before: readonly string[], after: readonly string[], cursor: 
 }
 
 /** Keeps the cursor on its row: figures that are read again may have another order. */
-function withUsage(model: Model, rows: readonly UsageRow[]): Model {
+function withUsage(model: Model, rows: readonly ComparedUsage[]): Model {
   const { by, rowsBy } = model.usage;
   const next = { ...model, usage: { ...model.usage, rows, rowsBy: by, readAtMs: model.nowMs } };
   const idsOf = (of: Model) => (of === model && rowsBy !== by ? [] : shownUsage(of).map(USAGE.idOf));
@@ -250,10 +256,16 @@ function onKey(model: Model, key: string): Step {
   return view === undefined || key.length !== 1 ? onViewKey(model, key) : openView(model, view);
 }
 
-/** Goes to where the worst trouble is looked into. */
+/** Goes to where the worst trouble is looked into, pressed again to the next, and from the last to the first. */
 function openTrouble(model: Model): Step {
-  const [worst] = troublesOf(model);
-  return worst === undefined ? step(withMessage(model, 'Nothing is wrong.', 'good')) : intoTrouble(model, worst);
+  const troubles = troublesOf(model);
+  const at = (troubles.findIndex(({ about }) => about === model.walkedTo) + 1) % Math.max(1, troubles.length);
+  const trouble = troubles[at];
+  if (trouble === undefined) return step(withMessage(model, 'Nothing is wrong.', 'good'));
+  const { model: next, effects } = intoTrouble(model, trouble);
+  const text = `${count(at + 1)} of ${count(troubles.length)}: ${trouble.text}`;
+  const told = troubles.length === 1 ? next : withMessage(next, text, trouble.tone);
+  return step({ ...told, walkedTo: trouble.about }, ...effects);
 }
 
 /** Does what was chosen as if its keys had been pressed. */
@@ -286,7 +298,14 @@ function openView(model: Model, view: View): Step {
   const unfiltered =
     trail.length === 0 ? lists : { ...lists, [model.view]: { ...lists[model.view], filter: NOTHING_TYPED } };
   const live = view === 'live' ? { ...unfiltered.live, cursor: 0 } : unfiltered.live;
-  const next = withinRows({ ...model, view, trail: [], lists: { ...unfiltered, live }, live: LIVE_AT_TOP });
+  const next = withinRows({
+    ...model,
+    view,
+    trail: [],
+    walkedTo: undefined,
+    lists: { ...unfiltered, live },
+    live: LIVE_AT_TOP,
+  });
   switch (view) {
     case 'usage': {
       const { by, range } = model.usage;
@@ -315,6 +334,12 @@ function withCredit(model: Model, entries: readonly CreditEntry[]): Model {
   if (model.dialog !== undefined && model.dialog.kind !== 'credit_history') return model;
   const newest = entries.slice(-MAX_ENTRIES).reverse();
   return { ...model, dialog: { kind: 'credit_history', entries: newest, total: entries.length, top: 0 } };
+}
+
+/** What was undone is said to be, with what is so again. */
+function toldOf({ undoes, outcome }: Extract<Event, { kind: 'done' }>): Event {
+  if (undoes === undefined || outcome.kind !== 'outcome' || outcome.tone === 'bad') return outcome;
+  return { ...outcome, text: `Undone: ${outcome.text}` };
 }
 
 /** A new key is never among what is remembered. */

@@ -16,7 +16,7 @@ import { exportForm } from './forms.ts';
 import { onKeyAction, withDetail } from './key-actions.ts';
 import { onListKey, withFilter, withList } from './lists.ts';
 import { freezeRows, onLiveAction } from './live-actions.ts';
-import { readOn } from './requests.ts';
+import { isLooking, readOn, stopped } from './requests.ts';
 import { type Step, step } from './step.ts';
 import { back, firstFilter, intoKey, intoRequests, intoTrouble, intoUsage } from './trail.ts';
 
@@ -51,7 +51,7 @@ function onMoved(before: Model, { model, effects }: Step): Step {
     case 'live':
       return step(freezeRows(model), ...effects);
     case 'requests':
-      return effects.length > 0 ? step(model, ...effects) : readOn(model);
+      return effects.length > 0 ? step(model, ...effects) : readOn(goneOn(before, model));
     case 'overview':
     case 'usage':
     case 'models':
@@ -59,9 +59,20 @@ function onMoved(before: Model, { model, effects }: Step): Step {
   }
 }
 
-/** Closes the details, then drops what was typed into the filter, then goes back. */
+/** A search that was stopped goes on where the cursor goes on. */
+function goneOn(before: Model, model: Model): Model {
+  const isOn = model.lists.requests.cursor > before.lists.requests.cursor || isAtEnd(model);
+  return isOn && model.requests.isStopped ? { ...model, requests: { ...model.requests, isStopped: false } } : model;
+}
+
+function isAtEnd({ requests, lists }: Model): boolean {
+  return lists.requests.cursor >= requests.rows.length - 1;
+}
+
+/** Stops a search that takes its time, closes the details, then drops what was typed into the filter, then goes back. */
 function onEscape(model: Model): Step {
   const { view, lists, overview, keys, live, requests } = model;
+  if (view === 'requests' && isLooking(requests)) return step(stopped(model));
   if (view === 'overview' && overview.isOpen) return step({ ...model, overview: { isOpen: false } });
   if (view === 'keys' && keys.detail !== undefined) return withDetail(model, false);
   if (view === 'live' && live.isOpen) return step(freezeRows({ ...model, live: { ...live, isOpen: false } }));
@@ -124,6 +135,10 @@ function onRequestsKey(model: Model, key: string): Step {
       return model.requests.isOpen
         ? intoKey(model, current.id, current.keyId)
         : step({ ...model, requests: { ...model.requests, isOpen: true } });
+    case 'down':
+    case 'j':
+      // Nothing was found so far, so there is no row to go to.
+      return readOn(goneOn(model, model));
     default:
       return step(model);
   }

@@ -1,18 +1,18 @@
 /** The account: what is free, held and spent, as one bar, and how long what is free lasts. */
 import type { Nanos } from '../../core/money.ts';
-import { type CreditForecast, forecastCredit, freeOf, lastsText } from '../../operator/forecast.ts';
+import { freeOf, lastsText } from '../../operator/forecast.ts';
 import { usd } from '../../operator/format.ts';
 import type { Marked } from '../../operator/table.ts';
 import { fit } from '../../operator/text.ts';
 import { gauge, type Part } from '../draw/gauge.ts';
 import { dim, fitLine, type Line, lineWidth, type Span, span, type Tone } from '../draw/line.ts';
 import type { Model } from '../model.ts';
+import { creditPaces } from '../paces.ts';
 import { presentOf } from '../present.ts';
 import { accountOf } from '../select.ts';
 
 /** Columns for labels. */
 export const LABEL = 14;
-const NO_MONEY = 'insufficient_credit';
 
 export function labelled(label: string, value: Line): Line {
   return [dim(fit(label, LABEL)), ...value];
@@ -80,7 +80,7 @@ function legend(shares: readonly Share[], width: number): Line {
 
 /** Of both paces, or of the nearer one if there is no room for both. */
 function lastsLine(model: Model, width: number): Span {
-  const { minute, week } = paces(model);
+  const { minute, week } = creditPaces(model);
   const whole = marked(lastsText({ minute, week }));
   if (whole.text.length <= width - LABEL) return whole;
   return marked(lastsText(minute === undefined ? { week } : { minute }));
@@ -88,18 +88,6 @@ function lastsLine(model: Model, width: number): Span {
 
 function marked(text: Marked | undefined): Span {
   return span(text?.text ?? '', { tone: text?.tone });
-}
-
-/** A gateway that shares its balance does not know what others spend: the sums of the week do. */
-function paces(model: Model): { minute: CreditForecast | undefined; week: CreditForecast } {
-  const balance = accountOf(model);
-  const { spending, errors } = presentOf(model);
-  const refused = errors.find(([code]) => code === NO_MONEY)?.[1] ?? 0;
-  const isKnown = model.snapshot !== undefined && model.shared === undefined;
-  return {
-    minute: isKnown ? forecastCredit(balance, refused, spending) : undefined,
-    week: forecastCredit(balance, refused, model.stored.week),
-  };
 }
 
 function paceText(model: Model): string {

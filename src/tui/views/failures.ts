@@ -4,7 +4,7 @@ import { ago, count, short } from '../../operator/format.ts';
 import { clean, wrap } from '../../operator/text.ts';
 import { bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { healthOf, SIGNS, stateText } from '../health.ts';
+import { healthOf, SIGNS, stateText, TONES } from '../health.ts';
 import type { Model } from '../model.ts';
 
 type Cause = UpstreamHealth['causes'][number];
@@ -15,7 +15,7 @@ export function failures({ nowMs }: Model, upstream: UpstreamHealth, width: numb
   const head: Line = [
     bold(clean(upstream.upstream)),
     { text: '  ' },
-    span(`${SIGNS[health]} ${stateText(upstream)}`, { tone: health }),
+    span(`${SIGNS[health]} ${stateText(upstream)}`, { tone: TONES[health] }),
     dim(`  ${count(requests)} requests/min, ${count(inFlight)} in flight`),
   ];
   if (causes.length === 0) return [head, [dim('Nothing has failed in the last hour.')]].slice(0, room);

@@ -24,6 +24,25 @@ export const HINTS = {
   typing: ['words such as state:disabled cost>1 -model:opus', 'Enter or Esc done'],
 } as const;
 
+/** Those that change something: a read-only dashboard has no use for them. */
+const CHANGES: ReadonlySet<string> = new Set([
+  '+ credit',
+  'R reload',
+  'n new',
+  'e d on/off',
+  'l limits',
+  'm models',
+  'r rotate',
+  'D delete',
+  'x stop',
+  'R reload config',
+]);
+
+/** The hints that do something in this dashboard. */
+export function usable(hints: readonly string[], isReadOnly: boolean): readonly string[] {
+  return isReadOnly ? hints.filter((hint) => !CHANGES.has(hint)) : hints;
+}
+
 /** The same line while a dialog is open. */
 const DIALOG_HINTS = {
   form: ['↑↓ Tab field', 'Ctrl-U clear', 'Enter confirm', 'Esc cancel'],

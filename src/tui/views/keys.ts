@@ -1,19 +1,28 @@
 /** The Keys view: a table of all keys, and the details of one. */
 
-import { budgetsText } from '../../operator/budgets.ts';
-import { forecastLimit, limitText } from '../../operator/forecast.ts';
+import type { BudgetSpend } from '../../core/budgets.ts';
+import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
+import type { RefusedMinutes } from '../../observe/refusals.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
+import { isSpent, outlookOf, standingOf, tightest } from '../../operator/spending.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
-import { clean, fit, wrap } from '../../operator/text.ts';
+import { clean, fit } from '../../operator/text.ts';
+import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, type Line, span, type Tone } from '../draw/line.ts';
-import { currentKey, shareOfLimit, shownKeys } from '../lists/keys.ts';
+import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span } from '../draw/line.ts';
+import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById } from '../select.ts';
+import { activityById, spentKeys } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 const BAR = 6;
+/** Columns beside a bar of money: blank, both amounts, blank, period. */
+const MONEY = 20;
+const PERIOD = 5;
+/** Columns for a state, and for one that says when it ends: `✕ spent, opens 00:00`. */
+const STATE = 9;
+const SPENT = 20;
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
 
@@ -22,8 +31,12 @@ const SPLIT_COLUMNS = 60;
 
 /** Columns for the labels of the facts. */
 const LABEL = 9;
+/** The last hour in so many columns, and as many reasons as are read at a glance. */
+const STRIP = 10;
+const MINUTES_PER_SAMPLE = 60 / (STRIP * SAMPLES_PER_COLUMN);
+const MOST_REASONS = 3;
 
-const MONTHLY = 'requests, tokens, cost: this month';
+const MONTHLY = 'requests, tokens: this month';
 
 export function keys(model: Model, height: number): Line[] {
   const rows = shownKeys(model);
@@ -51,13 +64,20 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
     return [...bar(used, limit, BAR), { text: fit(` ${text}/${short(limit)}`, 12, 'right') }];
   };
   return [
-    { head: 'NAME', field: 'name', width: 12, grows: true, middle: true, cell: ({ record }) => record.name },
-    { head: 'KEY', width: 14, rank: 5, cell: ({ record }) => record.preview },
-    { head: 'STATE', field: 'state', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
-    { head: 'REQUESTS/MIN', field: 'rpm', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
-    { head: 'TOKENS/MIN', field: 'tpm', width: BAR + 12, rank: 4, cell: usage('tokens', ({ limits }) => limits.tpm) },
+    { head: 'NAME', field: 'name', width: 12, least: 10, grows: true, middle: true, cell: ({ record }) => record.name },
+    { head: 'KEY', width: 14, rank: 7, cell: ({ record }) => record.preview },
+    { head: 'STATE', field: 'state', width: stateWidth(model), cell: (key) => [standingSpan(key, nowMs)] },
+    { head: 'MONEY (USD)', field: 'limit', width: BAR + MONEY, cell: (key) => moneyCell(key, nowMs) },
     {
-      head: 'CONCURRENT',
+      head: 'REQUESTS/MIN',
+      field: 'rpm',
+      width: BAR + 12,
+      rank: 1,
+      cell: usage('requests', ({ limits }) => limits.rpm),
+    },
+    { head: 'TOKENS/MIN', field: 'tpm', width: BAR + 12, rank: 5, cell: usage('tokens', ({ limits }) => limits.tpm) },
+    {
+      head: 'IN FLIGHT',
       field: 'open',
       width: BAR + 12,
       rank: 6,
@@ -68,18 +88,18 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
       field: 'requests',
       width: 8,
       align: 'right',
-      rank: 2,
+      rank: 4,
       cell: ({ month }) => short(month.requests),
     },
-    { head: 'TOKENS', field: 'tokens', width: 7, align: 'right', rank: 7, cell: ({ month }) => short(month.tokens) },
+    { head: 'TOKENS', field: 'tokens', width: 7, align: 'right', rank: 8, cell: ({ month }) => short(month.tokens) },
     {
-      head: 'COST (USD)',
+      head: 'MONTH (USD)',
       field: 'cost',
       width: 12,
       align: 'right',
+      rank: 2,
       cell: ({ month }) => usdInColumn(month.costNanos, 2),
     },
-    { head: 'OF LIMIT', field: 'limit', width: 8, align: 'right', rank: 1, cell: spendCell },
     {
       head: 'LAST USED',
       field: 'used',
@@ -91,27 +111,42 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
   ];
 }
 
-function stateSpan(state: string) {
-  if (state === 'enabled') return span(state, { tone: 'good' });
-  return state === 'disabled' ? span(state, { tone: 'warn' }) : span(state, { tone: 'bad' });
+/** As wide as the longest state that any key has. */
+function stateWidth({ stored: { keys: all }, nowMs }: Model): number {
+  return spentKeys(all, nowMs).length > 0 ? SPENT : STATE;
+}
+
+function standingSpan({ record, bounds }: StoredKey, nowMs: number): Span {
+  const { text, tone } = standingOf(record, bounds, nowMs);
+  return span(text, { tone });
+}
+
+/** The bound that stops it first, or what the month has cost if there is none. */
+function moneyCell({ bounds, month }: StoredKey, nowMs: number): Line {
+  const bound = tightest(bounds, nowMs);
+  if (bound === undefined) return [{ text: ' '.repeat(BAR) }, dim(amounts(moneyText(month.costNanos), 'month'))];
+  const text = amounts(`${moneyText(bound.chargedNanos)}/${moneyText(bound.limitNanos)}`, bound.period);
+  return [
+    ...bar(Number(bound.chargedNanos), Number(bound.limitNanos), BAR),
+    span(text, { tone: isSpent(bound, nowMs) ? 'bad' : undefined }),
+  ];
+}
+
+function amounts(text: string, period: string): string {
+  return ` ${fit(text, MONEY - PERIOD - 2, 'right')} ${fit(period, PERIOD)}`;
+}
+
+/** Without cents from where they would take the room of both amounts. */
+function moneyText(nanos: Nanos): string {
+  return nanos >= NANOS_PER_USD * 1_000n ? usdInColumn(nanos, 2).slice(0, -3) : usdInColumn(nanos, 2);
 }
 
 function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
   return lastUsedMs === undefined ? 'never' : ago((nowMs - lastUsedMs) / 1000);
 }
 
-function spendCell(key: StoredKey): Line {
-  const percent = shareOfLimit(key);
-  if (percent === undefined) return [dim('-')];
-  return [span(`${short(percent)}%`, { tone: percent >= 100 ? 'bad' : percent >= 75 ? 'warn' : 'good' })];
-}
-
-function keyDetail(
-  model: Model,
-  { record, limits, month, lastUsedMs }: StoredKey,
-  detail: KeyDetail | undefined,
-  width: number,
-): Line[] {
+function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, width: number): Line[] {
+  const { record, limits, month, bounds, lastUsedMs } = key;
   const isSplit = width >= SPLIT_COLUMNS;
   const half = isSplit ? Math.floor((width - 2) / 2) : width;
   const isTall = model.rows >= TALL_ROWS;
@@ -124,14 +159,15 @@ function keyDetail(
       const { brief, unit } = TIER_TERMS[name];
       return [dim(fit(brief, LABEL)), { text: own(record[name], limits[name], unit) }];
     }),
-    [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
-    ...capLines(record.spendLimitNanos, month.costNanos, model.nowMs, half),
-    ...(record.budgets.length === 0 ? [] : labelled('budgets', budgetsText(record.budgets, usd), half)),
+    [dim('state    '), standingSpan(key, model.nowMs)],
+    ...bounds.flatMap((bound) => boundLines(bound, model.nowMs, half)),
+    ...(record.spendLimitNanos === null ? [[dim('month    '), { text: `${usd(month.costNanos)} USD, no limit` }]] : []),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
     [dim('created  '), { text: dateTime(record.createdAtMs) }],
     ...(record.expiresAtMs === null ? [] : [[dim('expires  '), { text: dateTime(record.expiresAtMs) }]]),
     [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
     [dim('refused  '), { text: refusedText(detail) }],
+    ...(detail?.refusedLately ?? []).slice(0, MOST_REASONS).map((each) => refusedStrip(each, half)),
   ];
   const byModel: Line[] = (detail?.byModel ?? [])
     .slice(0, isTall ? 8 : 4)
@@ -154,22 +190,31 @@ function keyDetail(
   ]);
 }
 
-/** When the key reaches its spend limit, if it goes on as this month. */
-function capLines(limitNanos: bigint | null, costNanos: bigint, nowMs: number, width: number): Line[] {
-  const forecast = limitText(forecastLimit(limitNanos, costNanos, nowMs));
-  return forecast === undefined ? [] : labelled('forecast', forecast.text, width, forecast.tone);
+/** How much of a budget is spent, and what comes of it: beneath where there is no room beside. */
+function boundLines(bound: BudgetSpend, nowMs: number, width: number): Line[] {
+  const { text = '', tone } = outlookOf(bound, nowMs) ?? {};
+  const figures: Line = [
+    dim(fit(bound.period, LABEL)),
+    ...bar(Number(bound.chargedNanos), Number(bound.limitNanos), BAR),
+    { text: ` ${usd(bound.chargedNanos)} of ${usd(bound.limitNanos)} USD` },
+  ];
+  const outlook = span(text, tone === 'good' ? { dim: true } : { tone });
+  if (text === '') return [figures];
+  if (lineWidth(figures) + 2 + text.length <= width) return [[...figures, { text: '  ' }, outlook]];
+  return [figures, [{ text: ' '.repeat(LABEL) }, outlook]];
 }
 
-/** A text beside its label, in as many lines as it needs. */
-function labelled(label: string, text: string, width: number, tone?: Tone): Line[] {
-  return wrap(text, width - LABEL).map((line, index) => [
-    dim(fit(index === 0 ? label : '', LABEL)),
-    span(line, { tone }),
-  ]);
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
-function spendText(limitNanos: bigint | null, costNanos: bigint): string {
-  return limitNanos === null ? `${usd(costNanos)} USD, no limit` : `${usd(costNanos)} of ${usd(limitNanos)} USD`;
+/** The last hour: when it was how often, how often in all, and since when. */
+function refusedStrip({ code, reason, minutes, first_at_ms: firstAtMs }: RefusedMinutes, width: number): Line {
+  const samples = Array.from({ length: STRIP * SAMPLES_PER_COLUMN }, (_, index) =>
+    sumOf(minutes.slice(index * MINUTES_PER_SAMPLE, (index + 1) * MINUTES_PER_SAMPLE)),
+  );
+  const text = ` ${short(sumOf(minutes))} since ${dateTime(firstAtMs).slice(11, 16)} ${refusalReason({ code, reason }) ?? code.replaceAll('_', ' ')}`;
+  return fitLine([dim(fit('', LABEL)), span(spark(samples, STRIP), { tone: 'warn' }), { text }], width);
 }
 
 function refusedText(detail: KeyDetail | undefined): string {

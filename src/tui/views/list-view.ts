@@ -1,4 +1,5 @@
 /** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
+import { dateTime } from '../../operator/format.ts';
 import { clean, widthOf, wrap } from '../../operator/text.ts';
 import { VIEW_NAMES } from '../bindings.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
@@ -40,6 +41,7 @@ const GAP = 3;
 const DETAIL_SHARE = 0.4;
 /** Columns that a filter being typed leaves. */
 const BESIDE_TYPED = 8;
+const LEAST_TYPED = 10;
 
 export function listView<Row>(model: Model, height: number, view: ListView<Row>): Line[] {
   const { columns } = model;
@@ -112,8 +114,11 @@ function orderOf({ lists, view }: Model): Line {
 export function filterLine({ lists, view, columns }: Model): Line {
   const { filter, isTyping } = lists[view];
   if (filter.text === '' && !isTyping) return [];
-  if (!isTyping) return [dim('  / '), span(clean(filter.text), { tone: 'accent' })];
-  return [dim('  / '), ...typedSpans(filter, columns - BESIDE_TYPED, { tone: 'accent' })];
+  const wrong = LISTS[view].unreadable(filter.text);
+  const told = wrong === undefined ? [] : [span(`  ${clean(wrong)}: no figure`, { tone: 'bad' })];
+  if (!isTyping) return [dim('  / '), span(clean(filter.text), { tone: 'accent' }), ...told];
+  const room = Math.max(LEAST_TYPED, columns - BESIDE_TYPED - lineWidth(told));
+  return [dim('  / '), ...typedSpans(filter, room, { tone: 'accent' }), ...told];
 }
 
 /** How one has come here, as a reader says it: `Keys › web-app › Requests`. */
@@ -124,6 +129,11 @@ export function wayTo({ trail, view }: Model): Line {
     return index === 0 || place.view !== trail[index - 1]?.view ? [VIEW_NAMES[place.view], chosen] : [chosen];
   });
   return [dim(steps.map((each) => `${each} › `).join('')), bold(VIEW_NAMES[view])];
+}
+
+function refusedText({ requests: { refusedSinceMs } }: Model): string {
+  if (refusedSinceMs === undefined) return 'Refused requests are known only while a gateway runs here.';
+  return `Refused requests are known since ${dateTime(refusedSinceMs)}, when the gateway here began to keep them.`;
 }
 
 /** Nothing passes the filter: here are its words. */
@@ -138,9 +148,7 @@ function emptyLines(model: Model, empty: readonly Line[]): readonly Line[] {
   return [
     [dim(`Nothing passes ${JSON.stringify(clean(filter.text))}.`)],
     ...(unknown === undefined ? [] : [[span(`There is no field ${unknown}.`, { tone: 'warn' })]]),
-    ...(model.view === 'requests'
-      ? [[dim('Refused requests are not in the journal: Live (3) has the latest of them.')]]
-      : []),
+    ...(model.view === 'requests' ? [[dim(refusedText(model))]] : []),
     ...words.map((line) => [dim(line)]),
     [dim('Also > and < for figures and times, - for not: cost>1 age<2h -state:ok')],
   ];

@@ -7,7 +7,7 @@ import { count, price, short } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
-import { type Health, SIGNS } from '../health.ts';
+import { type Health, SIGNS, TONES } from '../health.ts';
 import { shownModels } from '../lists/models.ts';
 import type { Model } from '../model.ts';
 import { isUnused } from '../select.ts';
@@ -111,5 +111,5 @@ function healthSpan({ active, provider }: CatalogModel, health: Minute): Span {
 }
 
 function signed(health: Health, text: string): Span {
-  return span(`${SIGNS[health]} ${text}`, { tone: health });
+  return span(`${SIGNS[health]} ${text}`, { tone: TONES[health] });
 }

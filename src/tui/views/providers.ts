@@ -4,7 +4,7 @@ import { short } from '../../operator/format.ts';
 import { clean, cut, cutMiddle, wrap } from '../../operator/text.ts';
 import { dim, EMPTY, fitLine, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { healthOf, SIGNS, stateText } from '../health.ts';
+import { healthOf, isTroubled, SIGNS, stateText, TONES } from '../health.ts';
 import { chosenItem, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 
@@ -23,24 +23,31 @@ export function providers(model: Model, width: number, room: number): Line[] {
   const item = chosenItem(model);
   const chosen = item?.kind === 'upstream' ? all.indexOf(item.upstream) : -1;
   const shares = sharesOf(all, width, room - 1);
+  const isKnown = model.snapshot !== undefined;
   // The chosen one is in sight, if need be at the top.
   return chosen < shares.length
-    ? listed(all, shares, chosen, width)
-    : listed(all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width);
+    ? listed(all, shares, chosen, width, isKnown)
+    : listed(all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width, isKnown);
 }
 
 function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): number[] {
   return shareRoom(
-    all.map((each) => ({ isTroubled: healthOf(each) !== 'good', words: wordsOf(each, width).length })),
+    all.map((each) => ({ isTroubled: isTroubled(each), words: wordsOf(each, width).length })),
     room,
   );
 }
 
 /** With as many lines of words below each as it has a share for. */
-function listed(all: readonly UpstreamHealth[], shares: readonly number[], cursor: number, width: number): Line[] {
+function listed(
+  all: readonly UpstreamHealth[],
+  shares: readonly number[],
+  cursor: number,
+  width: number,
+  isKnown: boolean,
+): Line[] {
   const shown = all.slice(0, shares.length);
   const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor });
-  if (all.length === 0) return [head, [dim('none')]];
+  if (all.length === 0) return [head, [dim(isKnown ? 'none' : 'unknown without a gateway')]];
   const lines = [
     head,
     ...shown.flatMap((each, index) => [rows[index] ?? EMPTY, ...wordsOf(each, width, shares[index])]),
@@ -76,14 +83,14 @@ function shareRoom(wishes: readonly Wish[], room: number): number[] {
 }
 
 function moreText(hidden: readonly UpstreamHealth[]): string {
-  const troubled = hidden.filter((each) => healthOf(each) !== 'good').length;
+  const troubled = hidden.filter(isTroubled).length;
   return `+${hidden.length} more${troubled === 0 ? ', in use' : `, ${troubled} of them failing`}`;
 }
 
 /** The last failure, and what has failed before it. Words that do not fit end in an ellipsis. */
 function wordsOf(upstream: UpstreamHealth, width: number, most = MAX_WORDS): Line[] {
   const { last_failure: last, causes } = upstream;
-  if (last === null || most < 1 || healthOf(upstream) === 'good') return [];
+  if (last === null || most < 1 || !isTroubled(upstream)) return [];
   const room = width - INDENT.length;
   const wrapped = wrap(clean(last.message), room);
   const words = [...wrapped.slice(0, most - 1), cut(wrapped.slice(most - 1).join(' '), room)].slice(0, wrapped.length);
@@ -103,10 +110,10 @@ const COLUMNS: readonly Column<UpstreamHealth>[] = [
 
 function nameCell(upstream: UpstreamHealth, width: number): Line {
   const health = healthOf(upstream);
-  return [span(`${SIGNS[health]} `, { tone: health }), { text: cutMiddle(clean(upstream.upstream), width - 2) }];
+  return [span(`${SIGNS[health]} `, { tone: TONES[health] }), { text: cutMiddle(clean(upstream.upstream), width - 2) }];
 }
 
 function stateSpan(upstream: UpstreamHealth) {
   const health = healthOf(upstream);
-  return span(stateText(upstream), health === 'good' ? { dim: true } : { tone: health });
+  return span(stateText(upstream), isTroubled(upstream) ? { tone: TONES[health] } : { dim: true });
 }

@@ -1,13 +1,14 @@
 /** The Requests view: what the journal holds of single requests, as far back as it goes. */
 
 import { isErrorOutcome } from '../../core/settlement.ts';
+import type { Refusal } from '../../observe/refusals.ts';
 import { count, dateTime, milliseconds, short, usdInColumn } from '../../operator/format.ts';
 import { durationOf, type LabelledText, requestFields } from '../../operator/request-fields.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
-import type { RequestRecord } from '../../state/requests.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownJournal } from '../lists/journal.ts';
-import type { Model } from '../model.ts';
+import type { FoundRequest, Model } from '../model.ts';
+import { isLooking } from '../update/requests.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 /** Columns for the labels of a request's details. */
@@ -22,25 +23,42 @@ export function requests(model: Model, height: number): Line[] {
     rows,
     columns: columnsOf(model),
     detail: current && ((width, room) => detailOf(current, shared !== undefined, width, room)),
+    aside: refusedSince(model),
     empty: [[dim(state.isReading ? 'Reading…' : 'No requests have ended yet.')]],
   });
 }
 
-/** How many there are, as far as is known. */
-function aboutOf({ requests: { rows, isReading, next } }: Model): string {
-  if (rows.length === 0) return isReading ? 'looking further back…' : '';
-  if (next === undefined) return count(rows.length);
-  return `${count(rows.length)}${isReading ? ', looking further back…' : ' and more'}`;
+/** Refusals are not in the journal: the gateway here has them, and no other does. */
+function refusedSince({ requests: { refusedSinceMs }, nowMs }: Model): Line {
+  return refusedSinceMs === undefined ? [] : [dim(`refused ones since ${backTo(refusedSinceMs, nowMs)}`)];
 }
 
-function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
+/** How many there are, as far as is known, and how far a search that takes its time has come. */
+function aboutOf({ requests, nowMs }: Model): string {
+  const { rows, isReading, isStopped, looked, next } = requests;
+  const found = rows.length === 0 ? '' : count(rows.length);
+  if (isLooking(requests) || isStopped) {
+    const far = `looked through ${short(looked)}, back to ${backTo(next?.admittedAtMs ?? nowMs, nowMs)}`;
+    return `${found === '' ? '' : `${found}, `}${far} · ${isStopped ? '↓ goes on' : 'Esc stops'}`;
+  }
+  if (isReading) return found === '' ? 'looking further back…' : `${found}, looking further back…`;
+  return next === undefined ? found : `${found} and more`;
+}
+
+/** The time on this day, otherwise the day. */
+function backTo(wallMs: number, nowMs: number): string {
+  const text = dateTime(wallMs);
+  return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5, 10);
+}
+
+function columnsOf({ shared, nowMs }: Model): ListColumn<FoundRequest>[] {
   return [
     {
       head: 'ADMITTED (UTC)',
       field: 'age',
       isReversed: true,
-      width: 19,
-      cell: ({ admittedAtMs }) => dateTime(admittedAtMs),
+      width: 14,
+      cell: ({ admittedAtMs }) => momentOf(admittedAtMs, nowMs),
     },
     { head: 'KEY', field: 'key', width: 12, least: 10, grows: true, middle: true, cell: ({ key }) => key },
     {
@@ -55,16 +73,16 @@ function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
     },
     ...(shared === undefined
       ? []
-      : [{ head: 'NODE', field: 'node', width: 10, rank: 8, cell: ({ node = '-' }: RequestRecord) => node }]),
+      : [{ head: 'NODE', field: 'node', width: 10, rank: 8, cell: ({ node = '-' }: FoundRequest) => node }]),
     { head: 'UPSTREAM', field: 'upstream', width: 12, middle: true, rank: 9, cell: ({ end }) => end?.upstream ?? '-' },
-    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ end }) => short(end?.promptTokens ?? 0) },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ end }) => tokens(end?.promptTokens) },
     {
       head: 'OUT',
       field: 'out',
       width: 5,
       align: 'right',
       rank: 4,
-      cell: ({ end }) => short(end?.completionTokens ?? 0),
+      cell: ({ end }) => tokens(end?.completionTokens),
     },
     {
       head: 'COST (USD)',
@@ -91,12 +109,23 @@ function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
       least: 18,
       grows: true,
       rank: 1,
-      cell: ({ end }) => [span(end?.failure?.message ?? '', { tone: 'warn' })],
+      cell: ({ refused, end }) => [span(refused?.cause ?? end?.failure?.message ?? '', { tone: 'warn' })],
     },
   ];
 }
 
-function stateOf({ end }: RequestRecord): Span {
+/** Without the day if it is today, and without the year. */
+function momentOf(wallMs: number, nowMs: number): string {
+  const text = dateTime(wallMs);
+  return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5);
+}
+
+function tokens(number: number | undefined): string {
+  return number === undefined ? '-' : short(number);
+}
+
+function stateOf({ refused, end }: FoundRequest): Span {
+  if (refused !== undefined) return span(refused.code, { tone: refused.code === 'rate_limited' ? 'warn' : 'bad' });
   if (end === undefined) return span('running', { tone: 'accent' });
   if (end.outcome === 'ok') return span('ok', { tone: 'good' });
   return span(end.outcome, { tone: isErrorOutcome(end.outcome) ? 'bad' : 'warn' });
@@ -105,8 +134,21 @@ function stateOf({ end }: RequestRecord): Span {
 /** What goes first where there is no room for everything. */
 const DISPENSABLE = ['reason', 'completion', 'held', 'first byte', 'admitted', 'upstream', 'ended', 'model'];
 
-function detailOf(request: RequestRecord, isShared: boolean, width: number, room: number): Line[] {
-  const fields = requestFields(request, isShared);
+function refusedFields({ key }: FoundRequest, refused: Refusal): LabelledText[] {
+  const { id, key_id: keyId, model, at_ms: atMs, code, reason, cause, user, app } = refused;
+  return [
+    ['request', id],
+    ['refused', `${code}${reason === code ? '' : `, ${reason.replaceAll('_', ' ')}`}: ${cause}`],
+    ['at', dateTime(atMs)],
+    ['key', `${key} (${keyId})`],
+    ...[['model', model] as const, ['user', user] as const, ['app', app] as const].filter(([, text]) => text !== ''),
+    ['kept', 'by the gateway here, as long as it runs'],
+  ];
+}
+
+function detailOf(request: FoundRequest, isShared: boolean, width: number, room: number): Line[] {
+  const fields =
+    request.refused === undefined ? requestFields(request, isShared) : refusedFields(request, request.refused);
   const linesOf = (left: readonly LabelledText[]) =>
     left.flatMap(([label, text]) =>
       wrap(clean(text), width - LABEL).map(

@@ -3,14 +3,18 @@ import { NANOS_PER_USD } from '../../core/money.ts';
 import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
-import { bold, dim, type Line, span, spread } from '../draw/line.ts';
-import { nameOfUsage, shownUsage } from '../lists/usage.ts';
-import { type Model, RANGES } from '../model.ts';
+import { bold, dim, type Line, type Span, span, spread } from '../draw/line.ts';
+import { changePercent, nameOfUsage, shownUsage } from '../lists/usage.ts';
+import { type ComparedUsage, type Model, RANGES } from '../model.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 /** From so many columns on all groups fit on the line, and all ranges as well. */
 const GROUPS_COLUMNS = 72;
-const RANGES_COLUMNS = 90;
+const RANGES_COLUMNS = 106;
+/** From so much more than a week earlier on a change is yellow, and red; beyond the last it is not written out. */
+const MORE_PERCENT = 20;
+const TWICE_PERCENT = 100;
+const MOST_PERCENT = 999;
 
 export function usage(model: Model, height: number): Line[] {
   const { by, range, of } = model.usage;
@@ -45,7 +49,7 @@ function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolea
     .map((each) => span(` ${each} `, { inverse: each === chosen, dim: each !== chosen }));
 }
 
-function columnsOf({ usage: state }: Model, rows: readonly UsageRow[]): ListColumn<UsageRow>[] {
+function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {
   const top = rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
   const decimals = top < NANOS_PER_USD ? 6 : 2;
   const most = Math.max(1, ...rows.map(({ requests }) => requests));
@@ -93,7 +97,29 @@ function columnsOf({ usage: state }: Model, rows: readonly UsageRow[]): ListColu
       align: 'right',
       cell: ({ costNanos }) => usdInColumn(costNanos, decimals),
     },
+    ...(rows.some(({ beforeNanos }) => beforeNanos !== undefined) ? comparison(decimals) : []),
   ];
+}
+
+/** The same span of time a week earlier. */
+function comparison(decimals: 2 | 6): ListColumn<ComparedUsage>[] {
+  return [
+    {
+      head: 'LAST WEEK',
+      field: 'before',
+      width: 12,
+      align: 'right',
+      cell: ({ beforeNanos = 0n }) => [dim(usdInColumn(beforeNanos, decimals))],
+    },
+    { head: 'CHANGE', field: 'change', width: 7, align: 'right', cell: (row) => [changeSpan(row)] },
+  ];
+}
+
+function changeSpan({ costNanos, beforeNanos = 0n }: ComparedUsage): Span {
+  const percent = changePercent(costNanos, beforeNanos);
+  if (percent === undefined) return costNanos === 0n ? dim('-') : span('new', { tone: 'warn' });
+  const text = percent > MOST_PERCENT ? `>${MOST_PERCENT}%` : `${percent > 0 ? '+' : ''}${percent}%`;
+  return span(text, { tone: percent >= TWICE_PERCENT ? 'bad' : percent >= MORE_PERCENT ? 'warn' : 'good' });
 }
 
 function totalLine(rows: readonly UsageRow[]): Line {

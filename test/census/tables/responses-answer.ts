@@ -89,6 +89,15 @@ export const RESPONSES_ANSWER = [
     output[file_search_call] .queries output[multi_agent_call] .arguments output[agent_message] .content output[compaction] .encrypted_content
     output[image_generation_call] .revised_prompt output[function_call_output]: .name`,
   ),
+  actedOn(
+    'kept, where a host keeps responses for the key: others cannot refer to it',
+    `output[additional_tools|agent_message|apply_patch_call|apply_patch_call_output|compaction|computer_call]: .id
+    output[computer_call_output|custom_tool_call|custom_tool_call_output|function_call|function_call_output]: .id
+    output[local_shell_call|local_shell_call_output|mcp_approval_request|mcp_approval_response|mcp_list_tools]: .id
+    output[message|multi_agent_call_output|program_output|reasoning|shell_call_output]: .id
+    output[tool_search_call|tool_search_output]: .id`,
+    'whole',
+  ),
   priced('a call of one of the host’s tools, by the price of its name', '[response.output_item.added] .item'),
   actedOn(
     'one call, however often it is said',
@@ -138,7 +147,7 @@ export const RESPONSES_ANSWER = [
   ),
   free(
     'it names things: a few tokens at most',
-    `[*].id [*].status [*].call_id [*].caller [*].agent.** [*].created_by [*].namespace [*].async [*].server_label [*].author [*].recipient
+    `[*].status [*].call_id [*].caller [*].agent.** [*].created_by [*].namespace [*].async [*].server_label [*].author [*].recipient
     [*].approval_request_id [*].item_id [*].output_index [*].content_index [*].summary_index [*].command_index [*].sequence_number
     [*].param caller[direct|program].** output[message]: .role .phase output[program]: .fingerprint output[multi_agent_call]: .action
     output[tool_search_call|tool_search_output]: .execution output[shell_call]: .environment`,

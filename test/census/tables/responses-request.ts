@@ -67,7 +67,7 @@ export const RESPONSES_REQUEST = [
   refused(
     'content at another address or at the provider, which the gateway cannot see',
     `content[input_file]: .file_id .file_url output[input_file]: .file_id .file_url content[input_image]: .file_id
-    output[input_image]: .file_id output[computer_screenshot]: .file_id input[item_reference] .id .agent.**
+    output[input_image]: .file_id output[computer_screenshot]: .file_id input[item_reference]: .agent.**
     input[code_interpreter_call]: .container_id environment[container_reference] .container_id environment[container_auto]: .file_ids
     .skills skills[skill_reference] .skill_id .version skills[inline].**
     container[auto]: .file_ids tools[image_generation]: .input_image_mask.file_id tools[file_search]: .vector_store_ids
@@ -75,7 +75,11 @@ export const RESPONSES_REQUEST = [
   ),
   refused(
     'state at the provider would be shared by all keys',
-    'previous_response_id conversation.** prompt.** background store prompt_cache_options.comparison_response_id',
+    'conversation.** prompt.** background prompt_cache_options.comparison_response_id',
+  ),
+  refused(
+    'the same; with `responses_state: per_key` the key that made it may refer to it, and its tokens are held',
+    'previous_response_id store input[item_reference] .id',
   ),
   refused('agents without number, each with an input of its own', 'multi_agent.**'),
   free(

@@ -30,7 +30,7 @@ const unpriced = UNPRICED.map(([direction, type]) =>
   }),
 );
 
-export const search = { type: 'web_search_20250305', name: 'web_search' };
+const search = { type: 'web_search_20250305', name: 'web_search' };
 const atGo = (direction: Direction): Direction => ({ ...direction, reading: 'go' });
 const developer = { type: 'additional_tools', role: 'developer' };
 const hello = { role: 'user', content: 'Hello' };

@@ -5,7 +5,7 @@ import { textOf } from '../../hostile/texts.ts';
 import { Random } from '../../support/random.ts';
 import { fileOf } from './file.ts';
 
-export const PAGES = 300;
+const PAGES = 300;
 
 const HEADER = '%PDF-1.7\n%\xe2\xe3\xcf\xd3\n';
 const [CATALOG, ROOT, FONT, TEXT, NODE] = [1, 2, 3, 4, 5];

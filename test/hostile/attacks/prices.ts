@@ -54,36 +54,45 @@ const BETA = 'anthropic-beta';
 const HOST = {
   kind: 'anthropic',
   models: { echo: { input: 1, output: 1, cache_write: 1, cache_write_1h: 1, max_output: 100 } },
-  refuse_headers: [BETA],
 };
 
 /** How often a host reads a header that changes what it bills. */
-const header: Attack = {
-  claim: 'a header that changes a price reaches no host whose provider refuses it',
-  passes: 'balance',
-  tries: `\`${BETA}: context-1m-2025-08-07\`, at a provider with \`refuse_headers\``,
-  unit: 'requests that reached the host',
-  most: 0,
-  async run() {
-    const gateway = await startTestGateway({ provider: HOST });
-    try {
-      gateway.upstream.follow((call) => call.answer(400, { error: { message: 'no' } }));
-      const body = JSON.stringify({
-        model: 'fake/echo',
-        max_tokens: 1,
-        messages: [{ role: 'user', content: 'Hello' }],
-      });
-      const headers = { [BETA]: 'context-1m-2025-08-07' };
-      await gateway.request('/v1/messages', { method: 'POST', key: gateway.key(), body, headers });
-      return gateway.upstream.calls.length;
-    } finally {
-      await gateway.stop();
-    }
+const headers = [
+  {
+    refuse_headers: [BETA],
+    value: 'fast-mode-2030-01-01',
+    whose: 'whose provider refuses it',
+    at: 'a provider with `refuse_headers`',
   },
-};
+  { value: 'context-1m-2025-08-07', whose: 'whose model has no price for it', at: 'a model without `above`' },
+].map(
+  ({ value, whose, at, ...fields }): Attack => ({
+    claim: `a header that changes a price reaches no host ${whose}`,
+    passes: 'balance',
+    tries: `\`${BETA}: ${value}\`, at ${at}`,
+    unit: 'requests that reached the host',
+    most: 0,
+    async run() {
+      const gateway = await startTestGateway({ provider: { ...HOST, ...fields } });
+      try {
+        gateway.upstream.follow((call) => call.answer(400, { error: { message: 'no' } }));
+        const body = JSON.stringify({
+          model: 'fake/echo',
+          max_tokens: 1,
+          messages: [{ role: 'user', content: 'Hello' }],
+        });
+        const sent = { method: 'POST', key: gateway.key(), body, headers: { [BETA]: value } };
+        await gateway.request('/v1/messages', sent);
+        return gateway.upstream.calls.length;
+      } finally {
+        await gateway.stop();
+      }
+    },
+  }),
+);
 
 export const PRICES: Family = {
   title: 'Prices with conditions',
   about: 'Some fields make a request more expensive at the host. What has no price in the config is refused.',
-  attacks: [...unpriced, ...tiered, header],
+  attacks: [...unpriced, ...tiered, ...headers],
 };

@@ -31,7 +31,7 @@ test('a thread that ends while the last flush runs does not have the state close
   };
   const [main, worker] = [new MessageChannel(), new MessageChannel()];
   const port = new Port<LedgerCalls, MainCalls>(main.port1, 'the main thread');
-  new LedgerThread(port, engine as Engine).start(main.port1);
+  new LedgerThread(port, engine as Engine, assert.fail).start(main.port1);
   const ledger = new Port<MainCalls, LedgerCalls>(main.port2, 'the ledger').serve({});
   ledger.tell('connect', worker.port1);
   const closed = ledger.call('close');

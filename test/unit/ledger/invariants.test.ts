@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { hashKey, mintKey } from '../../../src/core/api-key.ts';
 import { InvariantError } from '../../../src/core/invariant.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import { startLedger } from '../../../src/ledger/client.ts';
+import { prepareLedger } from '../../../src/ledger/client.ts';
 import type { AdmissionRequest, Growth } from '../../../src/ledger/ledger.ts';
 import { Activity, type Lease } from '../../../src/ledger/local/activity.ts';
 import { OpenLeases } from '../../../src/ledger/local/open-leases.ts';
@@ -208,36 +208,39 @@ describe('a lease', () => {
   }
 });
 
-test('an impossible command ends the ledger thread with a message, and the file keeps the right balance', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-invariants-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  const path = join(directory, 'state.db');
-  const { database } = openDatabase(path);
-  t.after(() => database.close());
-  const secret = mintKey();
-  const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
-  bookOf(database).account.enter(USD, 'test', Date.now());
-  const death = Promise.withResolvers<Error>();
-  const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
-  const { client } = await startLedger(
-    { state: { kind: 'file', path }, durability: 'full', creditEnforced: true, ...limits },
-    {
-      onStorageFault: assert.fail,
-      onStorageRecovered: assert.fail,
-      onStops: () => assert.fail(),
-      onDeaths: () => assert.fail(),
-      onOrphans: () => assert.fail(),
-      onDeath: death.resolve,
-    },
-  );
-  const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens: 20 };
-  const request = { requestId: 'req_1', keyHash: hashKey(secret), model: 'mock/echo', holdNanos: 70n, ...tokens };
-  assert.ok((await client.admit(request)).admitted);
-  const end = { outcome: 'ok', source: 'reported', completionId: undefined, firstByteMs: undefined } as const;
-  const settlement = { requestId: 'req_1', ...end, ...usage({}), costNanos: -50n } as Settlement;
-  await assert.rejects(client.settle(settlement), { name: 'LedgerUnavailable' });
-  const { name, message } = await death.promise;
-  assert.deepEqual([name, message], ['InvariantError', 'request req_1: costNanos is -50, which is negative']);
-  assert.deepEqual(bookOf(database).account.balance(), { balanceNanos: USD, heldNanos: 70n });
-});
+for (const place of ['thread', 'here'] as const) {
+  test(`an impossible command ends the ledger with a message, and the file keeps the right balance: ${place}`, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'inf-gw-invariants-'));
+    t.after(() => rmSync(directory, { recursive: true }));
+    const path = join(directory, 'state.db');
+    const { database } = openDatabase(path);
+    t.after(() => database.close());
+    const secret = mintKey();
+    const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+    bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
+    bookOf(database).account.enter(USD, 'test', Date.now());
+    const death = Promise.withResolvers<Error>();
+    const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
+    const { client } = await prepareLedger(
+      { state: { kind: 'file', path }, durability: 'full', creditEnforced: true, ...limits },
+      {
+        onStorageFault: assert.fail,
+        onStorageRecovered: assert.fail,
+        onStops: () => assert.fail(),
+        onDeaths: () => assert.fail(),
+        onOrphans: () => assert.fail(),
+        onDeath: death.resolve,
+      },
+      { place, isAhead: false },
+    ).open();
+    const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens: 20 };
+    const request = { requestId: 'req_1', keyHash: hashKey(secret), model: 'mock/echo', holdNanos: 70n, ...tokens };
+    assert.ok((await client.admit(request)).admitted);
+    const end = { outcome: 'ok', source: 'reported', completionId: undefined, firstByteMs: undefined } as const;
+    const settlement = { requestId: 'req_1', ...end, ...usage({}), costNanos: -50n } as Settlement;
+    await assert.rejects(client.settle(settlement), { name: 'LedgerUnavailable' });
+    const { name, message } = await death.promise;
+    assert.deepEqual([name, message], ['InvariantError', 'request req_1: costNanos is -50, which is negative']);
+    assert.deepEqual(bookOf(database).account.balance(), { balanceNanos: USD, heldNanos: 70n });
+  });
+}

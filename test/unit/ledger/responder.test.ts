@@ -16,6 +16,7 @@ const FIGURES: RateFigures = {
 
 /** A port that keeps what it is told: `1,2 f1` for replies to the tickets 1 and 2, flushed up to 1. */
 class Port implements ClientPort {
+  readonly isLocal = false;
   told: string[] = [];
   tell(_name: 'told', ...told: Told): void {
     assert.ok(told[0] === 'replies');

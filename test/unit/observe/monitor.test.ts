@@ -281,7 +281,7 @@ describe('an upstream', () => {
     const counts = { requests: 2, failures: 1, last_failure: last, causes };
     assert.deepEqual(monitor.snapshot(EVERYTHING).upstreams, [
       { provider: 'mock', upstream: 'mock', state: 'closed', in_flight: 1, ...counts },
-      { provider: 'openai', upstream: 'openai#1', state: 'open', in_flight: 1, ...none },
+      { provider: 'openai', upstream: 'openai#1', state: 'open', in_flight: 1, unasked: true, ...none },
     ]);
   });
 

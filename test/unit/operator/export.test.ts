@@ -7,7 +7,7 @@ import type { UsageRow } from '../../../src/state/usage.ts';
 const ROW: UsageRow = {
   ...{ key: undefined, keyId: undefined, model: undefined, day: undefined, month: undefined, source: undefined },
   ...{ user: undefined, tag: undefined, app: undefined },
-  ...{ requests: 1, errors: 0, promptTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 3 },
+  ...{ requests: 1, errors: 0, promptTokens: 2, cachedTokens: 1, cacheWriteTokens: 4, completionTokens: 3 },
   costNanos: 5n,
 };
 
@@ -19,7 +19,7 @@ function row(changes: Partial<UsageRow>): UsageRow {
 function cellOf(user: string): string {
   return usageCsv([row({ user })], 'user')
     .replace(/^.*\n/, '')
-    .replace(/,1,0,2,3,5,0\.000000005\n$/, '');
+    .replace(/,1,0,2,1,4,3,5,0\.000000005\n$/, '');
 }
 
 describe('a cell of CSV', () => {
@@ -47,8 +47,8 @@ describe('a cell of CSV', () => {
   }
 
   test('of a figure stays a number, also of a correction that made it negative', () => {
-    const csv = usageCsv([row({ costNanos: -500_000_000n })], undefined);
-    assert.equal(csv.split('\n')[1], '1,0,2,3,5,-0.50');
+    const csv = usageCsv([row({ costNanos: -500_000_000n })]);
+    assert.equal(csv.split('\n')[1], '1,0,2,1,4,3,5,-0.50');
   });
 
   test('of a key or a model gets its apostrophe, too', () => {

@@ -4,8 +4,9 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { clean, cut, cutMiddle, fit, pad, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
+import { anyText } from '../../support/any-text.ts';
 
-const text = fc.string({ unit: 'binary', maxLength: 40 });
+const text = anyText(40);
 const cleanText = text.map(clean);
 const width = fc.integer({ min: 1, max: 60 });
 const align = fc.constantFrom('left' as const, 'right' as const);

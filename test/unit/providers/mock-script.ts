@@ -11,7 +11,7 @@ export type Json = Record<string, unknown>;
 export const TEXT_DIALECTS = ['chat', 'messages', 'responses'] as const;
 export type TextDialect = (typeof TEXT_DIALECTS)[number];
 
-export const CONTEXT = { id: 'answer-1', createdS: 1_700_000_000 };
+const CONTEXT = { id: 'answer-1', createdS: 1_700_000_000 };
 
 /** The fields of a request that consists of a prompt alone. */
 const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
@@ -68,11 +68,32 @@ export function streamOf(dialect: TextDialect, prompt: string, fields: Json = {}
 const PARAMETERS = { type: 'object', properties: { path: { type: 'string' } } };
 
 /** A tool that takes arguments, in each dialect. */
-export function functionTool(dialect: TextDialect, name: string): Json {
-  if (dialect === 'chat') return { type: 'function', function: { name, parameters: PARAMETERS } };
+export function functionTool(dialect: TextDialect, name: string, parameters: Json = PARAMETERS): Json {
+  if (dialect === 'chat') return { type: 'function', function: { name, parameters } };
   return dialect === 'messages'
-    ? { name, input_schema: PARAMETERS }
-    : { type: 'function', name, parameters: PARAMETERS, strict: null };
+    ? { name, input_schema: parameters }
+    : { type: 'function', name, parameters, strict: null };
+}
+
+/** The demand for JSON, of a schema if there is one. */
+export function jsonFormat(dialect: TextDialect, schema?: Json): Json {
+  const format = schema === undefined ? { type: 'json_object' } : { type: 'json_schema', name: 'answer', schema };
+  switch (dialect) {
+    case 'chat':
+      return { response_format: schema === undefined ? format : { type: 'json_schema', json_schema: format } };
+    case 'messages':
+      return { output_config: { format: { type: 'json_schema', schema } } };
+    case 'responses':
+      return { text: { format } };
+  }
+}
+
+/** The demand for a call: of `any` tool, of `none`, or of the one of that name. */
+export function toolChoice(dialect: TextDialect, name: string): unknown {
+  const isNamed = name !== 'any' && name !== 'none';
+  if (dialect === 'messages') return isNamed ? { type: 'tool', name } : { type: name };
+  if (!isNamed) return name === 'any' ? 'required' : 'none';
+  return dialect === 'chat' ? { type: 'function', function: { name } } : { type: 'function', name };
 }
 
 /** What an answer says, in the same form for all dialects. */

@@ -12,10 +12,12 @@ import {
   eventsOf,
   functionTool,
   type Json,
+  jsonFormat,
   play,
   said,
   TEXT_DIALECTS,
   type TextDialect,
+  toolChoice,
 } from './mock-script.ts';
 
 /** How answers end in each dialect: complete, at the maximum, with a call. */
@@ -26,6 +28,16 @@ const ENDINGS = {
 } as const;
 
 const MAXIMA = { chat: 'max_tokens', messages: 'max_tokens', responses: 'max_output_tokens' } as const;
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    city: { type: 'string' },
+    days: { type: 'array', items: { type: 'integer', minimum: 1 }, minItems: 1 },
+  },
+  required: ['city', 'days'],
+  additionalProperties: false,
+};
 
 /** What the gateway reads of a stream. */
 function factsOf(dialect: TextDialect, text: string) {
@@ -48,6 +60,31 @@ for (const dialect of TEXT_DIALECTS) {
   const readWhole = (prompt: string, fields: Json = {}) =>
     DIALECTS[dialect].readAnswer(answerTo(dialect, prompt, fields));
   const [complete, atMaximum, withCall] = ENDINGS[dialect];
+
+  describe(`${dialect}: what a request demands`, () => {
+    const text = (fields: Json, prompt = 'hi') => JSON.parse(ask(prompt, fields).text);
+
+    test('is JSON of its schema, whole and in a stream', () => {
+      assert.deepEqual(text(jsonFormat(dialect, SCHEMA)), { city: 'text', days: [1] });
+      const pieces = factsOf(dialect, stream('hi', jsonFormat(dialect, SCHEMA)).text).written;
+      assert.deepEqual(JSON.parse(pieces), { city: 'text', days: [1] });
+    });
+
+    test('is any JSON object, where a dialect has that', () => {
+      if (dialect !== 'messages') assert.deepEqual(text(jsonFormat(dialect)), {});
+    });
+
+    test('is a call of any tool, or of the one that it names, with arguments that the tool takes', () => {
+      const demanding = [functionTool(dialect, 'look_up'), functionTool(dialect, 'read', SCHEMA)];
+      const call = (tool_choice: unknown, prompt = 'hi') => ask(prompt, { tools: demanding, tool_choice }).call;
+      const args = JSON.stringify({ city: 'text', days: [1] });
+      assert.deepEqual(call(toolChoice(dialect, 'any')), { name: 'look_up', args: '{}' });
+      assert.deepEqual(call(toolChoice(dialect, 'read')), { name: 'read', args });
+      assert.deepEqual(call(toolChoice(dialect, 'read'), '/call look_up {"a": 1}'), { name: 'read', args });
+      assert.equal(call(toolChoice(dialect, 'none'), '/tool'), undefined);
+      assert.equal(ask('hi', { tools: demanding }).call, undefined);
+    });
+  });
 
   describe(`${dialect}: a whole answer`, () => {
     test('repeats the prompt, and counts a word as a token', () => {

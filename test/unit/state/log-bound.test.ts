@@ -12,8 +12,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
-import { openDatabase } from '../../../src/state/sqlite/database.ts';
+import { Checkpoints } from '../../../src/state/sqlite/checkpoints.ts';
+import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { LogBound } from '../../../src/state/sqlite/log-bound.ts';
+import { until } from '../../support/wait.ts';
 
 const READER = fileURLToPath(new URL('../../writers/reader.ts', import.meta.url));
 const LARGE_BYTES = 512 * 1024;
@@ -90,3 +92,31 @@ describe('the log', () => {
     assert.ok(size() > large, 'the log goes on');
   });
 });
+
+describe('the log of a ledger', () => {
+  test('is copied by a thread of its own while commits go on, and begins anew', async (t) => {
+    const { path, database, enter } = openLog(t);
+    const checkpoints = new Checkpoints(database);
+    t.after(() => checkpoints.close());
+    const log = () => database.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number };
+    const before = statSync(path).size;
+    for (let entry = 0; entry < 5_000; entry++) enter();
+    assert.ok(log().log >= 5_000);
+    assert.deepEqual([log().checkpointed, statSync(path).size], [0, before], 'commits copy nothing');
+    assert.equal(checkpoints.keep(), undefined, 'nobody waits for what is copied beside commits');
+    enter();
+    await until(() => log().checkpointed >= 5_000);
+    // The copy may not be known as ended yet.
+    await until(async () => {
+      await checkpoints.keep();
+      return log().log < 5_000;
+    });
+    enter();
+    assert.ok(log().log < 10, 'what is written goes where the old log was');
+    assert.equal(integrityOf(database), 'ok');
+  });
+});
+
+function integrityOf(database: Sqlite): unknown {
+  return database.pragma('integrity_check', { simple: true });
+}

@@ -9,11 +9,12 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { hashKey, mintKey } from '../../../src/core/api-key.ts';
 import { utcMonth } from '../../../src/core/clock.ts';
 import type { CountedRefusal } from '../../../src/core/settlement.ts';
-import { startLedger } from '../../../src/ledger/client.ts';
+import { type Place, prepareLedger } from '../../../src/ledger/client.ts';
 import { LedgerUnavailable } from '../../../src/ledger/ledger.ts';
 import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
@@ -21,6 +22,9 @@ import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 import { bounded, until } from '../../support/wait.ts';
 import { type Bench, NOON, openBench } from '../ledger/bench.ts';
+
+/** How long another writer holds the lock: less than a batch waits for it. */
+const LOCKED_MS = 200;
 
 const BUSY: Omit<CountedRefusal, 'keyId'> = { code: 'rate_limited', reason: 'concurrency' };
 const BROKE: Omit<CountedRefusal, 'keyId'> = { code: 'insufficient_credit', reason: 'insufficient_credit' };
@@ -108,7 +112,7 @@ describe('counted refusals', () => {
 });
 
 /** The ledger thread on a file with one key, and an operator's connection to that file. */
-async function openThread(test: TestContext) {
+async function openThread(test: TestContext, place: Place = 'thread') {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-refusals-'));
   const path = join(directory, 'state.db');
   const { database } = openDatabase(path);
@@ -116,9 +120,9 @@ async function openThread(test: TestContext) {
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const change = bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
   assert.ok(change.kind === 'done');
-  const started = once(process, 'worker') as Promise<[Worker]>;
+  const started = place === 'here' ? undefined : (once(process, 'worker') as Promise<[Worker]>);
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
-  const running = await startLedger(
+  const running = await prepareLedger(
     { state: { kind: 'file', path }, durability: 'full', creditEnforced: false, ...limits },
     {
       onStorageFault: () => {},
@@ -128,11 +132,12 @@ async function openThread(test: TestContext) {
       onOrphans: () => assert.fail(),
       onDeath: (error) => assert.fail(error),
     },
-  );
-  const [thread] = await started;
+    { place, isAhead: false },
+  ).open();
+  const [thread] = (await started) ?? [];
   test.after(async () => {
     await running.close();
-    await thread.terminate();
+    await thread?.terminate();
     database.close();
     rmSync(directory, { recursive: true });
   });
@@ -189,10 +194,31 @@ describe('refusals counted by the ledger thread', () => {
     assert.equal(refused(), 3);
   });
 
+  for (const place of ['thread', 'here'] as const) {
+    test(`count once though their batch waits for another writer, and so do the rest of it: ${place}`, async (t) => {
+      const { ledger, close, database, refusal, refused, request } = await openThread(t, place);
+      let isDecided = false;
+      database.exec('BEGIN IMMEDIATE');
+      const admission = ledger.admit(request).then((answer) => {
+        isDecided = true;
+        return answer;
+      });
+      ledger.countRefusal(refusal);
+      // A ledger that blocked this thread would not let it come to this.
+      await pause(LOCKED_MS);
+      assert.equal(isDecided, false);
+      database.exec('COMMIT');
+      assert.ok((await admission).admitted);
+      assert.equal(ledger.storageFault, undefined);
+      await close();
+      assert.equal(refused(), 1);
+    });
+  }
+
   test('do not keep the thread from ending when the file is gone', async (t) => {
     const { ledger, close, thread, path, refusal } = await openThread(t);
     renameSync(path, `${path}-elsewhere`);
-    const ended = bounded(once(thread, 'exit'), 'the thread ends');
+    const ended = bounded(once(thread as Worker, 'exit'), 'the thread ends');
     ledger.countRefusal(refusal);
     await close();
     await ended;

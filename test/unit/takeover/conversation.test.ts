@@ -5,8 +5,9 @@ import type { Socket } from 'node:net';
 import { duplexPair, PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Message } from '../../../src/core/channel.ts';
 import { UserError } from '../../../src/core/errors.ts';
-import { type Message, Port } from '../../../src/core/port.ts';
+import { Port } from '../../../src/core/port.ts';
 import { Conversation } from '../../../src/takeover/conversation.ts';
 
 /** A socket whose other side the test plays. */

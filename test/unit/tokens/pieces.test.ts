@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { piecesOf } from '../../../src/tokens/pieces.ts';
+import { anyText } from '../../support/any-text.ts';
 import { projectFile } from '../../support/sources.ts';
 
 const MAX_PIECE = 1_000;
@@ -43,7 +44,7 @@ const stretches = fc
     fc.nat({ max: 1_500 }),
   )
   .map(([text, times]) => text.repeat(times));
-const texts = fc.array(fc.oneof(stretches, fc.string({ unit: 'binary', maxLength: 300 })), { maxLength: 8 });
+const texts = fc.array(fc.oneof(stretches, anyText(300)), { maxLength: 8 });
 
 describe('the pieces of any text', () => {
   test('are the text when joined, and none is empty or longer than 1,000 characters', () => {

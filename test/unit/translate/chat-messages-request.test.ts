@@ -2,7 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { allowed, EPHEMERAL, functionTool, HI_BLOCKS, HOUR, MODEL, named, TWO, translated } from './chat-messages.ts';
+import {
+  allowed,
+  EPHEMERAL,
+  functionTool,
+  HI,
+  HI_BLOCKS,
+  HOUR,
+  MODEL,
+  named,
+  TWO,
+  text,
+  translated,
+} from './chat-messages.ts';
 
 const PLAIN = { model: MODEL, max_tokens: 64_000, messages: [HI_BLOCKS] };
 const GRAMMAR = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
@@ -16,6 +28,9 @@ function customSchema(description: string): Fields {
 const HOST_TWO = [hostTool('a'), hostTool('b')];
 const CUSTOM = { type: 'custom', custom: { name: 'c' } };
 const HOST_CUSTOM = { name: 'c', input_schema: customSchema('The text that the tool takes.') };
+
+const THINKS = { type: 'enabled', budget_tokens: 2_000 };
+const OFF = { type: 'disabled' };
 
 /** Fields beside a message of a user, and what the request for the host has beside its own. */
 const FIELDS: readonly (readonly [what: string, chat: Fields, messages: Fields])[] = [
@@ -49,6 +64,23 @@ const FIELDS: readonly (readonly [what: string, chat: Fields, messages: Fields])
         { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort } },
       ] as const,
   ),
+  ['thinking in the words of the host', { thinking: THINKS }, { thinking: THINKS }],
+  [
+    'thinking in both words',
+    { thinking: { type: 'adaptive', display: null }, reasoning_effort: 'low' },
+    { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+  ],
+  [
+    'thinking that is off, and samples',
+    { thinking: OFF, temperature: 0.3, top_k: 4 },
+    { thinking: OFF, temperature: 0.3, top_k: 4 },
+  ],
+  [
+    'samples that hosts take beside thinking',
+    { thinking: THINKS, temperature: 1, top_p: 0.95 },
+    { thinking: THINKS, temperature: 1, top_p: 0.95 },
+  ],
+  ['top_k', { top_k: 40 }, { top_k: 40 }],
   ['a format that is text', { response_format: { type: 'text' } }, {}],
   [
     'an effort and a format with a schema',
@@ -101,8 +133,23 @@ describe('the fields of a request', () => {
   }
 
   test('without a maximum, the model gives it', () => {
-    assert.equal(translated({}, { maxOutput: 9, defaultOutput: 5 }).fields.max_tokens, 9);
-    assert.equal(translated({}, { maxOutput: undefined, defaultOutput: 5 }).fields.max_tokens, 5);
+    assert.equal(translated({}, { maxOutput: 9, defaultOutput: 5, ignoreTools: [] }).fields.max_tokens, 9);
+    assert.equal(translated({}, { maxOutput: undefined, defaultOutput: 5, ignoreTools: [] }).fields.max_tokens, 5);
+  });
+
+  test('a format that is any JSON is asked for after all other instructions, whose cache it leaves alone', () => {
+    const messages = [{ role: 'system', content: 'S', cache_control: EPHEMERAL }, HI];
+    const { fields, ignored } = translated({ messages, response_format: { type: 'json_object' } });
+    const [own, asked] = fields.system as readonly { text: string }[];
+    assert.deepEqual(own, { ...text('S'), cache_control: EPHEMERAL });
+    assert.deepEqual(Object.keys(asked ?? {}), ['type', 'text']);
+    assert.match(asked?.text ?? '', /one JSON object and nothing else/);
+    assert.deepEqual([(fields.system as unknown[]).length, fields.output_config, ignored], [2, undefined, []]);
+  });
+
+  test('a temperature that no host of messages has is none beside thinking', () => {
+    const { fields, ignored } = translated({ thinking: THINKS, temperature: 1.7 });
+    assert.deepEqual([fields.temperature, ignored], [undefined, ['temperature']]);
   });
 
   test('names of speakers are left out', () => {

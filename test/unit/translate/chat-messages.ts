@@ -6,10 +6,11 @@ import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
 import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { HostTerms, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
+import { assertListed } from './left-out.ts';
 
 export const MODEL = 'anthropic/claude';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
-const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512 };
+const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [] };
 
 /** `body`: without `model` and, if it has no `messages`, with one of a user. */
 export function checked(body: Fields): Checked {
@@ -34,6 +35,7 @@ export function translated(body: Fields, terms = TERMS): Extract<TranslatedReque
   assert.ok(read.ok, read.ok ? '' : read.problem);
   const checked = MESSAGES.check(read.body, MODEL);
   assert.ok(checked.ok, checked.ok ? '' : checked.problem);
+  assertListed('chat → messages', result.ignored);
   return result;
 }
 

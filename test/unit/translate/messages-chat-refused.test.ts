@@ -40,6 +40,9 @@ const REFUSED: readonly (readonly [where: string, messages: Fields])[] = [
   ['tools[0]', { tools: ['weather'] }],
   ['tools[0].type', { tools: [{ type: 'bash_20250124', name: 'bash' }] }],
   ['tools[0].type', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'a' }] }],
+  ...['web_fetch_20260309', 'code_execution_20260120', 'advisor_20260301', 'web_searches'].map(
+    (type) => ['tools[0].type', { tools: [{ type, name: 'x' }] }] as const,
+  ),
   ['tools[0].name', { tools: [{ input_schema: SCHEMA }] }],
   ['tools[0].input_schema', { tools: [{ name: 'weather' }] }],
   ['tools[0].input_examples', { tools: [{ ...TOOL, input_examples: [{ city: 'Bonn' }] }] }],

@@ -8,6 +8,7 @@ import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
+import { assertListed } from './left-out.ts';
 
 export const CONTEXT = { requestId: 'req_0123', nowS: 1_700_000_000 };
 
@@ -17,7 +18,7 @@ export const HELLO: Fields = { role: 'user', content: 'Hello' };
 export const PLAIN: Fields = { model: 'host/model', max_tokens: 100, messages: [HELLO] };
 
 /** Translates a request, which need not be valid. */
-export function translate(fields: Fields, maxOutput?: number): TranslatedRequest {
+export function translate(fields: Fields, maxOutput?: number, ignoreTools: readonly string[] = []): TranslatedRequest {
   const request = {
     dialect: MESSAGES,
     body: { text: JSON.stringify(fields), fields, members: [] },
@@ -35,13 +36,18 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     summarizesAbove: undefined,
     hostTools: [],
   };
-  return translateFor(request, 'chat', { maxOutput, defaultOutput: 512 });
+  return translateFor(request, 'chat', { maxOutput, defaultOutput: 512, ignoreTools });
 }
 
 /** What a request becomes, with these fields beside the smallest ones. */
-export function translated(fields: Fields, maxOutput?: number): { fields: Fields; ignored: readonly string[] } {
-  const result = translate({ ...PLAIN, ...fields }, maxOutput);
+export function translated(
+  fields: Fields,
+  maxOutput?: number,
+  ignoreTools?: readonly string[],
+): { fields: Fields; ignored: readonly string[] } {
+  const result = translate({ ...PLAIN, ...fields }, maxOutput, ignoreTools);
   assert.ok(result.ok, result.ok ? '' : result.problem);
+  assertListed('messages → chat', result.ignored);
   return result;
 }
 

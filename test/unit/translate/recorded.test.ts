@@ -24,7 +24,7 @@ import { ANSWER_READERS, READERS, type Reading, type Usage } from './sdk-reading
 type Lost = Partial<Pick<Reading, 'text' | 'calls' | 'citations' | 'others'>>;
 
 /** Places in a recording at which it breaks off. */
-const MOST_BREAKS = 6;
+const MOST_BREAKS = 3;
 const SEED = 1;
 
 const NO_OTHERS: Lost = { others: [] };

@@ -57,7 +57,7 @@ const REQUESTS: Readonly<Record<Speaker, Fields>> = {
   messages: { messages: HELLO, max_tokens: 2_000, thinking: { type: 'enabled', budget_tokens: 1_024 } },
   responses: { input: 'Hello' },
 };
-const MODEL = { maxOutput: 64_000, defaultOutput: 512, ignoreFields: [] };
+const MODEL = { maxOutput: 64_000, defaultOutput: 512, ignoreFields: [], ignoreTools: [] };
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 
 /** Undefined where client and host speak the same. */

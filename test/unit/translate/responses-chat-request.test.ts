@@ -143,17 +143,12 @@ const TOOLS: readonly Case[] = [
     'tools of the own host of the client',
     {
       tools: [
-        ...['web_search', 'web_search_preview_2025_03_11', 'tool_search', 'mcp', 'file_search'].map((type) => ({
-          type,
-        })),
-        ...['image_generation', 'code_interpreter'].map((type) => ({ type, anything: 1 })),
+        ...['web_search', 'web_search_preview_2025_03_11', 'tool_search'].map((type) => ({ type, anything: 1 })),
         ...TWO,
       ],
     },
     { tools: HOST_TWO },
-    'code_interpreter file_search image_generation mcp tool_search web_search'
-      .split(' ')
-      .map((type) => `tools.${type}`),
+    ['tools.tool_search', 'tools.web_search'],
   ],
   ['the choice auto', { tools: TWO, tool_choice: 'auto' }, { tools: HOST_TWO }],
   ['the choice none', { tools: TWO, tool_choice: 'none' }, { tools: HOST_TWO, tool_choice: 'none' }],

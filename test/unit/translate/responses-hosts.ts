@@ -38,7 +38,7 @@ export const piece = (index: number | undefined, json: string, more: Fields = {}
 export const begin = (index: number | undefined, id: string, name: string, json = '') => ({
   tool_calls: [{ ...(index !== undefined && { index }), id, type: 'function', function: { name, arguments: json } }],
 });
-export const START = chunk({ role: 'assistant', content: '' });
+const START = chunk({ role: 'assistant', content: '' });
 export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 export const USAGE_CHUNK = { id: 'chatcmpl-1', choices: [], usage: USAGE };
 

@@ -132,7 +132,10 @@ describe('what becomes of fields at a host of the messages dialect', () => {
 });
 
 test('without a maximum, the maximum of the model is written, or else its usual one', () => {
-  assert.equal(translated('messages', {}, { maxOutput: undefined, defaultOutput: 512 }).fields.max_tokens, 512);
+  assert.equal(
+    translated('messages', {}, { maxOutput: undefined, defaultOutput: 512, ignoreTools: [] }).fields.max_tokens,
+    512,
+  );
 });
 
 /** Where the blocks are that are marked: `system[0]`, `messages[1].content[0]`. */

@@ -52,7 +52,13 @@ const EVERYWHERE: readonly Case[] = [
   ['text.format.schema', { text: { format: { type: 'json_schema', name: 'n' } } }],
   ['text.format.name', { text: { format: { type: 'json_schema', schema: {} } } }],
 
-  ['tools[0].type', { tools: [{ type: 'local_shell' }] }],
+  ...'local_shell mcp file_search code_interpreter image_generation web_searches'
+    .split(' ')
+    .map((type): Case => ['tools[0].type', { tools: [{ type }] }]),
+  [
+    'tool_choice.tools',
+    { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] } },
+  ],
   ['tools[0].tools[0].type', { tools: [namespace('n', { type: TRICK })] }],
   ['tools[0].type', { tools: [{ type: 'computer_use_preview' }] }],
   ['tools[1].type', { tools: [tool('a'), { type: 'apply_patch' }] }],
@@ -76,7 +82,7 @@ const EVERYWHERE: readonly Case[] = [
   ['tool_choice.mode', { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'x', tools: [] } }],
   ['tool_choice.tools', { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'auto' } }],
   [
-    'tool_choice.tools',
+    'tool_choice.tools[0]',
     { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'mcp' }] } },
   ],
   [
@@ -87,7 +93,7 @@ const EVERYWHERE: readonly Case[] = [
   ...'local_shell_call local_shell_call_output shell_call web_search_call tool_search_call compaction computer_call mcp_call program configuration_update compaction_trigger'
     .split(' ')
     .map((type): Case => ['input[1]', input(message('user', text('Hi')), { type, id: 'x' })]),
-  ['input[0].x', input({ ...message('user', text('Hi')), x: 1 })],
+  ['input[0].tool_calls', input({ ...message('user', text('Hi')), tool_calls: [{}] })],
   ['input[0].role', input(message('tool', text('Hi')))],
   ['input[0].content', input({ role: 'user' })],
   ['input[1]', input(message('user', text('Hi')), { type: TRICK })],
@@ -123,14 +129,11 @@ const ONLY: Readonly<Record<Host, readonly Case[]>> = {
     ['temperature', { temperature: 1.1 }],
     ['top_logprobs', { top_logprobs: 1 }],
     ['include', { include: ['message.output_text.logprobs'] }],
-    ['metadata', { metadata: { a: 'b' } }],
     ['user', { user: 'a', safety_identifier: 'b' }],
     ['service_tier', { service_tier: 'priority' }],
     ['reasoning.effort', { reasoning: { effort: 'some' } }],
-    ['text.format.type', { text: { format: { type: 'json_object' } } }],
     ['input', input(message('developer', text('A')))],
     ['input', { input: '' }],
-    ['input[0].content[0].detail', parts(image(PNG, { detail: 'low' }))],
     ['input[0].content[0].image_url', parts(image('http://a.test/b.png'))],
     ['input[0].content[0].file_data', parts({ type: 'input_file', file_data: 'data:image/x;base64,AAAA' })],
     ['input[0].content[0].file_url', parts({ type: 'input_file', file_url: 'file:///etc/passwd' })],

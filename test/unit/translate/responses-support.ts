@@ -9,10 +9,11 @@ import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { HostTerms, ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
+import { assertListed } from './left-out.ts';
 
 export const MODEL = 'host/model';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
-const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512 };
+const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [] };
 
 /** The dialects of hosts that clients of responses can use. */
 export type Host = 'chat' | 'messages';
@@ -46,6 +47,7 @@ export function translated(host: Host, body: Fields, terms = TERMS): Extract<Tra
   assert.ok(read.ok, read.ok ? '' : read.problem);
   const checked = DIALECTS[host].check(read.body, MODEL);
   assert.ok(checked.ok, checked.ok ? '' : checked.problem);
+  assertListed(`responses → ${host}`, result.ignored);
   return result;
 }
 

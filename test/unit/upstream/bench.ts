@@ -8,7 +8,7 @@ import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 /** A call of a model. */
 export const callFor = (model: string): UpstreamCall =>
   ({ request: {}, model, capTokens: undefined, headers: {} }) as unknown as UpstreamCall;
-export const NOBODY: ReadonlySet<Member> = new Set();
+const NOBODY: ReadonlySet<Member> = new Set();
 export const SOURCE = { pause() {}, resume() {}, abort() {} };
 
 /** How an attempt ends: a status, perhaps with `Retry-After` in seconds, or a failure. */
@@ -43,6 +43,7 @@ export class Bench {
       weight,
       upstream: {
         secrets: { ...NO_SECRETS, parts: ['shared', `secret-${i + 1}`], credentials: [`key-${i + 1}`] },
+        ask: () => new Attempt(),
         attempt: () => {
           const attempt = new Attempt();
           this.#attempts.push(attempt);

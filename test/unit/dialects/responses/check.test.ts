@@ -1,4 +1,4 @@
-/** Which items of the input are refused: those that refer to what the host keeps. */
+/** Which items of the input refer to what the host keeps, and what only a host that keeps it for a key can take. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checked } from './responses.ts';
@@ -29,14 +29,83 @@ describe('the items of an input', () => {
     test(`valid: ${JSON.stringify(item)}`, () => {
       const result = checked({ input: [item] });
       assert.ok(result.ok, result.ok ? '' : result.problem);
+      assert.equal(result.request.state?.problem, undefined);
     });
   }
   for (const [item, problem] of REFUSED) {
     test(`refused: ${JSON.stringify(item).slice(0, 70)}`, () => {
       const result = checked({ input: [item] });
-      assert.ok(!result.ok);
-      assert.match(result.problem, problem);
+      const found = result.ok ? result.request.state?.problem : result.problem;
+      assert.match(found ?? '', problem);
     });
+  }
+});
+
+/** What a request says of state: fields, then what it refers to, and whether its answer is to be kept. */
+const STATES: readonly (readonly [fields: object, references: readonly string[], isKept: boolean])[] = [
+  [{}, [], true],
+  [{ store: null }, [], true],
+  [{ store: true }, [], true],
+  [{ store: false }, [], false],
+  [{ previous_response_id: 'resp_1', store: false }, ['response resp_1 in previous_response_id'], false],
+  [{ previous_response_id: null }, [], true],
+  [
+    { input: [{ type: 'item_reference', id: 'rs_1' }, { role: 'user', content: 'x' }, { id: 'm_2' }] },
+    ['item rs_1 in input[0].id', 'item m_2 in input[2].id'],
+    true,
+  ],
+  [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }, ['item rs_1 in input[0].id'], true],
+  [{ input: [{ type: 'reasoning', id: 'rs_1', encrypted_content: '' }] }, ['item rs_1 in input[0].id'], true],
+  [
+    {
+      input: [
+        { type: 'Reasoning', id: 'rs_1' },
+        { type: 'web_search_call', id: 'ws_1' },
+        { type: 'compaction', id: 'c' },
+      ],
+    },
+    ['item rs_1 in input[0].id', 'item ws_1 in input[1].id', 'item c in input[2].id'],
+    true,
+  ],
+  [
+    {
+      input: [
+        { type: null, id: 'm', role: 'user', content: 'x' },
+        { type: 'function_call', id: 'f', name: 'f', call_id: 'c', arguments: '' },
+      ],
+    },
+    [],
+    true,
+  ],
+  [
+    {
+      input: [
+        { type: 'reasoning', id: 'rs_1', encrypted_content: 'x' },
+        { type: 'reasoning', summary: [] },
+      ],
+    },
+    [],
+    true,
+  ],
+];
+
+describe('state:', () => {
+  for (const [fields, references, isKept] of STATES) {
+    test(JSON.stringify(fields), () => {
+      const result = checked(fields);
+      assert.ok(result.ok, result.ok ? '' : result.problem);
+      const { state } = result.request;
+      const shown = state?.references.map(({ kind, id, field }) => `${kind} ${id} in ${field}`);
+      assert.deepEqual([shown, state?.isKept], [references, isKept]);
+    });
+  }
+
+  for (const fields of [
+    { store: 'yes' },
+    { previous_response_id: 1 },
+    { input: [{ type: 'item_reference', id: 1 }] },
+  ]) {
+    test(`no value: ${JSON.stringify(fields)}`, () => assert.equal(checked(fields).ok, false));
   }
 });
 

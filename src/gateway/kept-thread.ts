@@ -1,0 +1,37 @@
+/** The thread that looks up and writes which responses hosts keep for whom, so that no request waits for a lock of the state. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
+import { Port } from '../core/port.ts';
+import type { StateLocation } from '../core/state-location.ts';
+import { openState } from '../state/open.ts';
+import type { OpenState } from '../state/state.ts';
+
+export interface KeptCalls {
+  find(keyId: string, ids: readonly string[]): Promise<readonly KeptId[]>;
+  add(response: KeptResponse): Promise<void>;
+  drop(keyId: string, responseId: string): Promise<void>;
+}
+
+const port = new Port<KeptCalls, object>(parentPort as MessagePort, 'the main thread');
+
+/** Undefined until it can be opened. */
+let state: Promise<OpenState> | undefined;
+
+async function withState<Result>(work: (state: OpenState) => Promise<Result>): Promise<Result> {
+  // What a power cut takes from here a client is told is not found: that is worth no wait for the disk.
+  state ??= openState(workerData as StateLocation, 'crash');
+  let opened: OpenState;
+  try {
+    opened = await state;
+  } catch (error) {
+    state = undefined;
+    throw error;
+  }
+  return opened.run(() => work(opened));
+}
+
+port.serve({
+  find: (keyId, ids) => withState(({ kept }) => kept.find(keyId, ids)),
+  add: (response) => withState(({ kept }) => kept.add(response)),
+  drop: (keyId, responseId) => withState(({ kept }) => kept.drop(keyId, responseId)),
+});

@@ -1,0 +1,210 @@
+/** One connection of a server on llhttp: what it sends is parsed one request at a time, and the next once that is answered. */
+import type { Socket } from 'node:net';
+import { HttpParser, type RequestHead } from './llhttp.ts';
+import { LlhttpRequest } from './llhttp-request.ts';
+import { LlhttpResponse } from './llhttp-response.ts';
+import { MAX_HEADER_BYTES } from './malformed.ts';
+import type { Expectation, ParserError, ServerEvents } from './server.ts';
+import { MAX_WAITING_BYTES, Unanswered } from './unanswered.ts';
+
+/** Time limits of connections, in milliseconds. */
+export interface ConnectionTimes {
+  readonly headMs: number;
+  readonly keepAliveMs: number;
+}
+
+/** Beyond what clients are told, so that they close an idle connection first. Node's figure. */
+const KEEP_ALIVE_MARGIN_MS = 1_000;
+/** How much of a body may wait to be read. More of it stays with the system. Node's figure. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+export class LlhttpConnection {
+  readonly socket: Socket;
+  readonly #events: ServerEvents;
+  readonly #times: ConnectionTimes;
+  readonly #parser = new HttpParser(MAX_HEADER_BYTES);
+  readonly #unanswered = new Unanswered();
+  /** What has come and is not parsed. */
+  #waiting: Buffer = NOTHING;
+  /** Until it has arrived and is answered. */
+  #request: LlhttpRequest | undefined;
+  /** To that request, until it is out. */
+  #response: LlhttpResponse | undefined;
+  #hasServed = false;
+  #isPaused = false;
+  #isOver = false;
+  /** Since when a head is awaited; undefined while none is. */
+  #headSinceMs: number | undefined = performance.now();
+  #idleSinceMs: number | undefined;
+
+  /** `times` may change. */
+  constructor(socket: Socket, events: ServerEvents, times: ConnectionTimes) {
+    this.socket = socket;
+    this.#events = events;
+    this.#times = times;
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('drain', () => this.#response?.emit('drain'));
+    socket.on('timeout', () => events.onTimeout(socket));
+    socket.on('end', () => this.#onEnd());
+    socket.on('close', () => this.#onClose());
+    let hasFailed = false;
+    socket.on('error', (error) => {
+      if (!hasFailed) events.onClientError(error, socket);
+      hasFailed = true;
+    });
+  }
+
+  /** It has had a request, and has none now. */
+  get isIdle(): boolean {
+    const isBusy = this.#request !== undefined || this.#parser.isInMessage || this.#waiting.length > 0;
+    return this.#hasServed && !isBusy;
+  }
+
+  /** Parses nothing more. */
+  stop(): void {
+    this.#isOver = true;
+    this.#waiting = NOTHING;
+  }
+
+  /** Looks for what has taken too long. */
+  check(nowMs: number): void {
+    if (this.#isOver) return;
+    const { headMs, keepAliveMs } = this.#times;
+    if (nowMs - (this.#headSinceMs ?? nowMs) > headMs) {
+      this.#headSinceMs = undefined;
+      this.#events.onClientError(errorOf('ERR_HTTP_REQUEST_TIMEOUT'), this.socket);
+    } else if (nowMs - (this.#idleSinceMs ?? nowMs) > keepAliveMs + KEEP_ALIVE_MARGIN_MS) {
+      this.#events.onTimeout(this.socket);
+    }
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#unanswered.receive(chunk.length);
+    this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
+    this.#advance();
+  }
+
+  #advance(): void {
+    while (this.#mayParse()) this.#parse();
+    this.#bound();
+  }
+
+  /** What follows a last answer is not parsed: nobody would answer it, and it could be smuggled. */
+  #mayParse(): boolean {
+    const isAnswering = this.#request?.complete === true;
+    return !this.#isOver && this.socket.writable && !isAnswering && this.#waiting.length > 0;
+  }
+
+  #parse(): void {
+    const bytes = this.#waiting;
+    const { length, head, body, isComplete, fault } = this.#parser.execute(bytes);
+    this.#waiting = length === bytes.length ? NOTHING : bytes.subarray(length);
+    if (head !== undefined && !this.#begin(head)) return;
+    const request = this.#request;
+    if (body !== undefined) request?.push(body);
+    if (isComplete) request?.end();
+    if (head !== undefined) this.#announce();
+    if (fault !== undefined) this.#fail(fault, bytes);
+    if (request !== undefined) this.#release();
+    else if (this.#parser.isInMessage) this.#awaitHead();
+  }
+
+  /** A head has arrived. False if its request is not to be served. */
+  #begin(head: RequestHead): boolean {
+    this.#headSinceMs = undefined;
+    this.#idleSinceMs = undefined;
+    if (head.method === 'CONNECT') {
+      this.stop();
+      this.#events.onConnect(this.socket);
+      return false;
+    }
+    if (!this.#unanswered.begin(this.#waiting.length)) {
+      this.socket.destroy();
+      return false;
+    }
+    this.#request = new LlhttpRequest(this.socket, head, this.#onRead);
+    return true;
+  }
+
+  #announce(): void {
+    const request = this.#request as LlhttpRequest;
+    const expectation = expectationOf(request);
+    const terms = { expectsContinue: expectation === 'continue', keepAliveMs: this.#times.keepAliveMs };
+    this.#response = new LlhttpResponse(request, terms, this.#onOut);
+    this.#events.onRequest(request, this.#response, expectation);
+  }
+
+  readonly #onOut = (): void => {
+    const { isLast } = this.#response as LlhttpResponse;
+    this.#response = undefined;
+    this.#hasServed = true;
+    this.#unanswered.answered();
+    if (isLast) {
+      this.stop();
+      this.socket.destroySoon();
+      return;
+    }
+    if (this.socket.timeout) this.socket.setTimeout(0);
+    // What is still to come of its body is dropped.
+    this.#request?.resume();
+    this.#idleSinceMs = performance.now();
+    this.#release();
+    // Other connections have their turn between two requests of this one.
+    if (this.#waiting.length > 0) setImmediate(() => this.#advance());
+  };
+
+  /** The next request may begin once this one has arrived and is answered. */
+  #release(): void {
+    if (this.#request?.complete && this.#response === undefined) this.#request = undefined;
+  }
+
+  /** A head has begun, and the rest of it is to come. */
+  #awaitHead(): void {
+    this.#headSinceMs ??= performance.now();
+    this.#idleSinceMs = undefined;
+  }
+
+  /** Reads on while little waits: only then is a client that leaves noticed before it is written to. */
+  #bound(): void {
+    const unreadBytes = this.#request?.readableLength ?? 0;
+    const isTooMuch = this.#waiting.length > MAX_WAITING_BYTES || unreadBytes > MAX_UNREAD_BYTES;
+    if (isTooMuch) this.socket.pause();
+    else if (this.#isPaused) this.socket.resume();
+    this.#isPaused = isTooMuch;
+  }
+
+  readonly #onRead = (): void => {
+    if (this.#isPaused) this.#bound();
+  };
+
+  #fail(code: string, rawPacket?: Buffer): void {
+    this.stop();
+    this.#events.onClientError(errorOf(code, rawPacket), this.socket);
+  }
+
+  /** The client sends nothing more, and is sent nothing more, as with Node. */
+  #onEnd(): void {
+    if (this.#isOver || this.#parser.finish()) this.socket.end();
+    else this.#fail('HPE_INVALID_EOF_STATE');
+  }
+
+  #onClose(): void {
+    this.stop();
+    this.#parser.free();
+    this.#request?.abort();
+    this.#response?.close();
+  }
+}
+
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+function expectationOf({ httpVersion, headers: { expect } }: LlhttpRequest): Expectation {
+  if (expect === undefined || httpVersion !== '1.1') return 'nothing';
+  return CONTINUE.test(expect) ? 'continue' : 'unknown';
+}
+
+function errorOf(code: string, rawPacket?: Buffer): ParserError {
+  return Object.assign(new Error(code), { code, ...(rawPacket && { rawPacket }) });
+}

@@ -1,0 +1,104 @@
+/** A request that llhttp has read: what Node's request does, without its stream. */
+import { EventEmitter } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import type { RequestHead } from './llhttp.ts';
+import type { HttpRequest } from './server.ts';
+
+export class LlhttpRequest extends EventEmitter implements HttpRequest {
+  readonly socket: Socket;
+  readonly method: string;
+  readonly url: string;
+  readonly httpVersion: string;
+  readonly rawHeaders: readonly string[];
+  /** Whether the client keeps the connection open after the answer. */
+  readonly keepAlive: boolean;
+  complete = false;
+  destroyed = false;
+  readableLength = 0;
+  readonly #onRead: () => void;
+  #headers: IncomingHttpHeaders | undefined;
+  #parts: Buffer[] = [];
+  #isFlowing = false;
+  #hasEnded = false;
+
+  /** `onRead`: some of the body was read. */
+  constructor(socket: Socket, head: RequestHead, onRead: () => void) {
+    super();
+    this.socket = socket;
+    this.method = head.method;
+    this.url = head.url;
+    this.httpVersion = head.httpVersion;
+    this.rawHeaders = head.rawHeaders;
+    this.keepAlive = head.keepAlive;
+    this.#onRead = onRead;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    this.#headers ??= headersOf(this.rawHeaders);
+    return this.#headers;
+  }
+
+  read(): Buffer | null {
+    const part = this.#parts.shift();
+    if (part === undefined) return null;
+    this.readableLength -= part.length;
+    this.#onRead();
+    return part;
+  }
+
+  resume(): void {
+    if (this.#isFlowing) return;
+    this.#isFlowing = true;
+    // Whoever reads may first say what else it waits for.
+    if (this.#parts.length > 0 || this.complete) process.nextTick(() => this.#flow());
+  }
+
+  /** A part of the body has arrived. */
+  push(part: Buffer): void {
+    this.#parts.push(part);
+    this.readableLength += part.length;
+    if (this.#isFlowing) this.#flow();
+  }
+
+  /** All of it has arrived. */
+  end(): void {
+    this.complete = true;
+    if (this.#isFlowing) this.#flow();
+  }
+
+  /** Its connection has closed. */
+  abort(): void {
+    if (this.destroyed || this.#hasEnded) return;
+    this.destroyed = true;
+    this.#parts = [];
+    this.emit('close');
+  }
+
+  #flow(): void {
+    for (let part = this.read(); part !== null; part = this.read()) this.emit('data', part);
+    if (!this.complete || this.#hasEnded || this.destroyed) return;
+    this.#hasEnded = true;
+    this.emit('end');
+  }
+}
+
+/** Of these the first counts where one is repeated; the values of others are joined. Node's rules, as its documentation has them. */
+const FIRST_COUNTS: ReadonlySet<string> = new Set([
+  ...['age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since'],
+  ...['if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'referer'],
+  ...['retry-after', 'server', 'user-agent'],
+]);
+
+function headersOf(rawHeaders: readonly string[]): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = Object.create(null);
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    const before = headers[name];
+    if (name === 'set-cookie') headers[name] = [...(before ?? []), value];
+    else if (before === undefined) headers[name] = value;
+    else if (!FIRST_COUNTS.has(name)) headers[name] = `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
+  }
+  return headers;
+}

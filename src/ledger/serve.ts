@@ -1,0 +1,53 @@
+/** Opens the state and serves the ledger, in a thread of its own or in one that serves requests. */
+import { UserError } from '../core/errors.ts';
+import { Port } from '../core/port.ts';
+import type { Engine, EngineEvents } from './engine.ts';
+import type { Handover } from './handover.ts';
+import type { LedgerStart, LedgerSummary } from './ledger.ts';
+import { type ClosableChannel, LedgerThread } from './ledger-thread.ts';
+import { measure } from './measure.ts';
+import type { LedgerCalls, MainCalls } from './protocol.ts';
+
+/** Loads what opens the state, and no more than that needs. */
+async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineEvents) => Promise<Engine>> {
+  const { state } = options;
+  if (state.kind === 'file') {
+    const { loadLocalEngine, openLocalEngine } = await import('./local/local-engine.ts');
+    if (isAhead) loadLocalEngine(state.path);
+    return async () => openLocalEngine(state.path, options);
+  }
+  const { openSharedEngine } = await import('./shared/shared-engine.ts');
+  return (events) => openSharedEngine(state.address, state.node, options, events);
+}
+
+/** `die` is told of an internal error, after which nothing is decided any more. */
+export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (error: Error) => void): void {
+  const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
+  let loading: ReturnType<typeof load> | undefined;
+  const loaded = () => {
+    loading ??= load(start);
+    return loading;
+  };
+  const open = async (handover: Handover | undefined): Promise<LedgerSummary> => {
+    let thread: LedgerThread | undefined;
+    let engine: Engine | undefined;
+    try {
+      const openEngine = await loaded();
+      engine = await openEngine({
+        onFault: (fault) => thread?.noticeFault(fault),
+        onStops: (requestIds) => port.tell('stops', requestIds),
+        onDeaths: (names, requests) => port.tell('deaths', names, requests),
+        onDifference: (entry) => port.tell('difference', entry),
+      });
+      measure(engine, start.options.times);
+      const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));
+      thread = new LedgerThread(port, engine, die, handover?.commits);
+      thread.start(parent);
+      return summary;
+    } catch (error) {
+      const fault = engine?.faultOf(error);
+      throw fault === undefined ? error : new UserError(fault.message);
+    }
+  };
+  port.serve({ load: async () => void (await loaded()), open });
+}

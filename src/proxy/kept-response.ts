@@ -1,0 +1,82 @@
+/** Answers `GET` and `DELETE /v1/responses/<id>`, which are free, for a response that a host keeps for the key that asks. */
+import type { ClientError } from '../core/errors.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
+import { printableName } from '../core/printable.ts';
+import { KEPT_RESPONSE } from '../dialects/responses/kept-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { Meter } from '../relay/meter.ts';
+import type { RelayResult } from '../relay/relay.ts';
+import { relayWhole } from '../relay/response.ts';
+import type { Attempt } from '../upstream/attempt.ts';
+import type { Member } from '../upstream/provider.ts';
+import { providerOfUpstream } from './kept.ts';
+import { admitListing, type Refused, refused } from './listing.ts';
+import type { PipelineParts } from './parts.ts';
+import { finish } from './respond.ts';
+
+/** How long a host may take, in milliseconds. */
+const AT_HOST_MS = 30_000;
+
+/** Sends what the host says, or returns why it is refused. */
+export async function serveKept(
+  { ledger, keeper, dispatcher }: PipelineParts,
+  exchange: Exchange,
+  id: string,
+): Promise<Refused | undefined> {
+  const access = await admitListing(ledger, exchange);
+  if (!access.ok) return access.refused;
+  const keyId = exchange.keyId as string;
+  const [kept] = await keeper.find(keyId, [id]);
+  const provider = kept && providerOfUpstream(kept.upstream);
+  const member = dispatcher.parts.providers.get(provider ?? '')?.members.find(({ name }) => name === kept?.upstream);
+  // An item has an id, too, and no page of its own.
+  if (kept?.responseId !== id || provider === undefined || member === undefined) return refused(notFound(id));
+  const isDeleted = exchange.request.method === 'DELETE';
+  const { isGone, relayed } = await ask(
+    member,
+    exchange,
+    isDeleted ? 'DELETE' : 'GET',
+    id,
+    dispatcher.secretsOf(provider),
+  );
+  if (isGone || (isDeleted && relayed.termination.kind === 'json')) await keeper.drop(keyId, id);
+  if (isGone) return refused(notFound(id));
+  finish(exchange, relayed.termination);
+  return undefined;
+}
+
+interface Said {
+  /** Its host does not know it any more. */
+  readonly isGone: boolean;
+  readonly relayed: RelayResult;
+}
+
+async function ask(
+  member: Member,
+  exchange: Exchange,
+  method: 'GET' | 'DELETE',
+  id: string,
+  secrets: ReturnType<PipelineParts['dispatcher']['secretsOf']>,
+): Promise<Said> {
+  const attempt: Attempt = member.ask(method, `${KEPT_RESPONSE.path}/${id}`);
+  exchange.onGone(() => attempt.abort());
+  const timer = new PatientTimer(() => attempt.abort(), AT_HOST_MS);
+  try {
+    const relayed = await relayWhole(attempt, new Meter(0), {
+      dialect: KEPT_RESPONSE,
+      translateAnswer: undefined,
+      secrets,
+    });
+    const isGone = await attempt.head().then(
+      ({ status }) => status === 404,
+      () => false,
+    );
+    return { isGone, relayed };
+  } finally {
+    timer.clear();
+  }
+}
+
+function notFound(id: string): ClientError {
+  return { code: 'invalid_request', status: 404, message: `Response with id '${printableName(id)}' not found.` };
+}

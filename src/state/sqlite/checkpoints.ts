@@ -1,0 +1,97 @@
+/**
+ * Has SQLite's log copied into the file by a thread of its own, since that waits for the disk: the ledger's thread may serve
+ * requests as well. The thread lives for as long as there is much to copy.
+ */
+import type { Worker } from 'node:worker_threads';
+import { Port } from '../../core/port.ts';
+import { startThread } from '../../core/threads.ts';
+import type { CheckpointCalls } from './checkpoint-thread.ts';
+import type { Sqlite, Statement } from './database.ts';
+
+/** So many frames of the log, of 4 KB each, are copied at a time. */
+const COPY_FRAMES = 2_000;
+/** From this length on the log begins anew. */
+const RESTART_FRAMES = 4_000;
+/** A log of a gigabyte must begin anew, however much of it readers keep from being copied. */
+const LARGE_FRAMES = 262_144;
+/** How long the thread waits for more to copy. */
+const IDLE_MS = 30_000;
+/** All that it holds are SQLite's pages, which are not in V8's heap. */
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
+
+interface CopyingThread {
+  readonly worker: Worker;
+  readonly port: Port<object, CheckpointCalls>;
+}
+
+interface Log {
+  /** Frames in the log, and how many of them are in the file. */
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+export class Checkpoints {
+  readonly #path: string;
+  readonly #log: Statement;
+  #thread: CopyingThread | undefined;
+  /** Undefined while nothing is copied. */
+  #copying: Promise<void> | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  /** From now on the commits of this connection copy nothing. */
+  constructor(database: Sqlite) {
+    this.#path = database.name;
+    database.pragma('wal_autocheckpoint = 0');
+    this.#log = database.prepare('PRAGMA wal_checkpoint(NOOP)');
+  }
+
+  /**
+   * To be called between transactions. Where it returns a promise, the log is about to begin anew, and no transaction may
+   * begin before that resolves: after a few syncs, or at the worst after six seconds.
+   */
+  keep(): Promise<void> | undefined {
+    if (this.#copying !== undefined) return undefined;
+    const { log, checkpointed } = this.#log.get() as Log;
+    if (log < LARGE_FRAMES && log - checkpointed >= COPY_FRAMES) void this.#have('copy');
+    else if (log >= RESTART_FRAMES) return this.#have('restart');
+    return undefined;
+  }
+
+  /** Ends the thread, after what it is doing. */
+  async close(): Promise<void> {
+    await this.#copying;
+    await this.#end();
+  }
+
+  /** What fails is tried again later; that the file cannot be written, the ledger finds by itself. */
+  #have(call: 'copy' | 'restart'): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    this.#thread ??= this.#start();
+    this.#copying = this.#thread.port
+      .call(call)
+      .catch(() => this.#end())
+      .then(() => {
+        this.#copying = undefined;
+        this.#idleTimer = setTimeout(() => void this.#end(), IDLE_MS).unref();
+      });
+    return this.#copying;
+  }
+
+  #start(): CopyingThread {
+    const worker = startThread('state/sqlite/checkpoint-thread', {
+      workerData: this.#path,
+      resourceLimits: RESOURCE_LIMITS,
+    });
+    const port = new Port<object, CheckpointCalls>(worker, 'the thread that copies the log').serve({});
+    worker.unref();
+    return { worker, port };
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.port.call('close').catch(() => {});
+    await thread?.worker.terminate();
+  }
+}

@@ -1,0 +1,93 @@
+"""Tries Anthropic's library for Python: prints one JSON object, from what was asked to what was found."""
+
+import json
+import sys
+
+import anthropic
+from pydantic import BaseModel
+
+URL, KEY, SPENT = sys.argv[1:4]
+WORDS, ANSWER = "Say /words 3 please", "word word word"
+
+
+class City(BaseModel):
+    city: str
+
+
+def client(key=KEY):
+    return anthropic.Anthropic(base_url=URL, api_key=key, max_retries=0)
+
+
+def ask(content=WORDS, model="native/echo", messages=None, key=KEY, **options):
+    messages = messages or [{"role": "user", "content": content}]
+    return client(key).messages.create(model=model, max_tokens=1000, messages=messages, **options)
+
+
+def plain():
+    assert ask().content[0].text == ANSWER
+
+
+def stream():
+    messages = [{"role": "user", "content": WORDS}]
+    with client().messages.stream(model="native/echo", max_tokens=1000, messages=messages) as events:
+        assert events.get_final_text() == ANSWER
+
+
+def tools():
+    tool = {"name": "look_up", "input_schema": City.model_json_schema()}
+    question = {"role": "user", "content": '/call look_up {"city": "Rome"}'}
+    asked = ask(messages=[question], tools=[tool])
+    result = {"type": "tool_result", "tool_use_id": asked.content[0].id, "content": "sunny"}
+    messages = [question, {"role": "assistant", "content": asked.content}, {"role": "user", "content": [result]}]
+    assert ask(messages=messages, tools=[tool]).stop_reason == "end_turn"
+
+
+def two_turns():
+    said = ask("hi").content
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": "again"},
+    ]
+    assert "received 3 messages" in ask(messages=messages).content[0].text
+
+
+def structured():
+    messages = [{"role": "user", "content": "a city"}]
+    answer = client().messages.parse(model="native/echo", max_tokens=1000, messages=messages, output_format=City)
+    assert answer.parsed_output == City(city="text")
+
+
+def errors():
+    try:
+        ask(key=SPENT)
+    except anthropic.APIStatusError as error:
+        assert error.status_code == 402 and "spend limit" in str(error)
+        return
+    raise AssertionError("no error")
+
+
+def translated():
+    assert ask(model="chat/echo").content[0].text == ANSWER
+
+
+TRIES = {
+    "plain": plain,
+    "stream": stream,
+    "tools": tools,
+    "two turns": two_turns,
+    "structured output": structured,
+    "errors": errors,
+    "translated": translated,
+}
+
+
+def tried(each):
+    try:
+        each()
+    except Exception as error:
+        return f"fails: {error!r}"[:100]
+    return "yes"
+
+
+print(json.dumps({"version": anthropic.__version__, **{name: tried(each) for name, each in TRIES.items()}}))

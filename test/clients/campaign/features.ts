@@ -1,0 +1,25 @@
+/** What the campaign asks of every client, and what it found: the table in docs/clients.md is printed from it. */
+
+export const FEATURES = ['plain', 'stream', 'tools', 'two turns', 'structured output', 'errors', 'translated'] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/** `yes`, or why not. */
+export type Findings = Readonly<Record<Feature, string>>;
+
+export interface Found extends Findings {
+  readonly client: string;
+  readonly version: string;
+}
+
+export const YES = 'yes';
+
+/** The findings as the rows of a table. */
+export function featureTable(found: readonly Found[]): string[] {
+  return [
+    `| client | version | ${FEATURES.join(' | ')} |`,
+    `|---|---|${FEATURES.map(() => '---|').join('')}`,
+    ...found.map(
+      (each) => `| ${each.client} | ${each.version} | ${FEATURES.map((feature) => each[feature]).join(' | ')} |`,
+    ),
+  ];
+}

@@ -1,0 +1,89 @@
+"""Tries OpenAI's library for Python: prints one JSON object, from what was asked to what was found."""
+
+import json
+import sys
+
+import openai
+from pydantic import BaseModel
+
+URL, KEY, SPENT = sys.argv[1:4]
+WORDS, ANSWER = "Say /words 3 please", "word word word"
+
+
+class City(BaseModel):
+    city: str
+
+
+def client(key=KEY):
+    return openai.OpenAI(base_url=URL + "/v1", api_key=key, max_retries=0)
+
+
+def ask(model="native/echo", messages=None, key=KEY, **options):
+    messages = messages or [{"role": "user", "content": WORDS}]
+    return client(key).chat.completions.create(model=model, messages=messages, **options)
+
+
+def plain():
+    assert ask().choices[0].message.content == ANSWER
+
+
+def stream():
+    chunks = ask(stream=True)
+    assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices) == ANSWER
+
+
+def tools():
+    tool = {"type": "function", "function": {"name": "look_up", "parameters": City.model_json_schema()}}
+    question = {"role": "user", "content": '/call look_up {"city": "Rome"}'}
+    asked = ask(messages=[question], tools=[tool]).choices[0].message
+    result = {"role": "tool", "tool_call_id": asked.tool_calls[0].id, "content": "sunny"}
+    answer = ask(messages=[question, asked, result], tools=[tool])
+    assert "You said" in answer.choices[0].message.content
+
+
+def two_turns():
+    first = {"role": "user", "content": "hi"}
+    said = ask(messages=[first]).choices[0].message
+    answer = ask(messages=[first, said, {"role": "user", "content": "again"}])
+    assert "received 3 messages" in answer.choices[0].message.content
+
+
+def structured():
+    messages = [{"role": "user", "content": "a city"}]
+    answer = client().chat.completions.parse(model="native/echo", messages=messages, response_format=City)
+    assert answer.choices[0].message.parsed == City(city="text")
+
+
+def errors():
+    try:
+        ask(key=SPENT)
+    except openai.APIStatusError as error:
+        assert error.status_code == 402 and error.code == "spend_limit_reached"
+        return
+    raise AssertionError("no error")
+
+
+def translated():
+    assert ask(model="messages/echo").choices[0].message.content == ANSWER
+
+
+TRIES = {
+    "plain": plain,
+    "stream": stream,
+    "tools": tools,
+    "two turns": two_turns,
+    "structured output": structured,
+    "errors": errors,
+    "translated": translated,
+}
+
+
+def tried(each):
+    try:
+        each()
+    except Exception as error:
+        return f"fails: {error!r}"[:100]
+    return "yes"
+
+
+print(json.dumps({"version": openai.__version__, **{name: tried(each) for name, each in TRIES.items()}}))

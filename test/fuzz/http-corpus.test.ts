@@ -1,0 +1,43 @@
+/** Both HTTP servers make the same of hostile and odd HTTP, wherever it is cut. */
+import assert from 'node:assert/strict';
+import test, { describe } from 'node:test';
+import { HTTP_CORPUS, LARGE_CORPUS } from './http-corpus.ts';
+import { differenceOf, ReadingListener } from './server-campaign.ts';
+
+const own = new ReadingListener('llhttp');
+const nodes = new ReadingListener('node');
+
+/** How a client may send it: at once, each byte by itself, or in two parts. */
+function cutsOf(bytes: Buffer): Buffer[][] {
+  const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+  const halves = Array.from({ length: bytes.length - 1 }, (_, at) => [
+    bytes.subarray(0, at + 1),
+    bytes.subarray(at + 1),
+  ]);
+  return [[bytes], single, ...halves];
+}
+
+async function assertSame(bytes: Buffer, pieces: readonly Buffer[], ends: boolean): Promise<void> {
+  const [a, b] = await Promise.all([own.read(pieces, ends), nodes.read(pieces, ends)]);
+  const cut = pieces.map(({ length }) => length).join('+');
+  assert.equal(differenceOf(bytes, a, b), undefined, `${JSON.stringify(bytes.toString('latin1'))}, cut ${cut}`);
+}
+
+for (const { about, cases } of HTTP_CORPUS) {
+  describe(`both servers make the same of ${about}:`, () => {
+    for (const [name, text] of cases) {
+      const bytes = Buffer.from(text, 'latin1');
+      test(name, async () => {
+        await Promise.all(cutsOf(bytes).map((pieces) => assertSame(bytes, pieces, false)));
+        await assertSame(bytes, [bytes], true);
+      });
+    }
+  });
+}
+
+describe(`both servers make the same of ${LARGE_CORPUS.about}:`, () => {
+  for (const [name, text] of LARGE_CORPUS.cases) {
+    const bytes = Buffer.from(text, 'latin1');
+    test(name, () => assertSame(bytes, [bytes], false));
+  }
+});

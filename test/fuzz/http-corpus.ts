@@ -1,0 +1,486 @@
+/**
+ * Hostile and odd HTTP, for servers that have to agree on it: what the tests of parsers and the comparisons of servers that are
+ * published look for, with cases of our own.
+ */
+
+const line = (...lines: readonly string[]) => lines.map((each) => `${each}\r\n`).join('');
+/** A request whose header lines are these, with a second one behind it, which shows where the server took its end to be. */
+const BEHIND = line('GET /behind HTTP/1.1', 'Host: b', '');
+const get = (...headers: readonly string[]) => line('GET /a HTTP/1.1', 'Host: a', ...headers, '') + BEHIND;
+const first = (requestLine: string) => line(requestLine, 'Host: a', '') + BEHIND;
+const post = (body: string, ...headers: readonly string[]) =>
+  line('POST /v1/chat/completions HTTP/1.1', 'Host: a', ...headers, '') + body;
+const sized = (length: string, body = 'hello') => post(body, `Content-Length: ${length}`) + BEHIND;
+const encoded = (encoding: string, body = '5\r\nhello\r\n0\r\n\r\n') =>
+  post(body, `Transfer-Encoding: ${encoding}`) + BEHIND;
+const chunks = (body: string) => encoded('chunked', body);
+const each = (texts: readonly string[], made: (text: string) => string) =>
+  texts.map((text) => [JSON.stringify(text).slice(0, 60), made(text)] as const);
+
+export interface CorpusPart {
+  readonly about: string;
+  readonly cases: readonly (readonly [name: string, bytes: string])[];
+}
+
+const REQUEST_LINES = [
+  ...[
+    'GET / HTTP/1.1',
+    'GET  /  HTTP/1.1',
+    'GET\t/ HTTP/1.1',
+    'GET / HTTP/1.1 ',
+    ' GET / HTTP/1.1',
+    'GET /HTTP/1.1',
+    'GET /',
+  ],
+  ...[
+    'GET',
+    '',
+    'GET / ',
+    'GET / HTTP',
+    'GET / HTTP/',
+    'GET / HTTP/1',
+    'GET / HTTP/1.',
+    'GET / HTTP/.1',
+    'GET / HTTP/1.10',
+  ],
+  ...[
+    'GET / HTTP/01.1',
+    'GET / HTTP/1.2',
+    'GET / HTTP/2.0',
+    'GET / HTTP/0.9',
+    'GET / HTTP/9.9',
+    'GET / http/1.1',
+    'GET / XTTP/1.1',
+  ],
+  ...[
+    'GET / HTTP/+1.1',
+    'GET / HTTP/1,1',
+    'GET / ICE/1.0',
+    'SOURCE / ICE/1.0',
+    'GET / RTSP/1.0',
+    'DESCRIBE / RTSP/1.0',
+  ],
+  ...[
+    'get / HTTP/1.1',
+    'GETS / HTTP/1.1',
+    'G ET / HTTP/1.1',
+    'GE\0T / HTTP/1.1',
+    '\0GET / HTTP/1.1',
+    'XGET / HTTP/1.1',
+  ],
+  ...[
+    'M-SEARCH / HTTP/1.1',
+    'QUERY / HTTP/1.1',
+    'PURGE / HTTP/1.1',
+    'SUBSCRIBE / HTTP/1.1',
+    'OPTIONS * HTTP/1.1',
+    'TRACE / HTTP/1.1',
+  ],
+  ...[
+    'CONNECT a:443 HTTP/1.1',
+    'CONNECT / HTTP/1.1',
+    'CONNECT a HTTP/1.1',
+    'PRI * HTTP/2.0',
+    'PRI / HTTP/1.1',
+    'HEAD / HTTP/1.1',
+  ],
+  ...[
+    'GET a HTTP/1.1',
+    'GET * HTTP/1.1',
+    'GET ? HTTP/1.1',
+    'GET /#b HTTP/1.1',
+    'GET /?# HTTP/1.1',
+    'GET http://a/ HTTP/1.1',
+  ],
+  ...[
+    'GET http:///a HTTP/1.1',
+    'GET http://a HTTP/1.1',
+    'GET http://u:p@a/ HTTP/1.1',
+    'GET ://a HTTP/1.1',
+    'GET http:/a HTTP/1.1',
+  ],
+  ...[
+    'GET /\x7f HTTP/1.1',
+    'GET /\x80 HTTP/1.1',
+    'GET /\xff HTTP/1.1',
+    'GET /\0 HTTP/1.1',
+    'GET /\x01 HTTP/1.1',
+    'GET /"<>^`{|} HTTP/1.1',
+  ],
+  ...[
+    'GET /a b HTTP/1.1',
+    'GET /\r/ HTTP/1.1',
+    'GET /\n/ HTTP/1.1',
+    'GET /\f HTTP/1.1',
+    'POST / HTTP/1.1',
+    'POST / HTTP/1.0',
+  ],
+];
+
+const HEADER_LINES = [
+  ...[
+    'A: b',
+    'A:b',
+    'A:',
+    'A: ',
+    'A:  b  ',
+    'A:\tb\t',
+    'A: b\tc',
+    'A : b',
+    'A\t: b',
+    ' A: b',
+    '\tA: b',
+    ': b',
+    ':',
+    'A',
+    'A b',
+  ],
+  ...[
+    'A\0: b',
+    'A: b\0c',
+    'A: \x01',
+    'A: \x7f',
+    'A: \x80\xff',
+    'A\x80: b',
+    'A(: b',
+    'A/: b',
+    'A@: b',
+    'A_: b',
+    'A": b',
+    'A[]: b',
+  ],
+  ...[
+    'A: b\rB: c',
+    'A: b\nB: c',
+    'A: b\r\r\nB: c',
+    'A:\rB: c',
+    'A:\nB: c',
+    'A\rB: c',
+    'A\nB: c',
+    'A: b\r\n c',
+    'A: b\r\n\tc',
+  ],
+  ...[
+    'A: b\r\n ',
+    'A:\r\n b',
+    'A: b\n c',
+    'A: b\r c',
+    'A: \x0b',
+    'A: \x0c',
+    '\x0bA: b',
+    '__proto__: b',
+    'constructor: b',
+  ],
+  ...[
+    'Host: b',
+    'Host:',
+    'host: a',
+    'Hos\x00t: a',
+    'Connection: close',
+    'Connection: keep-alive',
+    'Connection: close, keep-alive',
+  ],
+  ...[
+    'Connection: Close',
+    'Connection: closed',
+    'Connection: xclose',
+    'Connection:close',
+    'Connection: , close',
+    'Connection: \tclose\t',
+  ],
+  ...[
+    'Connection: keep-alive\r\nConnection: close',
+    'Connection: close\r\nConnection: keep-alive',
+    'Connection: upgrade',
+  ],
+  ...[
+    'Connection: upgrade\r\nUpgrade: websocket',
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA',
+  ],
+  ...[
+    'Upgrade: websocket',
+    'Upgrade: \r\nConnection: upgrade',
+    'Connection: upgrade, close\r\nUpgrade: x',
+    'Proxy-Connection: close',
+  ],
+  ...[
+    'Expect: 100-continue',
+    'Expect: 100-Continue',
+    'Expect: tea',
+    'Expect:',
+    'Expect: 100-continue, tea',
+    'Expect: x100-continue',
+  ],
+  ...[
+    'Content-Length: 0',
+    'Transfer-Encoding: chunked',
+    'Trailer: A',
+    'TE: chunked',
+    'TE: trailers',
+    'Cookie: a\r\nCookie: b',
+  ],
+  ...[
+    'Set-Cookie: a',
+    'Set-Cookie: a\r\nSet-Cookie: b',
+    'X: 1\r\nX: 2\r\nx: 3',
+    'User-Agent: a\r\nUser-Agent: b',
+    'Keep-Alive: timeout=1',
+  ],
+];
+
+const LENGTHS = [
+  ...[
+    '5',
+    '05',
+    '0005',
+    '+5',
+    '-5',
+    '-0',
+    '5 ',
+    ' 5',
+    '\t5\t',
+    '5\t',
+    '5 5',
+    '5,5',
+    '5, 5',
+    '5;',
+    '5.0',
+    '0x5',
+    '5e0',
+    '5_0',
+    'five',
+    '',
+  ],
+  ...[
+    '6',
+    '4',
+    '0',
+    '18446744073709551615',
+    '18446744073709551616',
+    '9223372036854775808',
+    '99999999999999999999',
+    '\x0b5',
+    '5\x0b',
+  ],
+  ...[
+    '"5"',
+    '5\r\nContent-Length: 5',
+    '5\r\nContent-Length: 6',
+    '5\r\ncontent-length: 5',
+    '5\r\nTransfer-Encoding: chunked',
+  ],
+  ...[
+    '5\r\nTransfer-Encoding: identity',
+    '5\r\nTransfer-Encoding: x',
+    '5\r\nContent_Length: 6',
+    '5\r\nContent-Length : 6',
+    '\xb2',
+    '5\0',
+  ],
+];
+
+const ENCODINGS = [
+  ...[
+    'chunked',
+    'Chunked',
+    'CHUNKED',
+    'chunked ',
+    ' chunked',
+    '\tchunked',
+    'chunked\t',
+    '\x0bchunked',
+    'chunked\x0b',
+    '\x0cchunked',
+  ],
+  ...[
+    'chunked,',
+    ',chunked',
+    'chunked, ',
+    'chunked;q=1',
+    'chunked, chunked',
+    'chunked, identity',
+    'identity, chunked',
+    'gzip, chunked',
+  ],
+  ...[
+    'chunked, gzip',
+    'gzip',
+    'identity',
+    'xchunked',
+    'chunkedx',
+    'chunke',
+    '"chunked"',
+    "'chunked'",
+    'chunked\0',
+    'chun\0ked',
+    'chun ked',
+  ],
+  ...[
+    'chunked\r\nTransfer-Encoding: chunked',
+    'chunked\r\nTransfer-Encoding: identity',
+    'identity\r\nTransfer-Encoding: chunked',
+  ],
+  ...[
+    'chunked\r\nContent-Length: 5',
+    'chunked\r\nContent-Length: 0',
+    '\r\n chunked',
+    'chunked\r\n ',
+    'chunked\r\n x',
+    'chunked\r\nTransfer_Encoding: x',
+  ],
+  ...[
+    'chunked\r\nConnection: close',
+    'chunked\r\nTransfer-Encoding : identity',
+    '\xe2\x84\xaachunked',
+    'x, x, chunked',
+  ],
+];
+
+const CHUNKED_BODIES = [
+  ...[
+    '0\r\n\r\n',
+    '5\r\nhello\r\n0\r\n\r\n',
+    '005\r\nhello\r\n000\r\n\r\n',
+    'a\r\n0123456789\r\n0\r\n\r\n',
+    'A\r\n0123456789\r\n0\r\n\r\n',
+  ],
+  ...[
+    '5\nhello\r\n0\r\n\r\n',
+    '5\r\nhello\n0\r\n\r\n',
+    '5\r\nhello\r\n0\n\n',
+    '5\rhello\r\n0\r\n\r\n',
+    '5\r\nhello0\r\n\r\n',
+    '5\r\nhell\r\n0\r\n\r\n',
+  ],
+  ...[
+    '5\r\nhello!\r\n0\r\n\r\n',
+    '5\r\nhello\r\n\r\n',
+    '5\r\nhello\r\n',
+    '+5\r\nhello\r\n0\r\n\r\n',
+    '-5\r\nhello\r\n0\r\n\r\n',
+    '0x5\r\nhello\r\n0\r\n\r\n',
+  ],
+  ...[
+    '5 \r\nhello\r\n0\r\n\r\n',
+    ' 5\r\nhello\r\n0\r\n\r\n',
+    '5\t\r\nhello\r\n0\r\n\r\n',
+    '5;\r\nhello\r\n0\r\n\r\n',
+    '5;a\r\nhello\r\n0\r\n\r\n',
+  ],
+  ...[
+    '5;a=b\r\nhello\r\n0\r\n\r\n',
+    '5; a=b\r\nhello\r\n0\r\n\r\n',
+    '5 ;a=b\r\nhello\r\n0\r\n\r\n',
+    '5;a="b;c"\r\nhello\r\n0\r\n\r\n',
+    '5;a="b\r\nhello\r\n0\r\n\r\n',
+  ],
+  ...[
+    '5;a="b\\"c"\r\nhello\r\n0\r\n\r\n',
+    '5;a=\nb\r\nhello\r\n0\r\n\r\n',
+    '5;a\rb\r\nhello\r\n0\r\n\r\n',
+    '5;a\0\r\nhello\r\n0\r\n\r\n',
+    '5\0\r\nhello\r\n0\r\n\r\n',
+  ],
+  ...[
+    '5;;a\r\nhello\r\n0\r\n\r\n',
+    '5;a=b;c=d;e\r\nhello\r\n0;f\r\n\r\n',
+    '5;=b\r\nhello\r\n0\r\n\r\n',
+    '5;a==b\r\nhello\r\n0\r\n\r\n',
+    '5\r\r;a\nhello\r\n0\r\n\r\n',
+  ],
+  ...[
+    'g\r\nhello\r\n0\r\n\r\n',
+    '\r\nhello\r\n0\r\n\r\n',
+    ';a\r\nhello\r\n0\r\n\r\n',
+    'FFFFFFFFFFFFFFFF\r\n',
+    '10000000000000000\r\n',
+    '7FFFFFFFFFFFFFFF\r\n',
+  ],
+  ...[
+    '5_0\r\nhello\r\n',
+    '5,\r\nhello\r\n0\r\n\r\n',
+    '5\r\nhello\r\n0\r\nA: b\r\n\r\n',
+    '0\r\nA: b\r\nC: d\r\n\r\n',
+    '0\r\nContent-Length: 5\r\n\r\n',
+  ],
+  ...[
+    '0\r\nTransfer-Encoding: chunked\r\n\r\n',
+    '0\r\nHost: b\r\n\r\n',
+    '0\r\nA\r\n\r\n',
+    '0\r\n: b\r\n\r\n',
+    '0\r\n A: b\r\n\r\n',
+    '0\r\nA: b\nC: d\r\n\r\n',
+  ],
+  ...[
+    '0\r\nA: b\r\n c\r\n\r\n',
+    '0\r\n\n',
+    '0\r\n\rX',
+    '0\r\n',
+    '0',
+    '00000000000000000000\r\n\r\n',
+    '1\r\n\0\r\n0\r\n\r\n',
+    '0\r\n\r\n\r\n\r\n',
+  ],
+];
+
+const PIPELINES = [
+  `${line('GET /a HTTP/1.1', 'Host: a', '').repeat(3)}${BEHIND}`,
+  `\r\n\r\n${BEHIND}\r\n${BEHIND}\r\n\r\n`,
+  `\n${BEHIND}`,
+  `\r${BEHIND}`,
+  ` ${BEHIND}`,
+  `${BEHIND}nonsense\r\n\r\n${BEHIND}`,
+  `${line('GET /a HTTP/1.0', '')}${BEHIND}`,
+  `${line('GET /a HTTP/1.0', 'Connection: keep-alive', '')}${BEHIND}`,
+  `${line('GET /a HTTP/1.0', 'Connection: keep-alive', 'Host: a', 'X: 1', 'Y: 2', '')}${BEHIND}`,
+  `${line('POST /v1/models HTTP/1.0', 'Content-Length: 5', '')}hello${BEHIND}`,
+  `${line('POST /v1/models HTTP/1.0', 'Transfer-Encoding: chunked', '')}0\r\n\r\n${BEHIND}`,
+  `${line('HEAD /v1/models HTTP/1.1', 'Host: a', '')}${BEHIND}`,
+  `${line('GET /v1/models HTTP/1.1', 'Host: a', 'Content-Length: 5', '')}hello${BEHIND}`,
+  `${line('GET /v1/models HTTP/1.1', 'Host: a', 'Transfer-Encoding: chunked', '')}0\r\n\r\n${BEHIND}`,
+  `${line('GET /v1/models HTTP/1.1', 'Host: a', 'Connection: upgrade', 'Upgrade: x', '')}${BEHIND}`,
+  `${line('POST /v1/messages HTTP/1.1', 'Host: a', 'Connection: upgrade', 'Upgrade: x', 'Content-Length: 5', '')}hello${BEHIND}`,
+  `${line('CONNECT a:443 HTTP/1.1', 'Host: a', 'Content-Length: 5', '')}hello${BEHIND}`,
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  '{"jsonrpc":"2.0"}\n',
+  'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+  post('hello', 'Content-Length: 5', 'Expect: 100-continue') + BEHIND,
+  post('5\r\nhello\r\n0\r\n\r\n', 'Transfer-Encoding: chunked', 'Expect: 100-continue') + BEHIND,
+  post('hello', 'Content-Length: 5', 'Expect: tea') + BEHIND,
+  line('POST /v1/messages HTTP/1.0', 'Content-Length: 5', 'Expect: 100-continue', 'Connection: keep-alive', '') +
+    BEHIND,
+];
+
+/** More than fits: heads and trailers beyond 16 KB, as many headers, long lines of chunks. */
+const LARGE = [
+  get(`X: ${'x'.repeat(17_000)}`),
+  get(...Array.from({ length: 300 }, (_, n) => `X${n}: 1`)),
+  get(...Array.from({ length: 3_000 }, () => 'a:')),
+  first(`GET /${'a'.repeat(9_000)} HTTP/1.1`),
+  first(`GET /${'a'.repeat(17_000)} HTTP/1.1`),
+  get(`${'N'.repeat(17_000)}: 1`),
+  chunks(`0\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`),
+  chunks(`0\r\n${'a:\r\n'.repeat(3_000)}\r\n`),
+  chunks(`5;${'a'.repeat(16_000)}\r\nhello\r\n0\r\n\r\n`),
+  chunks(`5;${'a'.repeat(17_000)}\r\nhello\r\n0\r\n\r\n`),
+  chunks(`5;a=${'b'.repeat(17_000)}\r\nhello\r\n0\r\n\r\n`),
+  chunks(`${'1\r\nx\r\n'.repeat(2_000)}0\r\n\r\n`),
+  sized('70000', 'x'.repeat(70_000)),
+  chunks(`11170\r\n${'x'.repeat(70_000)}\r\n0\r\n\r\n`),
+];
+
+export const HTTP_CORPUS: readonly CorpusPart[] = [
+  { about: 'a request line', cases: each(REQUEST_LINES, first) },
+  { about: 'a header line', cases: each(HEADER_LINES, (header) => get(header)) },
+  {
+    about: 'a header line of HTTP/1.0',
+    cases: each(HEADER_LINES, (header) => get(header).replace('HTTP/1.1', 'HTTP/1.0')),
+  },
+  { about: 'a length', cases: each(LENGTHS, (length) => sized(length)) },
+  { about: 'an encoding', cases: each(ENCODINGS, (encoding) => encoded(encoding)) },
+  { about: 'a body in chunks', cases: each(CHUNKED_BODIES, chunks) },
+  { about: 'requests in a row', cases: each(PIPELINES, (bytes) => bytes) },
+];
+
+export const LARGE_CORPUS: CorpusPart = { about: 'too much', cases: each(LARGE, (bytes) => bytes) };
