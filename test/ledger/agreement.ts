@@ -1,6 +1,8 @@
 /** One log, decided by every gateway: how they notice that they agree, follow, and write for each other. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Admission } from '../../src/ledger/ledger.ts';
+import { until } from '../support/wait.ts';
 import { LedgerBench, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
@@ -74,6 +76,87 @@ export function testAgreement(database: SharedDatabase): void {
     const [answer] = await bench.process([{ kind: 'admit', request }], other.engine);
     assert.equal((answer as { refusal: { reason: string } }).refusal.reason, 'requests_per_minute');
     assert.equal(other.differences.length, 0);
+  });
+
+  test('a gateway that is more than 10,000 entries behind is not ready, and catches up in bounded turns', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    for (let i = 0; i < 3; i++) await bench.admit(key);
+    await database.read(`INSERT INTO inf_gw.log (seq, at_us, node_id, commands)
+      SELECT seq + i, last_us, 0, json_build_object('balance', balance_nanos::text)
+      FROM inf_gw.account, generate_series(1, 30100) AS i`);
+    await database.read('UPDATE inf_gw.account SET seq = seq + 30100');
+    const isBehind = (error: unknown) => /behind the log/.test(other.engine.faultOf(error)?.message ?? '');
+    const request = bench.request(key);
+    await assert.rejects(bench.process([{ kind: 'admit', request }], other.engine), isBehind);
+    // Also where nobody asks for anything.
+    await until(async () => {
+      await other.engine.beat();
+      return /behind the log/.test(other.faults.join());
+    });
+    await assert.rejects(other.engine.probe(), isBehind);
+    await other.engine.probe();
+    const [answer] = await bench.process([{ kind: 'admit', request }], other.engine);
+    assert.equal((answer as { refusal: { reason: string } }).refusal.reason, 'requests_per_minute');
+    assert.equal(other.differences.length, 0);
+  });
+
+  test('one that is so far behind that the log would grow for ever is not waited for, and begins anew', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    for (let i = 0; i < 3; i++) await bench.admit(key);
+    await store.advance(61_000);
+    await database.read(`UPDATE inf_gw.account SET seq = seq + 300000; UPDATE inf_gw.log SET seq = seq + 300000;
+      UPDATE inf_gw.positions SET asked_seq = asked_seq + 300000, written_seq = written_seq + 300000`);
+    await bench.admit(key);
+    await database.read(`UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account) WHERE name = 'first'`);
+    await database.read('SELECT inf_gw.cut_log()');
+    const old = 'SELECT seq FROM inf_gw.log WHERE at_us < (SELECT last_us FROM inf_gw.account) - 60000000';
+    assert.deepEqual(await database.read(old), []);
+    for (let i = 0; i < 2; i++) await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+  });
+
+  test('large entries are read one at a time, and one that is larger than others can read is not taken', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    await bench.admit(key);
+    await database.read(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 4)`);
+    await database.read(`UPDATE inf_gw.log SET commands = left(commands, -1) || ', "x": "' || repeat('x', 3000000) || '"}'
+      WHERE node_id = 0`);
+    const read = () => database.read('SELECT o_until, length(o_entries) FROM inf_gw.entries_after(0, 1000)');
+    const [{ o_until: until, length } = {}] = await read();
+    assert.ok((until as bigint) < 1000n && Number(length) < 4_500_000, `${until} ${length}`);
+    await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
+    await bench.admit(key);
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    const model = 'x'.repeat(1_100_000);
+    await assert.rejects(bench.process([{ kind: 'admit', request: bench.request(key, { model }) }]), /no gateway asks/);
+    assert.equal(other.differences.length, 0);
+  });
+
+  test('a gateway that is frozen between its entry and the answer finds its decisions written, and goes on by them', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    const entries = async () => (await database.read('SELECT seq FROM inf_gw.account'))[0]?.seq as bigint;
+    const before = await entries();
+    other.link.hold(['toClient']);
+    const request = bench.request(key, { holdNanos: 70n });
+    const answer = bench.process([{ kind: 'admit', request }], other.engine);
+    await until(async () => (await entries()) > before);
+    // Nobody waits for it: the others decide its entry as it will, and write that after a second.
+    for (let i = 0; i < 2; i++) await bench.admit(key, { holdNanos: 10n });
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    await store.advance(1_500);
+    await store.engine.probe();
+    await store.engine.beat();
+    assert.deepEqual((await store.rows('holds')).map((hold) => hold.hold_nanos).toSorted(), [10n, 10n, 70n]);
+    other.link.pass();
+    assert.equal(((await answer)[0] as Admission).admitted, true);
+    const settlement = bench.settlement(request.requestId, { costNanos: 60n });
+    await bench.process([{ kind: 'settle', settlement }], other.engine);
+    assert.deepEqual(await bench.balance(), [USD - 60n, 20n]);
+    assert.deepEqual([store.process.differences, other.differences], [[], []]);
   });
 
   test('a gateway that has missed what was dropped of the log begins anew, and so does one whose log has lost its end', async (t) => {

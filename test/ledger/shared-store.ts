@@ -157,7 +157,10 @@ export class SharedProcess {
   renew(settings: LedgerSettings, clock: HandClock): void {
     this.differences.length = 0;
     const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
-    this.#engine = new SharedEngine(this.#store, options, clock, (entry) => void this.differences.push(entry));
+    this.#engine = new SharedEngine(this.#store, options, clock, {
+      onFault: ({ message }) => void this.faults.push(message),
+      onDifference: (entry) => void this.differences.push(entry),
+    });
   }
 
   static async start(

@@ -15,7 +15,15 @@ import { RefusalCounts } from '../refusal-counts.ts';
 import { ClockGuard } from './clock-guard.ts';
 import { type EntryCommands, encode } from './entry.ts';
 import type { FactsRow } from './facts.ts';
-import { CLOCK_FAULT, ClockStepError, DIFFERENCE_FAULT, LATE_FAULT, LateBatchError } from './faults.ts';
+import {
+  BEHIND_FAULT,
+  BehindError,
+  CLOCK_FAULT,
+  ClockStepError,
+  DIFFERENCE_FAULT,
+  LATE_FAULT,
+  LateBatchError,
+} from './faults.ts';
 import { type Placed, place } from './place.ts';
 import { completeOthers, rebuild } from './rebuild.ts';
 import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
@@ -53,6 +61,8 @@ const OTHER_LOG = 'IG004';
 
 /** How often a batch is sent that comes so late that the clock may as well have stepped. */
 const MOST_SENDS = 2;
+/** How often a gateway reads of the log, 500 entries at once, until it gives a turn up and is not ready: 10,000 behind. */
+const MOST_READS = 20;
 /** How often a gateway begins anew before it gives up: others go on meanwhile. */
 const MOST_REBUILDS = 10;
 
@@ -64,7 +74,7 @@ export class SharedEngine implements Engine {
   readonly #store: SharedLedgerStore;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #onDifference: (seq: bigint) => void;
+  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference'>;
   readonly #refusals = new RefusalCounts();
   /** Undefined until it is read from the database. */
   #replica: Replica | undefined;
@@ -91,11 +101,16 @@ export class SharedEngine implements Engine {
   #writeTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(store: SharedLedgerStore, options: LedgerOptions, clock: Clock, onDifference = (_seq: bigint) => {}) {
+  constructor(
+    store: SharedLedgerStore,
+    options: LedgerOptions,
+    clock: Clock,
+    events: Pick<EngineEvents, 'onFault' | 'onDifference'>,
+  ) {
     this.#store = store;
     this.#settings = options;
     this.#clock = clock;
-    this.#onDifference = onDifference;
+    this.#events = events;
     this.needsFlush = options.durability === 'full';
   }
 
@@ -195,12 +210,16 @@ export class SharedEngine implements Engine {
 
   async probe(): Promise<void> {
     await this.#store.probe();
-    await this.#inTurn(() => this.#giveBack());
+    await this.#inTurn(async () => {
+      await this.#giveBack();
+      await this.#ask(NOTHING_ADDED);
+    });
   }
 
   faultOf(error: unknown): StorageFault | undefined {
     if (error instanceof ClockStepError) return CLOCK_FAULT;
     if (error instanceof LateBatchError) return LATE_FAULT;
+    if (error instanceof BehindError) return BEHIND_FAULT;
     if (error instanceof DifferenceError) return DIFFERENCE_FAULT;
     return this.#store.faultOf(error);
   }
@@ -230,6 +249,8 @@ export class SharedEngine implements Engine {
       });
     } catch (error) {
       if (this.faultOf(error) === undefined) throw error;
+      // Nobody else would notice while nothing is asked here.
+      if (error instanceof BehindError) this.#events.onFault(BEHIND_FAULT);
     }
   }
 
@@ -266,7 +287,7 @@ export class SharedEngine implements Engine {
       this.#replica = undefined;
       // Whatever does not fit the state shows that it is another one.
       if (!(error instanceof DifferenceError || error instanceof InvariantError)) throw error;
-      this.#onDifference(replica.place.seq);
+      this.#events.onDifference(replica.place.seq);
       throw new DifferenceError(error.message);
     } finally {
       this.#store.seen = replica.place.seq;
@@ -417,14 +438,15 @@ export class SharedEngine implements Engine {
     return replica.figuresOf(open.keyId, this.#settings);
   }
 
-  /** Adds to the log, in as many steps as it takes to follow it. Once the clock has stepped, only ends requests for a minute. */
+  /** Adds to the log once it has followed it, in bounded steps. Once the clock has stepped, only ends requests for a minute. */
   async #ask(addition: Addition): Promise<Appended> {
-    let [sends, rebuilds] = [0, 0];
+    let [sends, rebuilds, reads] = [0, 0, 0];
     while (sends < MOST_SENDS) {
       const appended = await this.#append(addition);
       if (appended === 'late') sends++;
       else if (appended === 'anew') invariant(++rebuilds < MOST_REBUILDS, () => 'the log cannot be followed');
       else if (appended.atUs !== undefined) return appended;
+      else if (++reads === MOST_READS) throw new BehindError();
     }
     throw new LateBatchError();
   }
@@ -540,6 +562,6 @@ export async function openSharedEngine(
   let engine: SharedEngine | undefined;
   const onBeat = () => void engine?.beat();
   const store = await SharedLedgerStore.open(address, node, { ...events, onBeat }, completeOthers);
-  engine = new SharedEngine(store, options, systemClock, events.onDifference);
+  engine = new SharedEngine(store, options, systemClock, events);
   return engine;
 }

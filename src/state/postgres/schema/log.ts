@@ -7,8 +7,14 @@ import { ENDS } from './settle.ts';
 
 /** The entries that a gateway reads at once. One that is further behind reads before it asks for anything. */
 const MOST_ENTRIES = 500;
-/** The length of the commands of one entry at most, in characters. */
-const MOST_COMMANDS = 4_000_000;
+/** It reads no more bytes at once, unless a single entry has more. */
+const MOST_READ_BYTES = 4_000_000;
+/** The commands of one entry at most, in bytes. A full batch has some 30,000. */
+const MOST_COMMAND_BYTES = 1_000_000;
+/** The keys of one entry at most. A batch has no more than two for each of its 128 commands. */
+const MOST_KEYS = 256;
+/** Entries that are kept for whoever lags. One that is further behind begins anew. */
+const MOST_LAG = 200_000;
 /** How long entries are kept at least, so that whoever starts or lags can follow. */
 const KEPT_US = 60_000_000;
 
@@ -67,13 +73,19 @@ BEGIN
   PERFORM inf_gw.log_change(v_us, '{}', p_key_ids);
 END $$;
 
--- The entries after one, as a JSON array of arrays.
-CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+-- The entries after one, as a JSON array of arrays, and the last of them. However large one is, it is read on its own.
+CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint, OUT o_entries text, OUT o_until bigint)
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN (SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
+  SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
       || coalesce(l.facts, 'null') || ',' || coalesce(l.written_seq, 0) || ',' || coalesce(to_json(l.decided)::text, 'null')
-      || ',' || coalesce(to_json(l.digest)::text, 'null') || ']', ',' ORDER BY l.seq) || ']'
-  FROM (SELECT * FROM inf_gw.log WHERE seq > p_seen AND seq <= p_last ORDER BY seq LIMIT ${MOST_ENTRIES}) l);
+      || ',' || coalesce(to_json(l.digest)::text, 'null') || ']', ',' ORDER BY l.seq) || ']', max(l.seq)
+  INTO o_entries, o_until
+  FROM (
+    SELECT e.*, sum(coalesce(octet_length(e.commands), 0) + coalesce(octet_length(e.facts), 0))
+      OVER (ORDER BY e.seq ROWS UNBOUNDED PRECEDING) AS bytes
+    FROM (SELECT * FROM inf_gw.log WHERE seq > p_seen AND seq <= p_last ORDER BY seq LIMIT ${MOST_ENTRIES}) e
+  ) l WHERE l.bytes <= ${MOST_READ_BYTES} OR l.seq = p_seen + 1;
 END $$;
 
 -- Writes what was decided on an entry: its new holds, and those that have grown. The caller holds the lock.
@@ -121,10 +133,10 @@ CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us
   OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text, OUT o_ended text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_written bigint; v_released bigint;
+  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
 BEGIN
-  -- Whoever calls, nothing costs less than nothing.
-  IF octet_length(p_commands) > ${MOST_COMMANDS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
+  -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
+  IF octet_length(p_commands) > ${MOST_COMMAND_BYTES} OR cardinality(k_ids) > ${MOST_KEYS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
       || s_cache_write_tokens || s_completion_tokens || s_cost_nanos || h_input_tokens || h_output_tokens || h_reserved_tokens
       || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
     RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
@@ -147,8 +159,10 @@ BEGIN
     RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004';
   END IF;
   o_seq := v_last; o_ended := '{}';
-  IF v_last > p_seen THEN o_log := inf_gw.entries_after(p_seen, v_last); END IF;
-  IF v_last > p_seen + ${MOST_ENTRIES} THEN RETURN; END IF;
+  IF v_last > p_seen THEN
+    SELECT o_entries, o_until INTO o_log, v_until FROM inf_gw.entries_after(p_seen, v_last);
+    IF v_until < v_last THEN RETURN; END IF;
+  END IF;
   v_us := greatest(v_us, inf_gw.now_us());
   o_us := v_us;
   -- Facts are those from before the commands.
@@ -197,12 +211,13 @@ BEGIN
 END $$;
 
 -- Drops the oldest entries, and listings that have left the windows. Entries stay for a minute, until all gateways that
--- live have followed, and until their decisions are written. The last one always stays.
+-- live have followed, but for those that are very far behind, and until their decisions are written. The last one always
+-- stays.
 CREATE OR REPLACE FUNCTION inf_gw.cut_log() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint := inf_gw.now_us(); v_below bigint;
 BEGIN
-  SELECT least(a.seq, (SELECT min(n.seen_seq) FROM inf_gw.nodes n WHERE n.alive_us > v_us - 8000000),
+  SELECT least(a.seq, (SELECT min(n.seen_seq) FROM inf_gw.nodes n WHERE n.alive_us > v_us - 8000000 AND n.seen_seq > a.seq - ${MOST_LAG}),
       (SELECT min(p.asked_seq) FROM inf_gw.positions p WHERE p.asked_seq > p.written_seq)) INTO v_below FROM inf_gw.account a;
   DELETE FROM inf_gw.log WHERE seq IN (SELECT seq FROM inf_gw.log WHERE seq < v_below AND at_us < v_us - ${KEPT_US}
     ORDER BY seq LIMIT 2000 FOR UPDATE SKIP LOCKED);
