@@ -185,7 +185,7 @@ describe('`state grant`', () => {
       ],
       [
         'to take the name of a gateway that lives',
-        `SELECT inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', (SELECT alive_us FROM inf_gw.nodes WHERE name = 'alive'))`,
+        `SELECT inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', (SELECT alive_us FROM inf_gw.nodes WHERE name = 'alive'), 1)`,
       ],
     ];
     for (const [what, statement] of ATTACKS) {

@@ -1,6 +1,7 @@
 /** One log, decided by every gateway: how they notice that they agree, follow, and write for each other. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Engine } from '../../src/ledger/engine.ts';
 import type { Admission } from '../../src/ledger/ledger.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, USD } from './bench.ts';
@@ -170,6 +171,72 @@ export function testAgreement(database: SharedDatabase): void {
       `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
     );
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+  });
+
+  describe('gateways that know newer rules than others', () => {
+    const inForce = async () => (await database.read('SELECT rules FROM inf_gw.account'))[0]?.rules;
+    /** By rules that this version has left behind, as the log has it. */
+    const decideByEarlier = () =>
+      database.read(
+        `UPDATE inf_gw.account SET rules = 0; SELECT inf_gw.log_change(inf_gw.now_us(), '{"rules": 0}', '{}')`,
+      );
+
+    test('decide by those that all know, until the last of the others has gone, and pass no limit meanwhile', async (t) => {
+      const bench = await LedgerBench.of(t, database.openStore, { rpm: 60 });
+      const store = bench.store as SharedStore;
+      await decideByEarlier();
+      const key = await bench.newKey();
+      const earlier = [await store.startOther('a', { rules: 0 }), await store.startOther('b', { rules: 0 })];
+      const serving = new Set([store.process, ...earlier]);
+      let admitted = 0;
+      const admit = async (engine: Engine) => {
+        const [answer] = await bench.process([{ kind: 'admit', request: bench.request(key) }], engine);
+        if ((answer as Admission).admitted) admitted++;
+      };
+      const serveWhile = async (work: () => Promise<void>) => {
+        const done = work().then(() => true);
+        do await Promise.all([...serving].map(({ engine }) => admit(engine)));
+        while (!(await Promise.race([done, false])));
+      };
+      for (const [index, process] of earlier.entries()) {
+        assert.equal(await inForce(), 0);
+        serving.delete(process);
+        await serveWhile(async () => {
+          await process.close();
+          serving.add(await store.startOther(index === 0 ? 'a' : 'b', { rules: 1 }));
+        });
+      }
+      assert.equal(await inForce(), 1);
+      for (let i = 0; i < 60; i++) await admit(store.engine);
+      assert.equal(admitted, 60);
+      for (const { differences } of [...earlier, ...serving]) assert.deepEqual(differences, []);
+    });
+
+    test('decide by newer ones as soon as one that did not know them is silent for long', async (t) => {
+      const bench = await LedgerBench.of(t, database.openStore);
+      const store = bench.store as SharedStore;
+      await decideByEarlier();
+      const old = await store.startOther('a', { rules: 0 });
+      await database.read(`UPDATE inf_gw.nodes SET alive_us = alive_us - 9000000 WHERE name = 'a'`);
+      await database.read('SELECT inf_gw.reap()');
+      assert.equal(await inForce(), 1);
+      // It comes back too late: its epoch is over, and it cannot join again.
+      const admission = { kind: 'admit', request: bench.request(await bench.newKey()) } as const;
+      await assert.rejects(bench.process([admission], old.engine));
+      await until(async () => {
+        const error = await old.engine.probe().catch((thrown) => thrown);
+        return /knows those up to 0/.test(old.engine.faultOf(error)?.message ?? '');
+      });
+      await bench.process([admission]);
+    });
+
+    test('shut out one that does not know the rules in force, and it does not start', async (t) => {
+      const { store } = await pair(t, database);
+      await database.read('UPDATE inf_gw.account SET rules = 3');
+      const unknown = /decide by rules number 3, and this version of inf-gw knows those up to 2/;
+      await assert.rejects(store.startOther('third', { rules: 2 }), unknown);
+      await store.startOther('third', { rules: 3 });
+    });
   });
 
   test('the log is cut once it is a minute old and all that live have followed, but for its last entry', async (t) => {

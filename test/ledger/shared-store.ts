@@ -6,6 +6,7 @@ import type { Engine } from '../../src/ledger/engine.ts';
 import type { LedgerSettings, LedgerSummary } from '../../src/ledger/ledger.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
 import { completeOthers } from '../../src/ledger/shared/rebuild.ts';
+import { RULES } from '../../src/ledger/shared/rules.ts';
 import { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
 import { openState } from '../../src/state/open.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
@@ -128,8 +129,15 @@ export class SharedDatabase {
     await this.client.query(`${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
       DELETE FROM inf_gw.nodes WHERE name <> 'first' OR ${this.#idle === undefined};
       DELETE FROM inf_gw.log; DELETE FROM inf_gw.positions;
-      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0, seq = 0, clock_us = 0`);
+      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0, seq = 0, clock_us = 0, rules = 1;
+      UPDATE inf_gw.nodes SET rules = 1`);
   }
+}
+
+/** Who a gateway is to the database, and the newest rules that it knows. */
+interface Version {
+  readonly user?: string;
+  readonly rules?: number;
 }
 
 /** One process of a gateway. */
@@ -168,11 +176,11 @@ export class SharedProcess {
     name: string,
     settings: LedgerSettings,
     clock: HandClock,
-    user = database.url,
+    { user = database.url, rules = RULES }: Version = {},
   ): Promise<SharedProcess> {
     const link = await Link.open(database.server.port);
     const [faults, deaths]: [string[], string[]] = [[], []];
-    const node = { name, version: '0.0.0', address: '127.0.0.1:0' };
+    const node = { name, version: '0.0.0', address: '127.0.0.1:0', rules };
     const events = {
       onFault: ({ message }: { message: string }) => void faults.push(message),
       onDeaths: (names: readonly string[]) => void deaths.push(...names),
@@ -231,8 +239,8 @@ export class SharedStore implements Store {
   }
 
   /** Starts another gateway on the same database. */
-  async startOther(name: string, user?: string): Promise<SharedProcess> {
-    const other = await SharedProcess.start(this.database, name, this.#settings, this.#clock, user);
+  async startOther(name: string, version?: Version): Promise<SharedProcess> {
+    const other = await SharedProcess.start(this.database, name, this.#settings, this.#clock, version);
     this.#others.push(other);
     return other;
   }

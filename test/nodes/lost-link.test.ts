@@ -33,7 +33,7 @@ after(() => server.stop());
 /** A store on a link of its own. */
 async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, name: string) {
   const link = await Link.open(server.port);
-  const node = { name, version: '1', address: '127.0.0.1:1' };
+  const node = { name, version: '1', address: '127.0.0.1:1', rules: 1 };
   const events = { onFault: () => {}, onStops: () => {}, onDeaths: () => {} };
   const store = await SharedLedgerStore.open(addressOf(link.through(url)), node, events, async () => {});
   scope.after(async () => {

@@ -25,6 +25,8 @@ interface Change {
   /** All requests of this gateway were charged as held. */
   readonly reaped?: number;
   readonly clock?: boolean;
+  /** The number of the rules that are in force from here on. */
+  readonly rules?: number;
   /** A request of the key was settled after that. */
   readonly late?: readonly [keyId: string, tokens: number, counted: number, countedUs: number];
 }
@@ -62,6 +64,8 @@ export class Replica {
   readonly #clock = new LogClock();
   readonly #decisions: Decisions;
   #tier: Tier = NO_LIMITS;
+  /** The number of the rules that the next entry is decided by. */
+  #rules: number;
   #seq: bigint;
   /** The time of the last entry, by which the log tells it from another of its number. */
   #entryUs: bigint;
@@ -70,10 +74,11 @@ export class Replica {
   /** What was decided on the last entry of each gateway, until that is written. */
   readonly #unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
 
-  constructor({ seq, atUs, balanceNanos, facts, holds, recent, listings }: Rebuilt) {
+  constructor({ seq, atUs, balanceNanos, rules, facts, holds, recent, listings }: Rebuilt) {
     this.facts = new Facts(balanceNanos);
     this.facts.take((facts ?? []) as FactsRow[]);
     this.#decisions = new Decisions(this.facts, NO_LIMITS, this.#clock);
+    this.#rules = rules;
     this.#seq = seq;
     this.#entryUs = seq === 0n ? 0n : atUs;
     this.#clock.us = atUs;
@@ -84,10 +89,6 @@ export class Replica {
   /** The last entry that was followed. */
   get place() {
     return { seq: this.#seq, atUs: this.#entryUs };
-  }
-
-  get nowUs(): bigint {
-    return this.#clock.us;
   }
 
   leaseOf(requestId: string): Lease | undefined {
@@ -189,11 +190,12 @@ export class Replica {
     }
   }
 
-  #change({ balance, reaped, clock, late }: Change, facts: FactsRow[] | null): void {
+  #change({ balance, reaped, clock, late, rules = this.#rules }: Change, facts: FactsRow[] | null): void {
     if (clock === true) {
       this.facts.followClock(this.#clock.wallMs());
       this.#decisions.followClock();
     }
+    this.#rules = rules;
     if (late !== undefined) {
       const [keyId, tokens, counted, countedUs] = late;
       this.#decisions.recountTokens(keyId, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
@@ -303,10 +305,10 @@ export class Replica {
     };
   }
 
-  /** What all gateways must agree on after an entry: the account, and the keys that the entry names. */
+  /** What all gateways must agree on after an entry: the rules, the account, and the keys that the entry names. */
   #digest(keyIds: ReadonlySet<string>): string {
     const digest = new Digest();
-    digest.add(this.#decisions.balanceNanos, this.#decisions.heldNanos);
+    digest.add(this.#rules, this.#decisions.balanceNanos, this.#decisions.heldNanos);
     for (const keyId of keyIds) {
       const activity = this.#decisions.activityOf(keyId);
       const nowMs = this.#clock.monotonicMs();

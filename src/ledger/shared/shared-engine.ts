@@ -27,6 +27,7 @@ import {
 import { type Placed, place } from './place.ts';
 import { completeOthers, rebuild } from './rebuild.ts';
 import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
+import { RULES } from './rules.ts';
 
 /** All gateways wait for each other's batches. */
 const MAX_BATCH = 128;
@@ -561,7 +562,7 @@ export async function openSharedEngine(
 ): Promise<SharedEngine> {
   let engine: SharedEngine | undefined;
   const onBeat = () => void engine?.beat();
-  const store = await SharedLedgerStore.open(address, node, { ...events, onBeat }, completeOthers);
+  const store = await SharedLedgerStore.open(address, { ...node, rules: RULES }, { ...events, onBeat }, completeOthers);
   engine = new SharedEngine(store, options, systemClock, events);
   return engine;
 }

@@ -28,6 +28,7 @@ export interface RebuildRow {
   readonly o_seq: string;
   readonly o_us: string;
   readonly o_balance: string;
+  readonly o_rules: number;
   readonly o_holds: string | null;
   readonly o_recent: string | null;
   readonly o_listings: string | null;
@@ -58,6 +59,8 @@ export interface Rebuilt {
   readonly seq: bigint;
   readonly atUs: bigint;
   readonly balanceNanos: Nanos;
+  /** The number of the rules that entries after this one are decided by. */
+  readonly rules: number;
   readonly holds: readonly (DecidedHold & { readonly nodeId: number })[];
   readonly recent: readonly RecentRequest[];
   readonly listings: readonly Listed[];
@@ -74,6 +77,7 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
     seq: BigInt(row.o_seq),
     atUs: BigInt(row.o_us),
     balanceNanos: BigInt(row.o_balance),
+    rules: row.o_rules,
     holds: listIn<HoldValues>(row.o_holds).map(holdOf),
     recent: listIn<[string, number | null, number, number]>(row.o_recent).map(
       ([keyId, admittedUs, settledUs, tokens]) => ({ keyId, admittedUs, settledUs, tokens }),

@@ -24,6 +24,7 @@ const RECONNECT_MS = 250;
 const EPOCH_OVER = 'IG001';
 const NAME_TAKEN = 'IG002';
 const UNWRITTEN = 'IG005';
+const NEWER_RULES = 'IG006';
 
 /** A standby, a transaction that took too long, and an epoch that is over. */
 const ENDING_STATES = ['25006', '25P04', EPOCH_OVER];
@@ -33,6 +34,8 @@ export interface SharedNode {
   readonly name: string;
   readonly version: string;
   readonly address: string;
+  /** The number of the newest rules that it can decide by. */
+  readonly rules: number;
 }
 
 export interface MembershipEvents {
@@ -153,6 +156,7 @@ export class Membership {
       return { message: 'another gateway has taken this one for dead; it joins again', kind: 'other' };
     }
     if (code === NAME_TAKEN) return { message: takenBy(this.#node.name, error as ServerError), kind: 'other' };
+    if (code === NEWER_RULES) return { message: newerRules(this.#node.rules, error as ServerError), kind: 'other' };
     return faultOf(error, this.#address);
   }
 
@@ -177,6 +181,7 @@ export class Membership {
       } catch (error) {
         const { code, detail } = error as ServerError;
         if (code === UNWRITTEN) await complete(link);
+        else if (code === NEWER_RULES) throw new UserError(newerRules(this.#node.rules, error as ServerError));
         else if (code !== NAME_TAKEN || detail === undefined) throw error;
         else if (aliveUs !== '0') throw new UserError(takenBy(this.#node.name, error as ServerError));
         else {
@@ -188,14 +193,15 @@ export class Membership {
   }
 
   async #join(link: Link, aliveUs: string): Promise<number> {
-    const { name, version, address } = this.#node;
-    const text = 'SELECT * FROM inf_gw.join_node($1, $2, $3, $4, $5)';
+    const { name, version, address, rules } = this.#node;
+    const text = 'SELECT * FROM inf_gw.join_node($1, $2, $3, $4, $5, $6)';
     const [row] = await link.aside<JoinRow & Record<string, unknown>>('join', text, [
       name,
       this.#instance,
       version,
       address,
       aliveUs,
+      rules,
     ]);
     const { node_id: nodeId, epoch, settled } = row as JoinRow;
     if (this.#isClosing) {
@@ -273,6 +279,10 @@ function endsSeat(error: unknown): boolean {
   const isFromServer = /^[0-9A-Z]{5}$/.test(code);
   // The server ends the connection, is not the primary any more, or has shut this gateway out.
   return !isFromServer || code.startsWith('57P') || code.startsWith('08') || ENDING_STATES.includes(code);
+}
+
+function newerRules(known: number, { detail }: ServerError): string {
+  return `the gateways on this database decide by rules number ${detail}, and this version of inf-gw knows those up to ${known}; run the version that the others have`;
 }
 
 function takenBy(name: string, { hint }: ServerError): string {

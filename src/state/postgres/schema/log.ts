@@ -232,7 +232,7 @@ export const REBUILD = `
 -- All that gateways have in memory, as of one entry of the log: the account, what is in flight, what the windows of the
 -- last minute have, and the facts of the keys of all that. o_unwritten: the entries whose decisions are not in it. What is
 -- dated after the last entry is from before the clock came back, and counts from then on.
-CREATE OR REPLACE FUNCTION inf_gw.rebuild(p_name text, OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_holds text, OUT o_recent text,
+CREATE OR REPLACE FUNCTION inf_gw.rebuild(p_name text, OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_rules int, OUT o_holds text, OUT o_recent text,
   OUT o_listings text, OUT o_unwritten text, OUT o_facts text, OUT o_has_others boolean) LANGUAGE sql STABLE AS $$
   WITH a AS (SELECT * FROM inf_gw.account),
   recent AS MATERIALIZED (
@@ -249,7 +249,7 @@ CREATE OR REPLACE FUNCTION inf_gw.rebuild(p_name text, OUT o_seq bigint, OUT o_u
     SELECT key_id FROM inf_gw.holds UNION SELECT key_id FROM recent UNION SELECT key_id FROM listed
     UNION SELECT jsonb_array_elements_text(u.commands::jsonb -> 'k') FROM unwritten u
   )
-  SELECT a.seq, a.last_us, a.balance_nanos,
+  SELECT a.seq, a.last_us, a.balance_nanos, a.rules,
     (SELECT json_agg(json_build_array(h.request_id, h.node_id, h.key_id, h.model, h.admitted_us, h.input_tokens, h.output_tokens,
       h.reserved_tokens, h.hold_nanos::text, h.has_slot, h.price) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
     (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens))::text FROM dated d),

@@ -16,6 +16,9 @@ const OPEN_NODES = '(SELECT DISTINCT node_id FROM inf_gw.holds) h JOIN inf_gw.no
 const isUnwritten = (node: string) =>
   `EXISTS (SELECT FROM inf_gw.positions p WHERE p.node_id = ${node} AND p.asked_seq > p.written_seq)`;
 
+/** The newest rules that all know that were heard of lately. */
+const KNOWN_TO_ALL = `(SELECT min(n.rules) AS rules FROM inf_gw.nodes n WHERE n.alive_us > inf_gw.now_us() - ${SILENCE_US})`;
+
 /** The end of a request whose node is dead, by the columns that are not NULL. */
 const ENDED_AS_HELD: Readonly<Record<string, string>> = {
   request_id: 'h.request_id',
@@ -34,12 +37,16 @@ export const NODES = `
 -- A node takes part, or takes part again, under a new epoch: whoever decides under an older one is shut out. Holds that an
 -- earlier process of that name left open are settled as held. A name that another living process has is refused.
 CREATE OR REPLACE FUNCTION inf_gw.join_node(p_name text, p_instance text, p_version text, p_address text, p_alive_us bigint,
-  OUT node_id int, OUT epoch bigint, OUT settled bigint) LANGUAGE plpgsql AS $$
+  p_rules int, OUT node_id int, OUT epoch bigint, OUT settled bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   v_us bigint; v_node inf_gw.nodes; v_has_earlier boolean;
 BEGIN
   PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  IF p_rules < (SELECT rules FROM inf_gw.account) THEN
+    RAISE EXCEPTION 'the gateways here decide by newer rules' USING ERRCODE = 'IG006',
+      DETAIL = (SELECT rules FROM inf_gw.account);
+  END IF;
   settled := 0;
   SELECT * INTO v_node FROM inf_gw.nodes WHERE name = p_name;
   v_has_earlier := FOUND AND v_node.instance <> p_instance;
@@ -58,12 +65,29 @@ BEGIN
     END IF;
     settled := inf_gw.settle_holds_of(v_node.id, v_us);
   END IF;
-  INSERT INTO inf_gw.nodes AS n (name, instance, version, address, epoch, started_at_ms, alive_us)
-  VALUES (p_name, p_instance, p_version, p_address, 1, v_us / 1000, v_us)
-  ON CONFLICT (name) DO UPDATE SET instance = p_instance, version = p_version, address = p_address, epoch = n.epoch + 1,
+  INSERT INTO inf_gw.nodes AS n (name, instance, version, rules, address, epoch, started_at_ms, alive_us)
+  VALUES (p_name, p_instance, p_version, p_rules, p_address, 1, v_us / 1000, v_us)
+  ON CONFLICT (name) DO UPDATE SET instance = p_instance, version = p_version, rules = p_rules, address = p_address, epoch = n.epoch + 1,
     started_at_ms = CASE WHEN n.instance = p_instance THEN n.started_at_ms ELSE v_us / 1000 END, alive_us = v_us,
     stopped_us = 0, requests = 0, tokens = 0
   RETURNING n.id, n.epoch INTO node_id, epoch;
+  PERFORM inf_gw.raise_rules();
+END $$;
+
+-- Once all gateways that live know newer rules, the log says that these decide from here on. Whoever does not know them is
+-- shut out: it was not heard of, and cannot join again.
+CREATE OR REPLACE FUNCTION inf_gw.raise_rules() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_rules int;
+BEGIN
+  -- Without the lock first: there is nearly never anything to do.
+  IF NOT EXISTS (SELECT FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules) THEN RETURN; END IF;
+  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  SELECT k.rules INTO v_rules FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules;
+  IF NOT FOUND THEN RETURN; END IF;
+  UPDATE inf_gw.account SET rules = v_rules;
+  UPDATE inf_gw.nodes SET epoch = epoch + 1 WHERE rules < v_rules;
+  PERFORM inf_gw.log_change((SELECT greatest(inf_gw.now_us(), last_us) FROM inf_gw.account), jsonb_build_object('rules', v_rules), '{}');
 END $$;
 
 -- A sign of life, with what the node admitted and charged in the last minute. Returns the epoch in force, and the requests
@@ -89,12 +113,14 @@ BEGIN
     WHERE id = p_node AND epoch = p_epoch;
 END $$;
 
--- Shuts out nodes that have been silent for too long, and settles what they had open as held.
+-- Shuts out nodes that have been silent for too long, and settles what they had open as held. Rules that only they did not
+-- know are in force from then on.
 CREATE OR REPLACE FUNCTION inf_gw.reap(OUT names text[], OUT settled bigint) LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_now_us bigint; v_dead record;
 BEGIN
   names := '{}'; settled := 0;
+  PERFORM inf_gw.raise_rules();
   -- Without the lock first: there is nearly never anything to do.
   PERFORM 1 FROM ${OPEN_NODES} WHERE n.alive_us < inf_gw.now_us() - ${SILENCE_US};
   IF NOT FOUND THEN RETURN; END IF;

@@ -67,6 +67,8 @@ CREATE TABLE inf_gw.nodes (
   -- One process of that name.
   instance text NOT NULL,
   version text NOT NULL,
+  -- The newest rules that it can decide by.
+  rules int NOT NULL DEFAULT 1,
   address text NOT NULL,
   epoch bigint NOT NULL,
   started_at_ms bigint NOT NULL,
@@ -190,7 +192,9 @@ CREATE TABLE inf_gw.account (
   -- The number and the time of the last entry of the log, and when the clock came back the last time.
   seq bigint NOT NULL DEFAULT 0,
   last_us bigint NOT NULL,
-  clock_us bigint NOT NULL DEFAULT 0
+  clock_us bigint NOT NULL DEFAULT 0,
+  -- The number of the rules that gateways decide by.
+  rules int NOT NULL DEFAULT 1
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 INSERT INTO inf_gw.account (id, balance_nanos, held_nanos, last_us) VALUES (1, 0, 0, 0);
 CREATE TABLE inf_gw.credit_entries (
