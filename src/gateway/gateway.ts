@@ -361,10 +361,12 @@ async function start(
         },
         onDeaths: (names, requests) =>
           log.warn(`no sign of life from ${names.join(', ')}: charged ${counted(requests, 'request')} there as held`),
-        onDifference: (entry) =>
+        onDifference: (entry) => {
+          sides.metrics?.countDifference();
           log.error(
             `after entry ${entry} of the log, this gateway has come to another state than the others: it begins anew from the database; run audit, and report this`,
-          ),
+          );
+        },
         onOrphans: (requests) =>
           log.warn(`charged the holds of ${counted(requests, 'request')} left open by a process that handed over`),
         onDeath: (error) => events.onFatal(error),
