@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Engine } from '../../src/ledger/engine.ts';
-import type { Admission } from '../../src/ledger/ledger.ts';
+import type { Admission, EnabledKey } from '../../src/ledger/ledger.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
@@ -237,6 +237,24 @@ export function testAgreement(database: SharedDatabase): void {
       await assert.rejects(store.startOther('third', { rules: 2 }), unknown);
       await store.startOther('third', { rules: 3 });
     });
+  });
+
+  test('a request in flight from when the clock was ahead counts for a gateway that begins later as for the others', async (t) => {
+    const { bench, store, key } = await pair(t, database);
+    const stepBy = async (milliseconds: number) => {
+      await store.step(milliseconds);
+      await assert.rejects(bench.identify(key));
+      await store.advance(60_000);
+    };
+    await bench.identify(key);
+    await stepBy(3_600_000);
+    await bench.admit(key);
+    await stepBy(-3_600_000);
+    const { engine } = await store.startOther('third');
+    for (const each of [store.engine, engine]) {
+      const [identity] = await bench.process([{ kind: 'identify', keyHash: key.hash }], each);
+      assert.equal((identity as EnabledKey).figures.remainingRequests, 3);
+    }
   });
 
   test('the log is cut once it is a minute old and all that live have followed, but for its last entry', async (t) => {

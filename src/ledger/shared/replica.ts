@@ -389,7 +389,7 @@ export function withDecided(rebuilt: Rebuilt, { nodeId, atUs, commands }: Unwrit
   const admitted = taken.flatMap((question) => {
     if (question.kind === 'listing') return [];
     const hold = { ...question.request, keyId: question.keyId, price: question.request.price };
-    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), hasSlot: true }];
+    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), countedUs: BigInt(atUs), hasSlot: true }];
   });
   const listed = taken.filter(({ kind }) => kind === 'listing');
   const listings = listed.map(({ keyId }): Listed => ({ keyId, atUs: BigInt(atUs), listings: 1 }));
@@ -408,7 +408,7 @@ function handoverOf({ holds, recent, listings }: Pick<Rebuilt, 'holds' | 'recent
     if (admittedUs !== null) of(keyId).requests.push([admittedUs / 1_000, 1]);
     if (tokens > 0) of(keyId).tokens.push([settledUs / 1_000, tokens]);
   }
-  for (const { keyId, admittedUs } of holds) of(keyId).requests.push([Number(admittedUs) / 1_000, 1]);
+  for (const { keyId, countedUs } of holds) of(keyId).requests.push([Number(countedUs) / 1_000, 1]);
   for (const { keyId, atUs, listings: count } of listings) of(keyId).listings.push([Number(atUs) / 1_000, count]);
   const keys = [...windows].map(([keyId, { requests, tokens, listings }]): KeyHandover => {
     return { keyId, requests: entriesOf(requests), tokens: entriesOf(tokens), listings: entriesOf(listings) };

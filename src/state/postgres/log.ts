@@ -54,6 +54,13 @@ export interface Unwritten {
   readonly commands: unknown;
 }
 
+/** A request in flight at a gateway. */
+export interface OpenHold extends DecidedHold {
+  readonly nodeId: number;
+  /** From when it counts in the window: not its admission, if the clock was ahead then. */
+  readonly countedUs: bigint;
+}
+
 /** All that gateways have in memory, as of one entry of the log. */
 export interface Rebuilt {
   readonly seq: bigint;
@@ -61,7 +68,7 @@ export interface Rebuilt {
   readonly balanceNanos: Nanos;
   /** The number of the rules that entries after this one are decided by. */
   readonly rules: number;
-  readonly holds: readonly (DecidedHold & { readonly nodeId: number })[];
+  readonly holds: readonly OpenHold[];
   readonly recent: readonly RecentRequest[];
   readonly listings: readonly Listed[];
   readonly unwritten: readonly Unwritten[];
@@ -70,7 +77,20 @@ export interface Rebuilt {
   readonly hasOthers: boolean;
 }
 
-type HoldValues = [string, number, string, string, number, number, number, number, string, boolean, string | null];
+type HoldValues = [
+  string,
+  number,
+  string,
+  string,
+  number,
+  number,
+  number,
+  number,
+  string,
+  boolean,
+  string | null,
+  number,
+];
 
 export function rebuiltOf(row: RebuildRow): Rebuilt {
   return {
@@ -98,7 +118,7 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
   };
 }
 
-function holdOf(values: HoldValues): DecidedHold & { readonly nodeId: number } {
+function holdOf(values: HoldValues): OpenHold {
   const [
     requestId,
     nodeId,
@@ -111,10 +131,11 @@ function holdOf(values: HoldValues): DecidedHold & { readonly nodeId: number } {
     nanos,
     hasSlot,
     price,
+    countedUs,
   ] = values;
   const tokens = { inputTokens, outputTokens, reservedTokens };
   const hold = { requestId, keyId, model, admittedUs: BigInt(admittedUs), ...tokens, holdNanos: BigInt(nanos) };
-  return { ...hold, nodeId, hasSlot, price: price ?? undefined };
+  return { ...hold, nodeId, hasSlot, price: price ?? undefined, countedUs: BigInt(countedUs) };
 }
 
 function listIn<T>(json: string | null): T[] {
