@@ -1,7 +1,7 @@
 /** Prints what each client is told, what it was found to do, and what translations leave out: `npm run make:clients-doc`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Choice, Offer } from '../src/cli/clients/choice.ts';
+import type { ModelChoice, Offer } from '../src/cli/clients/choice.ts';
 import { CLIENTS, type Client, UNSERVED } from '../src/cli/clients/clients.ts';
 import { type Found, featureTable } from '../test/clients/campaign/features.ts';
 import { LEFT_OUT, WAYS } from '../test/unit/translate/left-out.ts';
@@ -24,7 +24,7 @@ function offer(id: string): Offer {
   };
 }
 
-const MODELS: Choice = { main: offer('MODEL'), small: offer('SMALL MODEL') };
+const MODELS: ModelChoice = { main: offer('MODEL'), small: offer('SMALL MODEL') };
 const SETUP = { url: 'URL', key: 'KEY', models: MODELS };
 
 function row(client: Client): string {

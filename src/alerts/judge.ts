@@ -7,7 +7,7 @@ import { perPeriod } from '../operator/budgets.ts';
 import { duration } from '../operator/format.ts';
 import type { MarkChange, StoredMark } from '../state/alerts.ts';
 import type { AlertFacts } from './event.ts';
-import type { AccountMoney, KeyMoney, Money, RefusedForMoney, UpstreamSight } from './observation.ts';
+import type { AccountMoney, KeyMoney, Money, ObservedUpstream, RefusedForMoney } from './observation.ts';
 
 /** Shares of a budget that are told when they are reached, in percent. */
 export const LEVELS = [80, 95, 100] as const;
@@ -170,33 +170,37 @@ function judgeRunway({ entry, balanceNanos, forecast }: AccountMoney, marks: Mar
 }
 
 /** An upstream goes down at once, and comes up when requests have succeeded there again. */
-export function judgeUpstreams(sights: readonly UpstreamSight[], marks: Marks, nowMs: number): Verdict[] {
-  return sights.flatMap((sight) => judgeUpstream(sight, marks, nowMs) ?? []);
+export function judgeUpstreams(upstreams: readonly ObservedUpstream[], marks: Marks, nowMs: number): Verdict[] {
+  return upstreams.flatMap((upstream) => judgeUpstream(upstream, marks, nowMs) ?? []);
 }
 
-function judgeUpstream(sight: UpstreamSight, marks: Marks, nowMs: number): Verdict | undefined {
-  const subject = `upstream/${sight.upstream}`;
+function judgeUpstream(upstream: ObservedUpstream, marks: Marks, nowMs: number): Verdict | undefined {
+  const subject = `upstream/${upstream.upstream}`;
   const mark = marks.get(subject);
-  const isDown = sight.isOpen || (sight.requests >= ALL_FAILED && sight.failures === sight.requests);
-  const isUp = !sight.isOpen && sight.recentRequests > 0 && sight.recentFailures === 0;
+  const isDown = upstream.isOpen || (upstream.requests >= ALL_FAILED && upstream.failures === upstream.requests);
+  const isUp = !upstream.isOpen && upstream.recentRequests > 0 && upstream.recentFailures === 0;
   const wasDown = mark?.value === 'down';
   const change = (value: string, toldAtMs: number) => ({
     subject,
     revision: mark?.revision ?? 0,
     mark: { span: '', value, toldAtMs, untilMs: null },
   });
-  const about = { upstream: sight.upstream };
-  const figures = { provider: sight.provider, requests: String(sight.requests), failures: String(sight.failures) };
+  const about = { upstream: upstream.upstream };
+  const figures = {
+    provider: upstream.provider,
+    requests: String(upstream.requests),
+    failures: String(upstream.failures),
+  };
   if (isDown && !wasDown && nowMs - (mark?.toldAtMs ?? Number.NEGATIVE_INFINITY) >= REST_MS) {
-    const cause = sight.cause === undefined ? '' : `: ${sight.cause}`;
-    const text = `the upstream ${sight.upstream} is down${cause}`;
+    const cause = upstream.cause === undefined ? '' : `: ${upstream.cause}`;
+    const text = `the upstream ${upstream.upstream} is down${cause}`;
     return {
       change: change('down', nowMs),
       facts: { kind: 'upstream_down', severity: 'critical', text, ...about, figures },
     };
   }
   if (isUp && !isDown && wasDown) {
-    const text = `the upstream ${sight.upstream} is up again`;
+    const text = `the upstream ${upstream.upstream} is up again`;
     // The rest counts from the message that it was down.
     return {
       change: change('up', mark.toldAtMs),

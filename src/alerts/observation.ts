@@ -26,7 +26,7 @@ export interface Money {
 }
 
 /** What a gateway sees of an upstream. */
-export interface UpstreamSight {
+export interface ObservedUpstream {
   readonly upstream: string;
   readonly provider: string;
   readonly isOpen: boolean;
@@ -55,8 +55,8 @@ export interface RefusedForMoney {
 }
 
 /** What the threads of a gateway see. */
-export interface Sight {
-  readonly upstreams: readonly UpstreamSight[];
+export interface Observation {
+  readonly upstreams: readonly ObservedUpstream[];
   readonly refused: readonly RefusedForMoney[];
   /** Why the state cannot be written; undefined while it can. */
   readonly storageFault: string | undefined;

@@ -1,7 +1,7 @@
 /** What the main thread and the thread of alerts say to each other. */
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
-import type { Sight } from './observation.ts';
+import type { Observation } from './observation.ts';
 import type { WatcherOptions } from './watcher.ts';
 
 export interface AlertsStart {
@@ -15,7 +15,7 @@ export interface AlertsStart {
 /** What the main thread asks of the thread of alerts. One is dealt with after the other. */
 export interface AlertsCalls {
   /** Resolves when it may be told what else is seen. */
-  look(sight: Sight): Promise<void>;
+  look(observation: Observation): Promise<void>;
   /** The config has changed. */
   configure(options: WatcherOptions): void;
   /** Resolves when what was being delivered is. */

@@ -5,7 +5,7 @@ import { Port } from '../core/port.ts';
 import { openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import type { CourierEvents } from './courier.ts';
-import type { Sight } from './observation.ts';
+import type { Observation } from './observation.ts';
 import type { AlertsCalls, AlertsStart, MainCalls } from './protocol.ts';
 import { Watcher, type WatcherEvents, type WatcherOptions } from './watcher.ts';
 
@@ -40,12 +40,12 @@ async function open(): Promise<OpenState> {
   return opened;
 }
 
-async function look(sight: Sight): Promise<void> {
+async function look(observation: Observation): Promise<void> {
   try {
     state ??= await open();
     watcher ??= new Watcher(state, current, events);
     const watching = watcher;
-    await state.run(() => watching.look(sight));
+    await state.run(() => watching.look(observation));
     fault = undefined;
   } catch (error) {
     const message = error instanceof UserError ? error.lines.join('; ') : String(error);
@@ -72,7 +72,7 @@ function next(work: () => Promise<void>): Promise<void> {
 }
 
 port.serve({
-  look: (sight) => next(() => look(sight)),
+  look: (observation) => next(() => look(observation)),
   configure: (changed) => void next(() => configure(changed)),
   close: () => next(close),
 });

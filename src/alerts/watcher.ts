@@ -6,7 +6,7 @@ import { Courier, type CourierEvents } from './courier.ts';
 import { type AlertFacts, eventOf, SEVERITIES } from './event.ts';
 import { readMoney } from './figures.ts';
 import { endedRefusals, judgeMoney, judgeRefusals, judgeUpstreams, type Marks, type Verdict } from './judge.ts';
-import type { Sight } from './observation.ts';
+import type { Observation } from './observation.ts';
 import { Pace } from './pace.ts';
 import { Rate } from './rate.ts';
 import { StorageWatch } from './storage-watch.ts';
@@ -57,15 +57,15 @@ export class Watcher {
   }
 
   /** Looks once. Rejects with an error of the state; the next look may succeed. */
-  async look(sight: Sight, nowMs = Date.now()): Promise<void> {
-    this.#storage.look(sight.storageFault, nowMs);
+  async look(observation: Observation, nowMs = Date.now()): Promise<void> {
+    this.#storage.look(observation.storageFault, nowMs);
     // It could not be written anyway.
-    if (sight.storageFault !== undefined) return;
+    if (observation.storageFault !== undefined) return;
     this.#marks ??= await this.#state.alerts.marks();
     const verdicts = [
       ...(await this.#moneyVerdicts(this.#marks, nowMs)),
-      ...judgeUpstreams(sight.upstreams, this.#marks, nowMs),
-      ...(await this.#refusalVerdicts(sight, this.#marks, nowMs)),
+      ...judgeUpstreams(observation.upstreams, this.#marks, nowMs),
+      ...(await this.#refusalVerdicts(observation, this.#marks, nowMs)),
       ...endedRefusals(this.#marks, nowMs),
     ];
     await this.#tell(verdicts, nowMs);
@@ -91,7 +91,7 @@ export class Watcher {
     return verdicts;
   }
 
-  async #refusalVerdicts({ refused }: Sight, marks: Marks, nowMs: number): Promise<Verdict[]> {
+  async #refusalVerdicts({ refused }: Observation, marks: Marks, nowMs: number): Promise<Verdict[]> {
     const names = new Map<string, string>();
     for (const { keyId } of refused) {
       const key = keyId === undefined ? undefined : await this.#state.keys.find(keyId);

@@ -31,7 +31,7 @@ export function check(name: string, rows: number, differences: readonly string[]
 }
 
 /** What the walk through the journal has found. */
-export interface Findings {
+export interface JournalFindings {
   readonly rows: number;
   /** Rows that were dropped, and whose sums were sealed. */
   readonly sealedRows: number;
@@ -57,7 +57,7 @@ export class Differences {
   }
 }
 
-export function journalChecks(findings: Findings): { rows: Check; days: Check; months: Check } {
+export function journalChecks(findings: JournalFindings): { rows: Check; days: Check; months: Check } {
   const of = (name: string, rows: number, { listed, unlisted }: Differences) => check(name, rows, listed, unlisted);
   return {
     rows: of('journal rows', findings.rows, findings.rowDifferences),
@@ -73,7 +73,7 @@ export function journalChecks(findings: Findings): { rows: Check; days: Check; m
 export function balanceCheck(
   balances: readonly bigint[],
   credit: { readonly nanos: bigint; readonly rows: number },
-  { costNanos, rows, sealedRows }: Findings,
+  { costNanos, rows, sealedRows }: JournalFindings,
 ): Check {
   const expected = credit.nanos - costNanos;
   const [actual] = balances;

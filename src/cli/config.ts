@@ -58,7 +58,7 @@ function check(command: Command): void {
     ['default tier', config.tierName],
     ['  requests per minute', count(tier.rpm)],
     ['  tokens per minute', count(tier.tpm)],
-    ['  concurrent requests', count(tier.concurrency)],
+    ['  concurrency', count(tier.concurrency)],
     ['  model listings per minute', count(tier.modelsRpm)],
   ]);
   printLine();

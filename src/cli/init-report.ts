@@ -5,9 +5,10 @@ import type { Command } from 'commander';
 import type { Config, ModelConfig } from '../config/config.ts';
 import { type ActiveProvider, EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../config/example.ts';
 import { isSet } from '../config/secrets.ts';
-import { formatAddress } from '../core/address.ts';
+import { formatAddress, originOf } from '../core/address.ts';
 import type { Nanos } from '../core/money.ts';
 import { commandLine, PROGRAM } from '../core/program.ts';
+import { firstRequest } from '../operator/first-request.ts';
 import type { Balance } from '../state/account.ts';
 import { CLIENTS, type Client } from './clients/clients.ts';
 import { balanceJson, enterCredit } from './credit.ts';
@@ -109,11 +110,8 @@ function printNext({ config, providers, isNew, made }: InitReport): void {
   printLine(isNew ? `  ${line('serve')}` : `or, if no gateway is running: ${line('serve')}`);
   if (!isNew) return;
   printLine('and in a second terminal, with the key:');
-  printLine('  export INF_GW_KEY=PUT-THE-KEY-HERE');
-  const body = `{"model": "${firstModel(config, made)}", "messages": [{"role": "user", "content": "Hello!"}]}`;
-  printLine(`  curl http://${formatAddress(config.listen)}/v1/chat/completions \\`);
-  printLine(`    -H "Authorization: Bearer $INF_GW_KEY" -H "Content-Type: application/json" \\`);
-  printLine(`    -d '${body}'`);
+  const origin = originOf(config.listen, config.tls !== undefined);
+  for (const each of firstRequest(origin, firstModel(config, made))) printLine(`  ${each}`);
   printAgents(config);
 }
 

@@ -6,7 +6,7 @@ import { configOf, globalOptions } from './state.ts';
 
 interface TuiOptions {
   readonly readOnly?: boolean;
-  readonly mouse?: boolean;
+  readonly mouse: boolean;
 }
 
 export function registerTui(program: Command): void {
@@ -14,15 +14,12 @@ export function registerTui(program: Command): void {
     .command('tui')
     .description('open the dashboard: live figures, and everything you can do with keys, limits, budgets and credit')
     .option('--read-only', 'show everything, and change nothing')
-    .option('--mouse', 'click tabs and rows, and scroll; to select text, most terminals need Shift then')
+    .option('--no-mouse', 'leave clicks and the wheel to the terminal, which then selects text without Shift')
     .addHelpText('after', '\nExamples:\n  inf-gw tui     press ? for help\n  inf-gw tui --read-only')
     .action((options: TuiOptions, command: Command) => tui(options, command));
 }
 
-async function tui(
-  { readOnly: isReadOnly = false, mouse: hasMouse = false }: TuiOptions,
-  command: Command,
-): Promise<void> {
+async function tui({ readOnly: isReadOnly = false, mouse: hasMouse }: TuiOptions, command: Command): Promise<void> {
   const readConfig = () => configOf(command);
   refuseWithoutTerminal();
   const { setFlagsFromString } = await import('node:v8');

@@ -6,10 +6,12 @@ import { DAY_MS } from './clock.ts';
 
 /** Hosts drop them after 30 days. Whoever refers to one after that is told so here. */
 export const KEPT_MS = 30 * DAY_MS;
-/** Ids of responses and of their items, for each key. The oldest give way to new ones. */
+/** Ids of responses and of their items, for each key. The oldest give way to new ones, soon after. */
 export const MAX_KEPT_IDS = 100_000;
 /** Items of a response that can be referred to. Those beyond are unknown. */
 export const MAX_KEPT_ITEMS = 1_000;
+/** What one addition drops at most, of what is too old and of what is too much: others wait meanwhile. More than it adds. */
+export const MAX_DROPPED_IDS = 2_000;
 
 /** A response that a host keeps for a key, and its items. */
 export interface KeptResponse {

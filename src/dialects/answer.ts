@@ -26,10 +26,18 @@ export interface AnswerFacts {
   readonly kept?: KeptAnswer | undefined;
 }
 
-/** The ids of an answer that its host keeps, and of what is in it. `isWritten`: the model wrote it as text. */
+/** The ids of an answer that its host keeps, and of what is in it. */
 export interface KeptAnswer {
   readonly id: string;
-  readonly items: readonly { readonly id: string; readonly isWritten: boolean }[];
+  readonly items: readonly KeptItemFacts[];
+  /** How many images the host has made for it. It reads them with the next request first. */
+  readonly images: number;
+}
+
+/** `isWritten`: the model wrote it as text. */
+interface KeptItemFacts {
+  readonly id: string;
+  readonly isWritten: boolean;
 }
 
 /** Nothing of interest. */

@@ -49,7 +49,8 @@ function pdfTokens({ countPages }: Attachment & { kind: 'pdf' }, { pageTokens }:
 /** What gpt-4o-mini makes of its largest image: 2,833 and 8 tiles at 5,667. No model with a maximum for images has a higher one. */
 const MOST_IMAGE_TOKENS = 48_169;
 
-function imageTokens(size: ImageSize | undefined, isFetched: boolean, terms: InputTerms): number {
+/** The most tokens of an image; `isFetched`: by the host, from an address. */
+export function imageTokens(size: ImageSize | undefined, isFetched: boolean, terms: InputTerms): number {
   const { imageTokens, contextWindow } = terms;
   if (typeof imageTokens === 'number') return imageTokens;
   if (imageTokens !== undefined) return tileTokens(size, imageTokens);

@@ -56,6 +56,8 @@ export interface HostState {
   readonly references: readonly Reference[];
   /** Why the request cannot go to a host that keeps nothing for a key; undefined if it can. */
   readonly problem: string | undefined;
+  /** Looks why the request cannot go to a host that keeps responses; undefined if it can. */
+  readonly keptProblem: () => string | undefined;
   /** Its host keeps the answer for the key: the config says so. */
   readonly mayKeep?: true;
 }

@@ -12,7 +12,7 @@ import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
 import type { Log } from '../observe/log.ts';
 import { HEALTH_ONLY, MAX_ENDED, type SnapshotQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
-import { hasRefusedForMoney, refusedForMoney, upstreamSights } from './alert-sight.ts';
+import { hasRefusedForMoney, observedUpstreams, refusedForMoney } from './observations.ts';
 
 /** The time between two looks. */
 const LOOK_MS = 1_000;
@@ -111,7 +111,7 @@ export class AlertWatch {
     this.#lookedAtMs = nowMs;
     this.#askedUntilS = nowS;
     const storageFault = this.#sources.storageFault();
-    await port.call('look', { upstreams: upstreamSights(workers), refused, storageFault });
+    await port.call('look', { upstreams: observedUpstreams(workers), refused, storageFault });
   }
 }
 

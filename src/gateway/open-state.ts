@@ -11,7 +11,7 @@ import type { RunningLedger, WaitingLedger } from '../ledger/client.ts';
 import { type Lock, lockHandedOver, lockState, tryLockTakeover } from '../state/sqlite/lock.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 
-export interface OpenState {
+export interface ServingState {
   readonly ledger: RunningLedger;
   /** Of a state file; a database knows its gateways. */
   readonly lock: Lock | undefined;
@@ -29,7 +29,7 @@ export async function openState(
   config: Config,
   prepare: PrepareLedger,
   sockets: readonly number[],
-): Promise<OpenState> {
+): Promise<ServingState> {
   assertOneForEach(config.threads, sockets);
   // A start that fails for its address must leave no new state file behind.
   if (sockets.length === 0 && (config.state.kind === 'postgres' || !existsSync(config.state.path))) {
@@ -54,7 +54,7 @@ export async function takeOver(
   prepare: PrepareLedger,
   from: Predecessor,
   workers: Promise<unknown>,
-): Promise<OpenState> {
+): Promise<ServingState> {
   let lock: Lock | undefined;
   let takeover: Lock | undefined;
   const waiting = prepare(true);

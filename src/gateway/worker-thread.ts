@@ -1,7 +1,7 @@
 /** The entry point of a worker's thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
-import { connectLedger } from '../ledger/connect.ts';
+import { connectLedger } from '../ledger/calls.ts';
 import { forwardedLog } from '../observe/log.ts';
 import type { MainCalls, ThreadCalls, WorkerStart } from './remote-worker.ts';
 import { startWorker } from './worker.ts';

@@ -11,7 +11,7 @@ export interface CorsPolicy {
 
 /** How long a browser may go without asking again: the longest that Chrome remembers. */
 const MAX_AGE_S = 7_200;
-const METHODS = 'GET, HEAD, POST';
+const METHODS = 'GET, HEAD, POST, DELETE';
 
 /** Headers that clients may send, beside those that every page may. */
 const ALLOWED: readonly string[] = [

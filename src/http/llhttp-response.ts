@@ -61,7 +61,8 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
   }
 
   writeHead(status: number, headers: readonly string[]): void {
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    if (this.headersSent) throw new Error('the response has a head already');
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
     let hasLength = false;
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] as string;
@@ -93,6 +94,8 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
   }
 
   write(bytes: Buffer): boolean {
+    // What follows on the connection is the next response.
+    if (this.#hasEnded) return true;
     // The client has left, and the connection is about to close.
     if (!this.#connection.writable) return false;
     const before = this.#head;
@@ -106,7 +109,7 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
     this.#hasEnded = true;
     const before = this.#head;
     this.#head = '';
-    const bytes = this.#hasBody ? Buffer.from(last as Buffer) : NOTHING;
+    const bytes = this.#hasBody ? bufferOf(last) : NOTHING;
     const onSent = (error?: Error | null) => {
       if (error == null) this.#finish();
     };
@@ -129,6 +132,7 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
   }
 
   destroy(): void {
+    if (this.#isClosed) return;
     this.destroyed = true;
     this.#connection.destroy();
   }
@@ -150,6 +154,10 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+function bufferOf(bytes: string | Buffer): Buffer {
+  return typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+}
 
 function sizeLine(bytes: Buffer): string {
   return `${bytes.length.toString(16)}\r\n`;

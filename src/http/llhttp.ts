@@ -68,11 +68,20 @@ let llhttp: Llhttp | undefined;
 let window = 0;
 let bytes = new Uint8Array();
 
+// biome-ignore lint/suspicious/noExplicitAny: Node's types lack WebAssembly
+const { Instance, Module } = (globalThis as any).WebAssembly;
+
+function compiled(): object {
+  try {
+    return new Module(require('undici/lib/llhttp/llhttp_simd-wasm.js'));
+  } catch {
+    // Its instructions are not those of every processor: virtual machines often hide the newer ones.
+    return new Module(require('undici/lib/llhttp/llhttp-wasm.js'));
+  }
+}
+
 function load(): Llhttp {
-  const code = require('undici/lib/llhttp/llhttp_simd-wasm.js') as Buffer<ArrayBuffer>;
-  // biome-ignore lint/suspicious/noExplicitAny: Node's types lack WebAssembly
-  const { Instance, Module } = (globalThis as any).WebAssembly;
-  const instance = new Instance(new Module(code), {
+  const instance = new Instance(compiled(), {
     env: {
       wasm_on_message_begin: () => current.onBegin(),
       wasm_on_url: (_: number, at: number, length: number) => current.onHeadPart(URL_PART, at - window, length),
@@ -118,6 +127,9 @@ const NAME = 1;
 const VALUE = 2;
 /** The parts of a head that were found in the window: the kind, offset and length of each. */
 const PARTS = new Int32Array(3 * 512);
+
+/** A string that is cut from another keeps all of that: a name in a table must not keep a large head. */
+const MAX_SHARED_BYTES = 2 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -283,18 +295,19 @@ export class HttpParser {
     if (this.#framingBytes > MAX_FRAMING_BYTES) this.#fault ??= 'HPE_CHUNK_EXTENSIONS_OVERFLOW';
   }
 
-  /** Makes strings of the parts in the window: they are cut from one string. */
+  /** Makes strings of the parts in the window: they are cut from one string, which is fast, unless that would be long. */
   #readParts(): void {
     const parts = this.#parts;
     if (parts === 0) return;
     this.#parts = 0;
     const start = PARTS[1] as number;
     const end = (PARTS[parts - 2] as number) + (PARTS[parts - 1] as number);
-    const text = this.#chunk.toString('latin1', start, end);
+    const text = end - start > MAX_SHARED_BYTES ? undefined : this.#chunk.toString('latin1', start, end);
     for (let i = 0; i < parts; i += 3) {
       const kind = PARTS[i] as number;
-      const at = (PARTS[i + 1] as number) - start;
-      this.#addPart(kind, text.slice(at, at + (PARTS[i + 2] as number)));
+      const at = PARTS[i + 1] as number;
+      const to = at + (PARTS[i + 2] as number);
+      this.#addPart(kind, text?.slice(at - start, to - start) ?? this.#chunk.toString('latin1', at, to));
     }
   }
 

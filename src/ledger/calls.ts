@@ -2,7 +2,9 @@
  * The calls of one thread to the ledger. To another thread, the commands of one turn of the event loop are sent as one
  * message.
  */
+import type { MessagePort } from 'node:worker_threads';
 import type { RateFigures } from '../core/limits.ts';
+import { Port } from '../core/port.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 import { Tickets } from '../core/tickets.ts';
 import {
@@ -13,6 +15,7 @@ import {
   type Grant,
   type Growth,
   type Identity,
+  type Ledger,
   type LedgerControl,
   type LedgerSettings,
   type LedgerSnapshot,
@@ -20,7 +23,7 @@ import {
   type ListingAdmission,
 } from './ledger.ts';
 import { packCommand, unpackReply } from './packing.ts';
-import type { Answer, Answers, Ask, Command, PackedCommand, Reply, Told } from './protocol.ts';
+import type { Answer, Answers, Ask, Askable, Command, PackedCommand, Reply, Tellable, Told } from './protocol.ts';
 
 /** The way to the ledger. */
 interface LedgerPort {
@@ -169,4 +172,13 @@ export class LedgerClient implements LedgerControl {
     if ('answer' in reply) this.#tickets.resolve(reply.ticket, reply.answer);
     else this.#tickets.reject(reply.ticket, new LedgerUnavailable(reply.unavailable));
   }
+}
+
+/** Connects a thread to the ledger that another one has started. */
+export function connectLedger(channel: MessagePort): Ledger {
+  const port = new Port<Tellable, Askable>(channel, 'the ledger');
+  const client = new LedgerClient(port);
+  port.serve({ told: (...told) => client.receive(told) });
+  channel.on('close', () => client.end('the ledger is closed'));
+  return client;
 }

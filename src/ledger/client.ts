@@ -70,7 +70,7 @@ export interface WaitingLedger {
   readonly loaded: Promise<void>;
   /** Opens it, and goes on with what was handed over. Throws a UserError if it cannot be used. */
   open(handover?: Handover): Promise<RunningLedger>;
-  /** In place of `open`. */
+  /** In place of `open`, or after it where nothing was asked: it lets go of the state. */
   discard(): Promise<void>;
 }
 
@@ -90,11 +90,16 @@ export function prepareLedger(
   events: LedgerEvents,
   { place, isAhead }: { readonly place: Place; readonly isAhead: boolean },
 ): WaitingLedger {
-  const { channel, discard } = place === 'thread' ? inThread({ options, isAhead }) : here({ options, isAhead });
+  const { channel, end } = place === 'thread' ? inThread({ options, isAhead }) : here({ options, isAhead });
   const port = new Port<MainCalls, LedgerCalls>(channel, 'the ledger');
   const client = new LedgerClient(port);
   const served = servedBy(client, events);
   port.serve(served);
+  const discard = () => {
+    // Its end is no death.
+    client.end('the ledger is closed');
+    return end();
+  };
   const loaded = port.call('load');
   // It may fail before anybody waits for it.
   loaded.catch(() => {});
@@ -110,9 +115,9 @@ export function prepareLedger(
         const summary = await port.call('open', handover);
         channel.on('error', die);
         // Not at once: its last reply, that it has closed, arrives together with its end.
-        const end = () => setImmediate(() => die(new Error('the ledger has ended')));
-        channel.on('exit', end);
-        channel.on('close', end);
+        const onEnd = () => setImmediate(() => die(new Error('the ledger has ended')));
+        channel.on('exit', onEnd);
+        channel.on('close', onEnd);
         return running(port, client, summary, served);
       } catch (error) {
         await discard();
@@ -126,18 +131,18 @@ export function prepareLedger(
 /** A ledger that was started, before it has opened the state. */
 interface Started {
   readonly channel: Channel;
-  readonly discard: () => Promise<void>;
+  readonly end: () => Promise<void>;
 }
 
 function inThread(start: LedgerStart): Started {
   const worker = startThread('ledger/thread', { workerData: start });
-  return { channel: worker, discard: async () => void (await worker.terminate()) };
+  return { channel: worker, end: async () => void (await worker.terminate()) };
 }
 
 function here(start: LedgerStart): Started {
   const [own, other] = LocalChannel.pair();
   serveLedger(other, start, (error) => other.fail(error));
-  return { channel: own, discard: async () => own.close() };
+  return { channel: own, end: async () => own.close() };
 }
 
 /** All that the ledger tells the main thread before it is handed over. */

@@ -72,7 +72,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   /** Why the state cannot be written; undefined while it can. */
   #fault: StorageFault | undefined;
 
-  /** `die` is told of an internal error; nothing is decided any more then. `commits` were written by an earlier process. */
+  /** `die` gets an internal error; nothing is decided after it. `commits` were written by an earlier process. */
   constructor(main: MainPort, engine: Engine, die: (error: Error) => void, commits = 0) {
     this.#main = main;
     this.#engine = engine;

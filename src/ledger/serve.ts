@@ -20,16 +20,18 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   return (events) => openSharedEngine(state.address, state.node, options, events);
 }
 
-/** `die` is told of an internal error, after which nothing is decided any more. */
+/** `die` gets an internal error; nothing is decided after it. */
 export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (error: Error) => void): void {
   const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
+  let thread: LedgerThread | undefined;
+  // In a thread of its own it is gone by then.
+  parent.on('close', () => void thread?.close());
   let loading: ReturnType<typeof load> | undefined;
   const loaded = () => {
     loading ??= load(start);
     return loading;
   };
   const open = async (handover: Handover | undefined): Promise<LedgerSummary> => {
-    let thread: LedgerThread | undefined;
     let engine: Engine | undefined;
     try {
       const openEngine = await loaded();

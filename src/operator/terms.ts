@@ -94,10 +94,10 @@ export const TIER_TERMS = {
   }),
   concurrency: ofTier(MAX_CONCURRENCY, {
     option: 'concurrency',
-    label: 'Concurrent requests',
-    help: 'concurrent requests',
-    brief: 'at once',
-    unit: '',
+    label: 'Concurrency',
+    help: 'requests in flight',
+    brief: 'at most',
+    unit: ' in flight',
     rank: 8,
   }),
 } satisfies Readonly<Record<keyof KeyTerms & keyof Limits, TierTerm>>;

@@ -169,7 +169,7 @@ function rateChecks({ limits, requests, tokens, slots }: KeyStanding, { reserved
     },
     check('requests_per_minute', 'requests_per_minute', 'requests in the last minute', requests, limits.rpm, 1),
     check('tokens_per_minute', 'tokens_per_minute', 'tokens in the last minute', tokens, limits.tpm, reservedTokens),
-    check('concurrency', 'concurrency', 'requests at once', slots, limits.concurrency, 1),
+    check('concurrency', 'concurrency', 'requests in flight', slots, limits.concurrency, 1),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** What is written down of an answer that its host keeps, so that its key can refer to it. */
 import { type KeptResponse, MAX_KEPT_ITEMS } from '../core/kept-responses.ts';
+import { imageTokens } from '../dialects/attachments.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
 import type { Metered } from '../relay/meter.ts';
 import type { Admitted } from './admitted.ts';
@@ -19,7 +20,8 @@ export function keptOf(
   const reported = usage.promptTokens + usage.completionTokens;
   // What a host left out of this answer it may read again for the next.
   const isCut = request.body.fields.truncation === 'auto' || request.summarizesAbove !== undefined;
-  const tokens = isCut ? Math.max(reported, plan.inputTokens + usage.completionTokens) : reported;
+  const read = isCut ? Math.max(reported, plan.inputTokens + usage.completionTokens) : reported;
+  const tokens = read + kept.images * imageTokens(undefined, false, model);
   const items = kept.items
     .slice(0, MAX_KEPT_ITEMS)
     .map(({ id, isWritten }) => ({ id, tokens: isWritten ? usage.completionTokens : tokens }));

@@ -2,7 +2,7 @@
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import { printableName } from '../core/printable.ts';
-import { KEPT_RESPONSE } from '../dialects/responses/kept-response.ts';
+import { KEPT_RESPONSE } from '../dialects/responses/responses.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Meter } from '../relay/meter.ts';
 import type { RelayResult } from '../relay/relay.ts';

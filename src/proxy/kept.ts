@@ -6,6 +6,7 @@ import type { Model } from '../catalog/catalog.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
 import { printableName } from '../core/printable.ts';
+import { quotableId } from '../dialects/answer.ts';
 import type { Reference } from '../dialects/dialect.ts';
 import type { Provider } from '../upstream/provider.ts';
 import type { Permitted, Target } from './plan.ts';
@@ -16,6 +17,13 @@ export interface Keeper {
   add(response: KeptResponse): Promise<void>;
   drop(keyId: string, responseId: string): Promise<void>;
 }
+
+/** More than conversations have. To look up so many takes tens of milliseconds, in which others wait. */
+const MAX_REFERENCES = 10_000;
+const TOO_MANY_REFERENCES: ClientError = {
+  code: 'invalid_request',
+  message: `input: expected at most ${MAX_REFERENCES} references to what the provider keeps`,
+};
 
 export type Bringing =
   | { readonly ok: true; readonly permitted: Permitted }
@@ -38,12 +46,19 @@ export async function bringIn(
   keyId: string,
   permitted: Permitted,
 ): Promise<Bringing> {
-  const [target] = permitted.targets;
+  const [target, ...fallbacks] = permitted.targets;
   const references = referencesTo(target);
-  if (references.length === 0) return { ok: true, permitted };
+  if (references.length === 0) {
+    // What is no reference at the host of this model may be one at that of a fallback.
+    const others = fallbacks.filter((each) => referencesTo(each).length === 0);
+    return { ok: true, permitted: { ...permitted, targets: [target, ...others] } };
+  }
+  if (references.length > MAX_REFERENCES) return { ok: false, error: TOO_MANY_REFERENCES };
   const members = providers.get(target.model.provider)?.members ?? [];
   const names = new Set(members.map(({ name }) => name));
-  const found = await keeper.find(keyId, [...new Set(references.map(({ id }) => id))]);
+  // Whatever else a client names is nobody's.
+  const ids = new Set(references.map(({ id }) => id).filter((id) => quotableId(id) !== undefined));
+  const found = await keeper.find(keyId, [...ids]);
   const known = new Map(found.filter(({ upstream }) => names.has(upstream)).map((each) => [each.id, each]));
   const named = references.map((reference) => ({ reference, kept: known.get(reference.id) }));
   const upstream = named.find(({ kept }) => kept !== undefined)?.kept?.upstream;

@@ -161,7 +161,8 @@ export type Targeting =
 export function targetFor(request: ModelRequest, model: Model, headers: DialectHeaders = {}): Targeting {
   const keeps = model.keepsResponses && model.dialects.includes(request.dialect.name);
   const { state } = request;
-  if (state?.problem !== undefined && !keeps) return { ok: false, problem: state.problem };
+  const unkeepable = keeps ? state?.keptProblem() : state?.problem;
+  if (unkeepable !== undefined) return { ok: false, problem: unkeepable };
   const sent = state !== undefined && keeps ? { ...request, state: { ...state, mayKeep: true as const } } : request;
   const hosting = hostRequest(sent, model.dialects, model);
   if (!hosting.ok) return hosting;

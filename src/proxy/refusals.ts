@@ -89,7 +89,7 @@ export function causeOf(refusal: Refusal): string {
     case 'tokens_per_minute':
       return `${refusal.limit} tokens/min, again in ${refusal.retryAfterS} s`;
     case 'concurrency':
-      return `${refusal.limit} requests at once`;
+      return `${refusal.limit} requests in flight`;
     case 'money_spoken_for':
       return 'money held for requests in flight';
   }

@@ -2,13 +2,14 @@
 import { KEPT_MS, type KeptId, type KeptResponse } from '../core/kept-responses.ts';
 import { type Dialect, type Operation, type PartLater, rows } from './operation.ts';
 
-/** How often it is looked whether a key has too many: to count them takes milliseconds. */
-const ADDED_BETWEEN_LOOKS = 100;
+/** How many ids are added between two looks whether a key has too many: to count them takes milliseconds. */
+const ADDED_BETWEEN_LOOKS = 1_000;
 
 /** Of this part each store has its own: gateways with a role of their own write to a database by its functions. */
 export abstract class KeptBook {
   readonly #find: string;
-  #added = 0;
+  /** Since the last look. */
+  #added = Number.POSITIVE_INFINITY;
 
   constructor({ isAnyOf }: Dialect) {
     this.#find = `SELECT id, response_id, tokens, upstream, model FROM inf_gw.kept_responses
@@ -27,15 +28,18 @@ export abstract class KeptBook {
     }));
   }
 
-  /** Adds a response and its items, and drops what is too old. */
+  /** Adds a response and its items, and drops some of what is too old. */
   add(response: KeptResponse): Operation<void> {
-    return this.write(response, this.#added++ % ADDED_BETWEEN_LOOKS === 0);
+    this.#added += idsOf(response).length;
+    const isBounded = this.#added >= ADDED_BETWEEN_LOOKS;
+    if (isBounded) this.#added = 0;
+    return this.write(response, isBounded);
   }
 
   /** Forgets a response and its items. */
   abstract drop(keyId: string, responseId: string): Operation<void>;
 
-  /** `isBounded`: drops the oldest of a key that has too many. */
+  /** `isBounded`: drops some of the oldest of a key that has too many. */
   protected abstract write(response: KeptResponse, isBounded: boolean): Operation<void>;
 }
 

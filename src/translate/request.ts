@@ -77,7 +77,7 @@ export interface OfferedTool extends Markable {
   readonly strict: boolean | undefined;
 }
 
-export type Choice =
+export type ToolChoice =
   | { readonly kind: 'auto' | 'none' | 'required' }
   /** The model must call this tool. */
   | { readonly kind: 'named'; readonly hostName: string };
@@ -114,7 +114,7 @@ export interface NeutralRequest {
   readonly stream: boolean | undefined;
   readonly turns: Said<readonly Turn[]>;
   readonly tools: readonly OfferedTool[];
-  readonly choice: Choice | undefined;
+  readonly choice: ToolChoice | undefined;
   /** Whether the model may call several tools at once. */
   readonly parallelCalls: boolean | undefined;
   /** In tokens. */

@@ -1,8 +1,7 @@
 /** The terminal: Ink reports the keys that are pressed; the screen draws the lines of the frame. */
 import { render, useInput, usePaste } from 'ink';
 import { createElement } from 'react';
-import { showsUtf8 } from './draw/ascii.ts';
-import { type Abilities, painted } from './draw/paint.ts';
+import { abilitiesOf, painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import { namesOf } from './key-names.ts';
 import { type MouseReport, withoutMouse } from './mouse.ts';
@@ -10,11 +9,7 @@ import { type Output, Screen } from './screen.ts';
 import type { Session } from './session.ts';
 import { Suspension } from './suspension.ts';
 
-const ABILITIES: Abilities = {
-  /** As https://no-color.org asks. */
-  hasColours: (process.env.NO_COLOR ?? '') === '',
-  isAscii: !showsUtf8(process.env),
-};
+const ABILITIES = abilitiesOf(process.env);
 /** What another program has written on the screen stays there for so long at most. Rarely: to draw ends a selection. */
 const REPAINT_MS = 30_000;
 

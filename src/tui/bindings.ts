@@ -61,7 +61,10 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Overview',
     of: 'overview',
-    bindings: [{ shown: 't', meaning: 'reach of the charts', press: 't' }],
+    bindings: [
+      { shown: 't', meaning: 'reach of the charts', press: 't' },
+      { shown: 'n', meaning: 'create a key', isChange: true },
+    ],
   },
   {
     title: 'Keys',

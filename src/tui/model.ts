@@ -36,6 +36,10 @@ export interface StoredKey {
 /** What comes from the state file and the config. */
 export interface Stored {
   readonly statePath: string;
+  /** Undefined if there is no config file, and the defaults apply. */
+  readonly configPath: string | undefined;
+  /** The URL that a gateway of this config serves. */
+  readonly origin: string;
   readonly tierName: string;
   readonly creditEnforced: boolean;
   readonly balanceNanos: Nanos;

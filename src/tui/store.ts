@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
+import { originOf } from '../core/address.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
@@ -86,6 +87,8 @@ export class Store {
       const byModel = await this.#usage('model', 'this month', {}, nowMs);
       return {
         statePath: config.statePath,
+        configPath: config.path,
+        origin: originOf(config.listen, config.tls !== undefined),
         tierName: config.tierName,
         creditEnforced: config.creditEnforced,
         ...(await this.#state.account.balance()),

@@ -75,7 +75,8 @@ function positionOfInvalidUtf8(bytes: Buffer): string {
 const REPLACEMENT = '\ufffd';
 const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
-function findDuplicate(members: readonly Member[]): string | undefined {
+/** The first name that an object has twice, by its members. */
+export function findDuplicate(members: readonly Member[]): string | undefined {
   const seen = new Set<string>();
   for (const { key } of members) {
     if (seen.has(key)) return key;

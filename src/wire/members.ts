@@ -52,6 +52,18 @@ export function membersOf(text: string, start: number): Member[] {
   return members;
 }
 
+/** The members of each object in the array of objects that starts at `start`, read once. Otherwise as membersOf. */
+export function* membersOfEach(text: string, start: number): Generator<readonly Member[]> {
+  let at = skipSpace(text, skipSpace(text, start) + 1);
+  while (text.charCodeAt(at) !== CLOSE_BRACKET) {
+    const members = membersOf(text, at);
+    yield members;
+    const brace = skipSpace(text, members.at(-1)?.valueEnd ?? at + 1);
+    at = skipSpace(text, brace + 1);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+}
+
 /** Where each element of the array begins that starts at `start`. The text must be valid JSON. Throws a NestingError. */
 function elementsOf(text: string, start: number): number[] {
   const starts: number[] = [];

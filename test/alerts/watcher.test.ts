@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AlertEvent } from '../../src/alerts/event.ts';
 import { REST_MS } from '../../src/alerts/judge.ts';
-import type { Sight } from '../../src/alerts/observation.ts';
+import type { Observation } from '../../src/alerts/observation.ts';
 import { BURST, REFILL_MS } from '../../src/alerts/rate.ts';
 import { StorageWatch } from '../../src/alerts/storage-watch.ts';
 import { type WatchedState, Watcher, type WatcherEvents } from '../../src/alerts/watcher.ts';
@@ -12,7 +12,7 @@ import { emptyState } from '../../src/state/open.ts';
 import { makeKey } from '../state/stage.ts';
 import { Receiver } from './receiver.ts';
 
-const NOTHING_SEEN: Sight = { upstreams: [], refused: [], storageFault: undefined };
+const NOTHING_SEEN: Observation = { upstreams: [], refused: [], storageFault: undefined };
 const SILENT: WatcherEvents = { onFailure: () => {}, onFull: () => {} };
 
 function targetOf(receiver: Receiver): WebhookTarget {

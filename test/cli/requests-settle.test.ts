@@ -93,6 +93,8 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
       requests: 1,
       errors: 1,
       prompt_tokens: 9,
+      cached_tokens: 0,
+      cache_write_tokens: 0,
       completion_tokens: 100,
       total_tokens: 109,
       cost_usd: '0.012300',
@@ -101,8 +103,8 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(bySource, [{ source: 'held', ...figures }]);
     const csv = await place.run(['usage', '--by', 'source', '--csv']);
     assert.deepEqual(linesOf(csv.stdout), [
-      'source,requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd',
-      'held,1,1,9,100,109,0.012300',
+      'source,requests,errors,prompt_tokens,cached_tokens,cache_write_tokens,completion_tokens,total_tokens,cost_usd',
+      'held,1,1,9,0,0,100,109,0.012300',
     ]);
     await assertConsistent(place);
   });

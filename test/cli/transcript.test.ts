@@ -218,7 +218,7 @@ test('a rotated key has a successor with its settings, but another id and secret
 });
 
 test('usage is one row without a group, and one row each with a group', () => {
-  const nothing = { requests: 0, errors: 0, prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-  assert.deepEqual(answer('usage'), [{ ...nothing, cost_usd: '0.00' }]);
+  const unused = { prompt_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  assert.deepEqual(answer('usage'), [{ requests: 0, errors: 0, ...unused, cost_usd: '0.00' }]);
   assert.deepEqual(answer('usage --by key'), []);
 });

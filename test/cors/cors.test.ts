@@ -47,6 +47,7 @@ describe('a preflight', () => {
     ['/v1/models', asked('authorization', 'GET'), BASE],
     ['/v1/models/fake%2Fecho?x=y', asked('authorization', 'GET'), BASE],
     ['/v1/nothing', asked('authorization', 'PUT'), BASE],
+    ['/v1/responses/resp_1', asked('authorization', 'DELETE'), BASE],
     ['/v1/key', { 'access-control-request-method': 'GET' }, BASE],
   ];
   for (const [path, headers, allowed] of ALLOWED) {
@@ -56,7 +57,7 @@ describe('a preflight', () => {
       const { 'access-control-expose-headers': _, ...cors } = corsOf(answer);
       assert.deepEqual(cors, {
         'access-control-allow-origin': PAGE,
-        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
         'access-control-allow-headers': allowed,
         'access-control-max-age': '7200',
         vary: 'Origin',

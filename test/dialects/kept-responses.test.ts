@@ -149,6 +149,66 @@ describe('what is not of the key is not found', () => {
     assert.equal(host.bills.length, 2);
   });
 
+  test('nor at a fallback, for what is no reference at the host of the model that was asked', async () => {
+    const plain = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'x' };
+    const base_url = `http://127.0.0.1:${gateway.upstream.port}/v1`;
+    const keeping = { ...plain, base_url, responses_state: 'per_key', models: { echo: PRICES } };
+    const models = { ask: { ...PRICES, fallback: ['keeping/echo'] } };
+    await withGateway({ config: { providers: { plain: { ...plain, models }, keeping } } }, async (both) => {
+      const send = (key: TestKey, fields: object) =>
+        both.request('/v1/responses', { key, method: 'POST', body: JSON.stringify({ model: 'plain/ask', ...fields }) });
+      const made = await send(both.key(), { input: 'Hello!' });
+      assert.equal(made.status, 200, made.text);
+      const stolen = { type: 'reasoning', id: madeIn(made.text).items[0], summary: [] };
+      assert.equal((await send(both.key(), { input: [stolen, user] })).status, 502);
+      assert.equal(host.bills.length, 1);
+    });
+  });
+
+  test('nor by an item of which the host has to look up what it says', async () => {
+    const [owner, thief] = [gateway.key(), gateway.key()];
+    const [, id] = (await make(owner)).items;
+    const calls = gateway.upstream.calls.length;
+    for (const item of [
+      { type: 'message', role: 'assistant' },
+      { role: 'assistant', content: null },
+      { type: 'function_call', call_id: 'call_1', name: 'f' },
+      { type: 'custom_tool_call_output', call_id: 'call_1' },
+      { type: 'web_search_call', status: 'completed', encrypted_content: 'x' },
+      { type: 'reasoning', summary: [], encrypted_content: '' },
+    ]) {
+      const reply = await post(thief, { input: [{ ...item, id }, user] });
+      assert.equal(reply.status, 404, JSON.stringify(item));
+    }
+    assert.equal(gateway.upstream.calls.length, calls);
+  });
+
+  test('nor behind a second field of the same name, of which a host may read the other', async () => {
+    const [owner, thief] = [gateway.key(), gateway.key()];
+    const [, id] = (await make(owner)).items;
+    const calls = gateway.upstream.calls.length;
+    for (const item of [
+      `{"type":"item_reference","id":"${id}","type":"message","role":"user","content":"x"}`,
+      `{"role":"user","content":"x","type":"item_reference","id":"${id}","ty\\u0070e":"message","i\\u0064":null}`,
+    ]) {
+      const body = `{"model":"fake/echo","input":[{"role":"user","content":"x"},${item}]}`;
+      const reply = await gateway.request('/v1/responses', { key: thief, method: 'POST', body });
+      assert.deepEqual([reply.status, reply.error.message], [400, 'input[1].type: the item has this field twice']);
+    }
+    assert.equal(gateway.upstream.calls.length, calls);
+  });
+
+  test('nor are ids looked up that no host makes, or more than a conversation has', async () => {
+    const key = gateway.key();
+    const { id, items } = await make(key);
+    for (const odd of [`${id}\0`, `${id} `, '\ud800', 'x'.repeat(100_000)]) {
+      assert.equal((await post(key, { previous_response_id: odd })).status, 404);
+    }
+    const reply = await post(key, { input: Array.from({ length: 124_000 }, () => ({ id: items[0] })) });
+    assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
+    assert.match(reply.error.message, /^input: expected at most 10000 /);
+  });
+
   test('nor an item in the place of a response', async () => {
     const key = gateway.key();
     const { items } = await make(key);
@@ -199,6 +259,23 @@ describe('what a reference brings in', () => {
     const twice = await heldFor(key, { input: [...other.items, ...other.items].map(reference) });
     assert.ok(twice >= 800 && twice < 1_050, `${twice}`);
     assert.ok((await heldFor(key, { input: [reference(items[0]), user] })) < 150);
+  });
+
+  test('is more than was reported where the host has made an image, which it reads only now', async () => {
+    const key = gateway.key();
+    const image = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'AAAA' };
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const response = { id: 'resp_image', object: 'response', status: 'completed', output: [image, image], usage };
+    const held: number[] = [];
+    gateway.upstream.follow((call) => {
+      held.push(Number(gateway.heldNanos(key)) / 1_000);
+      call.answer(200, response);
+    });
+    await make(key);
+    await make(key, { previous_response_id: 'resp_image' });
+    await make(key, { input: [reference('ig_1'), user] });
+    const [first = 0, whole = 0, item = 0] = held;
+    assert.ok(whole - first > 90_000 && item - first > 90_000, `${held}`);
   });
 
   test('counts in the window, and against balance and spend limit', async () => {

@@ -7,13 +7,16 @@ import { differenceOf, ReadingListener } from './server-campaign.ts';
 const own = new ReadingListener('llhttp');
 const nodes = new ReadingListener('node');
 
+/** Every cut takes a third of a millisecond of both servers, and the fuzzer cuts anywhere. */
+const BYTES_PER_CUT = 4;
+
 /** How a client may send it: at once, each byte by itself, or in two parts. */
 function cutsOf(bytes: Buffer): Buffer[][] {
   const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
-  const halves = Array.from({ length: bytes.length - 1 }, (_, at) => [
-    bytes.subarray(0, at + 1),
-    bytes.subarray(at + 1),
-  ]);
+  const halves = Array.from({ length: Math.floor((bytes.length - 1) / BYTES_PER_CUT) }, (_, index) => {
+    const at = (index + 1) * BYTES_PER_CUT;
+    return [bytes.subarray(0, at), bytes.subarray(at)];
+  });
   return [[bytes], single, ...halves];
 }
 

@@ -9,7 +9,7 @@ import { Alone, emptyFolder } from './alone.ts';
 import { firstSteps } from './first-steps.ts';
 import { copyCheckout, pack, ROOT } from './pack.ts';
 
-const MOST_BYTES = 450e3;
+const MOST_BYTES = 480e3;
 
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -53,7 +53,7 @@ describe('the npm package', () => {
     assert.equal(readFileSync(executable, 'utf8'), 'built before');
   });
 
-  test('has less than 450 kB, and nothing but what runs', () => {
+  test('has less than 480 kB, and nothing but what runs', () => {
     assert.ok(statSync(tarball).size < MOST_BYTES, `${statSync(tarball).size} bytes`);
     const names = execFileSync('tar', ['-tzf', tarball]).toString().trim().split('\n');
     const folders = new Set(names.map((name) => name.split('/').slice(1, 3).join('/')));
@@ -65,7 +65,9 @@ describe('the npm package', () => {
         'bin/inf-gw.js',
         'config.example.yaml',
         'dist/LICENSES.txt',
-        ...['alerts', 'audit', 'chunks', 'cli', 'gateway', 'ledger', 'tokens'].map((folder) => `dist/${folder}`),
+        ...['alerts', 'audit', 'chunks', 'cli', 'gateway', 'ledger', 'state', 'tokens'].map(
+          (folder) => `dist/${folder}`,
+        ),
         'man/inf-gw.1',
         'package.json',
       ].toSorted(),

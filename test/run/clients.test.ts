@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { type Choice, chooseModels, type Offer } from '../../src/cli/clients/choice.ts';
+import { chooseModels, type ModelChoice, type Offer } from '../../src/cli/clients/choice.ts';
 import { CLIENTS, type Client, clientOf } from '../../src/cli/clients/clients.ts';
 import { configuredOffers } from '../../src/cli/clients/offers.ts';
 import { SHELLS, shellLines } from '../../src/cli/clients/shells.ts';
@@ -23,7 +23,7 @@ const offer = (id: string, contextWindow: number | undefined): Offer => ({
   maxOutput: undefined,
   isAlias: false,
 });
-const MODELS: Choice = { main: offer('p/main', 200_000), small: offer('p/small', undefined) };
+const MODELS: ModelChoice = { main: offer('p/main', 200_000), small: offer('p/small', undefined) };
 const SETUP = { url: 'http://gw:1', key: 'KEY', models: MODELS };
 
 /** What a client is told beside the variables that every command gets. */

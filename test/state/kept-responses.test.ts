@@ -1,7 +1,7 @@
 /** Which responses hosts keep for whom: each key finds its own, bounded in number and in time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KEPT_MS, type KeptResponse, MAX_KEPT_IDS } from '../../src/core/kept-responses.ts';
+import { KEPT_MS, type KeptResponse, MAX_DROPPED_IDS, MAX_KEPT_IDS } from '../../src/core/kept-responses.ts';
 import { onEachStore, type Stage } from './stage.ts';
 
 const NOW = Date.now();
@@ -65,6 +65,17 @@ onEachStore((open) => {
     const { kept } = stage.state;
     await kept.add(response('key_a', 'old', { atMs: NOW - KEPT_MS - 1_000 }));
     assert.deepEqual(await kept.find('key_a', ['old']), []);
+    await kept.add(response('key_b', 'new'));
+    assert.equal(await countOf(stage), 3);
+  });
+
+  test('of much that is too old one addition drops a part, since others wait meanwhile', async (t) => {
+    const stage = await open(t);
+    const { kept } = stage.state;
+    const items = Array.from({ length: MAX_DROPPED_IDS + 99 }, (_, i) => ({ id: `o${i}`, tokens: 1 }));
+    await kept.add(response('key_a', 'old', { items, atMs: NOW - KEPT_MS - 1_000 }));
+    await kept.add(response('key_b', 'new'));
+    assert.equal(await countOf(stage), 100 + 3);
     await kept.add(response('key_b', 'new'));
     assert.equal(await countOf(stage), 3);
   });

@@ -34,7 +34,7 @@ test('a row that failed or was refused says why, where there is room', () => {
 });
 
 test('the details of a refused request say what was reached', () => {
-  const recent = [endedRow(3, 'rate_limited', { refusal: '3 requests at once', provider: '' })];
+  const recent = [endedRow(3, 'rate_limited', { refusal: '3 requests in flight', provider: '' })];
   const { model } = press(serving('live', { ...SNAPSHOT, live: [], recent }), 'enter');
-  assert.match(screenText(model), /^why {5}3 requests at once$/m);
+  assert.match(screenText(model), /^why {5}3 requests in flight$/m);
 });

@@ -22,9 +22,9 @@ credit        ██████████████████████
               █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
 lasts         4d17h at this minute’s pace; 40d21h at the last seven days’ pace
 
-BUSIEST KEYS   USD/MIN    REQ/LIMIT  REFUSED  OPEN  PROVIDERS       STATE
-web-app           0.00      480/600        -     2  ✕ claude        4 failed
-batch-jobs        0.00        59/60        -     0    refused
+BUSIEST KEYS         USD/MIN    REQ/LIMIT  REFUSED  PROVIDERS       STATE
+web-app                 0.00      480/600        -  ✕ claude        4 failed
+batch-jobs              0.00        59/60        -    refused
                                                     ● openai        in use
 
 

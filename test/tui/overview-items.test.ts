@@ -17,7 +17,9 @@ const start = serving('overview', WRONG);
 /** What is drawn as selected. */
 function selectedText(model: Model): string {
   const spans = frame(model).flat();
-  return textOf(spans.filter(({ inverse, text }) => inverse && !/^ \d | \dm |over/.test(text))).trim();
+  return textOf(
+    spans.filter(({ selected, inverse, text }) => selected || (inverse && !/^ \d | \dm |over/.test(text))),
+  ).trim();
 }
 
 test('nothing is chosen at first; the arrows go through troubles, keys and upstreams', () => {

@@ -74,13 +74,13 @@ credit        ██████████████████████
               █ free 9,388.38  ▓ held 24.00  ░ spent this month 190.00 USD
 lasts         1d22h at this minute’s pace; 211d23h at the last seven days’ pace
 
-BUSIEST KEYS              USD/MIN                   REQ/LIMIT  REFUSED  OPEN  PROVIDERS      REQ/MIN  STATE         OPEN
-web-shop         ⣴⣿⣷⣦⣀⣀     14.00  ██████████▍░░      480/600        -     9  ● anthropic        502  in use          11
-support-st…-155  ⣿⣷⣦⣀⣀⣴      7.00  ████████▉░░░░      410/600        -     8  ● groq             214  in use           2
-search           ⣷⣦⣀⣀⣴⣿      3.50  ███████▍░░░░░      340/600        -     7  ● openai           502  in use          11
-nightly-reports  ⣦⣀⣀⣴⣾⣿      1.75  █████▉░░░░░░░      270/600        -     6
-laptop-anna      ⣀⣀⣴⣾⣿⣦      0.87  ████▍░░░░░░░░      200/600        -     5
-etl              ⣀⣴⣾⣿⣦⣀      0.43  ██▉░░░░░░░░░░      130/600        -     4
+BUSIEST KEYS            USD/MIN                REQ/LIMIT  REFUSED  IN FLIGHT  PROVIDERS            REQ/MIN  STATE
+web-shop       ⣴⣿⣷⣦⣀⣀     14.00  ████████░░      480/600        -          9  ● anthropic              502  in use
+support-s…155  ⣿⣷⣦⣀⣀⣴      7.00  ██████▉░░░      410/600        -          8  ● groq                   214  in use
+search         ⣷⣦⣀⣀⣴⣿      3.50  █████▋░░░░      340/600        -          7  ● openai                 502  in use
+nightly-r…rts  ⣦⣀⣀⣴⣾⣿      1.75  ████▌░░░░░      270/600        -          6
+laptop-anna    ⣀⣀⣴⣾⣿⣦      0.87  ███▍░░░░░░      200/600        -          5
+etl            ⣀⣴⣾⣿⣦⣀      0.43  ██▏░░░░░░░      130/600        -          4
 
 
 
@@ -126,13 +126,13 @@ credit        ██████████████████████
               █ free 9,388.38  ▓ held 24.00  ░ spent this month 190.00 USD
 lasts         1d22h at this minute’s pace; 211d23h at the last seven days’ pace
 
-BUSIEST KEYS                                        USD/MIN                                             REQ/LIMIT  REFUSED  OPEN  PROVIDERS                                  REQ/MIN  STATE         OPEN
-web-shop                                   ⣴⣿⣷⣦⣀⣀     14.00  ███████████████████████████████▎░░░░░░░      480/600        -     9  ● anthropic                                    502  in use          11
-support-staging-eu-155                     ⣿⣷⣦⣀⣀⣴      7.00  ██████████████████████████▋░░░░░░░░░░░░      410/600        -     8  ● groq                                         214  in use           2
-search                                     ⣷⣦⣀⣀⣴⣿      3.50  ██████████████████████▏░░░░░░░░░░░░░░░░      340/600        -     7  ● openai                                       502  in use          11
-nightly-reports                            ⣦⣀⣀⣴⣾⣿      1.75  █████████████████▌░░░░░░░░░░░░░░░░░░░░░      270/600        -     6
-laptop-anna                                ⣀⣀⣴⣾⣿⣦      0.87  █████████████░░░░░░░░░░░░░░░░░░░░░░░░░░      200/600        -     5
-etl                                        ⣀⣴⣾⣿⣦⣀      0.43  ████████▌░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░      130/600        -     4
+BUSIEST KEYS                                      USD/MIN                                          REQ/LIMIT  REFUSED  IN FLIGHT  PROVIDERS                             REQ/MIN  STATE         IN FLIGHT
+web-shop                                 ⣴⣿⣷⣦⣀⣀     14.00  ████████████████████████████▊░░░░░░░      480/600        -          9  ● anthropic                               502  in use               11
+support-staging-eu-155                   ⣿⣷⣦⣀⣀⣴      7.00  ████████████████████████▋░░░░░░░░░░░      410/600        -          8  ● groq                                    214  in use                2
+search                                   ⣷⣦⣀⣀⣴⣿      3.50  ████████████████████▍░░░░░░░░░░░░░░░      340/600        -          7  ● openai                                  502  in use               11
+nightly-reports                          ⣦⣀⣀⣴⣾⣿      1.75  ████████████████▎░░░░░░░░░░░░░░░░░░░      270/600        -          6
+laptop-anna                              ⣀⣀⣴⣾⣿⣦      0.87  ████████████░░░░░░░░░░░░░░░░░░░░░░░░      200/600        -          5
+etl                                      ⣀⣴⣾⣿⣦⣀      0.43  ███████▊░░░░░░░░░░░░░░░░░░░░░░░░░░░░      130/600        -          4
 
 
 

@@ -6,7 +6,7 @@ import { frame } from '../../src/tui/frame.ts';
 import { type Day, dayOf } from './overview-samples.ts';
 import { WELL } from './overview-well.ts';
 import { WRONG } from './overview-wrong.ts';
-import { screenText, textOf } from './samples.ts';
+import { after, alone, press, SNAPSHOT, STORED, screenText, textOf } from './samples.ts';
 
 const PICTURES: Readonly<Record<Day, Readonly<Record<string, string>>>> = { well: WELL, wrong: WRONG };
 
@@ -68,10 +68,10 @@ test('no range of the charts changes the rest of the screen', () => {
 test('a second without traffic moves nothing but the charts', () => {
   const model = dayOf('well', 120, 40);
   const rows = (nowMs: number) => screenText({ ...model, nowMs }).split('\n');
-  const [before, after] = [rows(model.nowMs), rows(model.nowMs + 1_000)];
+  const [before, later] = [rows(model.nowMs), rows(model.nowMs + 1_000)];
   const axis = (lines: readonly string[]) => lines.map((line) => /^ *[\d.,kMs]+┤/.exec(line)?.[0]);
-  assert.deepEqual(axis(after), axis(before));
-  assert.deepEqual(after.slice(-15), before.slice(-15));
+  assert.deepEqual(axis(later), axis(before));
+  assert.deepEqual(later.slice(-15), before.slice(-15));
 });
 
 test('in ASCII it has the same lines, and nothing that is not ASCII', () => {
@@ -80,4 +80,38 @@ test('in ASCII it has the same lines, and nothing that is not ASCII', () => {
     assert.match(asciiOf(line), /^[ -~]*$/);
     assert.doesNotMatch(asciiOf(line), /\?(?! help)/, line);
   }
+});
+
+describe('before the first request', () => {
+  const fresh = { ...STORED, balanceNanos: 0n, keys: [], modelUsage: new Map() };
+  const start = alone('overview', fresh);
+
+  test('it lists the first steps, and n takes the one that needs a form', () => {
+    assert.match(screenText(start), /First steps/);
+    assert.equal(press(start, 'n').model.dialog?.kind, 'form');
+    assert.equal(press({ ...start, isReadOnly: true }, 'n').model.dialog, undefined);
+  });
+
+  test('a step that no key press takes is a command', () => {
+    const text = screenText({ ...start, isReadOnly: true, configOption: 'other.yaml' });
+    assert.match(text, /✕ key +inf-gw -c other.yaml keys create my-app\n/);
+    assert.match(text, /✕ gateway +inf-gw -c other.yaml serve /);
+  });
+
+  test('it asks for no credit that nobody needs', () => {
+    assert.doesNotMatch(screenText(alone('overview', { ...fresh, creditEnforced: false })), /✕ credit/);
+  });
+
+  test('the request is for a model and an address that are there', () => {
+    const snapshot = { ...SNAPSHOT, address: '127.0.0.1:9999', tls: { names: [], expires_at: '' }, seconds: [] };
+    const text = screenText(after(alone('overview', fresh), { kind: 'snapshot', snapshot }));
+    assert.match(text, /curl https:\/\/127\.0\.0\.1:9999\/v1\/chat\/completions/);
+    assert.match(text, /"model": "openai\/gpt-4o-mini"/);
+  });
+
+  test('and with the first answer, the charts are there', () => {
+    const answered = after(start, { kind: 'snapshot', snapshot: SNAPSHOT });
+    assert.doesNotMatch(screenText(answered), /First steps/);
+    assert.doesNotMatch(screenText(alone('overview', { ...fresh, keys: STORED.keys })), /First steps/);
+  });
 });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { widthOf } from '../../src/operator/text.ts';
 import { asciiOf, showsUtf8 } from '../../src/tui/draw/ascii.ts';
-import type { Line } from '../../src/tui/draw/line.ts';
-import { painted } from '../../src/tui/draw/paint.ts';
+import { type Line, selected } from '../../src/tui/draw/line.ts';
+import { abilitiesOf, painted } from '../../src/tui/draw/paint.ts';
 import { VIEWS } from '../../src/tui/model.ts';
 import { alone, press, screenText, serving } from './samples.ts';
 
@@ -18,15 +18,36 @@ describe('a line', () => {
     ['joins styles', [{ text: 'a', bold: true, dim: true, inverse: true, tone: 'bad' }], styled('1;2;7;31', 'a')],
     ['has no codes around nothing', [{ text: '', bold: true }], ''],
   ];
-  for (const [what, line, expected] of cases)
-    test(what, () => assert.equal(painted(line, { hasColours: true, isAscii: false }), expected));
+  const TERMINAL = { hasColours: true, hasBand: true, isAscii: false };
+  for (const [what, line, expected] of cases) test(what, () => assert.equal(painted(line, TERMINAL), expected));
+
+  test('under the cursor keeps its colours and bars, on a band behind all of it', () => {
+    const line: Line = [{ text: 'spent', tone: 'bad' }, { text: ' ' }, { text: '██░', tone: 'accent' }];
+    const band = '48;5;237;38;5;255';
+    assert.equal(
+      painted(selected(line, 11), TERMINAL),
+      [styled(`${band};91`, 'spent'), styled(band, ' '), styled(`${band};96`, '██░'), styled(band, '  ')].join(''),
+    );
+    // Inverse, a bar would be a hole.
+    assert.equal(
+      painted(selected(line, 11), { ...TERMINAL, hasBand: false }),
+      [styled('7', 'spent'), styled('7', ' '), '██░', styled('7', '  ')].join(''),
+    );
+  });
+
+  test('under the cursor has a band where the terminal has 256 colours, and the user wants any', () => {
+    const hasBand = (env: NodeJS.ProcessEnv) => abilitiesOf(env).hasBand;
+    for (const TERM of ['xterm-256color', 'xterm', 'tmux', 'xterm-kitty']) assert.equal(hasBand({ TERM }), true, TERM);
+    for (const TERM of ['linux', 'vt220', 'ansi']) assert.equal(hasBand({ TERM }), false, TERM);
+    assert.equal(hasBand({ TERM: 'xterm-256color', NO_COLOR: '1' }), false);
+  });
 
   test('without colours keeps its other styles', () => {
     const line: Line = [
       { text: 'a', tone: 'good' },
       { text: 'b', bold: true, tone: 'bad' },
     ];
-    assert.equal(painted(line, { hasColours: false, isAscii: false }), `a${styled('1', 'b')}`);
+    assert.equal(painted(line, { ...TERMINAL, hasColours: false, hasBand: false }), `a${styled('1', 'b')}`);
   });
 });
 
@@ -49,7 +70,10 @@ describe('without UTF-8', () => {
 
   test('a name in another script is shown as question marks of its width', () => {
     assert.equal(asciiOf('a 日本語 é👩‍👩‍👧‍👦·'), 'a ?????? ???.');
-    assert.equal(painted([{ text: '━●', bold: true }], { hasColours: true, isAscii: true }), styled('1', '=*'));
+    assert.equal(
+      painted([{ text: '━●', bold: true }], { hasColours: true, hasBand: true, isAscii: true }),
+      styled('1', '=*'),
+    );
   });
 
   const locales: readonly (readonly [locale: NodeJS.ProcessEnv, expected: boolean])[] = [

@@ -86,6 +86,8 @@ export function usageRow(row: Partial<UsageRow>): UsageRow {
 
 export const STORED: Stored = {
   statePath: '/var/lib/inf-gw/inf-gw.db',
+  configPath: '/etc/inf-gw/config.yaml',
+  origin: 'http://127.0.0.1:8787',
   tierName: 'standard',
   creditEnforced: true,
   balanceNanos: 81_770_000_000n,

@@ -77,9 +77,9 @@ eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.081234
 us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
 us-2          stopped 3m ago   0.1.0           0        0          0    0.000000
 
-BUSIEST KEYS   USD/MIN    REQ/LIMIT  REFUSED  OPEN  PROVIDERS       STATE
-web-app           0.00      480/600        -     2  ✕ claude        4 failed
-batch-jobs        0.00        59/60        -     0    refused
+BUSIEST KEYS         USD/MIN    REQ/LIMIT  REFUSED  PROVIDERS       STATE
+web-app                 0.00      480/600        -  ✕ claude        4 failed
+batch-jobs              0.00        59/60        -    refused
                                                     ● openai        in use
 
 
@@ -103,8 +103,8 @@ eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.081234
 us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
 us-2          stopped 3m ago   0.1.0           0        0          0    0.000000
 
-BUSIEST KEYS            USD/MIN                         REQ/LIMIT  REFUSED  OPEN
-web-app                    0.00  ███████████████▎░░░      480/600        -     2
+BUSIEST KEYS          USD/MIN                      REQ/LIMIT  REFUSED  IN FLIGHT
+web-app                  0.00  ████████████▊░░░      480/600        -          2
 
 
 

@@ -84,7 +84,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     for (const size of [LARGE, { columns: 60, rows: 16 }, SMALL]) {
       await desk.resize(size);
       for (const [view, sign] of [
-        ['1', /BUSIEST KEYS/],
+        ['1', /First steps/],
         ['2', /^app .*enabled/m],
         ['3', /No request/],
       ] as const) {

@@ -5,6 +5,7 @@ import type { Model, StoredKey, View } from '../../src/tui/model.ts';
 import { type Day, dayOf } from './overview-samples.ts';
 import {
   after,
+  alone,
   endedRow,
   keyId,
   NOW_MS,
@@ -162,8 +163,17 @@ const BUDGETED: readonly StoredKey[] = [
   storedKey(4, 'laptop-anna', {}, { costNanos: 4_000_000n }),
 ];
 
+/** A state that was made a moment ago. */
+const FRESH = { ...STORED, balanceNanos: 0n, heldNanos: 0n, keys: [], modelUsage: new Map() };
+
 /** What matters most here, at 80x24 and at 120x40: what is in the way, and until when. */
 const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>> = {
+  'a first run': (columns, rows) => alone('overview', FRESH, { columns, rows }),
+  'a first run, served, with a key': (columns, rows) => {
+    const keys = [{ ...storedKey(1, 'my-app'), lastUsedMs: undefined }];
+    const snapshot = { ...QUIET, in_flight: 0, balance_usd: '0.00', held_usd: '0.00', recent: [], live: [] };
+    return after(alone('overview', { ...FRESH, keys }, { columns, rows }), { kind: 'snapshot', snapshot });
+  },
   'spent budgets': (columns, rows) => {
     const model = after(serving('keys', QUIET, { columns, rows }), {
       kind: 'stored',

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import test, { describe } from 'node:test';
+import { connectLedger } from '../../src/ledger/calls.ts';
 import { startLedger } from '../../src/ledger/client.ts';
-import { connectLedger } from '../../src/ledger/connect.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import { chat, type TestGateway, withGateway } from '../support/gateway.ts';

@@ -1,4 +1,4 @@
-/** The simulated ledger in longer scenes, and in fifteen hundred random histories; `npm run prove -- world` plays more. */
+/** The simulated ledger in longer scenes, and in hundreds of random histories; `npm run prove -- world` plays more. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { cutLogOf } from './cut-log.ts';
 import { play, playHistories, type Step } from './histories.ts';
 import { World } from './world.ts';
 
-const HISTORIES = 1_500;
+const HISTORIES = 600;
 /** Requests that are open when a process ends. */
 const MANY = 300;
 /** Five steps' worth. */

@@ -12,6 +12,8 @@ const SCENE: readonly Step[] = [
   { kind: 'ask', worker: 0, key: 0, holdNanos: 30n, stream: true },
   { kind: 'ask', worker: 1, key: 1, holdNanos: 20n, stream: false },
   { kind: 'turn' },
+  // The two come in batches of their own.
+  { kind: 'sync' },
   { kind: 'sync' },
   { kind: 'grow', which: 0, nanos: 25n },
   { kind: 'turn' },

@@ -1,9 +1,9 @@
 /**
- * A gateway's ledger in small: the code of the ledger thread with its engine, behind the message channels of two workers, on
- * a clock that only the test moves and a disk that fails and ends where told. What clients see of it goes to a witness.
+ * A gateway's ledger in small: the code of the ledger thread with its engine, behind the channels of two workers, one of them in
+ * its thread, on a clock that only the test moves and a disk that fails and ends where told. What clients see of it goes to a witness.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { setImmediate } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { audit } from '../../src/audit/audit.ts';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
+import { LocalChannel } from '../../src/core/channel.ts';
 import { Port } from '../../src/core/port.ts';
 import { LedgerClient } from '../../src/ledger/calls.ts';
 import type { LedgerSettings } from '../../src/ledger/ledger.ts';
@@ -309,7 +310,7 @@ class Process {
   readonly sync: HandSync;
   readonly clients: readonly LedgerClient[];
   readonly #database: Sqlite;
-  readonly #channels: readonly MessagePort[];
+  readonly #channels: readonly (LocalChannel | MessagePort)[];
   readonly #main: Port<MainCalls, LedgerCalls>;
   /** An internal error ends the thread. */
   readonly #died = Promise.withResolvers<never>();
@@ -323,7 +324,7 @@ class Process {
     operator: OpenState,
     sync: HandSync,
     database: Sqlite,
-    main: MessagePort,
+    main: LocalChannel,
     others: readonly MessagePort[],
   ) {
     this.disk = disk;
@@ -362,10 +363,10 @@ class Process {
     const store = new LedgerStore(database, created, sync);
     const engine = new LocalEngine(store, SETTINGS, clock);
     const operator = await openState({ kind: 'file', path: disk.path }, 'full');
-    const main = new MessageChannel();
+    const [main, atLedger] = LocalChannel.pair();
     const others = Array.from({ length: WORKERS - 1 }, () => new MessageChannel());
     const workers = others.map(({ port1 }) => port1);
-    const next = new Process(disk, operator, sync, database, main.port1, workers);
+    const next = new Process(disk, operator, sync, database, main, workers);
     if (endAt !== undefined) disk.endAt('kill', endAt);
     try {
       await engine.recover();
@@ -374,8 +375,8 @@ class Process {
       await next.discard();
       return { next, isServing: false };
     }
-    const port = new Port<LedgerCalls, MainCalls>(main.port2, 'the main thread');
-    new LedgerThread(port, engine, next.#died.reject).start(main.port2);
+    const port = new Port<LedgerCalls, MainCalls>(atLedger, 'the main thread');
+    new LedgerThread(port, engine, next.#died.reject).start(atLedger);
     for (const { port2 } of others) next.#main.tell('connect', port2);
     return { next, isServing: true };
   }
@@ -393,10 +394,13 @@ class Process {
     if (this.#wrong !== undefined) throw this.#wrong;
   }
 
-  /** What is asked last is answered after all that can be decided. */
+  /** What is asked last is answered after all that can be decided, and in this thread before what was decided is flushed. */
   async quiet(keyHash: string): Promise<void> {
+    // A ledger in trouble tries its disk where it has nothing else to do.
+    await setImmediate();
     const answers = this.clients.map((client) => client.identify(keyHash).catch(() => {}));
     await Promise.race([Promise.all(answers), this.disk.ended, this.#died.promise]);
+    await setImmediate();
   }
 
   async close(): Promise<void> {
@@ -423,7 +427,7 @@ class Process {
 
   /** It must be quiet before its file is closed. */
   async #discard(): Promise<void> {
-    const closed = this.#channels.map((channel) => once(channel, 'close'));
+    const closed = this.#channels.map((channel) => once(channel as EventEmitter, 'close'));
     for (const channel of this.#channels) channel.close();
     await Promise.all(closed);
     for (let turn = 0; turn < 3; turn++) await setImmediate();

@@ -3,7 +3,7 @@
  * month with those stored. The database adds up and compares; only what differs is read.
  */
 import { DAY_MS } from '../../core/clock.ts';
-import { type AuditOptions, Differences, type Findings, MAX_DIFFERENCES, type Read } from '../checks.ts';
+import { type AuditOptions, Differences, type JournalFindings, MAX_DIFFERENCES, type Read } from '../checks.ts';
 import {
   FIGURES,
   faultColumns,
@@ -56,7 +56,7 @@ function differencesBetween(expected: string, stored: string): string {
 }
 
 /** What a walk finds, and the largest id of a row. */
-export type DatabaseFindings = Findings & { readonly newestId: bigint };
+export type DatabaseFindings = JournalFindings & { readonly newestId: bigint };
 
 export class DatabaseWalk {
   readonly #read: Read;

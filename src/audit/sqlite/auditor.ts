@@ -8,9 +8,9 @@ import {
   type Check,
   check,
   creditCheck,
-  type Findings,
   holdDifferences,
   INVALID_ENTRY,
+  type JournalFindings,
   journalChecks,
   missingKeys,
   type Row,
@@ -59,13 +59,13 @@ export class FileAuditor {
     );
   }
 
-  #walk(): Findings {
+  #walk(): JournalFindings {
     const [journal] = this.#all('SELECT count(*) AS rows FROM journal');
     const total = Number(journal?.rows);
     return new JournalWalk(this.#database).run((read) => this.#options.onProgress(read, total));
   }
 
-  #balance(findings: Findings): Check {
+  #balance(findings: JournalFindings): Check {
     const accounts = this.#all('SELECT balance_nanos FROM account');
     const [credit] = this.#all('SELECT coalesce(sum(amount_nanos), 0) AS nanos, count(*) AS rows FROM credit_entries');
     const balances = accounts.map((account) => account.balance_nanos as bigint);

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DAY_MS } from '../../core/clock.ts';
-import { Differences, type Findings } from '../checks.ts';
+import { Differences, type JournalFindings } from '../checks.ts';
 import { faultColumns, IS_INVALID, rowDifferences, SUM_COLUMNS, SUMS_OF_ROWS } from '../rows.ts';
 import { Sums } from './sums.ts';
 
@@ -38,7 +38,7 @@ export class JournalWalk {
     );
   }
 
-  run(onProgress: (read: number) => void): Findings {
+  run(onProgress: (read: number) => void): JournalFindings {
     let month: string | undefined;
     for (const day of this.#days()) {
       if (month !== undefined && !day.startsWith(month)) this.#closeMonth(month);

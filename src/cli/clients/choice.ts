@@ -19,7 +19,7 @@ export interface Offer {
   readonly isAlias: boolean;
 }
 
-export interface Choice {
+export interface ModelChoice {
   readonly main: Offer;
   /** For titles, summaries and the like. */
   readonly small: Offer;
@@ -34,7 +34,7 @@ const MOST_OUTPUT_PRICE: Nanos = 15_000_000_000n;
 const SMALL_SHARE = 10n;
 
 /** Undefined if the client can call none of them. */
-export function chooseModels(offers: readonly Offer[], dialect: DialectName, named?: string): Choice | undefined {
+export function chooseModels(offers: readonly Offer[], dialect: DialectName, named?: string): ModelChoice | undefined {
   const callable = offers.filter(({ dialects }) => dialects.includes(dialect));
   const asked = named === undefined ? undefined : callable.find(({ id }) => id === named);
   if (named !== undefined && asked === undefined) return undefined;

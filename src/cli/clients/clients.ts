@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { DialectName } from '../../core/dialects.ts';
 import { UserError } from '../../core/errors.ts';
-import type { Choice } from './choice.ts';
+import type { ModelChoice } from './choice.ts';
 
 /** What a client is told. */
 export interface Setup {
@@ -10,7 +10,7 @@ export interface Setup {
   readonly url: string;
   readonly key: string;
   /** Undefined where there is no model for it: then it keeps its own. */
-  readonly models: Choice | undefined;
+  readonly models: ModelChoice | undefined;
 }
 
 /** A file that a client reads in place of its own configuration. */
@@ -241,11 +241,11 @@ const CONTEXT = 128_000;
 /** Agents declare it as the maximum of each answer, and all of it is held. In tokens. */
 const MOST_OUTPUT = 32_000;
 
-function contextOf({ contextWindow = CONTEXT }: Choice['main']): number {
+function contextOf({ contextWindow = CONTEXT }: ModelChoice['main']): number {
   return contextWindow;
 }
 
-function outputOf({ maxOutput = MOST_OUTPUT }: Choice['main']): number {
+function outputOf({ maxOutput = MOST_OUTPUT }: ModelChoice['main']): number {
   return Math.min(maxOutput, MOST_OUTPUT);
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Likenesses } from '../../catalog/likeness.ts';
 import { UserError } from '../../core/errors.ts';
 import { PROGRAM } from '../../core/program.ts';
-import { type Choice, chooseModels, type Offer } from '../clients/choice.ts';
+import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts';
 import type { Client, Setup } from '../clients/clients.ts';
 import { listedOffers, offerNamed } from '../clients/offers.ts';
 import { remark } from '../output.ts';
@@ -63,7 +63,7 @@ function nothingFor({ title, dialect }: Client): string {
   return `note: ${title} is told no model, since its key can call none in its format (${dialect})`;
 }
 
-function chosen({ title, usesSmall }: Client, { main, small }: Choice, model: string | undefined): string {
+function chosen({ title, usesSmall }: Client, { main, small }: ModelChoice, model: string | undefined): string {
   const both = small.id === main.id || !usesSmall ? main.id : `${main.id}, and ${small.id} for small tasks`;
   return `${title} is told to use ${both}${model === undefined ? '; --model chooses another' : ''}`;
 }

@@ -46,7 +46,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),
       hostTools: hostToolsOf(fields),
-      state: stateOf(fields),
+      state: stateOf(body),
     },
   };
 }
@@ -79,7 +79,10 @@ const CHECKS: Checks = Object.entries<Check>({
       : undefined,
 });
 
-const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name), 'reasoning']);
+const ACTED_ON: ReadonlySet<string> = new Set([
+  ...['model', ...CHECKS.map(([name]) => name)],
+  ...['reasoning', 'truncation', 'context_management'],
+]);
 
 function checkInput(value: unknown): string | undefined {
   if (typeof value === 'string') return undefined;

@@ -37,6 +37,13 @@ export const RESPONSES: Dialect = {
   errorBody,
 };
 
+/** A response that its host keeps, when it is asked for again, or deleted. Whatever object a host answers is passed on. */
+export const KEPT_RESPONSE: Dialect = {
+  ...RESPONSES,
+  answerFields: new Set([...RESPONSES.answerFields, 'deleted']),
+  readAnswer: () => ({ ...NO_FACTS, choices: 1 }),
+};
+
 /**
  * A host that keeps answers keeps them for every key, so each request says that it should not, unless the gateway knows
  * which key they belong to. Its tools may be called as often as money is held for.

@@ -1,17 +1,35 @@
 /** State at a host of responses: what a request has it keep, and what it refers to. */
 import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
+import { findDuplicate, type JsonBody } from '../../wire/body.ts';
+import { membersOfEach } from '../../wire/members.ts';
 import { foldCase } from '../../wire/names.ts';
 import { type KeptAnswer, quotableId } from '../answer.ts';
 import type { Fields, HostState, Reference } from '../dialect.ts';
 
-/** The fields of a request, which are valid. */
-export function stateOf(fields: Fields): HostState {
+/** `body`: of a valid request. */
+export function stateOf(body: JsonBody): HostState {
+  const { fields } = body;
   const { previous_response_id: previous, store, input } = fields;
   const named = typeof previous === 'string' ? [reference('response', previous, 'previous_response_id')] : [];
   const items = Array.isArray(input) ? input.filter(isObject) : [];
   const references = [...named, ...items.flatMap((item, index) => referenceIn(item, `input[${index}]`) ?? [])];
   const isKept = store !== false;
-  return { isKept, references, problem: problemOf(references, store === true, items) };
+  const problem = problemOf(references, store === true, items);
+  return { isKept, references, problem, keptProblem: () => repeatedNameIn(body) };
+}
+
+/** Of a field that an item has twice the host may read the other one, which may be the id of another key. */
+function repeatedNameIn({ text, members }: JsonBody): string | undefined {
+  const start = members.find(({ key }) => key === 'input')?.valueStart;
+  if (start === undefined || text[start] !== '[') return undefined;
+  let index = 0;
+  for (const item of membersOfEach(text, start)) {
+    const repeated = findDuplicate(item);
+    if (repeated !== undefined) return `input[${index}].${printableName(repeated)}: the item has this field twice`;
+    index++;
+  }
+  return undefined;
 }
 
 /** An item that stands for another. Without a type one that has only an id does, too. */
@@ -19,18 +37,30 @@ export function isReference({ type, role }: Fields): boolean {
   return (typeof type === 'string' && foldCase(type) === 'item_reference') || !(type || role);
 }
 
-/** Of these everything is in the request. */
-const WHOLE: ReadonlySet<unknown> = new Set([
-  ...['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
-  'additional_tools',
+/** The field that holds all of an item which is in the request as a whole, by its type. */
+const CONTENTS: ReadonlyMap<unknown, string> = new Map([
+  ['message', 'content'],
+  ['function_call', 'arguments'],
+  ['function_call_output', 'output'],
+  ['custom_tool_call', 'input'],
+  ['custom_tool_call_output', 'output'],
+  ['additional_tools', 'tools'],
 ]);
+/** Of these it is sealed by the host. */
+const SEALED: ReadonlySet<unknown> = new Set(['reasoning', 'compaction']);
 
 /** What an item has its host look up: any other that a host made may be no more than its id. */
 function referenceIn(item: Fields, where: string): Reference | undefined {
-  const { id, type, encrypted_content: sealed } = item;
-  if (typeof id !== 'string') return undefined;
-  const isWhole = !isReference(item) && (WHOLE.has(type || 'message') || (typeof sealed === 'string' && sealed !== ''));
-  return isWhole ? undefined : reference('item', id, `${where}.id`);
+  const { id } = item;
+  if (typeof id !== 'string' || (!isReference(item) && isWhole(item))) return undefined;
+  return reference('item', id, `${where}.id`);
+}
+
+function isWhole(item: Fields): boolean {
+  const { type, encrypted_content: sealed } = item;
+  if (SEALED.has(type)) return typeof sealed === 'string' && sealed !== '';
+  const field = CONTENTS.get(type || 'message');
+  return field !== undefined && (item[field] ?? undefined) !== undefined;
 }
 
 function reference(kind: Reference['kind'], id: string, field: string): Reference {
@@ -59,9 +89,11 @@ const WRITTEN: ReadonlySet<unknown> = new Set(['message', 'reasoning', 'function
 export function keptIn({ id, store, output }: Fields): KeptAnswer | undefined {
   const responseId = quotableId(id);
   if (responseId === undefined || store === false || !Array.isArray(output)) return undefined;
-  const items = output.filter(isObject).flatMap(({ id, type }) => {
+  const made = output.filter(isObject);
+  const items = made.flatMap(({ id, type }) => {
     const itemId = quotableId(id);
     return itemId === undefined ? [] : [{ id: itemId, isWritten: WRITTEN.has(type) }];
   });
-  return { id: responseId, items };
+  const images = made.filter(({ type }) => type === 'image_generation_call').length;
+  return { id: responseId, items, images };
 }

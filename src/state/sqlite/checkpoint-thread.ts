@@ -1,7 +1,7 @@
 /** The thread that copies SQLite's log into the file, beside the ledger's. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Port } from '../../core/port.ts';
-import { openOwn, type Sqlite, writeNothing } from './database.ts';
+import { LOG_BYTES, openOwn, type Sqlite, writeNothing } from './database.ts';
 import { LogBound } from './log-bound.ts';
 
 /** What the thread serves. All reject if the file cannot be opened or written. */
@@ -23,6 +23,8 @@ function main(parent: MessagePort, path: string): void {
     const database = openOwn(path);
     // What was copied is synced, and the log before it; commits of this connection are not.
     database.pragma('synchronous = NORMAL');
+    // Whoever begins a log anew truncates it, by a limit of its own.
+    database.pragma(`journal_size_limit = ${LOG_BYTES}`);
     opened = { database, bound: new LogBound(database) };
     return opened;
   };

@@ -16,6 +16,8 @@ const RESTART_FRAMES = 4_000;
 const LARGE_FRAMES = 262_144;
 /** How long the thread waits for more to copy. */
 const IDLE_MS = 30_000;
+/** Between attempts that fail, as on a full disk: each takes a new thread. */
+const RETRY_MS = 1_000;
 /** All that it holds are SQLite's pages, which are not in V8's heap. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
 
@@ -37,6 +39,7 @@ export class Checkpoints {
   /** Undefined while nothing is copied. */
   #copying: Promise<void> | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
 
   /** From now on the commits of this connection copy nothing. */
   constructor(database: Sqlite) {
@@ -50,7 +53,7 @@ export class Checkpoints {
    * begin before that resolves: after a few syncs, or at the worst after six seconds.
    */
   keep(): Promise<void> | undefined {
-    if (this.#copying !== undefined) return undefined;
+    if (this.#copying !== undefined || performance.now() - this.#failedAtMs < RETRY_MS) return undefined;
     const { log, checkpointed } = this.#log.get() as Log;
     if (log < LARGE_FRAMES && log - checkpointed >= COPY_FRAMES) void this.#have('copy');
     else if (log >= RESTART_FRAMES) return this.#have('restart');
@@ -66,15 +69,24 @@ export class Checkpoints {
   /** What fails is tried again later; that the file cannot be written, the ledger finds by itself. */
   #have(call: 'copy' | 'restart'): Promise<void> {
     clearTimeout(this.#idleTimer);
-    this.#thread ??= this.#start();
-    this.#copying = this.#thread.port
-      .call(call)
-      .catch(() => this.#end())
+    this.#copying = this.#tell(call)
+      .catch(() => {
+        this.#failedAtMs = performance.now();
+        return this.#end();
+      })
       .then(() => {
         this.#copying = undefined;
         this.#idleTimer = setTimeout(() => void this.#end(), IDLE_MS).unref();
       });
     return this.#copying;
+  }
+
+  /** The process does not end before the thread has answered. */
+  async #tell(call: keyof CheckpointCalls): Promise<void> {
+    this.#thread ??= this.#start();
+    const { worker, port } = this.#thread;
+    worker.ref();
+    await port.call(call).finally(() => worker.unref());
   }
 
   #start(): CopyingThread {
@@ -83,15 +95,16 @@ export class Checkpoints {
       resourceLimits: RESOURCE_LIMITS,
     });
     const port = new Port<object, CheckpointCalls>(worker, 'the thread that copies the log').serve({});
-    worker.unref();
     return { worker, port };
   }
 
   async #end(): Promise<void> {
     clearTimeout(this.#idleTimer);
     const thread = this.#thread;
+    if (thread === undefined) return;
+    const closed = this.#tell('close');
     this.#thread = undefined;
-    await thread?.port.call('close').catch(() => {});
-    await thread?.worker.terminate();
+    await closed.catch(() => {});
+    await thread.worker.terminate();
   }
 }

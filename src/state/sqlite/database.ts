@@ -24,7 +24,7 @@ const RETRY_MS = 0.3;
 /** How long a command waits for the lock before it fails. */
 const LOCK_WAIT_MS = 5_000;
 /** The log is truncated to this length when it restarts, after a long reader has made it grow. */
-const LOG_BYTES = 64 * 1024 * 1024;
+export const LOG_BYTES = 64 * 1024 * 1024;
 
 /**
  * SQLite's `synchronous` mode for each durability: FULL syncs the log at every commit, NORMAL only

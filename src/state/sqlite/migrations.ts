@@ -3,8 +3,6 @@
  * changed.
  */
 
-import { KEPT_TABLE } from './kept-table.ts';
-
 const FIGURES = `
     requests INTEGER NOT NULL,
     errors INTEGER NOT NULL,
@@ -78,7 +76,7 @@ const TABLES = `
     note TEXT NOT NULL
   ) STRICT;
 
-  -- One row for each request that is under way.
+  -- One row for each request in flight.
   CREATE TABLE holds (
     request_id TEXT PRIMARY KEY,
     key_id TEXT NOT NULL,
@@ -226,7 +224,24 @@ const TABLES = `
     answer TEXT
   ) STRICT;
   CREATE INDEX alert_outbox_by_target ON alert_outbox (target, due_at_ms) WHERE state = 'pending';
+
+  -- The responses that hosts keep, and their items, by the key that may refer to them.
+  CREATE TABLE kept_responses (
+    key_id TEXT NOT NULL,
+    -- Of the response, or of one of its items.
+    id TEXT NOT NULL,
+    response_id TEXT NOT NULL,
+    -- What comes in with it.
+    tokens INTEGER NOT NULL CHECK (tokens >= 0),
+    upstream TEXT NOT NULL,
+    model TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    PRIMARY KEY (key_id, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX kept_responses_by_response ON kept_responses (key_id, response_id);
+  CREATE INDEX kept_responses_by_age ON kept_responses (key_id, at_ms);
+  CREATE INDEX kept_responses_by_time ON kept_responses (at_ms);
 `;
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
-export const MIGRATIONS: readonly string[] = [TABLES + KEPT_TABLE];
+export const MIGRATIONS: readonly string[] = [TABLES];

@@ -4,14 +4,14 @@ import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { customParameters } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
-import type { Choice, OfferedTool } from '../request.ts';
+import type { OfferedTool, ToolChoice } from '../request.ts';
 import { ToolNames } from '../tool-names.ts';
 import { readCacheControl } from './cache-control.ts';
 
 /** What is read of the tools. */
 export interface Tools {
   readonly offered: readonly OfferedTool[];
-  readonly choice: Choice | undefined;
+  readonly choice: ToolChoice | undefined;
   readonly parallelCalls: boolean | undefined;
   readonly names: ToolNames;
   /** The request has `functions`: there is one call in an answer, in the deprecated form. */

@@ -3,13 +3,13 @@ import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
 import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
-import type { Choice, OfferedTool } from '../request.ts';
+import type { OfferedTool, ToolChoice } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
 import { expectFields } from './messages-parts-reader.ts';
 
 export interface Tools {
   readonly tools: readonly OfferedTool[];
-  readonly choice: Choice | undefined;
+  readonly choice: ToolChoice | undefined;
   readonly parallelCalls: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ function readTool(
   };
 }
 
-function readChoice(choice: Fields, tools: readonly OfferedTool[], findings: Findings): Choice | undefined {
+function readChoice(choice: Fields, tools: readonly OfferedTool[], findings: Findings): ToolChoice | undefined {
   expectFields(['type', 'name', 'disable_parallel_tool_use'], choice, 'tool_choice', findings);
   const { type, name } = choice;
   switch (type) {

@@ -5,7 +5,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { customParameters } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
 import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
-import type { Choice, OfferedTool } from '../request.ts';
+import type { OfferedTool, ToolChoice } from '../request.ts';
 import { ToolNames } from '../tool-names.ts';
 import type { HostTerms } from '../translation.ts';
 import { expectShape, shapeOf, shownType } from './shape.ts';
@@ -134,7 +134,7 @@ const OFFERABLE = 'function, custom or namespace';
 /** The tools that the model may call, and what it must call. */
 export interface ChosenTools {
   readonly offered: readonly OfferedTool[];
-  readonly choice: Choice | undefined;
+  readonly choice: ToolChoice | undefined;
 }
 
 const NAMED = shapeOf('tool_choice', 'type name namespace');

@@ -31,6 +31,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '●': '*',
   '○': 'o',
   '▲': '!',
+  '✓': '+',
   '✕': 'x',
   '·': '.',
   '…': '~',

@@ -10,6 +10,8 @@ export interface Span {
   readonly bold?: boolean;
   readonly dim?: boolean;
   readonly inverse?: boolean;
+  /** Part of the row under the cursor. */
+  readonly selected?: boolean;
 }
 
 export type Line = readonly Span[];
@@ -58,9 +60,9 @@ export function spread(left: Line, right: Line, width: number): Line {
   return gap < 1 ? fitLine(left, width) : [...left, { text: ' '.repeat(gap) }, ...right];
 }
 
-/** A selected row: one bar from edge to edge, without tones, which would look blotchy in it. */
+/** The row under the cursor, from edge to edge. Its tones and bars stay what they are. */
 export function selected(line: Line, width: number): Line {
-  return fitLine(line, width).map(({ text, bold: isBold = false }) => ({ text, bold: isBold, inverse: true }));
+  return fitLine(line, width).map((each) => ({ ...each, selected: true }));
 }
 
 /** Puts blocks of lines side by side, each at its width. */

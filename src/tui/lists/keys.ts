@@ -19,7 +19,7 @@ export const KEYS: Listed<StoredKey> = {
     state: { read: stateOf, isText: true },
     rpm: activity('requests'),
     tpm: activity('tokens'),
-    open: activity('open'),
+    inflight: activity('open'),
     requests: { read: ({ month }) => month.requests },
     tokens: { read: ({ month }) => month.tokens },
     cost: { read: ({ month }) => Number(month.costNanos) / Number(NANOS_PER_USD) },

@@ -29,6 +29,7 @@ export function onViewKey(model: Model, key: string): Step {
   if (moved !== undefined) return onMoved(model, moved);
   switch (model.view) {
     case 'overview':
+      if (key === 'n') return onKeyAction(model, undefined, key);
       return key === 'enter' ? onItem(model, chosenItem(model)) : onOverviewKey(model, key);
     case 'keys':
       return onKeysKey(model, key);

@@ -66,7 +66,7 @@ function columnsOf(model: Model): Column<KeyActivityRow>[] {
       cell: (row) => shareText(row.requests, limitOf(row)),
     },
     { head: 'REFUSED', width: 7, align: 'right', cell: ({ refused }) => [refusedSpan(refused)] },
-    { head: 'OPEN', width: 4, align: 'right', rank: 3, cell: ({ open }) => [dim(short(open))] },
+    { head: 'IN FLIGHT', width: 9, align: 'right', rank: 3, cell: ({ open }) => [dim(short(open))] },
   ];
 }
 

@@ -78,7 +78,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
     { head: 'TOKENS/MIN', field: 'tpm', width: BAR + 12, rank: 5, cell: usage('tokens', ({ limits }) => limits.tpm) },
     {
       head: 'IN FLIGHT',
-      field: 'open',
+      field: 'inflight',
       width: BAR + 12,
       rank: 6,
       cell: usage('open', ({ limits }) => limits.concurrency),

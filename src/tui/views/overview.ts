@@ -9,6 +9,7 @@ import { account, LABEL, labelled } from './account.ts';
 import { busiest } from './busiest.ts';
 import { charts, type Room, ranges } from './charts.ts';
 import { failures } from './failures.ts';
+import { firstRun, isFirstRun } from './first-run.ts';
 import { aliveText, gateways } from './gateways.ts';
 import { filterLine, wayTo } from './list-view.ts';
 import { providers } from './providers.ts';
@@ -36,6 +37,7 @@ const MOST_CODES = 4;
 
 export function overview(model: Model, height: number): Line[] {
   const { columns, snapshot, shared } = model;
+  if (isFirstRun(model)) return firstRun(model);
   if (snapshot === undefined && shared !== undefined) return fromDatabase(model, shared, height);
   if (snapshot === undefined && !hasTraffic(model)) return storedOverview(model, height);
   const size = shared === undefined ? height : height - LEAST_NODES;

@@ -105,7 +105,7 @@ const COLUMNS: readonly Column<UpstreamHealth>[] = [
   { head: 'PROVIDERS', width: 12, grows: true, cell: nameCell },
   { head: 'REQ/MIN', width: 7, align: 'right', rank: 1, cell: ({ requests }) => short(requests) },
   { head: 'STATE', width: 12, cell: (upstream) => [stateSpan(upstream)] },
-  { head: 'OPEN', width: 4, align: 'right', rank: 2, cell: ({ in_flight: open }) => [dim(short(open))] },
+  { head: 'IN FLIGHT', width: 9, align: 'right', rank: 2, cell: ({ in_flight: open }) => [dim(short(open))] },
 ];
 
 function nameCell(upstream: UpstreamHealth, width: number): Line {

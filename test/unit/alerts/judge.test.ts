@@ -16,7 +16,7 @@ import {
   SLACK,
   type Verdict,
 } from '../../../src/alerts/judge.ts';
-import type { AccountMoney, KeyMoney, RefusedForMoney, UpstreamSight } from '../../../src/alerts/observation.ts';
+import type { AccountMoney, KeyMoney, ObservedUpstream, RefusedForMoney } from '../../../src/alerts/observation.ts';
 import { type BudgetSpend, fixedSpend } from '../../../src/core/budgets.ts';
 import type { StoredMark } from '../../../src/state/alerts.ts';
 
@@ -208,7 +208,7 @@ describe('of the account is told', () => {
   });
 });
 
-const FINE: UpstreamSight = {
+const FINE: ObservedUpstream = {
   upstream: 'openai#2',
   provider: 'openai',
   isOpen: false,
@@ -222,34 +222,35 @@ const OPEN = { ...FINE, isOpen: true, failures: 5, recentFailures: 3, cause: 'st
 const IDLE = { ...FINE, requests: 0, recentRequests: 0 };
 
 /** What is seen of an upstream, minute by minute, and what is told. */
-const UPSTREAMS: readonly (readonly [what: string, sights: readonly UpstreamSight[], told: readonly string[]])[] = [
-  ['nothing while it is fine', [FINE, FINE], []],
-  ['once that it is down', [FINE, OPEN, OPEN], ['upstream_down']],
-  ['that all of its requests fail, at a closed breaker', [{ ...FINE, requests: 3, failures: 3 }], ['upstream_down']],
+const UPSTREAMS: readonly (readonly [what: string, upstreams: readonly ObservedUpstream[], told: readonly string[]])[] =
   [
-    'nothing of a few failures',
+    ['nothing while it is fine', [FINE, FINE], []],
+    ['once that it is down', [FINE, OPEN, OPEN], ['upstream_down']],
+    ['that all of its requests fail, at a closed breaker', [{ ...FINE, requests: 3, failures: 3 }], ['upstream_down']],
     [
-      { ...FINE, requests: 2, failures: 2 },
-      { ...FINE, failures: 9 },
+      'nothing of a few failures',
+      [
+        { ...FINE, requests: 2, failures: 2 },
+        { ...FINE, failures: 9 },
+      ],
+      [],
     ],
-    [],
-  ],
-  ['that it is up once requests succeed again', [OPEN, IDLE, FINE], ['upstream_down', 'upstream_up']],
-  ['nothing while nobody asks it', [OPEN, IDLE, IDLE], ['upstream_down']],
-  ['nothing while some still fail', [OPEN, { ...FINE, failures: 5, recentFailures: 1 }], ['upstream_down']],
-  [
-    'one outage in five minutes, however often it comes and goes',
-    [OPEN, FINE, OPEN, FINE, OPEN, OPEN],
-    ['upstream_down', 'upstream_up', 'upstream_down'],
-  ],
-];
+    ['that it is up once requests succeed again', [OPEN, IDLE, FINE], ['upstream_down', 'upstream_up']],
+    ['nothing while nobody asks it', [OPEN, IDLE, IDLE], ['upstream_down']],
+    ['nothing while some still fail', [OPEN, { ...FINE, failures: 5, recentFailures: 1 }], ['upstream_down']],
+    [
+      'one outage in five minutes, however often it comes and goes',
+      [OPEN, FINE, OPEN, FINE, OPEN, OPEN],
+      ['upstream_down', 'upstream_up', 'upstream_down'],
+    ],
+  ];
 
 describe('of an upstream is told', () => {
-  for (const [what, sights, told] of UPSTREAMS) {
+  for (const [what, upstreams, told] of UPSTREAMS) {
     test(what, () => {
       const seen = new Told();
-      const verdicts = sights.flatMap((sight, minute) =>
-        seen.apply(judgeUpstreams([sight], seen.marks, NOON + minute * MINUTE)),
+      const verdicts = upstreams.flatMap((upstream, minute) =>
+        seen.apply(judgeUpstreams([upstream], seen.marks, NOON + minute * MINUTE)),
       );
       assert.deepEqual(
         verdicts.map(({ kind }) => kind),

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +15,11 @@ import { bookOf } from '../../../src/state/sqlite/book.ts';
 import { Checkpoints } from '../../../src/state/sqlite/checkpoints.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { LogBound } from '../../../src/state/sqlite/log-bound.ts';
+import { runNode } from '../../support/cli.ts';
 import { until } from '../../support/wait.ts';
 
 const READER = fileURLToPath(new URL('../../writers/reader.ts', import.meta.url));
+const CLOSER = fileURLToPath(new URL('./log-closer.ts', import.meta.url));
 const LARGE_BYTES = 512 * 1024;
 const READING_MS = 10_000;
 /** Outlasts the growth of the log to its bound, on a busy machine too. */
@@ -114,6 +116,26 @@ describe('the log of a ledger', () => {
     enter();
     assert.ok(log().log < 10, 'what is written goes where the old log was');
     assert.equal(integrityOf(database), 'ok');
+  });
+
+  test('is truncated to 64 MB after a long reader made it grow', async (t) => {
+    const { path, database, size, enter } = openLog(t);
+    const checkpoints = new Checkpoints(database);
+    t.after(() => checkpoints.close());
+    const stop = await startReaders(t, path, 1, LONG_READING_MS);
+    while (size() < 1.1 * BOUND_BYTES) enter();
+    await stop();
+    await until(async () => {
+      await checkpoints.keep();
+      return size() <= BOUND_BYTES;
+    });
+  });
+
+  test('is closed before the process ends, also while it is copied', async (t) => {
+    const { path, enter } = openLog(t);
+    for (let entry = 0; entry < 3_000; entry++) enter();
+    const { status, stderr } = await runNode([CLOSER, path], { directory: dirname(path) });
+    assert.deepEqual([status, stderr], [0, '']);
   });
 });
 

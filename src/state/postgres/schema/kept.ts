@@ -1,5 +1,5 @@
 /** Responses that hosts keep: their table in the database, and the functions that write it. */
-import { KEPT_MS, MAX_KEPT_IDS } from '../../../core/kept-responses.ts';
+import { KEPT_MS, MAX_DROPPED_IDS, MAX_KEPT_IDS } from '../../../core/kept-responses.ts';
 
 const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
@@ -18,16 +18,19 @@ CREATE TABLE inf_gw.kept_responses (
   PRIMARY KEY (key_id, id)
 );
 CREATE INDEX kept_responses_by_response ON inf_gw.kept_responses (key_id, response_id);
+CREATE INDEX kept_responses_by_age ON inf_gw.kept_responses (key_id, at_ms);
 CREATE INDEX kept_responses_by_time ON inf_gw.kept_responses (at_ms);
 `;
 
 export const KEPT = `
--- Adds a response and its items, whose ids and tokens are p_ids and p_tokens, and drops what is too old. p_looks: 1 to look
--- whether the key has too many as well.
+-- Adds a response and its items, whose ids and tokens are p_ids and p_tokens, and drops some of what is too old. p_looks: 1 to
+-- look whether the key has too many as well.
 CREATE OR REPLACE FUNCTION inf_gw.keep_response(p_key_id text, p_response_id text, p_ids text[], p_tokens text[],
   p_upstream text, p_model text, p_at_ms bigint, p_looks bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM inf_gw.kept_responses WHERE at_ms <= ${NOW_MS} - ${KEPT_MS};
+  DELETE FROM inf_gw.kept_responses k USING (SELECT o.key_id, o.id FROM inf_gw.kept_responses o
+    WHERE o.at_ms <= ${NOW_MS} - ${KEPT_MS} ORDER BY o.at_ms LIMIT ${MAX_DROPPED_IDS}) AS old
+    WHERE k.key_id = old.key_id AND k.id = old.id;
   -- In one order, so that two gateways do not wait for each other.
   INSERT INTO inf_gw.kept_responses AS k (key_id, id, response_id, tokens, upstream, model, at_ms)
     SELECT p_key_id, x.id, p_response_id, max(x.tokens::bigint), p_upstream, p_model, least(p_at_ms, ${NOW_MS})
@@ -36,7 +39,8 @@ BEGIN
       upstream = excluded.upstream, model = excluded.model, at_ms = excluded.at_ms;
   IF p_looks = 1 THEN
     DELETE FROM inf_gw.kept_responses WHERE key_id = p_key_id AND id IN (SELECT o.id FROM inf_gw.kept_responses o
-      WHERE o.key_id = p_key_id ORDER BY o.at_ms DESC, o.response_id, o.id OFFSET ${MAX_KEPT_IDS});
+      WHERE o.key_id = p_key_id ORDER BY o.at_ms LIMIT (SELECT greatest(0, least(count(*) - ${MAX_KEPT_IDS}, ${MAX_DROPPED_IDS}))
+        FROM inf_gw.kept_responses a WHERE a.key_id = p_key_id));
   END IF;
 END $$;
 

@@ -41,6 +41,15 @@ describe('the items of an input', () => {
   }
 });
 
+for (const name of ['Truncation', 'Context_Management', 'Previous_Response_Id', 'Store']) {
+  test(`refused: ${name}, which hosts may read without case`, () => {
+    const result = checked({ [name]: null });
+    assert.ok(
+      !result.ok && result.problem.startsWith(`${name}: differs from ${name.toLowerCase()} only by letter case`),
+    );
+  });
+}
+
 /** What a request says of state: fields, then what it refers to, and whether its answer is to be kept. */
 const STATES: readonly (readonly [fields: object, references: readonly string[], isKept: boolean])[] = [
   [{}, [], true],

@@ -1,5 +1,5 @@
 /** What alerts need from the snapshots of the workers. Pure. */
-import { MONEY_CODES, type RefusedForMoney, type UpstreamSight } from '../alerts/observation.ts';
+import { MONEY_CODES, type ObservedUpstream, type RefusedForMoney } from '../alerts/observation.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { mergedUpstreams } from './snapshot.ts';
 
@@ -7,7 +7,7 @@ import { mergedUpstreams } from './snapshot.ts';
 const MAX_REFUSED = 50;
 
 /** `workers` have the seconds of the last {@link RECENT_S}. */
-export function upstreamSights(workers: readonly WorkerSnapshot[]): UpstreamSight[] {
+export function observedUpstreams(workers: readonly WorkerSnapshot[]): ObservedUpstream[] {
   const seconds = workers.flatMap((worker) => worker.seconds);
   return mergedUpstreams(workers).map(({ upstream, provider, requests, failures, last_failure: last }) => {
     const recent = seconds.map(({ attempts }) => attempts.get(upstream));
