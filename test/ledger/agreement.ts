@@ -107,7 +107,8 @@ export function testAgreement(database: SharedDatabase): void {
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
     for (let i = 0; i < 3; i++) await bench.admit(key);
     await store.advance(61_000);
-    await database.read(`UPDATE inf_gw.account SET seq = seq + 300000; UPDATE inf_gw.log SET seq = seq + 300000;
+    await database.read(`UPDATE inf_gw.account SET seq = seq + 300000, recorded_seq = recorded_seq + 300000;
+      UPDATE inf_gw.log SET seq = seq + 300000, seen_seq = seen_seq + 300000;
       UPDATE inf_gw.positions SET asked_seq = asked_seq + 300000, written_seq = written_seq + 300000`);
     await bench.admit(key);
     await database.read(`UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account) WHERE name = 'first'`);
@@ -168,7 +169,7 @@ export function testAgreement(database: SharedDatabase): void {
     await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
     await database.read(
-      `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
+      `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0, recorded_seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
     );
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
   });
@@ -178,8 +179,10 @@ export function testAgreement(database: SharedDatabase): void {
     /** By rules that this version has left behind, as the log has it. */
     const decideByEarlier = () =>
       database.read(
-        `UPDATE inf_gw.account SET rules = 0; SELECT inf_gw.log_change(inf_gw.now_us(), '{"rules": 0}', '{}')`,
+        `UPDATE inf_gw.account SET rules = 0; UPDATE inf_gw.nodes SET rules = 0;
+          SELECT inf_gw.log_change(inf_gw.now_us(), '{"rules": 0}', '{}')`,
       );
+    const firstKnowsNewer = () => database.read(`UPDATE inf_gw.nodes SET rules = 1 WHERE name = 'first'`);
 
     test('decide by those that all know, until the last of the others has gone, and pass no limit meanwhile', async (t) => {
       const bench = await LedgerBench.of(t, database.openStore, { rpm: 60 });
@@ -187,6 +190,7 @@ export function testAgreement(database: SharedDatabase): void {
       await decideByEarlier();
       const key = await bench.newKey();
       const earlier = [await store.startOther('a', { rules: 0 }), await store.startOther('b', { rules: 0 })];
+      await firstKnowsNewer();
       const serving = new Set([store.process, ...earlier]);
       let admitted = 0;
       const admit = async (engine: Engine) => {
@@ -217,6 +221,7 @@ export function testAgreement(database: SharedDatabase): void {
       const store = bench.store as SharedStore;
       await decideByEarlier();
       const old = await store.startOther('a', { rules: 0 });
+      await firstKnowsNewer();
       await database.read(`UPDATE inf_gw.nodes SET alive_us = alive_us - 9000000 WHERE name = 'a'`);
       await database.read('SELECT inf_gw.reap()');
       assert.equal(await inForce(), 1);

@@ -2,7 +2,6 @@
 import { addToStep, stepOf, windowSOf } from '../../core/budgets.ts';
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { Settlement } from '../../core/settlement.ts';
 import type { Step } from '../../state/budgets.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import type { KeyRecord } from '../../state/keys.ts';
@@ -54,7 +53,7 @@ export class Facts implements Books {
   readonly journal: Books['journal'] = {
     hold: () => {},
     grow: () => {},
-    settle: (hold, end, wallMs) => this.#settle(hold, end, wallMs),
+    settle: (hold, { costNanos }, wallMs) => this.charge(hold, costNanos, wallMs),
     chargedInMonth: (keyId, month) => this.#byId.get(keyId)?.months.get(month) ?? 0n,
     chargedOnDays: (keyId, fromMs, toMs) => this.#chargedOnDays(keyId, utcDay(fromMs), utcDay(toMs)),
     chargedEver: (keyId) => this.#byId.get(keyId)?.ever ?? 0n,
@@ -128,7 +127,14 @@ export class Facts implements Books {
     }
   }
 
-  #settle({ keyId, admittedAtMs }: HoldRow, { costNanos }: Omit<Settlement, 'requestId'>, wallMs: number): void {
+  /** Adds to the account. */
+  credit(nanos: Nanos): void {
+    this.#balanceNanos += nanos;
+    this.#changes++;
+  }
+
+  /** Charges for a request that ended then. The same amount, negative, takes it back. */
+  charge({ keyId, admittedAtMs }: Pick<HoldRow, 'keyId' | 'admittedAtMs'>, costNanos: Nanos, wallMs: number): void {
     this.#balanceNanos -= costNanos;
     const facts = this.#byId.get(keyId);
     if (facts === undefined) return;
@@ -136,7 +142,7 @@ export class Facts implements Books {
     add(facts.days, utcDay(admittedAtMs), costNanos);
     facts.ever += costNanos;
     for (const [windowS, sums] of facts.steps) {
-      if (costNanos > 0n) addToStep(sums, windowS, stepOf(wallMs, windowS), costNanos);
+      if (costNanos !== 0n) addToStep(sums, windowS, stepOf(wallMs, windowS), costNanos);
     }
     for (const outerId of facts.record.leash?.outerIds ?? []) {
       const outer = this.#byId.get(outerId);
