@@ -148,6 +148,8 @@ export class SharedProcess {
   readonly deaths: string[];
   /** The entries after which it has come to another state than the others. */
   readonly differences: bigint[] = [];
+  /** The entries that no gateway asks, and whose they are. */
+  readonly nonsense: [entry: bigint, nodeId: number][] = [];
   readonly name: string;
   readonly #store: SharedLedgerStore;
   #engine!: SharedEngine;
@@ -171,11 +173,12 @@ export class SharedProcess {
 
   /** A new engine on the same connections, as if nothing had happened. */
   renew(settings: LedgerSettings, clock: HandClock, writeMs?: number): void {
-    this.differences.length = 0;
+    this.differences.length = this.nonsense.length = 0;
     const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
     const events = {
       onFault: ({ message }: { message: string }) => void this.faults.push(message),
       onDifference: (entry: bigint) => void this.differences.push(entry),
+      onNonsense: (entry: bigint, nodeId: number) => void this.nonsense.push([entry, nodeId]),
     };
     this.#engine = new SharedEngine(this.#store, options, clock, events, writeMs);
   }

@@ -105,6 +105,12 @@ test('an admission that was given back stays so when the database crashes', asyn
   ]);
 });
 
+test('an entry that is no JSON is not taken', async (t) => {
+  const { store } = await openStore(t, 'writes nonsense');
+  await assert.rejects(store.append({ ...ASKING, commands: 'nonsense' }, BEGIN, null), { code: '22P02' });
+  await store.append(ASKING, BEGIN, null);
+});
+
 test('a batch whose last bytes are lost on their way does not keep the account locked', async (t) => {
   const lossy = await openLossy();
   const through = new URL(url);

@@ -1,4 +1,5 @@
 /** What a gateway asks for in one entry of the log, as JSON, and back. Pure. */
+import { InvariantError } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { DecidedHold } from '../../state/postgres/batch.ts';
@@ -128,7 +129,7 @@ function asked(question: Question, key: number): Asked {
 }
 
 /** No gateway asks this: whoever may write to the log has written something else. */
-export class NonsenseError extends Error {}
+export class NonsenseError extends InvariantError {}
 
 /** Throws a NonsenseError for everything but what `encode` returns. */
 export function decode(json: unknown): EntryCommands {

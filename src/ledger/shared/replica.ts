@@ -11,7 +11,7 @@ import { Decisions } from '../local/decisions.ts';
 import type { Answer, Command } from '../protocol.ts';
 import { beginningOf, type Change, handoverOf, listedIn } from './beginning.ts';
 import { Digest } from './digest.ts';
-import { commandOf, decode, type EntryCommands, type Question, type Tier } from './entry.ts';
+import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier } from './entry.ts';
 import { Facts, type FactsRow } from './facts.ts';
 
 /** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
@@ -59,6 +59,8 @@ export class Replica {
   readonly #requests = new Map<number, Set<string>>();
   /** What was decided on the last entry of each gateway, until that is written. */
   readonly #unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
+  /** Entries that no gateway can have asked, until somebody was told. */
+  #nonsense: { readonly seq: bigint; readonly nodeId: number }[] = [];
   /** How entries were decided, until that is recorded. */
   #unrecorded: { readonly seq: bigint; readonly nodeId: number; readonly decided: string }[] = [];
 
@@ -150,7 +152,14 @@ export class Replica {
     if (writtenSeq > 0) this.#compare(nodeId, BigInt(writtenSeq), decided, digest);
     this.isRecorded(BigInt(seenSeq));
     if (nodeId === 0) this.#change(commands as Change, facts as FactsRow[] | null);
-    else if (commands !== null) this.#decide(nodeId, decode(commands), facts as FactsRow[] | null);
+    else if (commands !== null) this.#decideSound(nodeId, commands, facts as FactsRow[] | null);
+  }
+
+  /** The entries since the last call that no gateway can have asked, and whose they are. */
+  takeNonsense() {
+    const nonsense = this.#nonsense;
+    this.#nonsense = [];
+    return nonsense;
   }
 
   /** Applies an entry of this gateway. */
@@ -224,7 +233,42 @@ export class Replica {
     this.facts.take(facts ?? [], BigInt(balance));
   }
 
+  /** Nonsense decides nothing, for all alike. */
+  #decideSound(nodeId: number, commands: unknown, facts: FactsRow[] | null): void {
+    try {
+      this.#decide(nodeId, decode(commands), facts);
+    } catch (error) {
+      if (!(error instanceof NonsenseError)) throw error;
+      this.#nonsense.push({ seq: this.#seq, nodeId });
+      const nothing = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+      this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
+      this.#unrecorded.push({ seq: this.#seq, nodeId, decided: ';' });
+    }
+  }
+
+  /** Throws a NonsenseError, before anything is changed, if an entry fits no state that its gateway can know. */
+  #check(nodeId: number, { growths, questions }: EntryCommands): void {
+    const own = this.#requestsOf(nodeId);
+    const held = new Map<string, bigint>();
+    for (const { requestId, holdNanos } of growths) {
+      const before =
+        held.get(requestId) ?? (own.has(requestId) ? this.leaseOf(requestId)?.hold.holdNanos : undefined) ?? 0n;
+      if (holdNanos < before) throw new NonsenseError(`the hold of request ${requestId} would shrink`);
+      held.set(requestId, holdNanos);
+    }
+    const asked = new Set<string>();
+    for (const question of questions) {
+      if (question.kind === 'listing') continue;
+      const { requestId } = question.request;
+      if (asked.has(requestId) || this.leaseOf(requestId) !== undefined) {
+        throw new NonsenseError(`request ${requestId} is asked for twice`);
+      }
+      asked.add(requestId);
+    }
+  }
+
   #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
+    this.#check(nodeId, commands);
     const given = new Set((facts ?? []).map(({ id }) => id));
     if (facts !== null) this.facts.take(facts);
     this.#decisions.noticeOtherWriters();

@@ -75,7 +75,7 @@ export class SharedEngine implements Engine {
   readonly #store: SharedLedgerStore;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference'>;
+  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>;
   readonly #writeMs: number;
   readonly #refusals = new RefusalCounts();
   /** Undefined until it is read from the database. */
@@ -107,7 +107,7 @@ export class SharedEngine implements Engine {
     store: SharedLedgerStore,
     options: LedgerOptions,
     clock: Clock,
-    events: Pick<EngineEvents, 'onFault' | 'onDifference'>,
+    events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>,
     writeMs = WRITE_MS,
   ) {
     this.#writeMs = writeMs;
@@ -245,8 +245,13 @@ export class SharedEngine implements Engine {
         if (performance.now() - this.#appendedAtMs > this.#writeMs) await this.#ask(NOTHING_ADDED);
         const replica = await this.#following();
         const { nodeId: own, log } = this.#store;
+        for (const { seq, nodeId } of replica.takeNonsense()) {
+          this.#events.onNonsense(seq, nodeId);
+          await log.shutOut(seq);
+        }
         for (const [nodeId, decided] of replica.unwritten(own, ABANDONED_US)) {
           await log.writeFor(nodeId, decided, replica.place.seq, replica.recordFor(undefined));
+          replica.isWritten(nodeId, decided.seq);
         }
         if (performance.now() < this.#idleAtMs) return;
         this.#idleAtMs = performance.now() + IDLE_MS;

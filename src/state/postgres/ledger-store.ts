@@ -97,6 +97,11 @@ export class LogReader {
     const values = [seenSeq, recorded, nodeId, ...decidedArguments(decided)];
     await this.#onLink((link) => link.aside('write_for', WRITE_FOR, values));
   }
+
+  /** Ends the epoch of the gateway that has written an entry which is nonsense. Once for each entry. */
+  async shutOut(seq: bigint): Promise<void> {
+    await this.#onLink((link) => link.aside('shut_out', 'SELECT inf_gw.shut_out($1)', [seq]));
+  }
 }
 
 export class SharedLedgerStore {

@@ -90,6 +90,14 @@ BEGIN
   PERFORM inf_gw.log_change((SELECT greatest(inf_gw.now_us(), last_us) FROM inf_gw.account), jsonb_build_object('rules', v_rules, 'before', v_before), '{}');
 END $$;
 
+-- Shuts out the gateway that has written an entry which no gateway asks, once for each. It may join again.
+CREATE OR REPLACE FUNCTION inf_gw.shut_out(p_seq bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  UPDATE inf_gw.nodes n SET epoch = epoch + 1, shut_seq = p_seq
+    FROM inf_gw.log l WHERE l.seq = p_seq AND n.id = l.node_id AND n.shut_seq < p_seq;
+END $$;
+
 -- A sign of life, with what the node admitted and charged in the last minute. Returns the epoch in force, and the requests
 -- of this node that an operator has stopped.
 CREATE OR REPLACE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, p_requests bigint, p_tokens bigint, p_seen bigint, OUT epoch bigint,

@@ -82,6 +82,8 @@ CREATE TABLE inf_gw.nodes (
   alive_us bigint NOT NULL,
   -- When it stopped in an orderly way; 0 if it did not.
   stopped_us bigint NOT NULL DEFAULT 0,
+  -- The last entry for which it was shut out: one that no gateway asks.
+  shut_seq bigint NOT NULL DEFAULT 0,
   -- The last entry of the log that it has followed.
   seen_seq bigint NOT NULL DEFAULT 0,
   -- What it admitted and charged in the minute before its last sign of life, by its own count.
