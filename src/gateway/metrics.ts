@@ -38,6 +38,8 @@ const ENDED: WorkerSnapshot = {
 export class GatewayMetrics {
   /** In memory that the ledger's thread shares. */
   readonly ledgerTimes: LedgerTimes = { batch: sharedDurations(DISK_BOUNDS), sync: sharedDurations(DISK_BOUNDS) };
+  /** How often the ledger has come to another state than that of other gateways. */
+  #differences = 0;
   readonly #server: SideServer;
   readonly #labels: KeyLabels;
   /** What processes have counted that served before this one, as they last told. */
@@ -64,6 +66,10 @@ export class GatewayMetrics {
 
   serve(read: () => Promise<Figures>): void {
     serveMetrics(this.#server, async () => this.#print(await read()));
+  }
+
+  countDifference(): void {
+    this.#differences++;
   }
 
   leave(): void {
@@ -101,6 +107,7 @@ export class GatewayMetrics {
         state.kind === 'file' ? { state: fileSize(state.path), log: fileSize(`${state.path}-wal`) } : undefined,
       account,
       ledger: this.ledgerTimes,
+      differences: state.kind === 'file' ? undefined : this.#differences,
     };
     // The earlier first: keys that had labels there keep them.
     const tallies = workers.toReversed().flatMap(({ tally }) => tally ?? []);

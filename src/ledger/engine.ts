@@ -68,4 +68,8 @@ export interface EngineEvents {
   onStops(requestIds: readonly string[]): void;
   /** Other gateways were silent for too long: this many requests of theirs are charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
+  /** This gateway has come to another state than the others after that entry of the log, and begins anew. */
+  onDifference(entry: bigint): void;
+  /** That entry of the log is nothing that a gateway asks. The gateway of that number is shut out. */
+  onNonsense(entry: bigint, nodeId: number): void;
 }

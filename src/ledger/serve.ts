@@ -39,6 +39,8 @@ export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (e
         onFault: (fault) => thread?.noticeFault(fault),
         onStops: (requestIds) => port.tell('stops', requestIds),
         onDeaths: (names, requests) => port.tell('deaths', names, requests),
+        onDifference: (entry) => port.tell('difference', entry),
+        onNonsense: (entry, nodeId) => port.tell('nonsense', entry, nodeId),
       });
       measure(engine, start.options.times);
       const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));

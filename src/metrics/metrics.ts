@@ -149,6 +149,13 @@ export const METRICS = {
     help: 'Time to flush what the ledger has committed to the disk.',
     note: 'Stays at zero with `durability: crash`.',
   },
+  ledgerDifferences: {
+    name: 'inf_gw_ledger_differences_total',
+    type: 'counter',
+    labels: [],
+    help: 'How often this gateway has come to another state than the others on its database, and has begun anew, or has found an entry in the log that no gateway asks.',
+    note: 'Anything but zero is a bug: run `inf-gw audit`, and report it. Absent where the state is a file.',
+  },
   storageFault: {
     name: 'inf_gw_storage_fault',
     type: 'gauge',

@@ -26,6 +26,8 @@ export interface GatewayFigures {
   /** Undefined while the ledger does not answer. */
   readonly account: AccountFigures | undefined;
   readonly ledger: LedgerTimes;
+  /** How often it has come to another state than other gateways; undefined for a file. */
+  readonly differences: number | undefined;
 }
 
 export interface AccountFigures {
@@ -97,6 +99,7 @@ function figuresOfGateway(figures: GatewayFigures): Families {
   if (account !== undefined) addAccount(families, account);
   families.addHistogram('ledgerBatch', {}, ledger.batch);
   families.addHistogram('ledgerSync', {}, ledger.sync);
+  if (figures.differences !== undefined) families.add('ledgerDifferences', {}, figures.differences);
   for (const upstream of figures.upstreams) addUpstream(families, upstream);
   for (const model of figures.models) addZeros(families, model);
   return families;

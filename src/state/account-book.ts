@@ -1,7 +1,7 @@
 /** The account in the operator's book. */
 import { MAX_NANOS, type Nanos } from '../core/money.ts';
 import type { Balance, CreditEntry } from './account.ts';
-import { type Dialect, type Operation, rows, transaction } from './operation.ts';
+import { type Dialect, logEdit, type Operation, rows, transaction } from './operation.ts';
 import { creditEntryOf, type Row } from './rows.ts';
 
 /** What the account has, and what requests in flight hold of it. */
@@ -48,6 +48,7 @@ export class AccountBook {
       'INSERT INTO inf_gw.credit_entries (at_ms, amount_nanos, balance_nanos, note) VALUES ($1, $2, $3, $4)',
       [wallMs, amountNanos, balanceNanos, note],
     );
+    yield* logEdit(this.#dialect, { keyIds: [], before: null, addedNanos: amountNanos });
     return { ...before, balanceNanos };
   }
 }

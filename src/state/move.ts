@@ -6,7 +6,7 @@ import { HOLD, JOURNAL_COLUMNS } from './journal.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
-/** What a state consists of, apart from the balance and the windows. */
+/** What a state consists of, apart from the balance. Windows are rebuilt from the journal, those of listings begin empty. */
 export const MOVED_TABLES = [
   'keys',
   'budgets',
@@ -84,16 +84,6 @@ export function figuresQuery(table: MovedTable, from: string): string {
   return `SELECT count(*) AS rows, ${figures.join(', ')} FROM ${from}`;
 }
 
-/** What the windows of the last minute have of a key. */
-export interface WindowEntry {
-  readonly keyId: string;
-  /** How long ago, in microseconds. */
-  readonly ageUs: bigint;
-  readonly requests: bigint;
-  readonly tokens: bigint;
-  readonly listings: bigint;
-}
-
 /** What an audit can look at. `read` runs a query in the transaction of the move. */
 export type Contents =
   | { readonly kind: 'file'; readonly path: string }
@@ -111,7 +101,6 @@ export interface MoveSource {
   /** All rows, some thousand at a time. */
   rows(table: MovedTable): AsyncIterable<readonly Row[]>;
   balance(): Promise<Nanos>;
-  windows(): Promise<readonly WindowEntry[]>;
   close(): Promise<void>;
 }
 
@@ -122,7 +111,7 @@ export interface MoveTarget {
   readonly created: string | undefined;
   insert(table: MovedTable, rows: readonly Row[]): Promise<void>;
   /** To be called when every table is filled: writes what follows from them. */
-  complete(balanceNanos: Nanos, windows: readonly WindowEntry[]): Promise<void>;
+  complete(balanceNanos: Nanos): Promise<void>;
   figures(table: MovedTable): Promise<Row>;
   /** After this only an audit, and `commit`. */
   seal(): Promise<void>;
@@ -160,7 +149,7 @@ export async function moveState(source: MoveSource, target: MoveTarget, options:
     }
   }
   const balanceNanos = await source.balance();
-  await target.complete(balanceNanos, await source.windows());
+  await target.complete(balanceNanos);
   for (const [table, expected] of figures) compare(table, expected, await target.figures(table));
   await target.seal();
   await options.verify(target.contents, 'target');

@@ -2,7 +2,16 @@
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { correctSteps } from './budget-book.ts';
-import { type Dialect, type Operation, rows, stopDecisions, transaction, type Values } from './operation.ts';
+import {
+  type Dialect,
+  factsBefore,
+  logEdit,
+  type Operation,
+  rows,
+  stopDecisions,
+  transaction,
+  type Values,
+} from './operation.ts';
 import { monthStart } from './periods.ts';
 import {
   type Correction,
@@ -225,6 +234,7 @@ function* charge(
   nanos: Nanos,
 ): Operation<void> {
   const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
+  const before = yield* factsBefore(dialect, [keyId]);
   for (const [table, period, value] of [
     ['usage_days', 'day', day],
     ['usage_months', 'month', month],
@@ -235,10 +245,7 @@ function* charge(
       [nanos, value as string, keyId, model],
     );
   }
-  if (dialect.isShared) {
-    const text = 'UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + $1 WHERE key_id = $2 AND month = $3';
-    yield* rows(text, [nanos, keyId, month]);
-  }
   yield* correctSteps(dialect, keyId, settledAtMs, nanos);
   yield* rows('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
+  yield* logEdit(dialect, { keyIds: [keyId], before, addedNanos: -nanos });
 }

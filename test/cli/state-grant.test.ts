@@ -91,7 +91,7 @@ describe('`state grant`', () => {
       WHERE t.schemaname = 'inf_gw' AND c.ordinal_position = 2`)) as { name: string; column: string }[];
     assert.ok(tables.length > 15, String(tables));
     const allowed =
-      /^(?:decide_batch|settle_late|enter_names|join_node|beat|leave_node|reap|follow_clock|give_back|count_refusals|make_partitions|drop_old_rows|budget_spends|change_alert|claim_alert|settle_alert|release_alerts|keep_response|drop_kept_response)$/;
+      /^(?:append|write_for|shut_out|cut_log|rebuild|settle_late|enter_names|join_node|beat|leave_node|reap|follow_clock|count_refusals|make_partitions|drop_old_rows|budget_spends|change_alert|claim_alert|settle_alert|release_alerts|keep_response|drop_kept_response)$/;
     const functions = (await inDatabase(`SELECT p.proname AS name, p.oid::regprocedure::text AS signature,
       'SELECT ' || p.oid::regproc || '(' || (SELECT coalesce(string_agg('NULL::' || t::regtype, ', '), '') FROM unnest(p.proargtypes) t) || ')' AS call
       FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.prorettype <> 'trigger'::regtype`)) as {
@@ -185,7 +185,7 @@ describe('`state grant`', () => {
       ],
       [
         'to take the name of a gateway that lives',
-        `SELECT inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', (SELECT alive_us FROM inf_gw.nodes WHERE name = 'alive'))`,
+        `SELECT inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', (SELECT alive_us FROM inf_gw.nodes WHERE name = 'alive'), 1)`,
       ],
     ];
     for (const [what, statement] of ATTACKS) {
@@ -203,25 +203,26 @@ describe('`state grant`', () => {
 
     test('to admit or settle for less than nothing', async () => {
       const names = (await inDatabase(`SELECT unnest(proargnames) AS name, unnest(proargmodes) AS mode FROM pg_proc
-        WHERE pronamespace = 'inf_gw'::regnamespace AND proname = 'decide_batch'`)) as { name: string; mode: string }[];
+        WHERE pronamespace = 'inf_gw'::regnamespace AND proname = 'append'`)) as { name: string; mode: string }[];
       const inputs = names.filter(({ mode }) => mode === 'i').map(({ name }) => name);
       assert.equal(inputs.length, ARGUMENTS);
       const amounts = ['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens', 'cost_nanos'].map(
         (name) => `s_${name}`,
       );
-      const grown = ['g_output_tokens', 'g_hold_nanos'];
-      const asked = ['a_reserved_tokens', 'a_input_tokens', 'a_output_tokens', 'a_hold_nanos'];
-      for (const name of [...amounts, ...grown, ...asked, 'a_key', 'g_key']) {
+      const tokens = ['output_tokens', 'reserved_tokens', 'hold_nanos'];
+      const held = ['input_tokens', ...tokens].map((name) => `h_${name}`);
+      const grown = tokens.map((name) => `g_${name}`);
+      for (const name of [...amounts, ...held, ...grown, 'l_listings']) {
         assert.ok(inputs.includes(name), name);
         const value = (each: string) =>
           each === name
             ? `'{-1}'`
             : each === 'p_node' || each === 'p_epoch'
               ? `(SELECT ${each === 'p_node' ? 'id' : 'epoch'} FROM inf_gw.nodes WHERE name = 'alive')`
-              : each.startsWith('p_')
+              : /^p_|^w_/.test(each)
                 ? 'NULL'
                 : `'{}'`;
-        const statement = `SELECT FROM inf_gw.decide_batch(${inputs.map((each) => `${each} => ${value(each)}`)})`;
+        const statement = `SELECT FROM inf_gw.append(${inputs.map((each) => `${each} => ${value(each)}`)})`;
         assert.equal(await call(statement), 'IG901', name);
       }
     });

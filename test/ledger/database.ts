@@ -41,7 +41,7 @@ export function testDatabase(database: SharedDatabase): void {
     for (const text of grantsFor('few_rights')) await database.read(text);
     const user = new URL(database.url);
     [user.username, user.password] = ['few_rights', PASSWORD];
-    const { engine } = await store.startOther('second', user.href);
+    const { engine } = await store.startOther('second', { user: user.href });
     await bench.addCredit(USD);
     const key = await bench.newKey();
     await engine.recover();

@@ -113,6 +113,8 @@ class LocalStore implements Store {
     }
   }
 
+  async written(): Promise<void> {}
+
   inOrder(commands: readonly Command[]): Command[] {
     return [...commands];
   }

@@ -58,7 +58,7 @@ async function admitOn(bench: LedgerBench, process: SharedProcess, request: Retu
 }
 
 const joinBy = (database: SharedDatabase, instance: string) =>
-  database.read(`SELECT * FROM inf_gw.join_node('second', $1, '0', '127.0.0.1:1', 0)`, [instance]);
+  database.read(`SELECT * FROM inf_gw.join_node('second', $1, '0', '127.0.0.1:1', 0, 1)`, [instance]);
 
 export function testNodes(database: SharedDatabase): void {
   test('a name that a living gateway has is refused, with the place of that gateway', async (t) => {

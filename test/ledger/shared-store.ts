@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
+import type { Engine } from '../../src/ledger/engine.ts';
 import type { LedgerSettings, LedgerSummary } from '../../src/ledger/ledger.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
+import { completeOthers } from '../../src/ledger/shared/rebuild.ts';
+import { RULES } from '../../src/ledger/shared/rules.ts';
 import { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
 import { openState } from '../../src/state/open.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
@@ -31,7 +34,7 @@ const STAGE = `
   CREATE TRIGGER fail BEFORE INSERT ON inf_gw.journal FOR EACH ROW EXECUTE FUNCTION stage.fail();`;
 
 /** What every decision changes, whatever it is. */
-const VOLATILE = new Set(['month', 'expired_us', 'last_us']);
+const VOLATILE = new Set(['last_us', 'seq', 'recorded_seq']);
 const RANKS: Partial<Record<Command['kind'], number>> = { settle: 0, free_slot: 1, grow: 2 };
 
 /** A database that one test at a time uses. */
@@ -105,13 +108,13 @@ export class SharedDatabase {
   /** All tables, but for the gateways, which change whenever they are heard of. */
   async tables(): Promise<string[]> {
     const text = `SELECT relname FROM pg_class WHERE relnamespace = 'inf_gw'::regnamespace AND relkind IN ('r', 'p')
-      AND NOT relispartition AND relname NOT IN ('migrations', 'nodes') ORDER BY 1`;
+      AND NOT relispartition AND relname NOT IN ('migrations', 'nodes', 'log', 'positions') ORDER BY 1`;
     return (await this.read(text)).map(({ relname }) => relname as string);
   }
 
   /** What is wrong in the books, in the words of the tests and of the auditor. */
-  async findFaults(hasClockComeBack: boolean): Promise<string[]> {
-    const faults = await readBookFaults(this.client, hasClockComeBack);
+  async findFaults(): Promise<string[]> {
+    const faults = await readBookFaults(this.client);
     await this.#auditor.run(READ);
     try {
       return [...faults, ...(await readDifferences(this.#auditor.run))];
@@ -125,8 +128,17 @@ export class SharedDatabase {
     // There are few rows: to truncate would take longer.
     await this.client.query(`${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
       DELETE FROM inf_gw.nodes WHERE name <> 'first' OR ${this.#idle === undefined};
-      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0`);
+      DELETE FROM inf_gw.log; DELETE FROM inf_gw.positions;
+      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0, seq = 0, clock_us = 0, recorded_seq = 0,
+        rules = 1;
+      UPDATE inf_gw.nodes SET rules = 1`);
   }
+}
+
+/** Who a gateway is to the database, and the newest rules that it knows. */
+interface Version {
+  readonly user?: string;
+  readonly rules?: number;
 }
 
 /** One process of a gateway. */
@@ -134,12 +146,17 @@ export class SharedProcess {
   readonly link: Link;
   readonly faults: string[];
   readonly deaths: string[];
+  /** The entries after which it has come to another state than the others. */
+  readonly differences: bigint[] = [];
+  /** The entries that no gateway asks, and whose they are. */
+  readonly nonsense: [entry: bigint, nodeId: number][] = [];
+  readonly name: string;
   readonly #store: SharedLedgerStore;
-  #engine: SharedEngine;
+  #engine!: SharedEngine;
 
-  private constructor(store: SharedLedgerStore, engine: SharedEngine, link: Link, faults: string[], deaths: string[]) {
+  private constructor(name: string, store: SharedLedgerStore, link: Link, faults: string[], deaths: string[]) {
+    this.name = name;
     this.#store = store;
-    this.#engine = engine;
     this.link = link;
     this.faults = faults;
     this.deaths = deaths;
@@ -149,9 +166,21 @@ export class SharedProcess {
     return this.#engine;
   }
 
+  /** Its number among all. */
+  get nodeId(): number {
+    return this.#store.nodeId as number;
+  }
+
   /** A new engine on the same connections, as if nothing had happened. */
-  renew(settings: LedgerSettings, clock: HandClock): void {
-    this.#engine = newEngine(this.#store, settings, clock);
+  renew(settings: LedgerSettings, clock: HandClock, writeMs?: number): void {
+    this.differences.length = this.nonsense.length = 0;
+    const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
+    const events = {
+      onFault: ({ message }: { message: string }) => void this.faults.push(message),
+      onDifference: (entry: bigint) => void this.differences.push(entry),
+      onNonsense: (entry: bigint, nodeId: number) => void this.nonsense.push([entry, nodeId]),
+    };
+    this.#engine = new SharedEngine(this.#store, options, clock, events, writeMs);
   }
 
   static async start(
@@ -159,19 +188,21 @@ export class SharedProcess {
     name: string,
     settings: LedgerSettings,
     clock: HandClock,
-    user = database.url,
+    { user = database.url, rules = RULES }: Version = {},
   ): Promise<SharedProcess> {
     const link = await Link.open(database.server.port);
     const [faults, deaths]: [string[], string[]] = [[], []];
-    const node = { name, version: '0.0.0', address: '127.0.0.1:0' };
+    const node = { name, version: '0.0.0', address: '127.0.0.1:0', rules };
     const events = {
       onFault: ({ message }: { message: string }) => void faults.push(message),
       onDeaths: (names: readonly string[]) => void deaths.push(...names),
       onStops: () => {},
     };
     try {
-      const store = await SharedLedgerStore.open(addressOf(link.through(user)), node, events);
-      return new SharedProcess(store, newEngine(store, settings, clock), link, faults, deaths);
+      const store = await SharedLedgerStore.open(addressOf(link.through(user)), node, events, completeOthers);
+      const process = new SharedProcess(name, store, link, faults, deaths);
+      process.renew(settings, clock);
+      return process;
     } catch (error) {
       await link.close();
       throw error;
@@ -198,7 +229,6 @@ export class SharedStore implements Store {
   readonly #clock: HandClock;
   /** The gateways beside the first. */
   readonly #others: SharedProcess[] = [];
-  #hasClockComeBack = false;
 
   constructor(database: SharedDatabase, settings: LedgerSettings, clock: HandClock) {
     this.database = database;
@@ -221,8 +251,8 @@ export class SharedStore implements Store {
   }
 
   /** Starts another gateway on the same database. */
-  async startOther(name: string, user?: string): Promise<SharedProcess> {
-    const other = await SharedProcess.start(this.database, name, this.#settings, this.#clock, user);
+  async startOther(name: string, version?: Version): Promise<SharedProcess> {
+    const other = await SharedProcess.start(this.database, name, this.#settings, this.#clock, version);
     this.#others.push(other);
     return other;
   }
@@ -232,13 +262,13 @@ export class SharedStore implements Store {
     await this.#beHeardOf();
   }
 
-  step(milliseconds: number): Promise<void> {
-    return this.stepInSilence(milliseconds).then(() => this.#beHeardOf());
+  async step(milliseconds: number): Promise<void> {
+    this.#clock.wall += milliseconds;
+    await this.#beHeardOf();
   }
 
   /** Sets the clock of the database; a gateway is not heard of unless it lives. */
   async stepInSilence(milliseconds: number): Promise<void> {
-    this.#hasClockComeBack ||= milliseconds < 0;
     this.#clock.wall += milliseconds;
     await this.#setTime();
   }
@@ -279,6 +309,10 @@ export class SharedStore implements Store {
     return commands.toSorted((a, b) => (RANKS[a.kind] ?? 3) - (RANKS[b.kind] ?? 3));
   }
 
+  async written(engine: Engine): Promise<void> {
+    await (engine as SharedEngine).write();
+  }
+
   rows(table: 'holds' | 'journal'): Promise<Row[]> {
     return this.database.read(`SELECT * FROM inf_gw.${table} ORDER BY request_id`);
   }
@@ -297,7 +331,7 @@ export class SharedStore implements Store {
   }
 
   async assertBooks(): Promise<void> {
-    const faults = await this.database.findFaults(this.#hasClockComeBack);
+    const faults = await this.database.findFaults();
     assert.deepEqual(faults, [], 'the books are wrong');
   }
 
@@ -306,10 +340,10 @@ export class SharedStore implements Store {
     await this.database.release(this.process);
   }
 
-  /** All gateways are heard of at the new time at once. */
+  /** All gateways are heard of at the new time at once: none is silent in between, which another would notice. */
   async #beHeardOf(): Promise<void> {
-    await this.#setTime();
-    await this.database.client.query('UPDATE inf_gw.nodes SET alive_us = $1 WHERE alive_us > 0', [this.#nowUs]);
+    await this.database.client.query(`UPDATE inf_gw.nodes SET alive_us = ${this.#nowUs} WHERE alive_us > 0;
+      UPDATE stage.world SET us = ${this.#nowUs}`);
   }
 
   get #nowUs(): number {
@@ -319,10 +353,6 @@ export class SharedStore implements Store {
   async #setTime(): Promise<void> {
     await this.database.client.query('UPDATE stage.world SET us = $1', [this.#nowUs]);
   }
-}
-
-function newEngine(store: SharedLedgerStore, settings: LedgerSettings, clock: HandClock): SharedEngine {
-  return new SharedEngine(store, { ...settings, durability: 'full', state: { kind: 'file', path: '' } }, clock);
 }
 
 function addressOf(url: string) {

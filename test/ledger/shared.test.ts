@@ -1,5 +1,6 @@
 /** The conformance suite of the ledger, on a database. */
 import { after } from 'node:test';
+import { testAgreement } from './agreement.ts';
 import { testDatabase } from './database.ts';
 import { testDoubts } from './doubts.ts';
 import { testNodes } from './nodes.ts';
@@ -13,5 +14,6 @@ after(() => database.stop());
 testConformance(database.openStore, 2);
 testRaces(database, [2]);
 testNodes(database);
+testAgreement(database);
 testDoubts(database);
 testDatabase(database);

@@ -34,6 +34,7 @@ const FIGURES: GatewayFigures = {
   stateBytes: { state: 4096, log: 0 },
   account: { balanceNanos: -1_500_000_000n, heldNanos: 1n, keys: [{ keyId: 'key_1', open: 4 }] },
   ledger: { batch, sync: noDurations(DISK_BOUNDS) },
+  differences: 2,
 };
 
 const END: CountedEnd = {
@@ -159,9 +160,14 @@ describe('the page', () => {
     assert.deepEqual(first?.labels, { model: 'mock/echo', le: '0.025' });
   });
 
+  test('has how often the ledger has come to another state than those of other gateways', async () => {
+    assert.deepEqual(samplesOf(await pageOf([]), 'inf_gw_ledger_differences_total'), ['2']);
+  });
+
   test('leaves out what it does not know', async () => {
-    const page = await pageOf([], { figures: { account: undefined, stateBytes: undefined } });
-    for (const name of ['inf_gw_balance_usd', 'inf_gw_held_usd', 'inf_gw_state_size_bytes']) {
+    const page = await pageOf([], { figures: { account: undefined, stateBytes: undefined, differences: undefined } });
+    const names = ['balance_usd', 'held_usd', 'state_size_bytes', 'ledger_differences_total'];
+    for (const name of names.map((each) => `inf_gw_${each}`)) {
       assert.deepEqual(samplesOf(page, name), []);
     }
   });

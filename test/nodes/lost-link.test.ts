@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { openState } from '../../src/state/open.ts';
-import { type Batch, type BatchAsk, emptyBatch } from '../../src/state/postgres/batch.ts';
+import { type Addition, NOTHING_ADDED } from '../../src/state/postgres/batch.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
 import { Link as Connections } from '../../src/state/postgres/link.ts';
 import { addressOf, locationOf } from '../state/database-stage.ts';
@@ -13,7 +13,8 @@ import { Link } from '../support/link.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { until } from '../support/wait.ts';
 
-const SETTINGS = { rpm: 100, tpm: 1_000_000, concurrency: 100, modelsRpm: 100, creditEnforced: false };
+/** Where the log begins. */
+const BEGIN = { seq: 0n, atUs: 0n };
 /** The message that ends a query and its transaction. */
 const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
 
@@ -32,9 +33,9 @@ after(() => server.stop());
 /** A store on a link of its own. */
 async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, name: string) {
   const link = await Link.open(server.port);
-  const node = { name, version: '1', address: '127.0.0.1:1' };
+  const node = { name, version: '1', address: '127.0.0.1:1', rules: 1 };
   const events = { onFault: () => {}, onStops: () => {}, onDeaths: () => {} };
-  const store = await SharedLedgerStore.open(addressOf(link.through(url)), node, events);
+  const store = await SharedLedgerStore.open(addressOf(link.through(url)), node, events, async () => {});
   scope.after(async () => {
     await store.close();
     await link.close();
@@ -42,19 +43,17 @@ async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, n
   return { link, store };
 }
 
-/** A batch that only asks about a key, and one that admits a request. */
-function asking(): Batch {
-  const batch = emptyBatch([keyId], false);
-  const nothing = { reservedTokens: 0, inputTokens: 0, outputTokens: 0, holdNanos: 0n, price: undefined };
-  batch.asks.push({ kind: 2, requestId: '', key: 1, model: undefined, ...nothing });
-  return batch;
-}
+/** An entry that asks for a decision, which somebody will wait for. */
+const ASKING: Addition = { ...NOTHING_ADDED, commands: '{"t":[]}', decides: true, writes: true };
 
-function admitting(requestId: string): Batch {
-  const batch = asking();
-  batch.asks.push({ ...(batch.asks.pop() as BatchAsk), kind: 0, requestId, model: 'mock/echo' });
-  return batch;
-}
+const NOTHING_DECIDED = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+
+/** What was decided on an entry: one request that was admitted. */
+const admitting = (seq: bigint, requestId: string): Addition['decided'] => {
+  const tokens = { inputTokens: 1, outputTokens: 1, reservedTokens: 1 };
+  const hold = { requestId, keyId, model: 'mock/echo', admittedUs: 1n, ...tokens, holdNanos: 0n, hasSlot: true };
+  return { seq, decided: ';1', digest: '', holds: [{ ...hold, price: undefined }], grown: [], listings: [] };
+};
 
 /** Cuts the link, and waits until the gateway is back. */
 async function cutAndReturn(link: Link, store: SharedLedgerStore): Promise<void> {
@@ -73,37 +72,43 @@ async function cutAndReturn(link: Link, store: SharedLedgerStore): Promise<void>
 describe('after a gateway has lost its connections', () => {
   test('nothing is lost that nobody waited for: it serves at once', async (t) => {
     const { link, store } = await openStore(t, 'asks');
-    const { asks } = await store.decide(asking(), SETTINGS, null);
-    assert.equal(asks[0]?.code, 0);
+    await store.append(NOTHING_ADDED, BEGIN, null);
     await cutAndReturn(link, store);
-    await store.decide(admitting('req_after_cut'), SETTINGS, null);
+    await store.append(ASKING, BEGIN, null);
     await store.flush();
   });
 
   test('a batch that was not flushed is in doubt, and the new connections stay', async (t) => {
     const { link, store } = await openStore(t, 'admits');
-    await store.decide(admitting('req_before_cut'), SETTINGS, null);
+    const { seq } = await store.append(ASKING, BEGIN, null);
     await cutAndReturn(link, store);
     await assert.rejects(store.flush());
     store.forgetUnflushed();
     await store.probe();
-    await store.decide(admitting('req_after_doubt'), SETTINGS, null);
+    await store.append({ ...ASKING, decided: { ...NOTHING_DECIDED, seq } }, BEGIN, null);
     await store.flush();
   });
 });
 
 test('an admission that was given back stays so when the database crashes', async (t) => {
   const { store } = await openStore(t, 'gives back');
-  await store.decide(admitting('req_given_back'), SETTINGS, null);
+  const { seq } = await store.append(ASKING, BEGIN, null);
+  await store.append({ ...NOTHING_ADDED, decided: admitting(seq, 'req_given_back') }, BEGIN, null);
   await store.flush();
-  await store.giveBack(['req_given_back']);
+  await store.append({ ...ASKING, writes: false, givenBack: ['req_given_back'] }, BEGIN, null);
   await server.crash();
   await server.restart();
   const database = new URL(url).pathname.slice(1);
-  assert.deepEqual(
-    await server.query("SELECT model FROM inf_gw.holds WHERE request_id = 'req_given_back'", database),
-    [],
-  );
+  assert.deepEqual(await server.query('SELECT request_id FROM inf_gw.holds', database), []);
+  assert.deepEqual(await server.query('SELECT max(written_seq)::int AS seq FROM inf_gw.positions', database), [
+    { seq: Number(seq) },
+  ]);
+});
+
+test('an entry that is no JSON is not taken', async (t) => {
+  const { store } = await openStore(t, 'writes nonsense');
+  await assert.rejects(store.append({ ...ASKING, commands: 'nonsense' }, BEGIN, null), { code: '22P02' });
+  await store.append(ASKING, BEGIN, null);
 });
 
 test('a batch whose last bytes are lost on their way does not keep the account locked', async (t) => {

@@ -143,15 +143,19 @@ describe('opening a database', () => {
 });
 
 describe('a lock', () => {
-  test('on the account does not hold up edits of keys', async (t) => {
+  test('on the account holds up edits of keys, which are in one order with all decisions, and nothing else', async (t) => {
     const { url, state } = await fresh(t);
     await makeKey(state, { name: 'app' });
     const other = await stranger(t, url);
     await other.query('BEGIN; SELECT FROM inf_gw.account FOR UPDATE');
-    assert.equal(done(await state.keys.setState('app', 'disabled')).state, 'disabled');
-    assert.equal(done(await state.keys.setLimits('app', { rpm: 1 })).rpm, 1);
     await makeKey(state);
     assert.deepEqual(await state.account.balance(), { balanceNanos: 0n, heldNanos: 0n });
+    const lines = await linesOf(state, () => state.keys.setState('app', 'disabled'));
+    assert.match(lines.join(' '), /another transaction holds a lock.*pg_stat_activity/);
+    const edit = state.keys.setLimits('app', { rpm: 1 });
+    await other.query('ROLLBACK');
+    assert.equal(done(await edit).rpm, 1);
+    assert.equal((await state.keys.find('app'))?.state, 'enabled');
   });
 
   test('that is never given back ends an entry with an error that says what to do, and nothing is entered', async (t) => {

@@ -34,7 +34,7 @@ describe('of the gateways of a database', () => {
     await state.close();
     await server.stop();
   });
-  beforeEach(() => query('TRUNCATE inf_gw.nodes, inf_gw.holds, inf_gw.stops, inf_gw.window_entries RESTART IDENTITY'));
+  beforeEach(() => query('TRUNCATE inf_gw.nodes, inf_gw.holds, inf_gw.stops, inf_gw.journal RESTART IDENTITY'));
 
   /** A gateway that was heard of that long ago, or stopped then. */
   async function node(name: string, agoUs: number, isStopped = false): Promise<void> {
@@ -132,23 +132,26 @@ describe('of the gateways of a database', () => {
 
   test('the activity of keys is that of the last minute, on all of them', async () => {
     const other = (await makeKey(state)).id;
-    const entries = [
-      [keyId, 59_000_000, 1, 10],
-      [keyId, 0, 2, 20],
-      [keyId, 61_000_000, 100, 1_000],
-      [other, 0, 9, 1],
-    ].map(([id, agoUs, requests, tokens]) => `('${id}', inf_gw.now_us() - ${agoUs}, ${requests}, ${tokens}, 0)`);
-    await query(
-      `INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES ${entries.join()}`,
-    );
-    await query('UPDATE inf_gw.key_state SET last_request_us = inf_gw.now_us()');
+    const ended = [
+      [keyId, 'a', 59_000, 10],
+      [keyId, 'b', 10, 20],
+      [keyId, 'c', 61_000, 1_000],
+      [other, 'd', 10, 1],
+    ].map(([id, request, ago, tokens]) => {
+      const at = `inf_gw.now_us() / 1000 - ${ago}`;
+      return `(0, '${request}', '${id}', 'm', ${at}, ${at}, 'ok', 'held', ${tokens}, 0, 0, 0, 0, 0)`;
+    });
+    await query(`INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+      prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos) VALUES ${ended.join()}`);
+    await query(`INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens,
+      reserved_tokens, hold_nanos) VALUES ('e', 1, '${keyId}', 'm', inf_gw.now_us(), 1, 1, 7, 1)`);
     const expected = [
-      { keyId: other, requests: 9, tokens: 1, open: 0 },
-      { keyId, requests: 3, tokens: 30, open: 0 },
+      { keyId, requests: 3, tokens: 37, open: 1 },
+      { keyId: other, requests: 1, tokens: 1, open: 0 },
     ];
     assert.deepEqual(await nodes.busiest(10), expected);
     assert.deepEqual(await nodes.busiest(1), expected.slice(0, 1));
-    assert.deepEqual(await nodes.activityOf([keyId]), expected.slice(1));
+    assert.deepEqual(await nodes.activityOf([keyId]), expected.slice(0, 1));
     assert.deepEqual(await nodes.activityOf([]), []);
   });
 

@@ -53,7 +53,7 @@ const STORE_DOORS: Readonly<Record<string, readonly string[]>> = {
     'src/state/sqlite/ledger-store.ts',
     'src/state/postgres/ledger-store.ts',
     'src/state/postgres/batch.ts',
-    'src/state/postgres/decided.ts',
+    'src/state/postgres/log.ts',
   ],
   // Locks between processes; cached answers, which are no part of the state.
   gateway: ['src/state/sqlite/lock.ts', 'src/state/sqlite/answer-file.ts'],

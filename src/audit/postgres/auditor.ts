@@ -16,7 +16,7 @@ import {
 } from '../checks.ts';
 import { nameQueries } from '../names.ts';
 import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
-import { heldCheck, keyStateCheck, partitionsCheck, windowsCheck } from './shared.ts';
+import { heldCheck, logCheck, partitionsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
 const KNOWN_VERSION = 1;
@@ -26,7 +26,7 @@ const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_
     ${ENDED}::int::bigint AS ended, EXISTS (SELECT FROM inf_gw.nodes n WHERE n.id = h.node_id)::int::bigint AS has_node
   FROM inf_gw.holds h`;
 const NAMED_KEYS = `SELECT key_id FROM inf_gw.usage_days UNION SELECT key_id FROM inf_gw.holds
-  UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.window_entries
+  UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.listings
   UNION SELECT key_id FROM inf_gw.budgets UNION SELECT key_id FROM inf_gw.leashes UNION SELECT outer_id FROM inf_gw.leashes
   UNION SELECT key_id FROM inf_gw.kept_responses`;
 /** The key of the table allows the same request twice, admitted at different times. */
@@ -66,8 +66,7 @@ export class DatabaseAuditor {
       await this.#holds(),
       await heldCheck(read),
       await this.#keys(),
-      await keyStateCheck(read),
-      await windowsCheck(read),
+      await logCheck(read),
     ];
   }
 

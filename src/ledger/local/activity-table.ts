@@ -22,6 +22,24 @@ export class ActivityTable {
     return activity;
   }
 
+  /** Of a key with something in its windows or in flight. */
+  active(keyId: string, nowMs: number): Activity | undefined {
+    const activity = this.#byKey.get(keyId);
+    return activity?.isIdle(nowMs) === false ? activity : undefined;
+  }
+
+  /** Forgets keys without anything. */
+  dropIdle(nowMs: number): void {
+    for (const [keyId, activity] of this.#byKey) if (activity.isIdle(nowMs)) this.#byKey.delete(keyId);
+  }
+
+  /** Dates now what is dated after it. */
+  followClock(nowMs: number): void {
+    for (const { requests, tokens, listings } of this.#byKey.values()) {
+      for (const window of [requests, tokens, listings]) window.followClock(nowMs);
+    }
+  }
+
   beginCount(countId: string, keyId: string): void {
     this.#counts.set(countId, keyId);
     this.of(keyId).counts++;

@@ -44,6 +44,12 @@ export class Activity {
     return this.#slots + this.counts;
   }
 
+  /** Whether nothing is in its windows, nor in flight. */
+  isIdle(nowMs: number): boolean {
+    if (this.openRequests > 0 || this.counts > 0) return false;
+    return [this.requests, this.tokens, this.listings].every((window) => (window.emptyAtMs() ?? nowMs) <= nowMs);
+  }
+
   open(lease: Lease): void {
     const { requestId } = lease.hold;
     invariant(!this.#leases.has(requestId), () => `request ${requestId} opens a second lease`);

@@ -5,8 +5,8 @@ import { invariant } from '../../core/invariant.ts';
 import type { RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import type { RecentEntry } from '../../state/journal.ts';
 import { isGone } from '../../state/keys.ts';
-import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import { untouchedFigures } from '../figures.ts';
 import type { EngineHandover } from '../handover.ts';
 import type {
@@ -22,16 +22,16 @@ import { type Answer, BUSIEST_KEYS, type Command } from '../protocol.ts';
 import type { Activity, Lease } from './activity.ts';
 import { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOf } from './admission.ts';
+import type { Books } from './books.ts';
 import { forecastOf } from './forecast.ts';
 import { grown } from './growth.ts';
 import { admitListing, identify } from './identify.ts';
 import { type CachedKey, chargeKey, KeyCache } from './key-cache.ts';
 import { OpenLeases } from './open-leases.ts';
 import { chargedAsHeld } from './recovery.ts';
-import { WINDOW_MS } from './window.ts';
 
 export class Decisions {
-  readonly #store: LedgerStore;
+  readonly #store: Books;
   #settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #keys: KeyCache;
@@ -42,7 +42,7 @@ export class Decisions {
   /** How to undo what the current batch has changed in memory, oldest change first. */
   #undo: (() => void)[] = [];
 
-  constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
+  constructor(store: Books, settings: LedgerSettings, clock: Clock) {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
@@ -59,10 +59,14 @@ export class Decisions {
     return this.#balanceNanos;
   }
 
-  /** Rebuilds what a restart has lost: the windows of the last minute. */
-  rebuild(): void {
-    const nowMs = this.#clock.wallMs();
-    this.#activities.rebuild(this.#store.journal.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
+  /** The sum of all open holds. */
+  get heldNanos(): Nanos {
+    return this.#leases.heldNanos;
+  }
+
+  /** Rebuilds what a restart has lost: the windows of the last minute, from the requests that ended in it. */
+  rebuild(recent: readonly RecentEntry[]): void {
+    this.#activities.rebuild(recent, this.#clock.wallMs(), this.#clock.monotonicMs());
     this.#balanceNanos = this.#store.balance();
   }
 
@@ -88,9 +92,63 @@ export class Decisions {
     this.#balanceNanos = this.#store.balance();
   }
 
+  /** Admits a listing. `counts` are those in flight that are not known here, where it is a count and needs a slot. */
+  admitListing(keyHash: string, counts: number | undefined): ListingAdmission {
+    const now = { wallMs: this.#clock.wallMs(), nowMs: this.#clock.monotonicMs() };
+    const admission = admitListing(this.#known(keyHash), this.#activities, this.#settings, now, counts);
+    if (admission.kind === 'admitted') {
+      const { listings } = this.#activities.of(admission.keyId);
+      this.#undo.push(() => listings.undoAdd());
+    }
+    return admission;
+  }
+
+  /** The lease of an open request; undefined if there is none. */
+  leaseOf(requestId: string): Lease | undefined {
+    return this.#leases.find(requestId)?.lease;
+  }
+
+  /** What a key has in its windows and in flight; undefined if that is nothing then. */
+  activityOf(keyId: string, nowMs = this.#clock.monotonicMs()): Activity | undefined {
+    return this.#activities.active(keyId, nowMs);
+  }
+
+  /** Ends a request that was never sent: it leaves its window, and nothing is charged. */
+  giveBack(requestId: string): void {
+    const { lease, activity } = this.#leases.get(requestId);
+    this.#leases.remove(lease, activity);
+    activity.requests.take(lease.admittedMonotonicMs, 1);
+  }
+
+  /** Tokens of a key that were counted then are counted again as others now. */
+  recountTokens(keyId: string, countedMs: number, counted: number, tokens: number): void {
+    const activity = this.#activities.of(keyId);
+    if (counted > 0) activity.tokens.take(countedMs, counted);
+    if (tokens > 0) activity.tokens.add(this.#clock.monotonicMs(), tokens);
+  }
+
+  /** The clock was ahead and came back: what is dated after it is dated now. */
+  followClock(): void {
+    this.#activities.followClock(this.#clock.monotonicMs());
+    this.#keys.clear();
+  }
+
+  /** Forgets keys that have nothing in their windows nor in flight. */
+  dropIdle(): void {
+    this.#activities.dropIdle(this.#clock.monotonicMs());
+    this.#keys.clear();
+  }
+
+  /** The rate-limit figures of a key; the defaults for one that is not known. */
+  figuresOf(keyId: string): RateFigures {
+    const key = this.#keys.byId(keyId);
+    if (key === undefined) return untouchedFigures('requests', this.#settings);
+    return this.#activities.of(keyId).figures('requests', key.limits, this.#clock.monotonicMs());
+  }
+
   /** Decides the commands of a batch, in order. */
   decideAll(commands: readonly Command[]): Answer[] {
-    this.#noticeOtherWriters();
+    this.noticeOtherWriters();
     return commands.map((command) => this.#decide(command));
   }
 
@@ -122,7 +180,8 @@ export class Decisions {
     this.#leases.checkSum(commands);
   }
 
-  #noticeOtherWriters(): void {
+  /** Takes over what somebody else has changed: before each batch, and before a listing on its own. */
+  noticeOtherWriters(): void {
     const count = this.#store.changeCount();
     if (count === this.#changeCount) return;
     this.#keys.clear();
@@ -183,12 +242,11 @@ export class Decisions {
   }
 
   #admitListing({ keyHash, countId }: Extract<Command, { kind: 'admit_listing' }>): ListingAdmission {
-    const now = { wallMs: this.#clock.wallMs(), nowMs: this.#clock.monotonicMs() };
-    const admission = admitListing(this.#known(keyHash), this.#activities, this.#settings, now, countId);
-    if (admission.kind !== 'admitted') return admission;
-    const { listings } = this.#activities.of(admission.keyId);
-    this.#undo.push(() => listings.undoAdd());
-    if (countId !== undefined) this.#undo.push(() => this.#activities.endCount(countId));
+    const admission = this.admitListing(keyHash, countId === undefined ? undefined : 0);
+    if (admission.kind === 'admitted' && countId !== undefined) {
+      this.#activities.beginCount(countId, admission.keyId);
+      this.#undo.push(() => this.#activities.endCount(countId));
+    }
     return admission;
   }
 

@@ -22,15 +22,15 @@ export function identify(facts: AdmissionFacts | undefined, defaults: Limits): I
 }
 
 /**
- * Takes an entry of the window of listings where it admits one, and with an id the slot of a count. `key` is undefined
- * for an unknown client.
+ * Takes an entry of the window of listings where it admits one. `key` is undefined for an unknown client. `counts` are
+ * those in flight that `activities` do not know of, where this is one that needs a slot.
  */
 export function admitListing(
   key: CachedKey | undefined,
   activities: ActivityTable,
   defaults: Limits,
   { wallMs, nowMs }: Pick<AdmissionFacts, 'wallMs' | 'nowMs'>,
-  countId: string | undefined,
+  counts: number | undefined,
 ): ListingAdmission {
   if (key === undefined) {
     return { kind: 'unknown', figures: untouchedFigures('listings', defaults) };
@@ -44,10 +44,9 @@ export function admitListing(
   if (retryAfterS > 0) return { kind: 'limited', keyId, retryAfterS, limit: limits.modelsRpm, figures: figures() };
   const requests = activity.figures('requests', limits, nowMs);
   const freeSlots = freeSlotsOf(activity, limits);
-  if (countId !== undefined && freeSlots === 0)
+  if (counts !== undefined && freeSlots <= counts)
     return { kind: 'busy', keyId, limit: limits.concurrency, figures: requests };
   activity.listings.add(nowMs, 1);
-  if (countId !== undefined) activities.beginCount(countId, keyId);
   const account: KeyAccount = {
     name: key.record.name,
     spendLimitNanos: key.record.spendLimitNanos,

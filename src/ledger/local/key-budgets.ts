@@ -12,8 +12,8 @@ import {
 import { utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { KeyRecord } from '../../state/keys.ts';
-import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import type { Activity } from './activity.ts';
+import type { Charges } from './books.ts';
 
 /** What is spent of a budget, and what requests in flight may add to it. */
 export interface BudgetRoom extends BudgetSpend {
@@ -39,11 +39,9 @@ interface Sliding {
   readonly steps: Map<number, Nanos>;
 }
 
-type Source = Pick<LedgerStore['journal'], 'chargedOnDays' | 'chargedEver' | 'windowSteps'>;
-
 export class KeyBudgets {
   readonly #keyId: string;
-  readonly #source: Source;
+  readonly #source: Charges;
   readonly #day: string;
   readonly #entries: readonly (Fixed | Sliding)[];
   readonly #heldOnLeash: (() => Nanos) | undefined;
@@ -52,11 +50,11 @@ export class KeyBudgets {
    * Undefined for a key without budgets, which has nothing to keep. `heldOnLeash`: what the requests of all keys on its
    * leash hold, which its total counts for; undefined for a key that is on none.
    */
-  static read(key: KeyRecord, source: Source, wallMs: number, heldOnLeash?: () => Nanos): KeyBudgets | undefined {
+  static read(key: KeyRecord, source: Charges, wallMs: number, heldOnLeash?: () => Nanos): KeyBudgets | undefined {
     return key.budgets.length === 0 ? undefined : new KeyBudgets(key, source, wallMs, heldOnLeash);
   }
 
-  private constructor({ id, budgets }: KeyRecord, source: Source, wallMs: number, heldOnLeash?: () => Nanos) {
+  private constructor({ id, budgets }: KeyRecord, source: Charges, wallMs: number, heldOnLeash?: () => Nanos) {
     this.#keyId = id;
     this.#heldOnLeash = heldOnLeash;
     this.#source = source;
@@ -112,7 +110,7 @@ export class KeyBudgets {
   }
 }
 
-function entryOf(budget: Budget, keyId: string, source: Source, wallMs: number): Fixed | Sliding {
+function entryOf(budget: Budget, keyId: string, source: Charges, wallMs: number): Fixed | Sliding {
   const period = periodOf(budget);
   switch (period.kind) {
     case 'day':
@@ -131,7 +129,7 @@ function entryOf(budget: Budget, keyId: string, source: Source, wallMs: number):
   }
 }
 
-function fixedEntry(budget: Budget, calendar: 'day' | 'week', keyId: string, source: Source, atMs: number): Fixed {
+function fixedEntry(budget: Budget, calendar: 'day' | 'week', keyId: string, source: Charges, atMs: number): Fixed {
   const { fromMs, toMs } = calendarPeriod(calendar, atMs);
   return { kind: 'fixed', budget, calendar, fromMs, toMs, chargedNanos: source.chargedOnDays(keyId, fromMs, toMs) };
 }

@@ -4,8 +4,8 @@ import { type Clock, utcMonth } from '../../core/clock.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type KeyRecord, limitsInForce } from '../../state/keys.ts';
-import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import type { Lease } from './activity.ts';
+import type { Books } from './books.ts';
 import { KeyBudgets } from './key-budgets.ts';
 import { LeashBudgets } from './leash-budgets.ts';
 
@@ -30,7 +30,7 @@ export function chargeKey(key: CachedKey, { month, hold }: Lease, settledAtMs: n
 const MAX_CACHED_KEYS = 100_000;
 
 export class KeyCache {
-  readonly #store: LedgerStore;
+  readonly #store: Books;
   #defaults: Limits;
   readonly #clock: Clock;
   readonly #heldBy: (keyIds: ReadonlySet<string>) => Nanos;
@@ -38,7 +38,7 @@ export class KeyCache {
   readonly #byId = new Map<string, CachedKey>();
 
   /** `heldBy`: what the open requests of some keys hold. */
-  constructor(store: LedgerStore, defaults: Limits, clock: Clock, heldBy: (keyIds: ReadonlySet<string>) => Nanos) {
+  constructor(store: Books, defaults: Limits, clock: Clock, heldBy: (keyIds: ReadonlySet<string>) => Nanos) {
     this.#store = store;
     this.#defaults = defaults;
     this.#clock = clock;

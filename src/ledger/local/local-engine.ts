@@ -13,6 +13,7 @@ import { type Answer, type Command, isWritten } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
 import { Decisions } from './decisions.ts';
 import { settleOpenHolds } from './recovery.ts';
+import { WINDOW_MS } from './window.ts';
 
 /** The number of batches between two checks of the size of the store's log. */
 const BATCHES_PER_LOG_CHECK = 20;
@@ -38,7 +39,7 @@ export class LocalEngine implements Engine {
   recover(): LedgerSummary {
     const recoveredHolds = settleOpenHolds(this.#store, this.#clock.wallMs());
     this.#store.countFutureNow(this.#clock.wallMs());
-    this.#decisions.rebuild();
+    this.#decisions.rebuild(this.#store.journal.recent(this.#clock.wallMs() - WINDOW_MS));
     return this.#summary(recoveredHolds);
   }
 

@@ -15,6 +15,11 @@ export class OpenLeases {
   /** Commands since the sum was last checked. */
   #unchecked = 0;
 
+  /** How many there are. */
+  get size(): number {
+    return this.#byRequest.size;
+  }
+
   /** The sum of the holds. */
   get heldNanos(): Nanos {
     return this.#heldNanos;
@@ -25,6 +30,11 @@ export class OpenLeases {
     let held = 0n;
     for (const { lease } of this.#byRequest.values()) if (keyIds.has(lease.hold.keyId)) held += lease.hold.holdNanos;
     return held;
+  }
+
+  /** The lease of a request; undefined if it is not open. */
+  find(requestId: string): OpenLease | undefined {
+    return this.#byRequest.get(requestId);
   }
 
   /** The lease of an open request. Throws an InvariantError if there is none. */

@@ -56,6 +56,24 @@ export class SlidingWindow {
     this.#size--;
   }
 
+  /** Takes a weight back that was added then, if it has not left. */
+  take(atMs: number, weight: number): void {
+    // It may be spread over several entries, after others were taken back of the same moment.
+    let left = weight;
+    this.#replace((time, before) => {
+      const taken = time === atMs ? Math.min(left, before) : 0;
+      left -= taken;
+      return [time, before - taken];
+    });
+  }
+
+  /** Dates now what is dated after it. */
+  followClock(nowMs: number): void {
+    if (this.#size > 0 && this.#timeAt(this.#size - 1) > nowMs) {
+      this.#replace((time, weight) => [Math.min(time, nowMs), weight]);
+    }
+  }
+
   /** When the newest entry leaves; undefined if the window is empty. */
   emptyAtMs(): number | undefined {
     return this.#size === 0 ? undefined : this.#timeAt(this.#size - 1) + WINDOW_MS;
@@ -75,6 +93,15 @@ export class SlidingWindow {
   /** Adds the entries of another window, with their times moved by `shiftMs`. */
   adopt({ times, weights }: WindowEntries, shiftMs: number): void {
     for (const [i, time] of times.entries()) this.add(time + shiftMs, weights[i] as number);
+  }
+
+  #replace(change: (time: number, weight: number) => readonly [time: number, weight: number]): void {
+    const { times, weights } = this.handOver(0);
+    this.#head = this.#size = this.#total = 0;
+    for (const [i, before] of times.entries()) {
+      const [time, weight] = change(before, weights[i] as number);
+      if (weight > 0) this.add(time, weight);
+    }
   }
 
   #timeAt(position: number): number {

@@ -1,28 +1,35 @@
-/** The engine of a ledger whose state many gateways share: the database decides. */
+/** The engine of a ledger whose state many gateways share: the database orders what they ask, and each decides all of it. */
 
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { InvariantError } from '../../core/invariant.ts';
+import { InvariantError, invariant } from '../../core/invariant.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import type { Batch } from '../../state/postgres/batch.ts';
-import { type Decided, NOTHING_DECIDED } from '../../state/postgres/decided.ts';
-import { type KnownKey, type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
+import { type Addition, NOTHING_ADDED } from '../../state/postgres/batch.ts';
+import { type Appended, type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
 import type { Engine, EngineEvents } from '../engine.ts';
-import type { AdmissionForecast, LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
-import { type Answer, BUSIEST_KEYS, type Command, isAdmitted } from '../protocol.ts';
+import type { Admission, LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
+import { type Answer, type Command, isAdmitted, isCountBegun } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
-import { answersOf } from './answers.ts';
-import { type KeyLookup, place } from './batch.ts';
 import { ClockGuard } from './clock-guard.ts';
-import { Counts } from './counts.ts';
-import { CLOCK_FAULT, ClockStepError, LATE_FAULT, LateBatchError } from './faults.ts';
+import { type EntryCommands, encode } from './entry.ts';
+import type { FactsRow } from './facts.ts';
+import {
+  BEHIND_FAULT,
+  BehindError,
+  CLOCK_FAULT,
+  ClockStepError,
+  DIFFERENCE_FAULT,
+  LATE_FAULT,
+  LateBatchError,
+} from './faults.ts';
+import { type Placed, place } from './place.ts';
+import { completeOthers, rebuild } from './rebuild.ts';
+import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
+import { RULES } from './rules.ts';
 
-/**
- * All gateways wait for each other's batches. At 128 commands a batch takes some 10 ms of the
- * database.
- */
+/** All gateways wait for each other's batches. */
 const MAX_BATCH = 128;
 /** The keys by hash that are kept. When there are more, all are looked up again. */
 const MAX_KNOWN_KEYS = 100_000;
@@ -30,6 +37,14 @@ const MAX_KNOWN_KEYS = 100_000;
 const PARTITIONS_MS = 3_600_000;
 /** The number of journal rows that one step of retention drops. */
 const RETENTION_ROWS = 1_000;
+/** What is decided is written with the next batch; if none comes, after this. */
+const WRITE_MS = 20;
+/** What another gateway has decided and not written by then, this one writes: it is frozen, or gone. */
+const ABANDONED_US = 1_000_000n;
+/** The facts of keys that will be idle so soon are asked for again. */
+const SOON_MS = 5_000;
+/** The time between two looks at keys that nobody uses. */
+const IDLE_MS = 10_000;
 
 /** How a request ends that was never answered. */
 const NEVER_SENT: Omit<Settlement, 'requestId'> = {
@@ -41,11 +56,18 @@ const NEVER_SENT: Omit<Settlement, 'requestId'> = {
   firstByteMs: undefined,
 };
 
-/** SQLSTATE of `decide_batch`. */
+/** SQLSTATEs of `append`. */
 const CLOCK_STEPPED = 'IG003';
+const OTHER_LOG = 'IG004';
 
 /** How often a batch is sent that comes so late that the clock may as well have stepped. */
 const MOST_SENDS = 2;
+/** How often a gateway reads of the log, 500 entries at once, until it gives a turn up and is not ready: 10,000 behind. */
+const MOST_READS = 20;
+/** How often a gateway begins anew before it gives up: others go on meanwhile. */
+const MOST_REBUILDS = 10;
+
+const NO_FACTS: ReadonlySet<string> = new Set();
 
 export class SharedEngine implements Engine {
   readonly maxBatch = MAX_BATCH;
@@ -53,28 +75,54 @@ export class SharedEngine implements Engine {
   readonly #store: SharedLedgerStore;
   #settings: LedgerSettings;
   readonly #clock: Clock;
+  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>;
+  readonly #writeMs: number;
   readonly #refusals = new RefusalCounts();
-  /** By their hashes, which never change either. */
-  readonly #keys = new Map<string, KnownKey>();
+  /** Undefined until it is read from the database. */
+  #replica: Replica | undefined;
+  /** The ids of keys by their hashes, which never change either. */
+  readonly #keyIds = new Map<string, string>();
   /** Admitted by this process. Stays until a flush after the settlement, which may have to be repeated. */
   readonly #open = new Map<string, OpenRequest>();
   /** Settled, but not flushed. */
   #settled: string[] = [];
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
-  readonly #counts = new Counts();
+  /** Whether this gateway may have an entry in the log that it has not followed. */
+  #isUnsure = false;
+  /** The key of each count of tokens in flight here. */
+  readonly #counts = new Map<string, string>();
   #partitionsAtMs = 0;
+  #idleAtMs = 0;
+  #appendedAtMs = 0;
+  /** When the last answer of the database was asked for. */
+  #heardMs = 0;
   readonly #clockGuard = new ClockGuard();
+  /** The end of what was last begun: only one thing at a time follows the log. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #writeTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  constructor(store: SharedLedgerStore, options: LedgerOptions, clock: Clock) {
+  constructor(
+    store: SharedLedgerStore,
+    options: LedgerOptions,
+    clock: Clock,
+    events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>,
+    writeMs = WRITE_MS,
+  ) {
+    this.#writeMs = writeMs;
     this.#store = store;
     this.#settings = options;
     this.#clock = clock;
+    this.#events = events;
     this.needsFlush = options.durability === 'full';
   }
 
   recover(): Promise<LedgerSummary> {
-    return this.#store.summary();
+    return this.#inTurn(async () => {
+      await this.#following();
+      return this.#store.summary();
+    });
   }
 
   adopt(): never {
@@ -90,18 +138,24 @@ export class SharedEngine implements Engine {
       if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
       checkCommand(command);
     }
-    await this.#giveBack();
-    await this.#learnKeys(commands);
-    try {
-      return await this.#decide(commands);
-    } catch (error) {
-      // Nobody knows whether the batch was committed.
-      this.#doubt(commands);
-      throw error;
-    }
+    clearTimeout(this.#writeTimer);
+    return this.#inTurn(async () => {
+      await this.#giveBack();
+      await this.#learnKeys(commands);
+      try {
+        return await this.#answer(commands);
+      } catch (error) {
+        // Nobody knows whether the batch was committed.
+        this.#isUnsure = true;
+        this.#doubt(commands);
+        throw error;
+      } finally {
+        this.#writeSoon();
+      }
+    });
   }
 
-  /** A settlement is safe from a crash of the database only then, and so is a hold. Refusals take nothing. */
+  /** A settlement is safe from a crash of the database only then, and so is an admission. Refusals take nothing. */
   waitsForFlush(command: Command, answer: Answer): boolean {
     return command.kind === 'settle' || command.kind === 'grow' || isAdmitted(command, answer);
   }
@@ -149,7 +203,7 @@ export class SharedEngine implements Engine {
   }
 
   async maintain(): Promise<void> {
-    await this.#giveBack();
+    if (this.#doubtful.size > 0 || this.#isUnsure) await this.#inTurn(() => this.#giveBack());
     if (this.#clock.monotonicMs() < this.#partitionsAtMs) return;
     await this.#store.makePartitions();
     this.#partitionsAtMs = this.#clock.monotonicMs() + PARTITIONS_MS;
@@ -161,79 +215,285 @@ export class SharedEngine implements Engine {
 
   async probe(): Promise<void> {
     await this.#store.probe();
-    await this.#giveBack();
+    await this.#inTurn(async () => {
+      await this.#giveBack();
+      await this.#ask(NOTHING_ADDED);
+    });
   }
 
   faultOf(error: unknown): StorageFault | undefined {
     if (error instanceof ClockStepError) return CLOCK_FAULT;
     if (error instanceof LateBatchError) return LATE_FAULT;
+    if (error instanceof BehindError) return BEHIND_FAULT;
+    if (error instanceof DifferenceError) return DIFFERENCE_FAULT;
     return this.#store.faultOf(error);
   }
 
-  close(): Promise<void> {
-    return this.#store.close();
+  /** Writes what was decided. */
+  write(): Promise<void> {
+    return this.#inTurn(async () => {
+      const replica = await this.#following();
+      if (this.#unwritten(replica) !== undefined) await this.#ask(NOTHING_ADDED);
+    });
   }
 
-  async #decide(commands: readonly Command[]): Promise<Answer[]> {
-    const asked = commands.flatMap((each) => (each.kind === 'forecast' ? [each.question.keyId] : []));
-    const existing = asked.length === 0 ? [] : await this.#store.existing(asked);
-    const lookup: KeyLookup = {
-      ofId: (id) => existing.find((key) => key.id === id),
-      ofHash: (hash) => this.#keys.get(hash),
-      ofRequest: (requestId) => this.#open.get(requestId)?.keyId,
-      admittedAtMs: (requestId) => {
-        const open = this.#open.get(requestId);
-        return open && Number(open.admittedUs / 1_000n);
-      },
-    };
-    const refused = await this.#counts.refused(commands, lookup, this.#settings, (batch) => this.#ask(batch));
-    const placed = place(
-      commands.filter((command) => !refused.has(command)),
-      lookup,
-    );
-    const { batch } = placed;
-    const decided = batch.keys.length === 0 ? NOTHING_DECIDED : await this.#ask(batch);
-    const given = answersOf(placed, decided, this.#settings).values();
-    const answers = commands.map((command) => refused.get(command) ?? given.next().value);
-    for (const command of commands) await this.#settleLate(command, decided);
-    for (const [index, command] of commands.entries()) {
-      if (command.kind === 'configure') this.#settings = command.settings;
-      else if (command.kind === 'forecast') answers[index] = await this.#withHeld(answers[index] as AdmissionForecast);
-      else if (command.kind === 'snapshot') answers[index] = await this.#store.snapshot(command.keyIds, BUSIEST_KEYS);
+  /** Once a second: follows the log, also while nobody asks for anything, and does for others what they cannot. */
+  async beat(): Promise<void> {
+    try {
+      await this.#inTurn(async () => {
+        if (this.#isClosed) return;
+        if (performance.now() - this.#appendedAtMs > this.#writeMs) await this.#ask(NOTHING_ADDED);
+        const replica = await this.#following();
+        const { nodeId: own, log } = this.#store;
+        for (const { seq, nodeId } of replica.takeNonsense()) {
+          this.#events.onNonsense(seq, nodeId);
+          await log.shutOut(seq);
+        }
+        for (const [nodeId, decided] of replica.unwritten(own, ABANDONED_US)) {
+          await log.writeFor(nodeId, decided, replica.place.seq, replica.recordFor(undefined));
+          replica.isWritten(nodeId, decided.seq);
+        }
+        if (performance.now() < this.#idleAtMs) return;
+        this.#idleAtMs = performance.now() + IDLE_MS;
+        replica.dropIdle();
+        await this.#store.cutLog();
+      });
+    } catch (error) {
+      if (this.faultOf(error) === undefined) throw error;
+      // Nobody else would notice while nothing is asked here.
+      if (error instanceof BehindError) this.#events.onFault(BEHIND_FAULT);
     }
-    // From here on the batch is decided.
-    for (const [index, command] of commands.entries()) this.#follow(command, answers[index], decided);
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#writeTimer);
+    await this.write().catch(() => {});
+    this.#isClosed = true;
+    await this.#turn;
+    await this.#store.close();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** The state, read anew if need be. */
+  async #following(): Promise<Replica> {
+    if (this.#replica === undefined) {
+      this.#replica = await rebuild(this.#store.log);
+      this.#store.seen = this.#replica.place.seq;
+      // Nobody here was told that these are admitted.
+      for (const requestId of this.#replica.requestsOf(this.#store.nodeId as number)) {
+        if (!this.#open.has(requestId)) this.#doubtful.add(requestId);
+      }
+    }
+    return this.#replica;
+  }
+
+  /** Follows the log. If this gateway has come to another state than the others, it begins anew. */
+  #follow<T>(replica: Replica, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#replica = undefined;
+      // Whatever does not fit the state shows that it is another one.
+      if (!(error instanceof DifferenceError || error instanceof InvariantError)) throw error;
+      this.#events.onDifference(replica.place.seq);
+      throw new DifferenceError(error.message);
+    } finally {
+      this.#store.seen = replica.place.seq;
+    }
+  }
+
+  #unwritten(replica: Replica) {
+    const { nodeId } = this.#store;
+    return nodeId === undefined ? undefined : replica.unwrittenOf(nodeId);
+  }
+
+  #writeSoon(): void {
+    const { nodeId } = this.#store;
+    if (this.#isClosed || nodeId === undefined || this.#replica?.unwrittenOf(nodeId) === undefined) return;
+    clearTimeout(this.#writeTimer);
+    this.#writeTimer = setTimeout(() => {
+      void this.write().catch((error) => {
+        if (this.faultOf(error) === undefined) throw error;
+      });
+    }, this.#writeMs).unref();
+  }
+
+  async #answer(commands: readonly Command[]): Promise<Answer[]> {
+    const answers: Answer[] = new Array(commands.length).fill(undefined);
+    let left = [...commands.keys()];
+    // Keys that nobody had the facts of although they seemed to.
+    let missing = NO_FACTS;
+    for (let turn = 0; left.length > 0; turn++) {
+      invariant(turn < 8, () => 'a key is never known');
+      left = await this.#answerSome(commands, left, answers, missing);
+      missing = new Set(left.map((index) => this.#keyOf(commands[index] as Command) as string));
+    }
     return answers;
   }
 
-  /** What is held for a key and for all, as it is a moment after the decision. */
-  async #withHeld(forecast: AdmissionForecast): Promise<AdmissionForecast> {
-    if (forecast.kind === 'unknown') return forecast;
-    const { standing } = forecast;
-    return { ...forecast, standing: { ...standing, ...(await this.#store.heldFor(standing.keyId)) } };
+  /** Returns those that have to be asked again. */
+  async #answerSome(
+    commands: readonly Command[],
+    indices: readonly number[],
+    answers: Answer[],
+    missing: ReadonlySet<string>,
+  ): Promise<number[]> {
+    let replica = await this.#following();
+    const placed = place(commands, indices, {
+      keyOf: (command) => this.#keyOf(command),
+      countsOf: (keyId) => [...this.#counts.values()].filter((each) => each === keyId).length,
+      open: (requestId) => this.#open.get(requestId),
+      reserved: (requestId) => replica.leaseOf(requestId),
+    });
+    if (placed.isTrivial) return this.#finish(commands, placed, answers, replica);
+    const entry: EntryCommands = { ...placed.entry, tier: this.#settings };
+    const laterMs = this.#clock.monotonicMs() - this.#heardMs + SOON_MS;
+    const keyIds = placed.keyIds.filter((id) => missing.has(id) || !replica.isActive(id, laterMs));
+    const isEmpty = placed.isEmpty;
+    const addition: Addition = {
+      ...NOTHING_ADDED,
+      commands: isEmpty ? undefined : encode(entry),
+      decides: placed.decides,
+      writes: entry.questions.length + entry.growths.length > 0,
+      keyIds,
+      freed: entry.freed,
+      settlements: placed.settlements,
+      named: placed.named,
+    };
+    const appended = await this.#ask(addition);
+    replica = this.#replica as Replica;
+    const facts = appended.facts === null ? null : (JSON.parse(appended.facts) as FactsRow[]);
+    if (isEmpty) {
+      if (facts !== null) replica.facts.take(facts);
+      await this.#settleLate(commands, placed.late, answers);
+      return this.#finish(commands, placed, answers, replica);
+    }
+    const nodeId = this.#store.nodeId as number;
+    const decided = this.#follow(replica, () =>
+      replica.decide(appended.seq, appended.atUs as bigint, nodeId, entry, facts),
+    );
+    const again = this.#give(commands, placed, decided, answers, appended.atUs as bigint);
+    const late = [...placed.late, ...placed.ends.filter((index) => answers[index] === undefined)];
+    await this.#settleLate(commands, late, answers);
+    return [...again, ...this.#finish(commands, placed, answers, replica)];
   }
 
-  /** Lets the database decide. Once its clock has stepped, it only ends requests for a minute. */
-  async #ask(batch: Batch): Promise<Decided> {
-    for (let sends = 1; sends <= MOST_SENDS; sends++) {
-      const decided = await this.#send(batch);
-      if (decided !== 'late') return decided;
+  /** Answers to the commands of the entry. Returns those that could not be decided. */
+  #give(
+    commands: readonly Command[],
+    placed: Placed,
+    decided: EntryAnswers,
+    answers: Answer[],
+    atUs: bigint,
+  ): number[] {
+    let [admissions, tokens] = [0, 0];
+    const again: number[] = [];
+    for (const [position, index] of placed.ends.entries()) {
+      answers[index] = decided.ends[position];
+      const { settlement } = commands[index] as Extract<Command, { kind: 'settle' }>;
+      tokens += settlement.usage.promptTokens + settlement.usage.completionTokens;
+      if (answers[index] !== undefined) this.#ended(settlement.requestId);
+    }
+    for (const [position, index] of placed.growths.entries()) {
+      answers[index] = decided.growths[position] ?? TAKEN_FOR_DEAD;
+    }
+    for (const [position, index] of placed.questions.entries()) {
+      const answer = decided.questions[position];
+      if (answer === 'void') again.push(index);
+      else {
+        answers[index] = this.#admitted(commands[index] as Command, answer, atUs);
+        if (isAdmitted(commands[index] as Command, answer)) admissions++;
+      }
+    }
+    this.#store.count(admissions, tokens);
+    return again;
+  }
+
+  /** Keeps account of what is open here. */
+  #admitted(command: Command, answer: Answer, atUs: bigint): Answer {
+    const replica = this.#replica as Replica;
+    if (isCountBegun(command, answer)) this.#counts.set(command.countId, this.#keyOf(command) as string);
+    if (command.kind !== 'admit' || !isAdmitted(command, answer)) return answer;
+    const { requestId, model, holdNanos, fallbacks } = command.request;
+    const keyId = this.#keyOf(command) as string;
+    this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos });
+    if (fallbacks === undefined) return answer;
+    const allowlist = replica.facts.keys.find(keyId)?.allowlist;
+    return { ...(answer as Admission), fallbacks: fallbacks.filter((id) => allowlist?.includes(id) ?? true) } as Answer;
+  }
+
+  #ended(requestId: string): void {
+    if (this.needsFlush) this.#settled.push(requestId);
+    else this.#open.delete(requestId);
+  }
+
+  /** Answers what takes nothing. */
+  #finish(commands: readonly Command[], { others }: Placed, answers: Answer[], replica: Replica): never[] {
+    for (const index of others) {
+      const command = commands[index] as Command;
+      if (command.kind === 'configure') this.#settings = command.settings;
+      else if (command.kind === 'end_count') this.#counts.delete(command.countId);
+      else if (command.kind !== 'count_refusal') answers[index] = replica.answer(command, this.#settings);
+    }
+    return [];
+  }
+
+  /** Settles requests whose holds are gone: this gateway was taken for dead, or the database has lost them. */
+  async #settleLate(commands: readonly Command[], indices: readonly number[], answers: Answer[]): Promise<void> {
+    for (const index of indices) {
+      const { settlement } = commands[index] as Extract<Command, { kind: 'settle' }>;
+      const open = this.#open.get(settlement.requestId) as OpenRequest;
+      await this.#store.settleLate(settlement, open);
+      this.#ended(settlement.requestId);
+      answers[index] = (this.#replica as Replica).figuresOf(open.keyId, this.#settings);
+    }
+  }
+
+  /** Adds to the log once it has followed it, in bounded steps. Once the clock has stepped, only ends requests for a minute. */
+  async #ask(addition: Addition): Promise<Appended> {
+    let [sends, rebuilds, reads] = [0, 0, 0];
+    while (sends < MOST_SENDS) {
+      const appended = await this.#append(addition);
+      if (appended === 'late') sends++;
+      else if (appended === 'anew') invariant(++rebuilds < MOST_REBUILDS, () => 'the log cannot be followed');
+      else if (appended.atUs !== undefined) return appended;
+      else if (++reads === MOST_READS) throw new BehindError();
     }
     throw new LateBatchError();
   }
 
-  /** `late`: the batch was on its way for so long that nothing was decided. */
-  async #send(batch: Batch): Promise<Decided | 'late'> {
-    const asks = batch.asks.length > 0;
+  /**
+   * `late`: it was on its way for so long that nothing was added. `anew`: the database has lost its last entries, or has
+   * dropped some that this gateway has not seen, and it begins anew.
+   */
+  async #append(addition: Addition): Promise<Appended | 'late' | 'anew'> {
+    const replica = await this.#following();
+    const { decides } = addition;
     const sentMs = this.#clock.monotonicMs();
-    if (asks && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
+    if (decides && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
+    const decided = this.#unwritten(replica);
     try {
-      const latestUs = asks ? this.#clockGuard.latestUs(sentMs) : null;
-      const decided = await this.#store.decide(batch, this.#settings, latestUs);
-      this.#clockGuard.saw(decided.atUs, sentMs);
-      return decided;
+      const latestUs = decides ? this.#clockGuard.latestUs(sentMs) : null;
+      const recorded = replica.recordFor(this.#store.nodeId);
+      const { place } = replica;
+      const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs);
+      this.#appendedAtMs = performance.now();
+      this.#heardMs = sentMs;
+      if (appended.atUs !== undefined) this.#clockGuard.saw(appended.atUs, sentMs);
+      this.#followEntries(replica, place.seq, appended, addition.commands !== undefined, decided?.seq);
+      if (appended.atUs !== undefined) this.#isUnsure = false;
+      return appended;
     } catch (error) {
       const { code, detail: arrivedUs } = error as { code?: string; detail?: string };
+      if (code === OTHER_LOG) {
+        this.#replica = undefined;
+        return 'anew';
+      }
       if (code !== CLOCK_STEPPED) throw error;
       if (arrivedUs !== undefined && !this.#clockGuard.isStep(BigInt(arrivedUs), this.#clock.monotonicMs()))
         return 'late';
@@ -244,31 +504,40 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Settles a request whose hold was gone. */
-  async #settleLate(command: Command, decided: Decided): Promise<void> {
-    if (command.kind !== 'settle' || decided.ended.has(command.settlement.requestId)) return;
-    const open = this.#open.get(command.settlement.requestId);
-    await this.#store.settleLate(command.settlement, open);
+  /**
+   * Applies what others have asked before. `seenSeq`: what it had followed when it asked; `writtenSeq`: what it has
+   * written with its addition.
+   */
+  #followEntries(
+    replica: Replica,
+    seenSeq: bigint,
+    appended: Appended,
+    hasCommands: boolean,
+    writtenSeq: bigint | undefined,
+  ): void {
+    this.#follow(replica, () => {
+      for (const entry of appended.entries) replica.follow(entry);
+      if (appended.atUs === undefined) return;
+      if (appended.seq > replica.place.seq) replica.isRecorded(seenSeq);
+      if (writtenSeq !== undefined) replica.isWritten(this.#store.nodeId as number, writtenSeq);
+      if (hasCommands) return;
+      if (appended.seq > replica.place.seq) replica.pass(appended.seq, appended.atUs);
+      else replica.tick(appended.atUs);
+    });
   }
 
-  /** Keeps account of the open requests. */
-  #follow(command: Command, answer: Answer, { atUs }: Decided): void {
-    this.#counts.follow(command, answer);
-    if (command.kind === 'admit' && isAdmitted(command, answer)) {
-      const { requestId, keyHash, model, holdNanos } = command.request;
-      const { id: keyId } = this.#keys.get(keyHash) as KnownKey;
-      this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos });
-    } else if (command.kind === 'settle') {
-      if (this.needsFlush) this.#settled.push(command.settlement.requestId);
-      else this.#open.delete(command.settlement.requestId);
-    }
+  /** The id of the key of a command; undefined if there is no such key. */
+  #keyOf(command: Command): string | undefined {
+    if (command.kind === 'forecast') return command.question.keyId;
+    const hash = hashOf(command);
+    return hash === undefined ? undefined : this.#keyIds.get(hash);
   }
 
   async #learnKeys(commands: readonly Command[]): Promise<void> {
-    const hashes = new Set(commands.map(hashOf).filter((hash) => hash !== undefined && !this.#keys.has(hash)));
+    const hashes = new Set(commands.map(hashOf).filter((hash) => hash !== undefined && !this.#keyIds.has(hash)));
     if (hashes.size === 0) return;
-    if (this.#keys.size > MAX_KNOWN_KEYS) this.#keys.clear();
-    for (const [hash, key] of await this.#store.keysByHash([...hashes] as string[])) this.#keys.set(hash, key);
+    if (this.#keyIds.size > MAX_KNOWN_KEYS) this.#keyIds.clear();
+    for (const [hash, id] of await this.#store.keysByHash([...hashes] as string[])) this.#keyIds.set(hash, id);
   }
 
   #doubt(commands: readonly Command[]): void {
@@ -281,14 +550,31 @@ export class SharedEngine implements Engine {
 
   /** Gives back admissions in doubt, and what another gateway has charged for them. */
   async #giveBack(): Promise<void> {
-    if (this.#doubtful.size === 0) return;
+    if (this.#doubtful.size === 0 && !this.#isUnsure) return;
+    // What was in doubt is in the log, if anywhere.
+    await this.#ask(NOTHING_ADDED);
     const ids = [...this.#doubtful];
-    for (const requestId of await this.#store.giveBack(ids)) {
+    let replica = this.#replica as Replica;
+    const givenBack = ids.filter((id) => replica.leaseOf(id) !== undefined).map((id) => replica.holdOf(id));
+    if (givenBack.length > 0) {
+      const entry = { tier: this.#settings, ends: [], freed: [], givenBack, growths: [], questions: [] };
+      const requestIds = givenBack.map(({ requestId }) => requestId);
+      const appended = await this.#ask({ ...NOTHING_ADDED, commands: encode(entry), givenBack: requestIds });
+      replica = this.#replica as Replica;
+      this.#follow(replica, () =>
+        replica.decide(appended.seq, appended.atUs as bigint, this.#store.nodeId as number, entry, null),
+      );
+    }
+    for (const requestId of await this.#store.ended(ids)) {
       await this.#store.settleLate({ ...NEVER_SENT, requestId }, undefined);
     }
     for (const id of ids) this.#doubtful.delete(id);
   }
 }
+
+const TAKEN_FOR_DEAD: Answer = {
+  unavailable: 'this gateway was taken for dead while the request ran, and its hold was charged',
+};
 
 /** The hash that a command names its key by. */
 function hashOf(command: Command): string | undefined {
@@ -303,5 +589,9 @@ export async function openSharedEngine(
   options: LedgerOptions,
   events: EngineEvents,
 ): Promise<SharedEngine> {
-  return new SharedEngine(await SharedLedgerStore.open(address, node, events), options, systemClock);
+  let engine: SharedEngine | undefined;
+  const onBeat = () => void engine?.beat();
+  const store = await SharedLedgerStore.open(address, { ...node, rules: RULES }, { ...events, onBeat }, completeOthers);
+  engine = new SharedEngine(store, options, systemClock, events);
+  return engine;
 }

@@ -1,4 +1,4 @@
-/** The arguments of a batch as the database takes them: arrays, one for each column. */
+/** What gateways send with an entry of the log as the database takes it: arrays, one for each column. */
 import { type Column, type FieldType, Layout } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -23,7 +23,7 @@ export function arraysOf(columns: readonly Column[], prefix: string): string {
 }
 
 /** Who a request was for that has ended. Entered on its own: requests that do not say so need not pay for it. */
-interface NamedRequest extends SpentBy {
+export interface NamedRequest extends SpentBy {
   readonly requestId: string;
   readonly admittedAtMs: number;
 }
@@ -36,96 +36,153 @@ const NAMED = new Layout<NamedRequest>({
   app: 'text',
 });
 
-/** An open request that may hold more. `key` is the position of its key among those of the batch, from 1. */
-export interface BatchGrowth {
+/** A request in flight, as its hold is stored. */
+export interface DecidedHold {
   readonly requestId: string;
-  readonly key: number;
-  readonly outputTokens: number;
-  readonly holdNanos: Nanos;
-}
-
-export const GROWTH = new Layout<BatchGrowth>({
-  requestId: 'text',
-  key: 'number',
-  outputTokens: 'number',
-  holdNanos: 'nanos',
-});
-
-/** A request to admit; or a question, which takes nothing. */
-export interface BatchAsk {
-  /** 0 asks for an admission, 1 for one to the list of models, 2 whether a request could be admitted. */
-  readonly kind: 0 | 1 | 2;
-  readonly requestId: string;
-  readonly key: number;
-  /** Undefined asks for no model in particular. */
-  readonly model: string | undefined;
-  readonly reservedTokens: number;
+  readonly keyId: string;
+  readonly model: string;
+  readonly admittedUs: bigint;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly reservedTokens: number;
   readonly holdNanos: Nanos;
+  readonly hasSlot: boolean;
   readonly price: string | undefined;
 }
 
-export const ASK = new Layout<BatchAsk>({
-  kind: 'number',
+export const DECIDED_HOLD = new Layout<DecidedHold>({
   requestId: 'text',
-  key: 'number',
+  keyId: 'text',
   model: 'text',
-  reservedTokens: 'number',
+  admittedUs: 'nanos',
   inputTokens: 'number',
   outputTokens: 'number',
+  reservedTokens: 'number',
   holdNanos: 'nanos',
+  hasSlot: 'flag',
   price: 'text',
 });
 
-export interface Batch {
-  /** The ids of the keys, sorted. */
-  readonly keys: readonly string[];
-  readonly settlements: Settlement[];
+/** What a request holds after it has grown. */
+export type GrownHold = Pick<DecidedHold, 'requestId' | 'outputTokens' | 'reservedTokens' | 'holdNanos'>;
+
+export const GROWN_HOLD = new Layout<GrownHold>({
+  requestId: 'text',
+  outputTokens: 'number',
+  reservedTokens: 'number',
+  holdNanos: 'nanos',
+});
+
+/** Listings of a key at one moment. */
+export interface Listed {
+  readonly keyId: string;
+  readonly atUs: bigint;
+  readonly listings: number;
+}
+
+export const LISTED = new Layout<Listed>({ keyId: 'text', atUs: 'nanos', listings: 'number' });
+
+/** The columns of what was decided, as `append` names them. */
+export const BATCH_COLUMNS: readonly Column[] = [
+  ...prefixed(DECIDED_HOLD.columns, 'h_'),
+  ...prefixed(GROWN_HOLD.columns, 'g_'),
+  ...prefixed(LISTED.columns, 'l_'),
+];
+
+function prefixed(columns: readonly Column[], prefix: string): Column[] {
+  return columns.map(({ name, type }) => ({ name: prefix + name, type }));
+}
+
+/** What was decided on an entry and is to be written. */
+export interface Decided {
+  readonly seq: bigint;
+  /** How it was decided, one sign for each question; and a sum over the state after it. */
+  readonly decided: string;
+  readonly digest: string;
+  readonly holds: readonly DecidedHold[];
+  readonly grown: readonly GrownHold[];
+  readonly listings: readonly Listed[];
+}
+
+/** What a gateway adds to the log. */
+export interface Addition {
+  /** JSON; undefined where it asks for nothing. */
+  readonly commands: string | undefined;
+  /** Whether there is something to decide by the clock, and whether decisions will have to be written. */
+  readonly decides: boolean;
+  readonly writes: boolean;
+  /** How it has decided on entries of others, as JSON: what is not known to be recorded. */
+  readonly recorded: string | null;
+  /** The keys whose facts are wanted. */
+  readonly keyIds: readonly string[];
+  /** What it has decided on its last entry; undefined if that is written. */
+  readonly decided: Decided | undefined;
+  readonly freed: readonly string[];
+  /** Admissions that were never answered. */
+  readonly givenBack: readonly string[];
+  readonly settlements: readonly Settlement[];
   /** Those of their requests that say who they were for. */
-  readonly named: NamedRequest[];
-  readonly freed: string[];
-  readonly growths: BatchGrowth[];
-  readonly asks: BatchAsk[];
-  /** Whether names and allowlists of the keys are wanted. */
-  readonly details: boolean;
+  readonly named: readonly NamedRequest[];
 }
 
-/** Limits of keys that have none of their own. */
-export interface BatchSettings {
-  readonly rpm: number;
-  readonly tpm: number;
-  readonly concurrency: number;
-  readonly modelsRpm: number;
-  readonly creditEnforced: boolean;
-}
+export const NOTHING_ADDED: Addition = {
+  commands: undefined,
+  decides: false,
+  writes: false,
+  recorded: null,
+  keyIds: [],
+  decided: undefined,
+  freed: [],
+  givenBack: [],
+  settlements: [],
+  named: [],
+};
 
-/** A batch without commands. */
-export function emptyBatch(keys: readonly string[], details: boolean): Batch {
-  return { keys, settlements: [], named: [], freed: [], growths: [], asks: [], details };
-}
-
-/** The arguments of `decide_batch` after the node's, in their order. */
-export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
+/** The arguments of `append` after the node's and its place in the log, in their order. */
+export function argumentsOf({
+  commands,
+  decides,
+  writes,
+  recorded,
+  keyIds,
+  decided,
+  freed,
+  givenBack,
+  settlements,
+}: Addition): unknown[] {
   return [
-    settings.rpm,
-    settings.tpm,
-    settings.concurrency,
-    settings.modelsRpm,
-    settings.creditEnforced,
-    batch.details,
-    batch.keys,
-    ...END.transposed(batch.settlements),
-    batch.freed,
-    ...GROWTH.transposed(batch.growths),
-    ...ASK.transposed(batch.asks),
+    commands ?? null,
+    decides,
+    writes,
+    recorded,
+    keyIds,
+    ...(decided === undefined ? NOTHING_DECIDED : decidedArguments(decided)),
+    freed,
+    givenBack,
+    ...END.transposed(settlements),
   ];
 }
 
-/** How many arguments `decide_batch` has, with the three of the node. */
-export const ARGUMENTS = 11 + END.columns.length + GROWTH.columns.length + ASK.columns.length;
+/** Number, decisions and digest, and the columns of what is to be written. */
+export function decidedArguments({ seq, decided, digest, holds, grown, listings }: Decided): unknown[] {
+  return [
+    seq,
+    decided,
+    digest,
+    ...DECIDED_HOLD.transposed(holds),
+    ...GROWN_HOLD.transposed(grown),
+    ...LISTED.transposed(listings),
+  ];
+}
+
+const NOTHING_DECIDED: unknown[] = [null, null, null, ...BATCH_COLUMNS.map(() => [])];
+
+/** How many arguments those are. */
+export const DECIDED_ARGUMENTS = NOTHING_DECIDED.length;
+/** How many arguments `append` has, with the five of the node and its place. */
+export const ARGUMENTS = 12 + DECIDED_ARGUMENTS + END.columns.length;
 
 /** The arguments of `enter_names` after the requests that have ended, in their order; none if no request has a name. */
-export function nameArgumentsOf({ named }: Batch): unknown[] {
+export function nameArgumentsOf({ named }: Addition): unknown[] {
   return named.length === 0 ? [] : NAMED.transposed(named);
 }

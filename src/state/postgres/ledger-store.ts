@@ -5,12 +5,19 @@ import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { NAME_KINDS } from '../../core/spent-by.ts';
 import { END, SETTLEMENT } from '../journal.ts';
-import type { KeyActivity } from '../nodes.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
-import { ACTIVITY_OF_KEYS, BUSIEST } from './activity.ts';
-import { ARGUMENTS, argumentsOf, type Batch, type BatchSettings, nameArgumentsOf } from './batch.ts';
-import { type Decided, type DecidedRow, decidedOf } from './decided.ts';
+import {
+  type Addition,
+  ARGUMENTS,
+  argumentsOf,
+  DECIDED_ARGUMENTS,
+  type Decided,
+  decidedArguments,
+  nameArgumentsOf,
+} from './batch.ts';
+import type { Link } from './link.ts';
+import { type EntryRow, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 
@@ -23,27 +30,37 @@ export interface OpenRequest {
   readonly holdNanos: Nanos;
 }
 
-/** What never changes of a key. */
-export interface KnownKey {
-  readonly id: string;
-  /** Whether `run` has made it. */
-  readonly isLeashed: boolean;
+/** Where a gateway is in the log: the last entry that it has followed. */
+export interface Place {
+  readonly seq: bigint;
+  /** Its time, which tells it from another of that number; 0 for the beginning. */
+  readonly atUs: bigint;
 }
 
-interface KnownKeyRow {
-  readonly id: string;
-  readonly is_leashed: boolean;
+/** What has come of an addition to the log. */
+export interface Appended {
+  /** Undefined if this gateway is far behind: then nothing was added. */
+  readonly atUs: bigint | undefined;
+  /** The number of the entry; where none was added, of the last one. */
+  readonly seq: bigint;
+  /** Those before it that this gateway had not seen. */
+  readonly entries: readonly EntryRow[];
+  /** Of the keys asked for, as JSON. */
+  readonly facts: string | null;
+  /** The settlements that ended a request. The others found no hold. */
+  readonly ended: readonly string[];
 }
 
-const IS_LEASHED = 'EXISTS (SELECT FROM inf_gw.leashes l WHERE l.key_id = keys.id) AS is_leashed';
-const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(ARGUMENTS)})`;
+const APPEND = `SELECT * FROM inf_gw.append(${parameters(ARGUMENTS)})`;
 /** Only for batches that have names: others need not pay for it. */
-const DECIDE_NAMED = `SELECT d.* FROM inf_gw.decide_batch(${parameters(ARGUMENTS)}) AS d,
+const APPEND_NAMED = `SELECT d.* FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d,
   LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, ARGUMENTS + 1)})`;
+/** What is given back is never asked for again, and no flush follows. */
+const APPEND_DURABLY = `SELECT d.*, set_config('synchronous_commit', 'on', true) FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
+const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})`;
+const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
-const HELD_FOR = `SELECT held_nanos, coalesce((SELECT held_nanos FROM inf_gw.key_state s WHERE s.key_id = $1
-    AND s.month = to_char(to_timestamp(a.last_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')), 0) AS of_key FROM inf_gw.account a`;
 /** Its admission: of a request that this process does not know, as its row has it. */
 const LATE_ADMITTED_MS = 'coalesce($5 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $7))';
 /** The hold in six, the end, whose first is the id of the request, and who it was for in three. */
@@ -51,10 +68,45 @@ const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(6 + END.co
     inf_gw.enter_names(ARRAY[$7], ARRAY[$7], ARRAY[${LATE_ADMITTED_MS}],
       ${NAME_KINDS.map((_, at) => `ARRAY[$${7 + END.columns.length + at}::text]`).join(', ')})
   END, ${DURABLY}`;
-const GIVE_BACK = `SELECT settled, ${DURABLY} FROM inf_gw.give_back($1)`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
+/** Writes what processes of this name have decided that are gone. */
+export type Complete = (log: LogReader) => Promise<void>;
+
+/** Runs work on the connections. */
+type OnLink = <T>(work: (link: Link) => Promise<T>) => Promise<T>;
+
+/** What is read of the log, and written for others, before and after this gateway takes part. */
+export class LogReader {
+  readonly #onLink: OnLink;
+
+  constructor(onLink: OnLink) {
+    this.#onLink = onLink;
+  }
+
+  async rebuild(): Promise<Rebuilt> {
+    const [row] = await this.#onLink((link) => link.read('rebuild', REBUILD, []));
+    return rebuiltOf(row as unknown as RebuildRow);
+  }
+
+  /**
+   * Writes what another gateway has decided on its last entry, unless that is written. `seenSeq`: the last entry that
+   * this one has followed; `recorded`: how it has decided.
+   */
+  async writeFor(nodeId: number, decided: Decided, seenSeq: bigint, recorded: string | null): Promise<void> {
+    const values = [seenSeq, recorded, nodeId, ...decidedArguments(decided)];
+    await this.#onLink((link) => link.aside('write_for', WRITE_FOR, values));
+  }
+
+  /** Ends the epoch of the gateway that has written an entry which is nonsense. Once for each entry. */
+  async shutOut(seq: bigint): Promise<void> {
+    await this.#onLink((link) => link.aside('shut_out', 'SELECT inf_gw.shut_out($1)', [seq]));
+  }
+}
+
 export class SharedLedgerStore {
+  /** The last entry of the log that this gateway has followed. */
+  seen = 0n;
   readonly #membership: Membership;
   readonly #created: boolean;
   readonly #recoveredHolds: number;
@@ -72,15 +124,26 @@ export class SharedLedgerStore {
     this.#recoveredHolds = recoveredHolds;
   }
 
-  /** Connects, makes or updates the tables, and joins the other gateways. Throws a UserError. */
-  static async open(address: PostgresAddress, node: SharedNode, events: MembershipEvents): Promise<SharedLedgerStore> {
+  /**
+   * Connects, makes or updates the tables, and joins the other gateways. `complete` writes what an earlier process of
+   * this name has decided and did not write. Throws a UserError.
+   */
+  static async open(
+    address: PostgresAddress,
+    node: SharedNode,
+    events: MembershipEvents,
+    complete: Complete,
+  ): Promise<SharedLedgerStore> {
     let store: SharedLedgerStore | undefined;
     const onFault = (fault: StorageFault) => {
       store?.loseBatches();
       events.onFault(fault);
     };
     const minute = new Minute();
-    const { membership, created, settled } = await Membership.open(address, node, minute, { ...events, onFault });
+    const all = { ...events, onFault, onBeat: () => events.onBeat?.(), seen: () => store?.seen ?? 0n };
+    const { membership, created, settled } = await Membership.open(address, node, minute, all, (link) =>
+      complete(new LogReader((work) => work(link))),
+    );
     store = new SharedLedgerStore(membership, minute, created, settled);
     return store;
   }
@@ -102,20 +165,40 @@ export class SharedLedgerStore {
   }
 
   /**
-   * Decides a batch in one transaction. Where it rejects, nobody knows whether it was committed.
-   * `latestUs`: the latest time that the database's clock can rightly show; null for any.
+   * Adds to the log, in one transaction. Where it rejects, nobody knows whether it was committed. `latestUs`: the latest
+   * time that the database's clock can rightly show; null for any.
    */
-  decide(batch: Batch, settings: BatchSettings, latestUs: bigint | null): Promise<Decided> {
+  append(addition: Addition, place: Place, latestUs: bigint | null): Promise<Appended> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
-      const names = nameArgumentsOf(batch);
-      const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings), ...names];
-      const [name, text] = names.length === 0 ? ['decide', DECIDE] : ['decide_named', DECIDE_NAMED];
-      const [row] = await link.decide<DecidedRow & Record<string, unknown>>(name, text, values);
-      const decided = decidedOf(row as DecidedRow);
-      if (needsFlush(batch, decided)) this.#decided++;
-      this.#minute.count(performance.now(), admissionsIn(batch, decided), tokensIn(batch));
-      return decided;
+      const names = nameArgumentsOf(addition);
+      const values = [nodeId, epoch, latestUs, place.seq, place.atUs, ...argumentsOf(addition), ...names];
+      const isLast = addition.givenBack.length > 0;
+      const [name, text] =
+        names.length > 0
+          ? ['append_named', APPEND_NAMED]
+          : isLast
+            ? ['append_durably', APPEND_DURABLY]
+            : ['append', APPEND];
+      const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values);
+      const { o_us: us, o_seq: seq, o_log: log, o_facts: facts, o_ended: ended } = row as LogRow;
+      if (addition.settlements.length > 0 || addition.writes) this.#decided++;
+      const entries = log === null ? [] : (JSON.parse(log) as EntryRow[]);
+      return { atUs: us === null ? undefined : BigInt(us), seq: BigInt(seq), entries, facts, ended };
     });
+  }
+
+  /** The number of this gateway among all; it stays the same under a new epoch. Undefined while the database is out of reach. */
+  get nodeId(): number | undefined {
+    return this.#membership.nodeId;
+  }
+
+  /** Requests that this gateway has admitted, and tokens of those that have ended, for the others to see. */
+  count(requests: number, tokens: number): void {
+    this.#minute.count(performance.now(), requests, tokens);
+  }
+
+  get log(): LogReader {
+    return new LogReader((work) => this.#membership.run(({ link }) => work(link)));
   }
 
   /** Makes the batches decided so far durable. Rejects if one of them may be lost. */
@@ -135,24 +218,11 @@ export class SharedLedgerStore {
     this.#flushed = this.#decided;
   }
 
-  /** The keys with these hashes; those that there are no keys for are left out. */
-  async keysByHash(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
-    const text = `SELECT hash, id, ${IS_LEASHED} FROM inf_gw.keys WHERE hash = ANY ($1)`;
-    const rows = await this.#aside<KnownKeyRow & { hash: string }>('keys_by_hash', text, [hashes]);
-    return new Map(rows.map(({ hash, id, is_leashed: isLeashed }) => [hash, { id, isLeashed }]));
-  }
-
-  /** Those of these ids that keys have. */
-  async existing(keyIds: readonly string[]): Promise<readonly KnownKey[]> {
-    const text = `SELECT id, ${IS_LEASHED} FROM inf_gw.keys WHERE id = ANY ($1)`;
-    const rows = await this.#aside<KnownKeyRow>('existing', text, [keyIds]);
-    return rows.map(({ id, is_leashed: isLeashed }) => ({ id, isLeashed }));
-  }
-
-  /** What is held for requests that a key has sent this month, and for all. */
-  async heldFor(keyId: string): Promise<{ readonly heldOfKeyNanos: bigint; readonly heldNanos: bigint }> {
-    const [row] = await this.#aside<{ of_key: string; held_nanos: string }>('held_for', HELD_FOR, [keyId]);
-    return { heldOfKeyNanos: BigInt(row?.of_key ?? 0), heldNanos: BigInt(row?.held_nanos ?? 0) };
+  /** The ids of the keys with these hashes; those that there are no keys for are left out. */
+  async keysByHash(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const text = 'SELECT hash, id FROM inf_gw.keys WHERE hash = ANY ($1)';
+    const rows = await this.#aside<{ hash: string; id: string }>('keys_by_hash', text, [hashes]);
+    return new Map(rows.map(({ hash, id }) => [hash, id]));
   }
 
   /**
@@ -166,12 +236,11 @@ export class SharedLedgerStore {
     );
   }
 
-  /** Releases admissions that were never answered. Returns those that were settled as held meanwhile. */
-  async giveBack(requestIds: readonly string[]): Promise<readonly string[]> {
-    const rows = await this.#membership.run(({ link }) =>
-      link.decide<{ settled: string[] }>('give_back', GIVE_BACK, [requestIds]),
-    );
-    return rows[0]?.settled ?? [];
+  /** Those of these requests that have ended. */
+  async ended(requestIds: readonly string[]): Promise<readonly string[]> {
+    const text = 'SELECT request_id FROM inf_gw.journal WHERE request_id = ANY ($1)';
+    const rows = await this.#aside<{ request_id: string }>('ended', text, [requestIds]);
+    return rows.map(({ request_id: id }) => id);
   }
 
   async writeRefusals(counts: readonly RefusalCount[]): Promise<void> {
@@ -198,18 +267,9 @@ export class SharedLedgerStore {
     await this.#aside('make_partitions', 'SELECT inf_gw.make_partitions()');
   }
 
-  /** The account, the busiest keys and these keys, as all gateways have left them. */
-  async snapshot(keyIds: readonly string[], busiest: number) {
-    const [account] = await this.#aside<{ balance_nanos: string; held_nanos: string }>(
-      'account',
-      'SELECT balance_nanos, held_nanos FROM inf_gw.account',
-    );
-    return {
-      balanceNanos: BigInt(account?.balance_nanos ?? 0),
-      heldNanos: BigInt(account?.held_nanos ?? 0),
-      busiest: await this.#activity('busiest', BUSIEST, busiest),
-      keys: await this.#activity('activity', ACTIVITY_OF_KEYS, keyIds),
-    };
+  /** Drops what nobody will read of the log. */
+  async cutLog(): Promise<void> {
+    await this.#aside('cut_log', 'SELECT inf_gw.cut_log()');
   }
 
   /** Goes on by the clock of the database, after it was ahead and came back. */
@@ -235,37 +295,11 @@ export class SharedLedgerStore {
     }
   }
 
-  async #activity(name: string, text: string, parameter: unknown): Promise<KeyActivity[]> {
-    const rows = await this.#aside<{ key_id: string; requests: string; tokens: string; open: string }>(name, text, [
-      parameter,
-    ]);
-    return rows.map(({ key_id: keyId, requests, tokens, open }) => ({
-      keyId,
-      requests: Number(requests),
-      tokens: Number(tokens),
-      open: Number(open),
-    }));
-  }
-
   #aside<Row extends object>(name: string, text: string, values: unknown[] = []): Promise<Row[]> {
     return this.#membership.run(
       ({ link }) => link.aside<Row & Record<string, unknown>>(name, text, values) as Promise<Row[]>,
     );
   }
-}
-
-/** Whether somebody waits until the batch is flushed. Refusals take nothing. */
-function needsFlush(batch: Batch, decided: Decided): boolean {
-  return batch.settlements.length > 0 || batch.growths.length > 0 || admissionsIn(batch, decided) > 0;
-}
-
-function admissionsIn({ asks }: Batch, decided: Decided): number {
-  return decided.asks.filter(({ code }, index) => asks[index]?.kind === 0 && code === 0).length;
-}
-
-/** Input and output of the requests that ended. */
-function tokensIn({ settlements }: Batch): number {
-  return settlements.reduce((sum, { usage }) => sum + usage.promptTokens + usage.completionTokens, 0);
 }
 
 function parameters(count: number, first = 1): string {

@@ -12,10 +12,12 @@ import { openChecked, refusePooler } from './server.ts';
  */
 const ANSWER_MS = 4_000;
 const LOCK_WAIT_MS = 2_000;
+/** How long the state of all keys that are in use may take to be read. */
+const READ_MS = 60_000;
 /** Longer than this gateway waits for its answer. */
 const TRANSACTION_MS = 5_000;
 
-/** What keeps the plans of `decide_batch` from changing: with others it took up to ten times as long. */
+/** What keeps the plans of functions from changing: with others they took up to ten times as long. */
 const SETTINGS = [
   // Each statement of a function sees what was committed before it, whatever the default of the database is.
   `default_transaction_isolation = 'read committed'`,
@@ -93,6 +95,11 @@ export class Link {
       { name: 'flush', text: `SELECT pg_logical_emit_message(true, 'inf-gw', '')` },
       ANSWER_MS,
     );
+  }
+
+  /** Reads much, while nothing is decided here. No heartbeat waits for it, and only flushes do. */
+  async read<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return (await query<Row>(this.#flushing, { name, text, values }, READ_MS)).rows;
   }
 
   /** Runs a query beside the decisions. */

@@ -23,6 +23,8 @@ const RECONNECT_MS = 250;
 /** SQLSTATEs of the functions in `schema/`. */
 const EPOCH_OVER = 'IG001';
 const NAME_TAKEN = 'IG002';
+const UNWRITTEN = 'IG005';
+const NEWER_RULES = 'IG006';
 
 /** A standby, a transaction that took too long, and an epoch that is over. */
 const ENDING_STATES = ['25006', '25P04', EPOCH_OVER];
@@ -32,6 +34,8 @@ export interface SharedNode {
   readonly name: string;
   readonly version: string;
   readonly address: string;
+  /** The number of the newest rules that it can decide by. */
+  readonly rules: number;
 }
 
 export interface MembershipEvents {
@@ -41,6 +45,10 @@ export interface MembershipEvents {
   onStops(requestIds: readonly string[]): void;
   /** Other gateways were silent for too long: their requests in flight are charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
+  /** Once a second, while this gateway takes part. */
+  onBeat?(): void;
+  /** The last entry of the log that this gateway has followed. */
+  seen?(): bigint;
 }
 
 /** The connections in use, and under which number and epoch this gateway decides. */
@@ -82,6 +90,8 @@ export class Membership {
   readonly #instance = randomUUID();
   #seat: Seat | undefined;
   #fault: StorageFault = { message: 'the database is not connected yet', kind: 'other' };
+  /** The number of this gateway among all. */
+  nodeId: number | undefined;
   #seatedAtMs = 0;
   #isClosing = false;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -95,13 +105,15 @@ export class Membership {
 
   /**
    * Connects, brings the tables up to date and joins. Returns also whether the tables are new, and
-   * how many requests of an earlier process of that name were settled. Throws a UserError.
+   * how many requests of an earlier process of that name were settled. `complete` writes what that has decided and not
+   * written, if nobody else does. Throws a UserError.
    */
   static async open(
     address: PostgresAddress,
     node: SharedNode,
     minute: Minute,
     events: MembershipEvents,
+    complete: (link: Link) => Promise<void>,
   ): Promise<{ membership: Membership; created: boolean; settled: number }> {
     const membership = new Membership(address, node, minute, events);
     let link: Link | undefined;
@@ -109,7 +121,7 @@ export class Membership {
       link = await Link.open(address, node.name);
       const created = await migrate(link.owner);
       await link.aside('make_partitions', 'SELECT inf_gw.make_partitions()');
-      const settled = await membership.#joinFirst(link);
+      const settled = await membership.#joinFirst(link, complete);
       return { membership, created, settled };
     } catch (error) {
       link?.sever();
@@ -144,6 +156,7 @@ export class Membership {
       return { message: 'another gateway has taken this one for dead; it joins again', kind: 'other' };
     }
     if (code === NAME_TAKEN) return { message: takenBy(this.#node.name, error as ServerError), kind: 'other' };
+    if (code === NEWER_RULES) return { message: newerRules(this.#node.rules, error as ServerError), kind: 'other' };
     return faultOf(error, this.#address);
   }
 
@@ -160,28 +173,35 @@ export class Membership {
   }
 
   /** Joins; if a process of that name may still live, waits for a sign of it. */
-  async #joinFirst(link: Link): Promise<number> {
-    try {
-      return await this.#join(link, '0');
-    } catch (error) {
-      const { code, detail } = error as ServerError;
-      if (code !== NAME_TAKEN || detail === undefined) throw error;
-      await pause(NAME_WAIT_MS);
-      return await this.#join(link, detail).catch((again: ServerError) => {
-        throw again.code === NAME_TAKEN ? new UserError(takenBy(this.#node.name, again)) : again;
-      });
+  async #joinFirst(link: Link, complete: (link: Link) => Promise<void>): Promise<number> {
+    let aliveUs = '0';
+    for (;;) {
+      try {
+        return await this.#join(link, aliveUs);
+      } catch (error) {
+        const { code, detail } = error as ServerError;
+        if (code === UNWRITTEN) await complete(link);
+        else if (code === NEWER_RULES) throw new UserError(newerRules(this.#node.rules, error as ServerError));
+        else if (code !== NAME_TAKEN || detail === undefined) throw error;
+        else if (aliveUs !== '0') throw new UserError(takenBy(this.#node.name, error as ServerError));
+        else {
+          await pause(NAME_WAIT_MS);
+          aliveUs = detail;
+        }
+      }
     }
   }
 
   async #join(link: Link, aliveUs: string): Promise<number> {
-    const { name, version, address } = this.#node;
-    const text = 'SELECT * FROM inf_gw.join_node($1, $2, $3, $4, $5)';
+    const { name, version, address, rules } = this.#node;
+    const text = 'SELECT * FROM inf_gw.join_node($1, $2, $3, $4, $5, $6)';
     const [row] = await link.aside<JoinRow & Record<string, unknown>>('join', text, [
       name,
       this.#instance,
       version,
       address,
       aliveUs,
+      rules,
     ]);
     const { node_id: nodeId, epoch, settled } = row as JoinRow;
     if (this.#isClosing) {
@@ -189,6 +209,7 @@ export class Membership {
       return Number(settled);
     }
     this.#seat = { link, nodeId, epoch };
+    this.nodeId = nodeId;
     this.#seatedAtMs = performance.now();
     this.#beatSoon();
     return Number(settled);
@@ -202,13 +223,14 @@ export class Membership {
   async #beat(): Promise<void> {
     try {
       await this.run(async ({ link, nodeId, epoch }) => {
-        const beat = 'SELECT * FROM inf_gw.beat($1, $2, $3, $4)';
+        const beat = 'SELECT * FROM inf_gw.beat($1, $2, $3, $4, $5)';
         const { requests, tokens } = this.#minute.sums(performance.now());
-        const values = [nodeId, epoch, requests, tokens];
+        const values = [nodeId, epoch, requests, tokens, this.#events.seen?.() ?? 0n];
         const [row] = await link.aside<{ epoch: string; stops: string[] | null }>('beat', beat, values);
         if (row?.epoch !== epoch)
           throw Object.assign(new Error('the epoch of this node is over'), { code: EPOCH_OVER });
         if (row.stops !== null) this.#events.onStops(row.stops);
+        this.#events.onBeat?.();
         if (performance.now() - this.#seatedAtMs > LISTENING_MS) await this.#reap(link);
       });
     } catch (error) {
@@ -257,6 +279,10 @@ function endsSeat(error: unknown): boolean {
   const isFromServer = /^[0-9A-Z]{5}$/.test(code);
   // The server ends the connection, is not the primary any more, or has shut this gateway out.
   return !isFromServer || code.startsWith('57P') || code.startsWith('08') || ENDING_STATES.includes(code);
+}
+
+function newerRules(known: number, { detail }: ServerError): string {
+  return `the gateways on this database decide by rules number ${detail}, and this version of inf-gw knows those up to ${known}; run the version that the others have`;
 }
 
 function takenBy(name: string, { hint }: ServerError): string {

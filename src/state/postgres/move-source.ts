@@ -2,17 +2,13 @@
 import { UserError } from '../../core/errors.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
-import { columnsOf, figuresQuery, type MovedTable, type MoveSource, type WindowEntry } from '../move.ts';
+import { columnsOf, figuresQuery, type MovedTable, type MoveSource } from '../move.ts';
 import type { Row } from '../rows.ts';
-import { NOW_US } from './activity.ts';
 import { LongSession } from './long-session.ts';
 import { migrate, schemaVersion } from './migrations.ts';
 import { assertNoGateways, LOCK_TABLES, movedTable } from './move-tables.ts';
 
 const BATCH_ROWS = 5_000;
-
-const WINDOWS = `SELECT key_id, greatest(0, n.us - at_us) AS age_us, requests, tokens, listings
-  FROM inf_gw.window_entries, (SELECT ${NOW_US} AS us) n WHERE at_us > n.us - 60000000`;
 
 export class DatabaseSource implements MoveSource {
   readonly contents: MoveSource['contents'];
@@ -65,16 +61,6 @@ export class DatabaseSource implements MoveSource {
 
   async balance(): Promise<Nanos> {
     return (await this.#session.run('SELECT balance_nanos FROM inf_gw.account'))[0]?.balance_nanos as bigint;
-  }
-
-  async windows(): Promise<readonly WindowEntry[]> {
-    return (await this.#session.run(WINDOWS)).map((row) => ({
-      keyId: row.key_id as string,
-      ageUs: row.age_us as bigint,
-      requests: row.requests as bigint,
-      tokens: row.tokens as bigint,
-      listings: row.listings as bigint,
-    }));
   }
 
   close(): Promise<void> {

@@ -2,14 +2,7 @@
 import { UserError } from '../../core/errors.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
-import {
-  figuresQuery,
-  MOVED_COLUMNS,
-  MOVED_TABLES,
-  type MovedTable,
-  type MoveTarget,
-  type WindowEntry,
-} from '../move.ts';
+import { figuresQuery, MOVED_COLUMNS, MOVED_TABLES, type MovedTable, type MoveTarget } from '../move.ts';
 import type { Row } from '../rows.ts';
 import { NOW_US } from './activity.ts';
 import { LongSession } from './long-session.ts';
@@ -34,30 +27,6 @@ const COMPLETE = [
   `SELECT setval(pg_get_serial_sequence('inf_gw.credit_entries', 'id'), greatest(1, max(id)), count(*) > 0)::text
      FROM inf_gw.credit_entries`,
 ];
-/** $1 to $5 are columns of the entries. An age is older by what the move has taken since it was read. */
-const WINDOWS = `INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings)
-  SELECT key_id, (SELECT last_us FROM inf_gw.account) - age_us, requests, tokens, listings
-  FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS x (key_id, age_us, requests, tokens, listings)`;
-const KEY_STATE = `UPDATE inf_gw.key_state s SET month = a.month, expired_us = a.last_us - 60000000,
-    window_requests = coalesce(w.requests, 0), window_tokens = coalesce(w.tokens, 0),
-    window_listings = coalesce(w.listings, 0), last_request_us = coalesce(w.request_us, 0),
-    last_tokens_us = coalesce(w.tokens_us, 0), last_listing_us = coalesce(w.listing_us, 0),
-    slots = coalesce(h.requests, 0), open_requests = coalesce(h.requests, 0), reserved_tokens = coalesce(h.tokens, 0),
-    newest_open_us = coalesce(h.newest_us, 0), held_nanos = coalesce(h.held_nanos, 0),
-    charged_nanos = coalesce(u.cost_nanos, 0)
-  FROM (SELECT last_us, inf_gw.utc_month(last_us) AS month FROM inf_gw.account) a, inf_gw.keys k
-    LEFT JOIN (SELECT key_id, sum(requests) AS requests, sum(tokens) AS tokens, sum(listings) AS listings,
-        max(at_us) FILTER (WHERE requests > 0) AS request_us, max(at_us) FILTER (WHERE tokens > 0) AS tokens_us,
-        max(at_us) FILTER (WHERE listings > 0) AS listing_us FROM inf_gw.window_entries GROUP BY key_id) w
-      ON w.key_id = k.id
-    LEFT JOIN (SELECT key_id, count(*) AS requests, sum(reserved_tokens) AS tokens, max(admitted_us) AS newest_us,
-        sum(hold_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us)
-          = (SELECT inf_gw.utc_month(last_us) FROM inf_gw.account)) AS held_nanos
-        FROM inf_gw.holds GROUP BY key_id) h ON h.key_id = k.id
-    LEFT JOIN (SELECT key_id, sum(cost_nanos) AS cost_nanos FROM inf_gw.usage_months
-        WHERE month = (SELECT inf_gw.utc_month(last_us) FROM inf_gw.account) GROUP BY key_id) u ON u.key_id = k.id
-  WHERE s.key_id = k.id`;
-
 const MONTHS = `SELECT month, (extract(epoch FROM (month || '-01')::timestamp) * 1000)::bigint AS from_ms,
     (extract(epoch FROM (month || '-01')::timestamp + interval '1 month') * 1000)::bigint AS to_ms
   FROM (SELECT DISTINCT month FROM inf_gw.usage_months) m`;
@@ -110,18 +79,10 @@ export class DatabaseTarget implements MoveTarget {
     );
   }
 
-  async complete(balanceNanos: Nanos, windows: readonly WindowEntry[]): Promise<void> {
+  async complete(balanceNanos: Nanos): Promise<void> {
     const { run } = this.#session;
     await run('UPDATE inf_gw.account SET balance_nanos = $1', [balanceNanos]);
     for (const statement of COMPLETE) await run(statement);
-    await run(WINDOWS, [
-      windows.map(({ keyId }) => keyId),
-      windows.map(({ ageUs }) => ageUs),
-      windows.map(({ requests }) => requests),
-      windows.map(({ tokens }) => tokens),
-      windows.map(({ listings }) => listings),
-    ]);
-    await run(KEY_STATE);
     await run(`ANALYZE ${MOVED_TABLES.map((table) => `inf_gw.${table}`).join(', ')}`);
   }
 

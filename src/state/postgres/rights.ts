@@ -4,7 +4,11 @@ import pg from 'pg';
 
 /** What a gateway calls. They run with the owner's rights, so that its role needs none on tables. */
 export const GATEWAY_FUNCTIONS = [
-  'decide_batch',
+  'append',
+  'write_for',
+  'shut_out',
+  'cut_log',
+  'rebuild',
   'settle_late',
   'enter_names',
   'join_node',
@@ -12,7 +16,6 @@ export const GATEWAY_FUNCTIONS = [
   'leave_node',
   'reap',
   'follow_clock',
-  'give_back',
   'count_refusals',
   'make_partitions',
   'drop_old_rows',

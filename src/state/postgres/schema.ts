@@ -3,10 +3,9 @@ import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
 import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { CLOCK } from './schema/clock.ts';
-import { DECIDE } from './schema/decide.ts';
-import { GROW } from './schema/grow.ts';
 import { KEPT, KEPT_TABLES } from './schema/kept.ts';
-import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
+import { LEASH_TABLES } from './schema/leashes.ts';
+import { LOG, REBUILD } from './schema/log.ts';
 import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
 import { SETTLE } from './schema/settle.ts';
@@ -29,7 +28,7 @@ DECLARE
   v_role text; f regprocedure;
 BEGIN
   FOR v_role IN SELECT DISTINCT a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a
-    WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.proname = 'decide_batch'
+    WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.proname = 'append'
       AND a.grantee <> p.proowner AND a.grantee <> 0
   LOOP
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA inf_gw TO %s', v_role);
@@ -48,10 +47,9 @@ export const FUNCTIONS = [
   NODES,
   UPKEEP,
   BUDGETS,
-  LEASHES,
   CLOCK,
-  GROW,
-  DECIDE,
+  LOG,
+  REBUILD,
   ALERTS,
   NAMES,
   KEPT,

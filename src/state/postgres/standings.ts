@@ -1,5 +1,6 @@
 /** What a gateway that joins the others would decide on the requests of a key by. */
 import { utcMonth } from '../../core/clock.ts';
+import { endedSince } from '../budgets.ts';
 import type { Standing, Standings } from '../standings.ts';
 import { NOW_US } from './activity.ts';
 import type { Database } from './database.ts';
@@ -7,7 +8,12 @@ import type { Database } from './database.ts';
 const ACCOUNT = `SELECT a.balance_nanos, a.held_nanos, n.us AS now_us, coalesce((SELECT sum(u.cost_nanos)
     FROM inf_gw.usage_months u WHERE u.key_id = $1 AND u.month = to_char(to_timestamp(n.us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')
   ), 0)::bigint AS charged_nanos FROM inf_gw.account a, (SELECT ${NOW_US} AS us) n`;
-const ENTRIES = `SELECT at_us, requests, tokens FROM inf_gw.window_entries WHERE key_id = $1 AND at_us > $2::bigint - 60000000`;
+const WINDOW_MS = 60_000;
+const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
+const SINCE = '$2::bigint / 1000 - 60000';
+/** What has ended; what is in flight counts with its hold. */
+const ENTRIES = `SELECT ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
+  FROM (${endedSince('*', 'inf_gw.journal', SINCE)}) j WHERE key_id = $1`;
 const OPEN = `SELECT request_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens, hold_nanos,
     has_slot::int::bigint AS has_slot FROM inf_gw.holds WHERE key_id = $1 ORDER BY admitted_us`;
 
@@ -31,11 +37,13 @@ export class PostgresStandings implements Standings {
       chargedNanos: account?.charged_nanos as bigint,
       balanceNanos: account?.balance_nanos as bigint,
       heldNanos: account?.held_nanos as bigint,
-      entries: entries.map(({ at_us: at, requests, tokens }) => ({
-        ageMs: ageMs(at),
-        requests: Number(requests),
-        tokens: Number(tokens),
-      })),
+      entries: [
+        ...entries.flatMap(({ admitted_us: admitted, settled_us: settled, tokens }) => [
+          ...(admitted === null ? [] : [{ ageMs: ageMs(admitted), requests: 1, tokens: 0 }]),
+          { ageMs: ageMs(settled), requests: 0, tokens: Number(tokens) },
+        ]),
+        ...open.map(({ admitted_us: admitted }) => ({ ageMs: ageMs(admitted), requests: 1, tokens: 0 })),
+      ].filter(({ ageMs }) => ageMs < WINDOW_MS),
       open: open.map((row) => ({
         hold: {
           requestId: row.request_id as string,

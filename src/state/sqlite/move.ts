@@ -4,15 +4,7 @@ import { dirname } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
 import type { Nanos } from '../../core/money.ts';
-import {
-  columnsOf,
-  figuresQuery,
-  MOVED_TABLES,
-  type MovedTable,
-  type MoveSource,
-  type MoveTarget,
-  type WindowEntry,
-} from '../move.ts';
+import { columnsOf, figuresQuery, MOVED_TABLES, type MovedTable, type MoveSource, type MoveTarget } from '../move.ts';
 import type { Row } from '../rows.ts';
 import { openDatabase, type Sqlite } from './database.ts';
 import { type Lock, tryLockState } from './lock.ts';
@@ -20,12 +12,6 @@ import { explained } from './storage-errors.ts';
 import { removeCompanions, removeFiles, sync } from './whole-files.ts';
 
 const BATCH_ROWS = 5_000;
-const WINDOW_US = 60_000_000n;
-
-/** The windows as the next start of a gateway would rebuild them, and what its settlements would add. */
-const RECENT = `SELECT key_id, admitted_at_ms, settled_at_ms, prompt_tokens + completion_tokens AS tokens FROM journal
-  ORDER BY id DESC`;
-const OPEN = 'SELECT key_id, admitted_at_ms FROM holds';
 
 function lock(path: string): Lock {
   const taken = tryLockState(path);
@@ -88,26 +74,6 @@ export class FileSource implements MoveSource {
 
   async balance(): Promise<Nanos> {
     return this.#all('SELECT balance_nanos FROM account')[0]?.balance_nanos as bigint;
-  }
-
-  async windows(): Promise<readonly WindowEntry[]> {
-    const nowUs = BigInt(Date.now()) * 1_000n;
-    const entries: WindowEntry[] = [];
-    const add = (row: Row, column: string, weight: { requests?: bigint; tokens?: bigint }) => {
-      const age = nowUs - (row[column] as bigint) * 1_000n;
-      // If the clock was set back since, it would lie in the future.
-      const ageUs = age > 0n ? age : 0n;
-      if (ageUs >= WINDOW_US) return;
-      entries.push({ keyId: row.key_id as string, ageUs, requests: 0n, tokens: 0n, listings: 0n, ...weight });
-    };
-    // Back from the end, where the last minute is.
-    for (const row of this.#open.prepare(RECENT).safeIntegers().iterate() as IterableIterator<Row>) {
-      if (nowUs - (row.settled_at_ms as bigint) * 1_000n >= WINDOW_US) break;
-      add(row, 'admitted_at_ms', { requests: 1n });
-      add(row, 'settled_at_ms', { tokens: row.tokens as bigint });
-    }
-    for (const row of this.#all(OPEN)) add(row, 'admitted_at_ms', { requests: 1n });
-    return entries;
   }
 
   async close(): Promise<void> {
@@ -177,7 +143,6 @@ export class FileTarget implements MoveTarget {
     }
   }
 
-  /** The windows are rebuilt from the journal when a gateway starts. */
   async complete(balanceNanos: Nanos): Promise<void> {
     this.#database.prepare('UPDATE account SET balance_nanos = ?').run(balanceNanos);
   }

@@ -83,16 +83,6 @@ BEGIN
   WHERE b.key_id = ANY (p_key_ids);
 END $$;
 
--- What is left of the budgets that bound a key for a request in flight to grow by, NULL without budgets, and those that leave nothing.
-CREATE OR REPLACE FUNCTION inf_gw.budgets_leave(p_key_id text, p_admitted_us bigint, p_now_us bigint, OUT least_nanos bigint,
-  OUT reached jsonb) LANGUAGE plpgsql AS $$
-BEGIN
-  SELECT min(s.limit_nanos - s.charged_nanos - s.held_nanos),
-      jsonb_agg(jsonb_build_object('period', s.period, 'limit', s.limit_nanos::text, 'frees', s.frees_ms))
-        FILTER (WHERE s.limit_nanos - s.charged_nanos - s.held_nanos <= 0)
-    INTO least_nanos, reached FROM inf_gw.bounding_spends(ARRAY[p_key_id], p_admitted_us, p_now_us) s;
-END $$;
-
 -- Adds an amount, possibly negative, to the sliding windows of a key, at the end of a request. What a window knows by day
 -- only may be less there: it then counts too much, and not too little. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_settled_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$

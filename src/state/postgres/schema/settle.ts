@@ -35,24 +35,23 @@ const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms,
 export const ENDS = arraysOf(END.columns, 's_');
 
 export const SETTLE = `
--- Ends requests in flight: deletes their holds, writes their rows and adds them to the sums. Returns by key what its state
--- and the account have to change. A request without a hold is passed over: it ended before. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_us bigint, p_month text, ${ENDS})
-RETURNS TABLE (key_id text, requests bigint, slots bigint, reserved bigint, tokens bigint, cost bigint, released bigint,
-  month_cost bigint, month_released bigint, newest_us bigint, ids text[])
+-- Ends requests of a gateway: deletes their holds, writes their rows, adds them to the sums and takes them out of the
+-- account. Returns those that ended: one without a hold ended before. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OUT ended text[], OUT tokens bigint)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+  v_cost bigint; v_released bigint;
 BEGIN
-  RETURN QUERY
   WITH s AS (
     SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
   ), d AS (
-    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.request_id
+    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.request_id AND h.node_id = p_node
     RETURNING h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
   ), j AS (
-    INSERT INTO inf_gw.journal (${ROW_COLUMNS})
+    INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
-      hold_nanos, node_id, request_id, served, charged_price, ${names(SAID)}
+      hold_nanos, node_id, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
@@ -66,12 +65,11 @@ BEGIN
     ON CONFLICT (key_id, month, model, source)
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   ), ${STEPS_OF_ENDED}
-  SELECT key_id, count(*), count(*) FILTER (WHERE has_slot), sum(reserved_tokens)::bigint,
-    sum(prompt_tokens + completion_tokens)::bigint, sum(cost_nanos)::bigint, sum(hold_nanos)::bigint,
-    coalesce(sum(cost_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
-    coalesce(sum(hold_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
-    max(admitted_us), array_agg(request_id)
-  FROM d GROUP BY key_id;
+  SELECT coalesce(array_agg(request_id), '{}'), coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint, sum(cost_nanos)::bigint,
+    sum(hold_nanos)::bigint INTO ended, tokens, v_cost, v_released FROM d;
+  IF cardinality(ended) > 0 THEN
+    UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_cost, held_nanos = held_nanos - v_released;
+  END IF;
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
@@ -82,7 +80,7 @@ CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_ke
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
-  v_model text := coalesce(p_model, p_requested_model);
+  v_before text; v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
@@ -90,7 +88,8 @@ BEGIN
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
   SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
-  IF FOUND THEN
+  v_before := inf_gw.facts(ARRAY[coalesce(v_old.key_id, p_key_id)], v_us);
+  IF v_old.request_id IS NOT NULL THEN
     IF v_old.outcome <> 'interrupted' OR v_old.source <> 'held' OR v_old.corrected_at_ms IS NOT NULL THEN
       RETURN false;
     END IF;
@@ -98,9 +97,6 @@ BEGIN
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
-    -- The window gets what was used for what was held. Its entry has microseconds, and the row milliseconds.
-    PERFORM inf_gw.take_from_window(v_old.key_id, v_old.settled_at_ms * 1000, v_old.settled_at_ms * 1000 + 999, 0,
-      v_old.prompt_tokens + v_old.completion_tokens);
     PERFORM inf_gw.add_to_steps(v_old.key_id, v_old.settled_at_ms, -v_old.cost_nanos);
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
     p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos;
@@ -110,38 +106,20 @@ BEGIN
   ELSIF p_admitted_us > v_us OR NOT EXISTS (SELECT FROM inf_gw.keys WHERE id = p_key_id) THEN
     RAISE EXCEPTION 'no gateway has admitted this' USING ERRCODE = 'IG901';
   END IF;
-  INSERT INTO inf_gw.journal (${ROW_COLUMNS})
+  INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
   VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
     p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_request_id, v_model, coalesce(p_price, v_old.price),
-    ${names(SAID, 'p_')});
+    ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000);
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge, last_us = v_us;
-  UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + v_charge
-    WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us);
   PERFORM inf_gw.add_to_steps(p_key_id, v_us / 1000, p_cost_nanos);
-  IF v_tokens > 0 THEN
-    INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES (p_key_id, v_us, 0, v_tokens, 0);
-    UPDATE inf_gw.key_state SET window_tokens = window_tokens + v_tokens, last_tokens_us = v_us WHERE key_id = p_key_id;
-  END IF;
+  UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;
+  -- In the windows of tokens, what was used stands for what was held.
+  PERFORM inf_gw.log_change(v_us, jsonb_build_object('late', jsonb_build_array(p_key_id, v_tokens,
+    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros),
+    'added', (-v_charge)::text), ARRAY[p_key_id], v_before);
   RETURN true;
-END $$;
-
--- Takes requests and tokens out of an entry of a window, if it has not left yet.
-CREATE OR REPLACE FUNCTION inf_gw.take_from_window(p_key_id text, p_from_us bigint, p_to_us bigint, p_requests bigint, p_tokens bigint)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE inf_gw.window_entries SET requests = requests - p_requests, tokens = tokens - p_tokens
-    WHERE ctid = (SELECT ctid FROM inf_gw.window_entries WHERE key_id = p_key_id AND at_us BETWEEN p_from_us AND p_to_us
-      AND requests >= p_requests AND tokens >= p_tokens LIMIT 1);
-  IF NOT FOUND THEN RETURN; END IF;
-  UPDATE inf_gw.key_state s SET window_requests = s.window_requests - p_requests,
-    window_tokens = s.window_tokens - p_tokens, last_request_us = coalesce(e.request_us, 0),
-    last_tokens_us = coalesce(e.tokens_us, 0)
-  FROM (SELECT max(at_us) FILTER (WHERE requests > 0) AS request_us, max(at_us) FILTER (WHERE tokens > 0) AS tokens_us
-    FROM inf_gw.window_entries WHERE key_id = p_key_id) e
-  WHERE s.key_id = p_key_id;
 END $$;
 
 -- Adds one request to the sums of its day and month, or takes it out of them: p_requests is 1 or -1.

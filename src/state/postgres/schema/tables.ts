@@ -1,9 +1,9 @@
 /** The tables of a shared state, and the rules that hold for whoever writes to them. */
 
 /**
- * Whoever changes money, sums, windows or nodes first locks the row of `account`: so nothing else
- * is locked in any order, and no two transactions can wait for each other. Reading needs no lock,
- * and neither does an edit of a key.
+ * Whoever changes money, sums or nodes, or writes to the log, first locks the row of `account`: so
+ * nothing else is locked in any order, and no two transactions can wait for each other. An edit of a
+ * key locks that key before, which no gateway does. Reading needs no lock.
  *
  * Times in `_us` are the ledger's, in microseconds since 1970. They are those of the database's
  * clock, and never go back.
@@ -27,45 +27,44 @@ CREATE TABLE inf_gw.keys (
 );
 CREATE UNIQUE INDEX keys_by_live_name ON inf_gw.keys (name) WHERE state <> 'deleted';
 
--- What each decision on a key changes. The figures of the windows include entries that have left them since.
-CREATE TABLE inf_gw.key_state (
-  key_id text COLLATE "C" PRIMARY KEY REFERENCES inf_gw.keys,
-  window_requests bigint NOT NULL DEFAULT 0,
-  window_tokens bigint NOT NULL DEFAULT 0,
-  window_listings bigint NOT NULL DEFAULT 0,
-  slots bigint NOT NULL DEFAULT 0,
-  open_requests bigint NOT NULL DEFAULT 0,
-  reserved_tokens bigint NOT NULL DEFAULT 0,
-  -- What was charged, and is held, for requests that were admitted in this month.
-  month text NOT NULL DEFAULT '',
-  charged_nanos bigint NOT NULL DEFAULT 0,
-  held_nanos bigint NOT NULL DEFAULT 0,
-  last_request_us bigint NOT NULL DEFAULT 0,
-  last_tokens_us bigint NOT NULL DEFAULT 0,
-  last_listing_us bigint NOT NULL DEFAULT 0,
-  -- When the newest open request was admitted.
-  newest_open_us bigint NOT NULL DEFAULT 0,
-  -- Entries up to here have left the windows and are deleted. The next search begins here, and so does not walk over
-  -- index entries of deleted rows: without it a decision took twice the CPU after a minute.
-  expired_us bigint NOT NULL DEFAULT 0
-) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-
-CREATE FUNCTION inf_gw.add_key_state() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO inf_gw.key_state (key_id) VALUES (NEW.id);
-  RETURN NULL;
-END $$;
-CREATE TRIGGER add_key_state AFTER INSERT ON inf_gw.keys FOR EACH ROW EXECUTE FUNCTION inf_gw.add_key_state();
-
--- The sliding windows: one row for each key and batch.
-CREATE TABLE inf_gw.window_entries (
+-- The listings of the last minute, which are nowhere else: one row for each key and entry of the log.
+CREATE TABLE inf_gw.listings (
   key_id text COLLATE "C" NOT NULL,
   at_us bigint NOT NULL,
-  requests bigint NOT NULL,
-  tokens bigint NOT NULL,
   listings bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-CREATE INDEX window_entries_by_key ON inf_gw.window_entries (key_id, at_us);
+CREATE INDEX listings_by_time ON inf_gw.listings (at_us);
+
+-- What gateways ask and operators edit, in the one order in which every gateway decides it. Its end is in the account.
+CREATE TABLE inf_gw.log (
+  seq bigint PRIMARY KEY,
+  at_us bigint NOT NULL,
+  -- Whose requests these are; 0 for what no gateway asks.
+  node_id int NOT NULL,
+  -- JSON; NULL where only decisions are written.
+  commands text,
+  -- What is stored of keys that not every gateway knows, as of just before the commands. Of an edit, as of after it, and
+  -- what was stored before.
+  facts text,
+  facts_before text,
+  -- The last entry that its gateway had followed when it asked for this. With this entry, it is recorded how that was
+  -- decided, and all before it: JSON of those of other gateways that it did not know to be recorded.
+  seen_seq bigint,
+  recorded text,
+  -- With this entry, what the gateway has decided on this earlier one of its own is written: how it has decided, and a sum
+  -- over the state that it came to, which all others must have come to as well.
+  written_seq bigint,
+  decided text,
+  digest text
+);
+ALTER TABLE inf_gw.log ALTER commands SET STORAGE EXTERNAL, ALTER facts SET STORAGE EXTERNAL;
+
+-- The last entry of each gateway that asks for decisions, and the last one whose decisions are in the tables.
+CREATE TABLE inf_gw.positions (
+  node_id int PRIMARY KEY,
+  asked_seq bigint NOT NULL,
+  written_seq bigint NOT NULL
+) WITH (fillfactor = 50);
 
 -- The gateways. A node decides under its epoch; a new one shuts out whoever had the name before.
 CREATE TABLE inf_gw.nodes (
@@ -74,6 +73,8 @@ CREATE TABLE inf_gw.nodes (
   -- One process of that name.
   instance text NOT NULL,
   version text NOT NULL,
+  -- The newest rules that it can decide by.
+  rules int NOT NULL DEFAULT 1,
   address text NOT NULL,
   epoch bigint NOT NULL,
   started_at_ms bigint NOT NULL,
@@ -81,6 +82,10 @@ CREATE TABLE inf_gw.nodes (
   alive_us bigint NOT NULL,
   -- When it stopped in an orderly way; 0 if it did not.
   stopped_us bigint NOT NULL DEFAULT 0,
+  -- The last entry for which it was shut out: one that no gateway asks.
+  shut_seq bigint NOT NULL DEFAULT 0,
+  -- The last entry of the log that it has followed.
+  seen_seq bigint NOT NULL DEFAULT 0,
   -- What it admitted and charged in the minute before its last sign of life, by its own count.
   requests bigint NOT NULL DEFAULT 0,
   tokens bigint NOT NULL DEFAULT 0
@@ -142,6 +147,9 @@ CREATE TABLE inf_gw.journal (
   by_app text,
   corrected_at_ms bigint,
   node_id int,
+  -- The microseconds beyond both times. NULL where no window of requests has the admission.
+  admitted_micros smallint DEFAULT 0,
+  settled_micros smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (request_id, admitted_at_ms)
 ) PARTITION BY RANGE (admitted_at_ms);
 CREATE INDEX journal_by_admission ON inf_gw.journal (admitted_at_ms, id);
@@ -189,10 +197,16 @@ CREATE TABLE inf_gw.account (
   balance_nanos bigint NOT NULL,
   -- The sum of all open holds.
   held_nanos bigint NOT NULL,
-  -- The time of the last decision.
-  last_us bigint NOT NULL
+  -- The number and the time of the last entry of the log, and when the clock came back the last time.
+  seq bigint NOT NULL DEFAULT 0,
+  last_us bigint NOT NULL,
+  clock_us bigint NOT NULL DEFAULT 0,
+  -- The last entry of the log of which it is recorded how it was decided, and all before it.
+  recorded_seq bigint NOT NULL DEFAULT 0,
+  -- The number of the rules that gateways decide by.
+  rules int NOT NULL DEFAULT 1
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-INSERT INTO inf_gw.account VALUES (1, 0, 0, 0);
+INSERT INTO inf_gw.account (id, balance_nanos, held_nanos, last_us) VALUES (1, 0, 0, 0);
 CREATE TABLE inf_gw.credit_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at_ms bigint NOT NULL,
@@ -214,8 +228,8 @@ CREATE TABLE inf_gw.refusals (
 
 CREATE FUNCTION inf_gw.now_us() RETURNS bigint LANGUAGE sql VOLATILE
   AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
-CREATE FUNCTION inf_gw.utc_month(p_us bigint) RETURNS text LANGUAGE sql IMMUTABLE
+CREATE FUNCTION inf_gw.utc_month(p_us bigint) RETURNS text LANGUAGE sql STABLE
   AS $$ SELECT to_char(to_timestamp(p_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM') $$;
-CREATE FUNCTION inf_gw.utc_day(p_us bigint) RETURNS text LANGUAGE sql IMMUTABLE
+CREATE FUNCTION inf_gw.utc_day(p_us bigint) RETURNS text LANGUAGE sql STABLE
   AS $$ SELECT to_char(to_timestamp(p_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') $$;
 `;

@@ -1,0 +1,215 @@
+/** What a gateway asks for in one entry of the log, as JSON, and back. Pure. */
+import { InvariantError } from '../../core/invariant.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import type { DecidedHold } from '../../state/postgres/batch.ts';
+import type { AdmissionRequest, Growth, LedgerSettings } from '../ledger.ts';
+import type { Command } from '../protocol.ts';
+
+/** The settings that decisions depend on. Each gateway has its own. */
+export type Tier = Pick<LedgerSettings, 'rpm' | 'tpm' | 'concurrency' | 'modelsRpm' | 'creditEnforced'>;
+
+/** A request to admit, or a listing, by the id of its key. */
+export type Question =
+  | {
+      readonly kind: 'admit';
+      readonly keyId: string;
+      readonly request: Omit<AdmissionRequest, 'keyHash' | 'fallbacks'>;
+    }
+  /** `counts`: those of its gateway that are in flight, where this is a count and needs a slot. */
+  | { readonly kind: 'listing'; readonly keyId: string; readonly counts: number | undefined };
+
+/** What the journal does not keep of a request in flight. */
+export type Reserved = Pick<DecidedHold, 'reservedTokens' | 'hasSlot'>;
+
+/** How a request has ended, as far as decisions depend on it, and what it had reserved until then. */
+export type End = Pick<Settlement, 'requestId' | 'usage' | 'costNanos'> & Reserved;
+
+/** What is decided in this order. */
+export interface EntryCommands {
+  readonly tier: Tier;
+  readonly ends: readonly End[];
+  /** Requests that had their slot until then. */
+  readonly freed: readonly string[];
+  /** As they were. */
+  readonly givenBack: readonly DecidedHold[];
+  readonly growths: readonly Growth[];
+  readonly questions: readonly Question[];
+}
+
+type EndJson = readonly [
+  requestId: string,
+  prompt: number,
+  completion: number,
+  cost: string,
+  reserved: number,
+  slot: number,
+];
+
+type HoldJson = readonly [
+  requestId: string,
+  keyId: string,
+  model: string,
+  reserved: number,
+  input: number,
+  output: number,
+  hold: string,
+  admittedUs: string,
+  slot: number,
+  price?: string,
+];
+
+type Asked =
+  | readonly [
+      key: number,
+      requestId: string,
+      model: string,
+      reserved: number,
+      input: number,
+      output: number,
+      hold: string,
+      price?: string,
+    ]
+  /** -1 needs no slot. */
+  | readonly [key: number, counts: number];
+
+/** As it is in the log: short, since every gateway reads it. The database reads the ids of `k`, `s` and `b`. */
+interface EntryJson {
+  readonly t: readonly number[];
+  /** The ids of the keys of the questions. */
+  readonly k?: readonly string[];
+  readonly s?: readonly EndJson[];
+  readonly f?: readonly string[];
+  readonly b?: readonly HoldJson[];
+  readonly g?: readonly (readonly [requestId: string, output: number, hold: string])[];
+  readonly a?: readonly Asked[];
+}
+
+export function encode({ tier, ends, freed, givenBack, growths, questions }: EntryCommands): string {
+  const keys = [...new Set(questions.map(({ keyId }) => keyId))];
+  const at = new Map(keys.map((id, index) => [id, index]));
+  const json: EntryJson = {
+    t: [tier.rpm, tier.tpm, tier.concurrency, tier.modelsRpm, Number(tier.creditEnforced)],
+    ...(keys.length > 0 && { k: keys }),
+    ...(ends.length > 0 && {
+      s: ends.map(({ requestId, usage, costNanos, reservedTokens, hasSlot }): EndJson => {
+        return [requestId, usage.promptTokens, usage.completionTokens, `${costNanos}`, reservedTokens, Number(hasSlot)];
+      }),
+    }),
+    ...(freed.length > 0 && { f: freed }),
+    ...(givenBack.length > 0 && { b: givenBack.map(holdJson) }),
+    ...(growths.length > 0 && {
+      g: growths.map(({ requestId, outputTokens, holdNanos }) => [requestId, outputTokens, `${holdNanos}`] as const),
+    }),
+    ...(questions.length > 0 && { a: questions.map((question) => asked(question, at.get(question.keyId) as number)) }),
+  };
+  return JSON.stringify(json);
+}
+
+function holdJson(hold: DecidedHold): HoldJson {
+  const { requestId, keyId, model, reservedTokens, inputTokens, outputTokens, holdNanos, price } = hold;
+  const tokens = [reservedTokens, inputTokens, outputTokens] as const;
+  const values = [
+    requestId,
+    keyId,
+    model,
+    ...tokens,
+    `${holdNanos}`,
+    `${hold.admittedUs}`,
+    Number(hold.hasSlot),
+  ] as const;
+  return price === undefined ? values : [...values, price];
+}
+
+function asked(question: Question, key: number): Asked {
+  if (question.kind === 'listing') return [key, question.counts ?? -1];
+  const { requestId, model, reservedTokens, inputTokens, outputTokens, holdNanos, price } = question.request;
+  const values = [requestId, model, reservedTokens, inputTokens, outputTokens, `${holdNanos}`] as const;
+  return price === undefined ? [key, ...values] : [key, ...values, price];
+}
+
+/** No gateway asks this: whoever may write to the log has written something else. */
+export class NonsenseError extends InvariantError {}
+
+/** Throws a NonsenseError for everything but what `encode` returns. */
+export function decode(json: unknown): EntryCommands {
+  const { t, k, s, f, b, g, a } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  const [rpm, tpm, concurrency, modelsRpm, credit] = listOf(t).map(amount) as [number, number, number, number, number];
+  const keyIds = listOf(k ?? []).map(text);
+  return {
+    tier: { rpm, tpm, concurrency, modelsRpm, creditEnforced: amount(credit) === 1 },
+    ends: listOf(s ?? []).map(endOf),
+    freed: listOf(f ?? []).map(text),
+    givenBack: listOf(b ?? []).map(holdOf),
+    growths: listOf(g ?? []).map((each) => {
+      const [requestId, output, hold] = listOf(each);
+      return { requestId: text(requestId), outputTokens: amount(output), holdNanos: nanos(hold) };
+    }),
+    questions: listOf(a ?? []).map((each) => questionOf(listOf(each), keyIds)),
+  };
+}
+
+function endOf(json: unknown): End {
+  const [requestId, prompt, completion, cost] = listOf(json);
+  const usage = { promptTokens: amount(prompt), cachedTokens: 0, completionTokens: amount(completion) };
+  return { requestId: text(requestId), usage, costNanos: nanos(cost), ...reservedIn(json) };
+}
+
+/** What an entry says that a request had reserved which it ends. */
+export function reservedIn(end: unknown): Reserved {
+  const [, , , , reserved, slot] = listOf(end);
+  return { reservedTokens: amount(reserved), hasSlot: slot === 1 };
+}
+
+function holdOf(json: unknown): DecidedHold {
+  const [requestId, keyId, model, reserved, input, output, hold, admittedUs, slot, price] = listOf(json);
+  return {
+    requestId: text(requestId),
+    keyId: text(keyId),
+    model: text(model),
+    reservedTokens: amount(reserved),
+    inputTokens: amount(input),
+    outputTokens: amount(output),
+    holdNanos: nanos(hold),
+    admittedUs: nanos(admittedUs),
+    hasSlot: slot === 1,
+    price: price === undefined ? undefined : text(price),
+  };
+}
+
+function questionOf(each: readonly unknown[], keyIds: readonly string[]): Question {
+  const keyId = text(keyIds[amount(each[0])]);
+  if (each.length === 2) return { kind: 'listing', keyId, counts: each[1] === -1 ? undefined : amount(each[1]) };
+  const [, requestId, model, reserved, input, output, hold, price] = each;
+  const tokens = { reservedTokens: amount(reserved), inputTokens: amount(input), outputTokens: amount(output) };
+  const request = { requestId: text(requestId), model: text(model), ...tokens, holdNanos: nanos(hold) };
+  return { kind: 'admit', keyId, request: { ...request, price: price === undefined ? undefined : text(price) } };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : nonsense(value);
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : nonsense(value);
+}
+
+function amount(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : nonsense(value);
+}
+
+/** The database has integers of 63 bits. */
+const NANOS = /^\d{1,18}$/;
+
+function nanos(value: unknown): Nanos {
+  return typeof value === 'string' && NANOS.test(value) ? BigInt(value) : nonsense(value);
+}
+
+function nonsense(value: unknown): never {
+  throw new NonsenseError(`no gateway asks ${JSON.stringify(value)?.slice(0, 100)}`);
+}
+
+/** What a question is as a command to the decider. */
+export function commandOf({ request }: Extract<Question, { kind: 'admit' }>, keyHash: string): Command {
+  return { kind: 'admit', request: { ...request, keyHash } };
+}

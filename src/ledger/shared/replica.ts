@@ -1,0 +1,414 @@
+/**
+ * The state of all gateways in the memory of one: every gateway applies every entry of the log, its own and the others',
+ * in the log's order and at the log's times, and so all come to the same decisions.
+ */
+import { type Clock, utcMonth } from '../../core/clock.ts';
+import type { Decided, DecidedHold, GrownHold } from '../../state/postgres/batch.ts';
+import type { EntryRow, Rebuilt } from '../../state/postgres/log.ts';
+import type { Admission, Grant, LedgerSettings, ListingAdmission } from '../ledger.ts';
+import type { Lease } from '../local/activity.ts';
+import { Decisions } from '../local/decisions.ts';
+import type { Answer, Command } from '../protocol.ts';
+import { beginningOf, type Change, handoverOf, listedIn } from './beginning.ts';
+import { Digest } from './digest.ts';
+import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier } from './entry.ts';
+import { Facts, type FactsRow } from './facts.ts';
+
+/** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
+export class DifferenceError extends Error {}
+
+/** The answers to the commands of an entry, in their order. Undefined where there was nothing to decide. */
+export interface EntryAnswers {
+  readonly ends: readonly Answer[];
+  readonly growths: readonly (Grant | undefined)[];
+  /** `void` where nobody could decide: the key's facts were missing. */
+  readonly questions: readonly (Admission | ListingAdmission | 'void')[];
+}
+
+/** The clock of the log. */
+class LogClock implements Clock {
+  us = 0n;
+  wallMs(): number {
+    return Number(this.us) / 1_000;
+  }
+  monotonicMs(): number {
+    return Number(this.us) / 1_000;
+  }
+}
+
+const NO_LIMITS: LedgerSettings = {
+  rpm: 0,
+  tpm: 0,
+  concurrency: 0,
+  modelsRpm: 0,
+  creditEnforced: false,
+  journalRetentionMs: undefined,
+};
+
+export class Replica {
+  readonly facts: Facts;
+  readonly #clock = new LogClock();
+  readonly #decisions: Decisions;
+  #tier: Tier = NO_LIMITS;
+  /** The number of the rules that the next entry is decided by. */
+  #rules: number;
+  #seq: bigint;
+  /** The time of the last entry, by which the log tells it from another of its number. */
+  #entryUs: bigint;
+  /** The requests in flight of each gateway. */
+  readonly #requests = new Map<number, Set<string>>();
+  /** What was decided on the last entry of each gateway, until that is written. */
+  readonly #unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
+  /** Entries that no gateway can have asked, until somebody was told. */
+  #nonsense: { readonly seq: bigint; readonly nodeId: number }[] = [];
+  /** How entries were decided, until that is recorded. */
+  #unrecorded: { readonly seq: bigint; readonly nodeId: number; readonly decided: string }[] = [];
+
+  constructor(rebuilt: Rebuilt) {
+    this.facts = new Facts(rebuilt.balanceNanos);
+    this.facts.take((rebuilt.facts ?? []) as FactsRow[]);
+    const { seq, atUs, rules, unwritten, ...all } = beginningOf(rebuilt, this.facts);
+    this.#decisions = new Decisions(this.facts, NO_LIMITS, this.#clock);
+    this.#rules = rules;
+    this.#seq = seq;
+    this.#entryUs = seq === 0n ? 0n : atUs;
+    this.#clock.us = atUs;
+    this.#decisions.adopt(handoverOf(all), this.#clock.monotonicMs());
+    for (const { nodeId, requestId } of all.holds) this.#requestsOf(nodeId).add(requestId);
+    for (const [nodeId, decided] of unwritten) this.#unwritten.set(nodeId, decided);
+    for (const [entry] of rebuilt.tail) this.follow(entry);
+  }
+
+  /** The last entry that was followed. */
+  get place() {
+    return { seq: this.#seq, atUs: this.#entryUs };
+  }
+
+  leaseOf(requestId: string): Lease | undefined {
+    return this.#decisions.leaseOf(requestId);
+  }
+
+  /** Whether all gateways know the facts of a key so many milliseconds after the last entry. */
+  isActive(keyId: string, laterMs = 0): boolean {
+    return (
+      this.facts.has(keyId) && this.#decisions.activityOf(keyId, this.#clock.monotonicMs() + laterMs) !== undefined
+    );
+  }
+
+  /** A request in flight, as its hold is stored. */
+  holdOf(requestId: string): DecidedHold {
+    const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
+    const { keyId, model, inputTokens, outputTokens, holdNanos, price } = hold;
+    const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
+    return {
+      requestId,
+      keyId,
+      model,
+      admittedUs,
+      inputTokens,
+      outputTokens,
+      reservedTokens,
+      holdNanos,
+      hasSlot,
+      price,
+    };
+  }
+
+  /** What is decided and not written of a gateway. */
+  unwrittenOf(nodeId: number): Decided | undefined {
+    return this.#unwritten.get(nodeId);
+  }
+
+  /** How entries of other gateways were decided, as it is recorded with an entry of this one. */
+  recordFor(nodeId: number | undefined): string | null {
+    const others = this.#unrecorded.filter((each) => each.nodeId !== nodeId);
+    return others.length === 0 ? null : JSON.stringify(others.map(({ seq, decided }) => [Number(seq), decided]));
+  }
+
+  /** It is recorded how all entries up to this one were decided. */
+  isRecorded(seq: bigint): void {
+    if (this.#unrecorded.length > 0) this.#unrecorded = this.#unrecorded.filter((each) => each.seq > seq);
+  }
+
+  /** The requests in flight of a gateway. */
+  requestsOf(nodeId: number): readonly string[] {
+    return [...this.#requestsOf(nodeId)];
+  }
+
+  /** The same of all but one, where the entry is older than that. */
+  unwritten(nodeId?: number, ageUs = -1n): [nodeId: number, Decided][] {
+    return [...this.#unwritten].filter(([id, { atUs }]) => id !== nodeId && atUs < this.#clock.us - ageUs);
+  }
+
+  /** What was decided on the last entry of a gateway is in the tables. */
+  isWritten(nodeId: number, seq: bigint): void {
+    if (this.#unwritten.get(nodeId)?.seq === seq) this.#unwritten.delete(nodeId);
+  }
+
+  /** Applies an entry that has no waiting command. */
+  follow(row: EntryRow): void {
+    const [seq, atUs, nodeId, commands, facts, writtenSeq, decided, digest, seenSeq] = row;
+    this.#advance(BigInt(seq), BigInt(atUs));
+    if (writtenSeq > 0) this.#compare(nodeId, BigInt(writtenSeq), decided, digest);
+    this.isRecorded(BigInt(seenSeq));
+    if (nodeId === 0) this.#change(commands as Change, facts as FactsRow[] | null);
+    else if (commands !== null) this.#decideSound(nodeId, commands, facts as FactsRow[] | null);
+  }
+
+  /** The entries since the last call that no gateway can have asked, and whose they are. */
+  takeNonsense() {
+    const nonsense = this.#nonsense;
+    this.#nonsense = [];
+    return nonsense;
+  }
+
+  /** Applies an entry of this gateway. */
+  decide(seq: bigint, atUs: bigint, nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
+    this.#advance(seq, atUs);
+    return this.#decide(nodeId, commands, facts);
+  }
+
+  /** An entry of this gateway without commands. */
+  pass(seq: bigint, atUs: bigint): void {
+    this.#advance(seq, atUs);
+  }
+
+  /** It is so late, although nothing was added. */
+  tick(atUs: bigint): void {
+    this.#clock.us = atUs;
+  }
+
+  /** Answers a question that takes nothing, by the settings of this gateway. */
+  answer(command: Command, settings: Tier): Answer {
+    this.#use(settings);
+    const [answer] = this.#decisions.decideAll([command]);
+    this.#decisions.keep();
+    return answer;
+  }
+
+  /** The rate-limit figures of a key. */
+  figuresOf(keyId: string, settings: Tier) {
+    this.#use(settings);
+    return this.#decisions.figuresOf(keyId);
+  }
+
+  /** Forgets keys that nobody has used for a minute. */
+  dropIdle(): void {
+    this.facts.keepOnly((keyId) => this.#decisions.activityOf(keyId) !== undefined);
+    this.#decisions.dropIdle();
+  }
+
+  #advance(seq: bigint, atUs: bigint): void {
+    if (seq !== this.#seq + 1n) throw new DifferenceError(`entry ${seq} of the log follows ${this.#seq}`);
+    this.#seq = seq;
+    this.#entryUs = atUs;
+    this.#clock.us = atUs;
+  }
+
+  #compare(nodeId: number, seq: bigint, decided: string | null, digest: string | null): void {
+    const mine = this.#unwritten.get(nodeId);
+    if (mine === undefined || mine.seq !== seq) return;
+    this.#unwritten.delete(nodeId);
+    const isOther = mine.digest !== digest && mine.digest !== '' && digest !== '';
+    if (mine.decided !== decided || isOther) {
+      throw new DifferenceError(`entry ${seq} of the log has other effects here than at gateway ${nodeId}`);
+    }
+  }
+
+  #change({ balance, reaped, clock, late, rules = this.#rules }: Change, facts: FactsRow[] | null): void {
+    if (clock === true) {
+      this.facts.followClock(this.#clock.wallMs());
+      this.#decisions.followClock();
+    }
+    this.#rules = rules;
+    if (late !== undefined) {
+      const [keyId, tokens, counted, countedUs] = late;
+      this.#decisions.recountTokens(keyId, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
+    }
+    if (reaped !== undefined) {
+      for (const requestId of this.#requestsOf(reaped)) this.#run({ kind: 'charge_held', requestId });
+      this.#requests.delete(reaped);
+      this.#unwritten.delete(reaped);
+    }
+    this.facts.take(facts ?? [], BigInt(balance));
+  }
+
+  /** Nonsense decides nothing, for all alike. */
+  #decideSound(nodeId: number, commands: unknown, facts: FactsRow[] | null): void {
+    try {
+      this.#decide(nodeId, decode(commands), facts);
+    } catch (error) {
+      if (!(error instanceof NonsenseError)) throw error;
+      this.#nonsense.push({ seq: this.#seq, nodeId });
+      const nothing = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+      this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
+      this.#unrecorded.push({ seq: this.#seq, nodeId, decided: ';' });
+    }
+  }
+
+  /** Throws a NonsenseError, before anything is changed, if an entry fits no state that its gateway can know. */
+  #check(nodeId: number, { growths, questions }: EntryCommands): void {
+    const own = this.#requestsOf(nodeId);
+    const held = new Map<string, bigint>();
+    for (const { requestId, holdNanos } of growths) {
+      const before =
+        held.get(requestId) ?? (own.has(requestId) ? this.leaseOf(requestId)?.hold.holdNanos : undefined) ?? 0n;
+      if (holdNanos < before) throw new NonsenseError(`the hold of request ${requestId} would shrink`);
+      held.set(requestId, holdNanos);
+    }
+    const asked = new Set<string>();
+    for (const question of questions) {
+      if (question.kind === 'listing') continue;
+      const { requestId } = question.request;
+      if (asked.has(requestId) || this.leaseOf(requestId) !== undefined) {
+        throw new NonsenseError(`request ${requestId} is asked for twice`);
+      }
+      asked.add(requestId);
+    }
+  }
+
+  #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
+    this.#check(nodeId, commands);
+    const given = new Set((facts ?? []).map(({ id }) => id));
+    if (facts !== null) this.facts.take(facts);
+    this.#decisions.noticeOtherWriters();
+    const { tier, ends, freed, givenBack, growths, questions } = commands;
+    const isKnown = (keyId: string) => given.has(keyId) || this.isActive(keyId);
+    this.#use(tier);
+    const own = this.#requestsOf(nodeId);
+    const touched = new Set<string>();
+    const touch = (requestId: string) => touched.add(this.leaseOf(requestId)?.hold.keyId ?? '');
+    const endAnswers = ends.map((end) => {
+      if (!own.has(end.requestId)) return undefined;
+      touch(end.requestId);
+      own.delete(end.requestId);
+      return this.#run({ kind: 'settle', settlement: { ...END_OF_OTHERS, ...end } });
+    });
+    for (const requestId of freed) if (own.has(requestId)) this.#run({ kind: 'free_slot', requestId });
+    for (const { requestId } of givenBack.filter((hold) => own.delete(hold.requestId))) {
+      touch(requestId);
+      this.#decisions.giveBack(requestId);
+    }
+    const grants = growths.map((growth) => {
+      if (!own.has(growth.requestId)) return undefined;
+      touch(growth.requestId);
+      return this.#run({ kind: 'grow', growth }) as Grant;
+    });
+    const answers = questions.map((question) => {
+      if (!isKnown(question.keyId)) return 'void' as const;
+      touched.add(question.keyId);
+      return this.#ask(question, own);
+    });
+    if (growths.length + questions.length > 0) {
+      const changes = this.#changes(growths, grants, questions, answers);
+      const decided = decidedSigns(grants, growths, answers, (id) => this.leaseOf(id));
+      const seq = this.#seq;
+      this.#unwritten.set(nodeId, { seq, atUs: this.#clock.us, decided, digest: this.#digest(touched), ...changes });
+      this.#unrecorded.push({ seq, nodeId, decided });
+    }
+    return { ends: endAnswers, growths: grants, questions: answers };
+  }
+
+  #ask(question: Question, own: Set<string>): Admission | ListingAdmission {
+    const hash = this.facts.hashOf(question.keyId) ?? '';
+    if (question.kind === 'listing') {
+      const admission = this.#decisions.admitListing(hash, question.counts);
+      this.#decisions.keep();
+      return admission;
+    }
+    const admission = this.#run(commandOf(question, hash)) as Admission;
+    if (admission.admitted) own.add(question.request.requestId);
+    return admission;
+  }
+
+  /** The rows that a decision changes. */
+  #changes(
+    growths: EntryCommands['growths'],
+    grants: EntryAnswers['growths'],
+    questions: readonly Question[],
+    answers: EntryAnswers['questions'],
+  ): Pick<Decided, 'holds' | 'grown' | 'listings'> {
+    const holds: DecidedHold[] = [];
+    const listed: string[] = [];
+    for (const [index, question] of questions.entries()) {
+      const answer = answers[index];
+      if (answer === undefined || !isTaken(answer)) continue;
+      if (question.kind === 'listing') listed.push(question.keyId);
+      else holds.push(this.holdOf(question.request.requestId));
+    }
+    const grown = growths.flatMap(({ requestId }, index): GrownHold[] => {
+      if (grants[index]?.granted !== true) return [];
+      const { outputTokens, reservedTokens, holdNanos } = this.holdOf(requestId);
+      return [{ requestId, outputTokens, reservedTokens, holdNanos }];
+    });
+    return { holds, grown, listings: listedIn(listed, this.#clock.us) };
+  }
+
+  /** What all gateways must agree on after an entry: the rules, the account, and the keys that the entry names. */
+  #digest(keyIds: ReadonlySet<string>): string {
+    const digest = new Digest();
+    digest.add(this.#rules, this.#decisions.balanceNanos, this.#decisions.heldNanos);
+    for (const keyId of keyIds) {
+      const activity = this.#decisions.activityOf(keyId);
+      const nowMs = this.#clock.monotonicMs();
+      digest.add(this.facts.journal.chargedInMonth(keyId, utcMonth(nowMs)));
+      if (activity === undefined) continue;
+      digest.add(activity.requests.total(nowMs), activity.tokensUsed(nowMs), activity.listings.total(nowMs));
+      digest.add(activity.slots, activity.openRequests);
+    }
+    return digest.text;
+  }
+
+  #run(command: Command): Answer {
+    const [answer] = this.#decisions.decideAll([command]);
+    this.#decisions.keep();
+    return answer;
+  }
+
+  #use(tier: Tier): void {
+    const { rpm, tpm, concurrency, modelsRpm, creditEnforced } = this.#tier;
+    if (
+      rpm === tier.rpm &&
+      tpm === tier.tpm &&
+      concurrency === tier.concurrency &&
+      modelsRpm === tier.modelsRpm &&
+      creditEnforced === tier.creditEnforced
+    ) {
+      return;
+    }
+    this.#tier = tier;
+    this.#run({ kind: 'configure', settings: { ...NO_LIMITS, ...tier } });
+  }
+
+  #requestsOf(nodeId: number): Set<string> {
+    const requests = this.#requests.get(nodeId) ?? new Set();
+    this.#requests.set(nodeId, requests);
+    return requests;
+  }
+}
+
+/** What decisions do not depend on. */
+const END_OF_OTHERS = {
+  outcome: 'ok',
+  source: 'reported',
+  completionId: undefined,
+  firstByteMs: undefined,
+} as const;
+
+function isTaken(answer: Admission | ListingAdmission | 'void'): boolean {
+  return answer !== 'void' && ('admitted' in answer ? answer.admitted : answer.kind === 'admitted');
+}
+
+/** The growths with what each came to, and one sign for each question. */
+function decidedSigns(
+  grants: EntryAnswers['growths'],
+  growths: EntryCommands['growths'],
+  answers: EntryAnswers['questions'],
+  leaseOf: (requestId: string) => Lease | undefined,
+): string {
+  const grown = growths.map(({ requestId }, index) => {
+    const lease = grants[index]?.granted === true ? leaseOf(requestId) : undefined;
+    return lease === undefined ? '-' : `${lease.hold.outputTokens}/${lease.reservedTokens}/${lease.hold.holdNanos}`;
+  });
+  return `${grown.join(',')};${answers.map((each) => (each === 'void' ? 'v' : Number(isTaken(each)))).join('')}`;
+}

@@ -1,0 +1,196 @@
+/** Rows of the log, and what a gateway that begins to follow it reads, as the database answers with them. Pure. */
+import type { Nanos } from '../../core/money.ts';
+import type { DecidedHold, Listed } from './batch.ts';
+
+/** What `append` returns: bigints come as text. */
+export interface LogRow {
+  readonly o_us: string | null;
+  readonly o_seq: string;
+  /** A JSON array of `EntryRow`. */
+  readonly o_log: string | null;
+  readonly o_facts: string | null;
+  readonly o_ended: string[];
+}
+
+/** One entry. What it asks for is JSON of the ledger's, and so are the facts. `seenSeq`: the last that its gateway had followed. */
+export type EntryRow = readonly [
+  seq: number,
+  atUs: number,
+  nodeId: number,
+  commands: unknown,
+  facts: unknown,
+  writtenSeq: number,
+  decided: string | null,
+  digest: string | null,
+  seenSeq: number,
+];
+
+export interface RebuildRow {
+  readonly o_seq: string;
+  readonly o_us: string;
+  readonly o_balance: string;
+  readonly o_rules: number;
+  readonly o_holds: string | null;
+  readonly o_recent: string | null;
+  readonly o_listings: string | null;
+  readonly o_unwritten: string | null;
+  readonly o_ended: string | null;
+  readonly o_tail: string | null;
+  readonly o_facts: string | null;
+}
+
+/** A request that has ended lately, in microseconds since 1970. */
+export interface RecentRequest {
+  readonly keyId: string;
+  /** Null if it is in no window of requests. */
+  readonly admittedUs: number | null;
+  readonly settledUs: number;
+  readonly tokens: number;
+}
+
+/** An entry whose decisions are recorded, and not written yet. */
+export interface Unwritten {
+  readonly seq: bigint;
+  readonly atUs: bigint;
+  readonly nodeId: number;
+  readonly commands: unknown;
+  readonly decided: unknown;
+}
+
+/** An entry of the tail, and the facts from before it where it is an edit. */
+export type TailRow = readonly [entry: EntryRow, before: unknown];
+
+/** A request that an entry of the tail has ended. `said`: what the entry says of that. */
+export interface TailEnd {
+  readonly seq: bigint;
+  readonly said: unknown;
+  readonly costNanos: Nanos;
+  /** As it was before, but for the tokens that were reserved and the slot. */
+  readonly hold: OpenHold;
+}
+
+/** A request in flight at a gateway. */
+export interface OpenHold extends DecidedHold {
+  readonly nodeId: number;
+  /** From when it counts in the window: not its admission, if the clock was ahead then. */
+  readonly countedUs: bigint;
+}
+
+/**
+ * All that gateways have in memory, as of one entry of the log, and the tail of the log: the entries of which is not
+ * recorded how they were decided. Holds and windows are those from before the tail, and have nothing of `unwritten`.
+ */
+export interface Rebuilt {
+  /** Of the last entry. */
+  readonly seq: bigint;
+  readonly atUs: bigint;
+  readonly balanceNanos: Nanos;
+  /** The number of the rules that entries after this one are decided by. */
+  readonly rules: number;
+  readonly holds: readonly OpenHold[];
+  readonly recent: readonly RecentRequest[];
+  readonly listings: readonly Listed[];
+  readonly unwritten: readonly Unwritten[];
+  readonly ended: readonly TailEnd[];
+  readonly tail: readonly TailRow[];
+  readonly facts: unknown;
+}
+
+type HoldValues = [
+  string,
+  number,
+  string,
+  string,
+  number,
+  number,
+  number,
+  number,
+  string,
+  boolean,
+  string | null,
+  number,
+];
+
+export function rebuiltOf(row: RebuildRow): Rebuilt {
+  return {
+    seq: BigInt(row.o_seq),
+    atUs: BigInt(row.o_us),
+    balanceNanos: BigInt(row.o_balance),
+    rules: row.o_rules,
+    holds: listIn<HoldValues>(row.o_holds).map(holdOf),
+    recent: listIn<[string, number | null, number, number]>(row.o_recent).map(
+      ([keyId, admittedUs, settledUs, tokens]) => ({ keyId, admittedUs, settledUs, tokens }),
+    ),
+    listings: listIn<[string, number, number]>(row.o_listings).map(([keyId, atUs, listings]) => ({
+      keyId,
+      atUs: BigInt(atUs),
+      listings,
+    })),
+    unwritten: listIn<[number, number, number, unknown, unknown]>(row.o_unwritten).map(
+      ([seq, atUs, nodeId, commands, decided]) => ({ seq: BigInt(seq), atUs: BigInt(atUs), nodeId, commands, decided }),
+    ),
+    ended: listIn<EndValues>(row.o_ended).map(endOf),
+    tail: listIn<TailRow>(row.o_tail),
+    facts: row.o_facts === null ? null : JSON.parse(row.o_facts),
+  };
+}
+
+type EndValues = [
+  seq: number,
+  said: unknown,
+  requestId: string,
+  nodeId: number,
+  keyId: string,
+  model: string,
+  admittedUs: number,
+  promptTokens: number,
+  completionTokens: number,
+  nanos: string,
+  price: string | null,
+  cost: string,
+  countedUs: number,
+];
+
+function endOf(values: EndValues): TailEnd {
+  const [seq, said, requestId, nodeId, keyId, model, admittedUs, prompt, completion, nanos, price, cost, countedUs] =
+    values;
+  const hold = holdOf([
+    requestId,
+    nodeId,
+    keyId,
+    model,
+    admittedUs,
+    prompt,
+    completion,
+    0,
+    nanos,
+    true,
+    price,
+    countedUs,
+  ]);
+  return { seq: BigInt(seq), said, costNanos: BigInt(cost), hold };
+}
+
+function holdOf(values: HoldValues): OpenHold {
+  const [
+    requestId,
+    nodeId,
+    keyId,
+    model,
+    admittedUs,
+    inputTokens,
+    outputTokens,
+    reservedTokens,
+    nanos,
+    hasSlot,
+    price,
+    countedUs,
+  ] = values;
+  const tokens = { inputTokens, outputTokens, reservedTokens };
+  const hold = { requestId, keyId, model, admittedUs: BigInt(admittedUs), ...tokens, holdNanos: BigInt(nanos) };
+  return { ...hold, nodeId, hasSlot, price: price ?? undefined, countedUs: BigInt(countedUs) };
+}
+
+function listIn<T>(json: string | null): T[] {
+  return json === null ? [] : (JSON.parse(json) as T[]);
+}

@@ -1,0 +1,304 @@
+/** The functions that order what gateways ask, and write what they have decided. Nothing is decided here. */
+import { names } from '../../../core/layout.ts';
+import { endedSince } from '../../budgets.ts';
+import { END } from '../../journal.ts';
+import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
+import { ENDS } from './settle.ts';
+
+/** The entries that a gateway reads at once. One that is further behind reads before it asks for anything. */
+const MOST_ENTRIES = 500;
+/** It reads no more bytes at once, unless a single entry has more. */
+const MOST_READ_BYTES = 4_000_000;
+/** The commands of one entry at most, in bytes. A full batch has some 30,000. */
+const MOST_COMMAND_BYTES = 1_000_000;
+/** The keys of one entry at most. A batch has no more than two for each of its 128 commands. */
+const MOST_KEYS = 256;
+/** Entries that are kept for whoever lags. One that is further behind begins anew. */
+const MOST_LAG = 200_000;
+/** How long entries are kept at least, so that whoever starts or lags can follow. */
+const KEPT_US = 60_000_000;
+
+const HELD = arraysOf(DECIDED_HOLD.columns, 'h_');
+const GROWN = arraysOf(GROWN_HOLD.columns, 'g_');
+const LISTINGS = arraysOf(LISTED.columns, 'l_');
+
+export const LOG = `
+-- What is stored of keys, and of those of the runs around them: all that is decided by besides what the last minute has.
+-- Sums go back to the periods of the oldest request in flight.
+CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF cardinality(p_ids) = 0 THEN RETURN NULL; END IF;
+  RETURN (SELECT json_agg(json_build_object('hash', k.hash, 'id', k.id, 'name', k.name, 'preview', k.preview, 'state', k.state,
+      'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency, 'spend_limit_nanos', k.spend_limit_nanos::text,
+      'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms, 'expires_at_ms', k.expires_at_ms,
+      'budgets', b.listed,
+      'leashes', (SELECT json_agg(l.outer_id ORDER BY l.outer_id)::text FROM inf_gw.leashes l WHERE l.key_id = k.id),
+      'months', (SELECT json_object_agg(month, nanos::text) FROM (SELECT u.month, sum(u.cost_nanos) AS nanos
+        FROM inf_gw.usage_months u WHERE u.key_id = k.id AND u.month >= inf_gw.utc_month(f.us - 2764800000000) GROUP BY 1) m),
+      'days', CASE WHEN b.has_days THEN
+        (SELECT json_object_agg(day, nanos::text) FROM (SELECT u.day, sum(u.cost_nanos) AS nanos
+          FROM inf_gw.usage_days u WHERE u.key_id = k.id AND u.day >= inf_gw.utc_day(f.us - 691200000000) GROUP BY 1) d) END,
+      'ever', CASE WHEN b.has_total THEN
+        (SELECT coalesce(sum(u.cost_nanos), 0)::text FROM inf_gw.usage_months u WHERE u.key_id = ANY (ARRAY(
+          SELECT k.id UNION SELECT l.key_id FROM inf_gw.leashes l WHERE l.outer_id = k.id))) END,
+      'steps', CASE WHEN b.has_windows THEN
+        (SELECT json_agg(json_build_array(s.window_s, s.at_ms, s.cost_nanos::text))
+          FROM inf_gw.budget_steps s WHERE s.key_id = k.id) END))::text
+  FROM (SELECT unnest(p_ids) AS id UNION SELECT l.outer_id FROM inf_gw.leashes l WHERE l.key_id = ANY (p_ids)) i
+    JOIN inf_gw.keys k ON k.id = i.id
+    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f
+    CROSS JOIN LATERAL (
+      SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text AS listed,
+        bool_or(b.period IN ('day', 'week')) AS has_days, bool_or(b.period = 'total') AS has_total,
+        bool_or(b.window_s IS NOT NULL) AS has_windows
+      FROM inf_gw.budgets b WHERE b.key_id = k.id) b);
+END $$;
+
+-- Adds an entry that no gateway asks for. p_before: what was stored of the keys before it. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.log_change(p_us bigint, p_change jsonb, p_key_ids text[], p_before text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_seq bigint; v_balance bigint;
+BEGIN
+  UPDATE inf_gw.account SET seq = seq + 1, last_us = p_us RETURNING seq, balance_nanos INTO v_seq, v_balance;
+  INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, facts_before)
+    VALUES (v_seq, p_us, 0, (p_change || jsonb_build_object('balance', v_balance::text))::text, inf_gw.facts(p_key_ids, p_us),
+      p_before);
+END $$;
+
+-- What is stored of these keys before an edit. No gateway decides until its transaction ends.
+CREATE OR REPLACE FUNCTION inf_gw.facts_before(p_key_ids text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint;
+BEGIN
+  SELECT last_us INTO v_us FROM inf_gw.account FOR UPDATE;
+  RETURN inf_gw.facts(p_key_ids, v_us);
+END $$;
+
+-- An operator has changed these keys, or has added so much to the account.
+CREATE OR REPLACE FUNCTION inf_gw.log_edit(p_key_ids text[], p_before text DEFAULT NULL, p_added bigint DEFAULT 0)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint;
+BEGIN
+  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
+  PERFORM inf_gw.log_change(v_us, jsonb_build_object('added', p_added::text), p_key_ids, p_before);
+END $$;
+
+-- The entries after one, as a JSON array of arrays, and the last of them. However large one is, it is read on its own.
+CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint, OUT o_entries text, OUT o_until bigint)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
+      || coalesce(l.facts, 'null') || ',' || coalesce(l.written_seq, 0) || ',' || coalesce(to_json(l.decided)::text, 'null')
+      || ',' || coalesce(to_json(l.digest)::text, 'null') || ',' || coalesce(l.seen_seq, 0) || ']', ',' ORDER BY l.seq) || ']',
+    max(l.seq)
+  INTO o_entries, o_until
+  FROM (
+    SELECT e.*, sum(coalesce(octet_length(e.commands), 0) + coalesce(octet_length(e.facts), 0))
+      OVER (ORDER BY e.seq ROWS UNBOUNDED PRECEDING) AS bytes
+    FROM (SELECT * FROM inf_gw.log WHERE seq > p_seen AND seq <= p_last ORDER BY seq LIMIT ${MOST_ENTRIES}) e
+  ) l WHERE l.bytes <= ${MOST_READ_BYTES} OR l.seq = p_seen + 1;
+END $$;
+
+-- Writes what was decided on an entry: its new holds, and those that have grown. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.write_decisions(p_node int, p_written bigint, ${HELD}, ${GROWN}, ${LISTINGS})
+RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v_held bigint := 0; v_more bigint := 0;
+BEGIN
+  UPDATE inf_gw.positions SET written_seq = p_written WHERE node_id = p_node AND asked_seq = p_written AND written_seq < p_written;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF cardinality(h_request_id) > 0 THEN
+    WITH held AS (
+      INSERT INTO inf_gw.holds (node_id, ${names(DECIDED_HOLD.columns)})
+        SELECT p_node, ${names(DECIDED_HOLD.columns, 'a.')}
+        FROM unnest(${names(DECIDED_HOLD.columns, 'h_')}) AS a (${names(DECIDED_HOLD.columns)})
+        WHERE EXISTS (SELECT FROM inf_gw.keys k WHERE k.id = a.key_id)
+        RETURNING hold_nanos
+    ) SELECT sum(hold_nanos) INTO v_held FROM held;
+  END IF;
+  IF cardinality(g_request_id) > 0 THEN
+    SELECT coalesce(sum(g.hold_nanos - h.hold_nanos), 0) INTO v_more
+      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)})
+        JOIN inf_gw.holds h ON h.request_id = g.request_id AND h.node_id = p_node;
+    UPDATE inf_gw.holds h SET output_tokens = g.output_tokens, reserved_tokens = g.reserved_tokens, hold_nanos = g.hold_nanos
+      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)})
+      WHERE h.request_id = g.request_id AND h.node_id = p_node;
+  END IF;
+  IF cardinality(l_key_id) > 0 THEN
+    INSERT INTO inf_gw.listings (${names(LISTED.columns)})
+      SELECT * FROM unnest(${names(LISTED.columns, 'l_')}) AS l (${names(LISTED.columns)});
+  END IF;
+  IF v_held <> 0 OR v_more <> 0 THEN UPDATE inf_gw.account SET held_nanos = held_nanos + v_held + v_more; END IF;
+  RETURN true;
+END $$;
+
+-- Adds an entry of a gateway to the log, and returns those that it has not seen. p_commands is NULL where it asks for
+-- nothing; p_decides: whether there is something to decide by the clock, p_writes: whether decisions will have to be
+-- written. p_recorded: how it has decided on entries of others. k_ids: the keys whose facts are wanted. w_…: what it has
+-- decided on its last entry. f_id: requests whose client is gone. b_id: admissions that were never answered. s_…: settlements. If it is far behind, it only gets entries: o_us
+-- is NULL.
+CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us bigint, p_seen bigint, p_seen_us bigint,
+  p_commands json, p_decides boolean, p_writes boolean, p_recorded json, k_ids text[], w_seq bigint, w_decided text, w_digest text,
+  ${HELD}, ${GROWN}, ${LISTINGS}, f_id text[], b_id text[], ${ENDS},
+  OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text, OUT o_ended text[]) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
+BEGIN
+  -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
+  IF octet_length(p_commands::text) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded::text) > ${MOST_COMMAND_BYTES} OR cardinality(k_ids) > ${MOST_KEYS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
+      || s_cache_write_tokens || s_completion_tokens || s_cost_nanos || h_input_tokens || h_output_tokens || h_reserved_tokens
+      || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+    RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
+  END IF;
+  -- One lock for everybody: the clock is read and everything is written under it.
+  SELECT last_us, seq INTO v_us, v_last FROM inf_gw.account FOR UPDATE;
+  PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;
+  IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
+  -- Windows need a clock that runs true. What only ends requests is written at any time.
+  IF p_decides AND inf_gw.now_us() < v_us - 1000000 THEN
+    RAISE EXCEPTION 'the clock of the database has stepped back' USING ERRCODE = 'IG003';
+  END IF;
+  -- Only the node can tell which, by when it has this answer.
+  IF p_decides AND v_arrived_us > p_latest_us THEN
+    RAISE EXCEPTION 'the clock of the database has stepped, or the batch was late'
+      USING ERRCODE = 'IG003', DETAIL = v_arrived_us::text;
+  END IF;
+  IF p_seen <> v_last AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen + 1)
+    OR p_seen_us <> 0 AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen AND at_us = p_seen_us) THEN
+    RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004';
+  END IF;
+  o_seq := v_last; o_ended := '{}';
+  IF v_last > p_seen THEN
+    SELECT o_entries, o_until INTO o_log, v_until FROM inf_gw.entries_after(p_seen, v_last);
+    IF v_until < v_last THEN RETURN; END IF;
+  END IF;
+  v_us := greatest(v_us, inf_gw.now_us());
+  o_us := v_us;
+  -- Facts are those from before the commands.
+  IF cardinality(k_ids) > 0 THEN o_facts := inf_gw.facts(k_ids, v_us); END IF;
+  IF w_seq IS NOT NULL AND inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN v_written := w_seq; END IF;
+  IF cardinality(f_id) > 0 THEN
+    UPDATE inf_gw.holds SET has_slot = false WHERE request_id = ANY (f_id) AND node_id = p_node AND has_slot;
+  END IF;
+  IF cardinality(b_id) > 0 THEN
+    WITH gone AS (DELETE FROM inf_gw.holds WHERE request_id = ANY (b_id) AND node_id = p_node RETURNING hold_nanos)
+      SELECT sum(hold_nanos) INTO v_released FROM gone;
+    UPDATE inf_gw.account SET held_nanos = held_nanos - coalesce(v_released, 0);
+  END IF;
+  IF cardinality(s_request_id) > 0 THEN
+    SELECT e.ended INTO o_ended FROM inf_gw.end_holds(p_node, v_us, ${names(END.columns, 's_')}) e;
+  END IF;
+  IF p_commands IS NOT NULL OR v_written IS NOT NULL THEN
+    o_seq := v_last + 1;
+    INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, seen_seq, recorded, written_seq, decided, digest)
+      VALUES (o_seq, v_us, p_node, p_commands::text, CASE WHEN p_commands IS NOT NULL THEN o_facts END, p_seen, p_recorded::text,
+        v_written, CASE WHEN v_written IS NOT NULL THEN w_decided END, CASE WHEN v_written IS NOT NULL THEN w_digest END);
+    UPDATE inf_gw.account SET last_us = v_us, seq = o_seq, recorded_seq = greatest(recorded_seq, p_seen);
+    IF p_writes THEN
+      -- It has followed its own last entry: what that has come to is written.
+      INSERT INTO inf_gw.positions AS p (node_id, asked_seq, written_seq) VALUES (p_node, o_seq, 0)
+        ON CONFLICT (node_id) DO UPDATE SET asked_seq = excluded.asked_seq WHERE p.asked_seq <= p.written_seq;
+      IF NOT FOUND THEN RAISE EXCEPTION 'the last entry of the node is not written' USING ERRCODE = 'IG004'; END IF;
+    END IF;
+  END IF;
+END $$;
+
+-- Writes what a gateway that is gone has decided on its last entry, as all others have decided it, too. p_seen and
+-- p_recorded are those of whoever calls.
+CREATE OR REPLACE FUNCTION inf_gw.write_for(p_seen bigint, p_recorded json, p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
+RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  v_us bigint; v_seq bigint;
+BEGIN
+  IF EXISTS (SELECT FROM unnest(h_input_tokens || h_output_tokens || h_reserved_tokens || h_hold_nanos || g_output_tokens
+      || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+    RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
+  END IF;
+  SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
+  IF p_seen >= v_seq OR NOT inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN RETURN false; END IF;
+  INSERT INTO inf_gw.log (seq, at_us, node_id, seen_seq, recorded, written_seq, decided, digest)
+    VALUES (v_seq, v_us, p_node, p_seen, p_recorded::text, w_seq, w_decided, w_digest);
+  UPDATE inf_gw.account SET last_us = v_us, seq = v_seq, recorded_seq = greatest(recorded_seq, p_seen);
+  RETURN true;
+END $$;
+
+-- Drops the oldest entries, and listings that have left the windows. Entries stay for a minute, until all gateways that
+-- live have followed, but for those that are very far behind, and until their decisions are written. The last one always
+-- stays.
+CREATE OR REPLACE FUNCTION inf_gw.cut_log() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint := inf_gw.now_us(); v_below bigint;
+BEGIN
+  SELECT least(a.seq, (SELECT min(n.seen_seq) FROM inf_gw.nodes n WHERE n.alive_us > v_us - 8000000 AND n.seen_seq > a.seq - ${MOST_LAG}),
+      (SELECT min(p.asked_seq) FROM inf_gw.positions p WHERE p.asked_seq > p.written_seq)) INTO v_below FROM inf_gw.account a;
+  DELETE FROM inf_gw.log WHERE seq IN (SELECT seq FROM inf_gw.log WHERE seq < v_below AND at_us < v_us - ${KEPT_US}
+    ORDER BY seq LIMIT 2000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM inf_gw.listings WHERE at_us < v_us - ${KEPT_US};
+END $$;
+`;
+
+const MINUTE_US = 60_000_000;
+const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
+
+export const REBUILD = `
+-- All that gateways have in memory, as of one entry of the log, and what has followed. The tail of the log are the entries
+-- from the first on of which is not recorded how it was decided: the account, the holds, what the windows of the last
+-- minute have, and the facts of the keys of all that, are those from before it, but for what o_ended and o_tail say: the
+-- sums have the charges of what the tail has ended, and terms and balance are those after its edits. o_unwritten: entries
+-- before the tail whose decisions are not in the tables, and how they were decided. What is dated after the last entry is
+-- from before the clock came back, and counts from then on.
+CREATE OR REPLACE FUNCTION inf_gw.rebuild(OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_rules int, OUT o_holds text,
+  OUT o_recent text, OUT o_listings text, OUT o_unwritten text, OUT o_ended text, OUT o_tail text, OUT o_facts text)
+LANGUAGE sql STABLE AS $$
+  WITH a AS (SELECT * FROM inf_gw.account),
+  asked AS (
+    SELECT l.* FROM inf_gw.positions p JOIN inf_gw.log l ON l.seq = p.asked_seq WHERE p.asked_seq > p.written_seq
+  ), unwritten AS (
+    SELECT * FROM asked WHERE seq <= (SELECT recorded_seq FROM a)
+  ), recorded AS (
+    SELECT DISTINCT ON (r.x -> 0) r.x FROM inf_gw.log l, jsonb_path_query(l.recorded::jsonb, 'lax $[*]') r (x)
+    WHERE l.seq > (SELECT min(seq) FROM unwritten) AND r.x -> 0 IN (SELECT to_jsonb(seq) FROM unwritten)
+  ), tail AS (
+    SELECT * FROM inf_gw.log WHERE seq >= (SELECT min(seq) FROM asked WHERE seq > (SELECT recorded_seq FROM a))
+  ), named AS (
+    SELECT t.seq, t.at_us, CASE t.node_id WHEN 0 THEN t.commands::jsonb -> 'reaped' ELSE to_jsonb(t.node_id) END AS node_id, e.x
+    FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.s[*]') e (x)
+  ), ended AS MATERIALIZED (
+    SELECT n.seq, n.x, j.* FROM named n JOIN inf_gw.journal j ON j.request_id = n.x ->> 0 AND to_jsonb(j.node_id) = n.node_id
+      AND j.settled_at_ms = n.at_us / 1000 AND j.settled_micros = n.at_us % 1000
+  ), recent AS MATERIALIZED (
+    SELECT key_id, request_id, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
+    FROM (${endedSince('*', 'inf_gw.journal', `(coalesce((SELECT min(at_us) FROM tail), (SELECT last_us FROM a)) - ${MINUTE_US}) / 1000`)}) j
+  ), dated AS (
+    SELECT r.key_id, CASE WHEN r.admitted_us > a.last_us THEN a.clock_us ELSE r.admitted_us END AS admitted_us,
+      CASE WHEN r.settled_us > a.last_us THEN a.clock_us ELSE r.settled_us END AS settled_us, r.tokens FROM recent r, a
+    WHERE NOT EXISTS (SELECT FROM ended e WHERE e.request_id = r.request_id)
+  ), listed AS (
+    SELECT l.* FROM inf_gw.listings l WHERE l.at_us > coalesce((SELECT min(at_us) FROM tail), (SELECT last_us FROM a)) - ${MINUTE_US}
+  ), active AS (
+    SELECT key_id FROM inf_gw.holds UNION SELECT key_id FROM recent UNION SELECT key_id FROM listed UNION SELECT key_id FROM ended
+    UNION SELECT k.x #>> '{}' FROM unwritten u, jsonb_path_query(u.commands::jsonb, 'lax $.k[*]') k (x)
+    UNION SELECT b.x ->> 1 FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.b[*]') b (x)
+  )
+  SELECT a.seq, a.last_us, a.balance_nanos, a.rules,
+    (SELECT json_agg(json_build_array(h.request_id, h.node_id, h.key_id, h.model, h.admitted_us, h.input_tokens, h.output_tokens,
+      h.reserved_tokens, h.hold_nanos::text, h.has_slot, h.price,
+      CASE WHEN h.admitted_us > a.last_us THEN a.clock_us ELSE h.admitted_us END) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
+    (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens))::text FROM dated d),
+    (SELECT json_agg(json_build_array(l.key_id, l.at_us, l.listings))::text FROM listed l),
+    (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json,
+      (SELECT r.x -> 1 FROM recorded r WHERE r.x -> 0 = to_jsonb(u.seq))) ORDER BY u.seq)::text FROM unwritten u),
+    (SELECT json_agg(json_build_array(e.seq, e.x, e.request_id, e.node_id, e.key_id, coalesce(e.requested_model, e.model),
+      ${AT('e.admitted')}, e.prompt_tokens, e.completion_tokens, e.hold_nanos::text, e.price, e.cost_nanos::text,
+      CASE WHEN ${AT('e.admitted')} > a.last_us THEN a.clock_us ELSE ${AT('e.admitted')} END))::text FROM ended e),
+    (SELECT json_agg(json_build_array(json_build_array(t.seq, t.at_us, t.node_id, t.commands::json, t.facts::json,
+      coalesce(t.written_seq, 0), t.decided, t.digest, coalesce(t.seen_seq, 0)), t.facts_before::json) ORDER BY t.seq)::text FROM tail t),
+    inf_gw.facts(ARRAY(SELECT key_id FROM active), a.last_us)
+  FROM a
+$$;
+`;
