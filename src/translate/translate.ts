@@ -7,6 +7,7 @@ import { CHAT_CLIENT, CHAT_HOST } from './chat/chat.ts';
 import { Findings } from './findings.ts';
 import { GEMINI_CLIENT, GEMINI_HOST } from './gemini/gemini.ts';
 import { MESSAGES_CLIENT, MESSAGES_HOST } from './messages/messages.ts';
+import type { NeutralRequest } from './request.ts';
 import { RESPONSES_CLIENT } from './responses/responses.ts';
 import type {
   AnswerWriters,
@@ -77,9 +78,17 @@ export function translate(request: ModelRequest, to: DialectName, terms: HostTer
   const host = hostOf([to]) as HostFormat;
   const findings = new Findings();
   const { request: neutral, writers } = client.read(request, terms, findings);
-  const fields = host.write(neutral, terms, findings);
+  const fields = host.write({ ...neutral, maxOutput: maximumOf(neutral, terms) }, terms, findings);
   if (findings.problem !== undefined) return { ok: false, problem: findings.problem };
   return { ok: true, fields, ignored: findings.ignored, response: responseTranslation(host, writers) };
+}
+
+/**
+ * No answer is longer than the model's own maximum. Clients that know another model better declare
+ * more, which many hosts refuse.
+ */
+function maximumOf({ maxOutput }: NeutralRequest, terms: HostTerms): number | undefined {
+  return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);
 }
 
 function responseTranslation(host: HostFormat, writers: AnswerWriters): ResponseTranslation {

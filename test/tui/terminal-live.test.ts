@@ -18,8 +18,8 @@ interface RequestJson {
   readonly cost_usd: string;
 }
 
-/** A row of Live: its tokens, its cost and its state. */
-const ROW = /mock\/paid +(\d+) +(\S+) +(\w+)/;
+/** A row of Live: its model, the app that called, its tokens in and out. */
+const ROW = /mock\/paid +node +\d+ +(\d+) /;
 
 describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
   test('the requests on the screen are those that the gateway serves and journals', async (t) => {
@@ -68,7 +68,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
         async () => {
           const { response, id } = await started(`/words 40 /pace 40ms${directive}`);
           const early = outOf(await desk.shows(/ running/));
-          await desk.shows(new RegExp(`mock/paid +(?!${early} )\\d+ .* running`));
+          await desk.shows(new RegExp(`mock/paid +node +\\d+ +(?!${early} )\\d+ .* running`));
           const late = outOf(await desk.screen());
           assert.ok(late > early, `${early}, then ${late}`);
           await response.text();

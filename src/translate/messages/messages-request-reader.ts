@@ -28,7 +28,7 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
     stream: request.stream,
     turns: { value: readTurns(fields, findings), field: 'messages' },
     ...readTools(fields, terms, findings),
-    maxOutput: maximumOf(request, terms),
+    maxOutput: request.maxOutput,
     temperature: (fields.temperature ?? undefined) as number | undefined,
     topP: (fields.top_p ?? undefined) as number | undefined,
     stops: stops.length > 0 ? { value: stops, field: 'stop_sequences' } : undefined,
@@ -48,14 +48,6 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
       stream: (context) => new EventWriter(options, context),
     },
   };
-}
-
-/**
- * No answer is longer than the model's own maximum. Clients that know another model better declare
- * more, which many hosts refuse.
- */
-function maximumOf({ maxOutput }: ModelRequest, terms: HostTerms): number | undefined {
-  return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);
 }
 
 /** What every host accepts as the name of a user. */

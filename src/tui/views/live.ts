@@ -71,9 +71,9 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
     },
     ...node,
     ...namesOf(rows),
-    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 8, cell: ({ upstream = '' }) => upstream },
-    { head: '', width: 6, rank: 7, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 5, cell: (row) => tokensOf(row, row.prompt_tokens) },
+    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 9, cell: ({ upstream = '' }) => upstream },
+    { head: '', width: 6, rank: 8, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: (row) => tokensOf(row, row.prompt_tokens) },
     {
       head: 'OUT',
       field: 'out',
@@ -88,7 +88,7 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
       field: 'first',
       width: 10,
       align: 'right',
-      rank: 6,
+      rank: 7,
       cell: (row) => milliseconds(row.first_byte_ms),
     },
     {
@@ -107,7 +107,7 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
 function namesOf(rows: readonly LiveRow[]): ListColumn<LiveRow>[] {
   const all = [
     { name: 'user', rank: 2 },
-    { name: 'app', rank: 3 },
+    { name: 'app', rank: 5 },
   ] as const;
   return all
     .filter(({ name }) => rows.some((row) => row[name] !== undefined))

@@ -137,6 +137,12 @@ describe('the fields of a request', () => {
     assert.equal(translated({}, { maxOutput: undefined, defaultOutput: 5, ignoreTools: [] }).fields.max_tokens, 5);
   });
 
+  test('a maximum is at most that of the model, of which hosts refuse more', () => {
+    const terms = { maxOutput: 9, defaultOutput: 5, ignoreTools: [] };
+    assert.equal(translated({ max_tokens: 10 }, terms).fields.max_tokens, 9);
+    assert.equal(translated({ max_completion_tokens: 8 }, terms).fields.max_tokens, 8);
+  });
+
   test('a format that is any JSON is asked for after all other instructions, whose cache it leaves alone', () => {
     const messages = [{ role: 'system', content: 'S', cache_control: EPHEMERAL }, HI];
     const { fields, ignored } = translated({ messages, response_format: { type: 'json_object' } });

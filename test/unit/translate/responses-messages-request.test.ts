@@ -5,6 +5,7 @@ import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent, thinkingBlock } from '../../../src/translate/responses/thinking.ts';
 import {
   call,
+  HOSTS,
   image,
   MODEL,
   message,
@@ -128,6 +129,14 @@ describe('what becomes of fields at a host of the messages dialect', () => {
       assert.deepEqual(result.fields, { model: MODEL, max_tokens: 64_000, messages: [HI], ...messages });
       assert.deepEqual([...result.ignored].sort(), ignored);
     });
+  }
+});
+
+test('a maximum is at most that of the model, of which hosts refuse more', () => {
+  for (const host of HOSTS) {
+    const terms = { maxOutput: 900, defaultOutput: 512, ignoreTools: [] };
+    assert.equal(translated(host, { max_output_tokens: 1_000 }, terms).fields.max_tokens, 900);
+    assert.equal(translated(host, { max_output_tokens: 800 }, terms).fields.max_tokens, 800);
   }
 });
 
