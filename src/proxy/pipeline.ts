@@ -187,7 +187,8 @@ export class Pipeline {
   }
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers));
+    const { headers } = exchange.request;
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers), headers);
     exchange.nameModel(resolution.modelName);
     return resolution;
   }
@@ -211,7 +212,7 @@ export class Pipeline {
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
       const error = errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
       const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
-      const spentBy = spentByOf(exchange.request.headers, permitted.request);
+      const spentBy = spentByOf(exchange.request.headers, permitted.user);
       this.#refuse(exchange, error, reason, causeOf(refusal), spentBy);
     }
     return undefined;
@@ -304,7 +305,7 @@ export class Pipeline {
       const end = await endOf(admitted, relayed, { counter: this.#parts.counter, paces: this.#parts.paces });
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
-      const spentBy = spentByOf(exchange.request.headers, admitted.request);
+      const spentBy = spentByOf(exchange.request.headers, admitted.user);
       const kept = this.#keep(admitted, relayed, end);
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
       // Before the last bytes go out, so that its client can refer to it at once.

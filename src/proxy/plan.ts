@@ -27,6 +27,8 @@ export interface Target extends HostRequest {
 export interface Permitted {
   readonly request: ModelRequest;
   readonly headers: DialectHeaders;
+  /** The end user it is for; empty if it names none. */
+  readonly user: string;
   /** The name that it gives the model, if that is not its id. */
   readonly alias: string | undefined;
   readonly targets: readonly [Target, ...Target[]];

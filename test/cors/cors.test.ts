@@ -37,7 +37,8 @@ function corsOf({ headers }: Reply | Response): Record<string, string> {
 }
 
 describe('a preflight', () => {
-  const BASE = 'Authorization, Content-Type, X-Api-Key, Idempotency-Key, X-Client-Request-Id, X-Inf-Gw-Tag, User-Agent';
+  const BASE =
+    'Authorization, Content-Type, X-Api-Key, Idempotency-Key, X-Client-Request-Id, X-Inf-Gw-Tag, X-Inf-Gw-User, User-Agent';
   const ALLOWED: readonly (readonly [path: string, headers: Record<string, string>, allowed: string])[] = [
     [CHAT, asked('authorization,content-type'), BASE],
     [CHAT, asked('X-Stainless-Lang, x-stainless-os,x-stainless-lang'), `${BASE}, x-stainless-lang, x-stainless-os`],
