@@ -6,6 +6,7 @@ import type { Nanos } from '../core/money.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
+import type { LevelName } from '../state/levels.ts';
 
 /**
  * Settings that can change while the ledger runs. The limits are those of keys that have none of
@@ -58,6 +59,8 @@ export interface EnabledKey {
   readonly concurrency: number;
   /** Whether `run` has made it, so that the output of its requests is capped. Never changes. */
   readonly isLeashed: boolean;
+  /** Whether its requests have to name their end user. */
+  readonly requiresUser: boolean;
   /** Requests that it may have in flight besides those that are. */
   readonly freeSlots: number;
   /** Why any request would be refused now, however small: if it costs something, and if it is free. */
@@ -84,6 +87,8 @@ export interface AdmissionRequest {
   readonly stream?: boolean;
   /** Fallback models. The admission returns those that the key may call. */
   readonly fallbacks?: readonly string[];
+  /** The end user that it is for, as its app says: valid Unicode, compared byte for byte. Undefined where it says nothing. */
+  readonly user?: string | undefined;
 }
 
 /**
@@ -91,18 +96,26 @@ export interface AdmissionRequest {
  */
 export type Refusal =
   | { readonly reason: 'unknown_key' }
-  | { readonly reason: 'key_disabled' }
-  | { readonly reason: 'model_not_allowed' }
+  | ({ readonly reason: 'key_disabled' } & AtLevel)
+  | ({ readonly reason: 'model_not_allowed' } & AtLevel)
+  /** The key, or a group that it is in, wants to know the end user. */
+  | ({ readonly reason: 'user_required' } & AtLevel)
   | SpendRefusal
   | { readonly reason: 'insufficient_credit'; readonly balanceNanos: Nanos }
-  | { readonly reason: 'larger_than_token_limit'; readonly limit: number }
-  | { readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number }
-  | { readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number }
-  | { readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number }
-  | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
+  | ({ readonly reason: 'larger_than_token_limit'; readonly limit: number } & AtLevel)
+  | ({ readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
+  | ({ readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
+  | ({ readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
+  | ({ readonly reason: 'money_spoken_for'; readonly retryAfterS: number } & AtLevel);
+
+/** Whose limit it is. */
+export interface AtLevel {
+  /** Absent for the key of the request itself. Of an end user it names the key or the group whose end user it is. */
+  readonly level?: LevelName;
+}
 
 /** A limit on spending is reached. Of several it is the one that frees last. */
-export interface SpendRefusal {
+export interface SpendRefusal extends AtLevel {
   readonly reason: 'spend_limit_reached';
   readonly limitNanos: Nanos;
   /** Absent for the limit of the month. */

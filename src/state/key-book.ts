@@ -13,6 +13,7 @@ import {
   successorName,
 } from './keys.ts';
 import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
 /** The condition that a key can be named by its name. */
@@ -24,12 +25,9 @@ export class KeyBook {
   readonly #columns: string;
 
   constructor(dialect: Dialect) {
-    const { jsonArray, jsonObject } = dialect;
+    const { jsonArray } = dialect;
     this.#dialect = dialect;
-    this.#columns = `id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, CAST(allowlist AS text) AS allowlist,
-      created_at_ms, expires_at_ms,
-      (SELECT CAST(${jsonArray}(${jsonObject}('period', b.period, 'limit', CAST(b.limit_nanos AS text))) AS text)
-        FROM inf_gw.budgets AS b WHERE b.key_id = keys.id) AS budgets,
+    this.#columns = `${ownerColumns(dialect, 'keys')}, preview, expires_at_ms, parent_id, may_create,
       (SELECT CAST(${jsonArray}(l.outer_id ORDER BY l.outer_id) AS text)
         FROM inf_gw.leashes AS l WHERE l.key_id = keys.id) AS leashes`;
   }
@@ -129,14 +127,17 @@ export class KeyBook {
     const id = newId('key', wallMs);
     const { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, expiresAtMs = null } = key;
     const limits = [rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(allowlist)];
+    const places = [key.groupId ?? null, key.parentId ?? null, Number(key.mayCreate ?? false)];
     const made = yield* rows(
       `INSERT INTO inf_gw.keys (id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist,
-         created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11)
+         created_at_ms, expires_at_ms, group_id, parent_id, may_create)
+         VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
-      [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs],
+      [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs, ...places],
     );
     if (made.length === 0) return { kind: 'name_taken' };
     yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);
+    yield* writeUserLimits(this.#dialect, id, null, key.userLimits ?? null, wallMs);
     for (const outerId of key.leash === undefined ? [] : [id, ...key.leash.outerIds]) {
       yield* rows('INSERT INTO inf_gw.leashes (outer_id, key_id) VALUES ($1, $2)', [outerId, id]);
     }

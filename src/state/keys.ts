@@ -15,10 +15,20 @@ export interface OwnLimits {
   readonly spendLimitNanos: Nanos | null;
 }
 
-/** What a key may do and spend. */
-export interface KeyTerms extends OwnLimits {
+/** What a level may use and spend. */
+export interface LevelTerms extends OwnLimits {
   /** The shortest period first. */
   readonly budgets: readonly Budget[];
+}
+
+/** What each end user of a key or a group may use and spend, who has nothing else of their own. Null is no limit. */
+export interface UserLimits extends LevelTerms {
+  /** Whether a request has to name its end user. */
+  readonly required: boolean;
+}
+
+/** What a key may do and spend. */
+export interface KeyTerms extends LevelTerms {
   /** From then on the key is refused as if it were deleted; null for never. */
   readonly expiresAtMs: number | null;
   /** The models that the key may call; null allows all. */
@@ -36,18 +46,32 @@ export const NO_TERMS: KeyTerms = {
   allowlist: null,
 };
 
+/** What keys and groups have in common. */
+export interface Owner {
+  readonly id: string;
+  readonly name: string;
+  readonly state: KeyState;
+  /** The models that may be called; null allows all. */
+  readonly allowlist: readonly string[] | null;
+  /** The group that it is in; null for none. */
+  readonly groupId: string | null;
+  /** Its end users are levels, too, unless this is null. */
+  readonly userLimits: UserLimits | null;
+  readonly createdAtMs: number;
+}
+
 /** Of a key that `run` has made. What its requests may write is capped. */
 export interface Leash {
   /** The keys of the runs around it: their total budgets hold for it as well, and it is refused unless they are enabled. */
   readonly outerIds: readonly string[];
 }
 
-export interface KeyRecord extends KeyTerms {
-  readonly id: string;
-  readonly name: string;
+export interface KeyRecord extends KeyTerms, Owner {
   readonly preview: string;
-  readonly state: KeyState;
-  readonly createdAtMs: number;
+  /** The key that has made it, and that bounds it as a group does; null for none. */
+  readonly parentId: string | null;
+  /** Whether it may make keys under it. */
+  readonly mayCreate: boolean;
   /** Absent unless `run` has made it. */
   readonly leash?: Leash;
 }
@@ -58,6 +82,10 @@ export interface NewKey extends OwnLimits {
   readonly budgets?: readonly Budget[];
   readonly expiresAtMs?: number | null;
   readonly leash?: Leash;
+  readonly groupId?: string | null;
+  readonly parentId?: string | null;
+  readonly mayCreate?: boolean;
+  readonly userLimits?: UserLimits | null;
 }
 
 /** What `setLimits` changes. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
 import { checkKeyName, type KeyChange } from '../../src/state/keys.ts';
+import { ALONE } from '../support/state.ts';
 import { done, makeKey, NOON, onEachStore } from './stage.ts';
 
 const UNLIMITED = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
@@ -40,6 +41,7 @@ onEachStore((open) => {
           state: 'enabled',
           allowlist: ['c/d', 'a/b', 'É/"\\\n'],
           createdAtMs: NOON,
+          ...ALONE,
           ...limits,
           ...terms,
         },

@@ -16,7 +16,8 @@ export function identify(facts: AdmissionFacts | undefined, defaults: Limits): I
   if (state === 'disabled') return { kind: 'disabled', keyId, figures };
   const refusal = refusalOfLeast(facts, 1n);
   const refusalIfFree = refusal && refusalOfLeast(facts, 0n);
-  const terms = { allowlist, concurrency: limits.concurrency, isLeashed: key.leash !== undefined };
+  const requiresUser = key.userLimits?.required === true;
+  const terms = { allowlist, concurrency: limits.concurrency, isLeashed: key.leash !== undefined, requiresUser };
   const freeSlots = freeSlotsOf(activity, limits);
   return { kind: 'enabled', keyId, ...terms, freeSlots, refusal, refusalIfFree, figures };
 }

@@ -289,7 +289,7 @@ export class Replica {
 
   #holdOf(requestId: string): DecidedHold {
     const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
-    const { keyId, model, inputTokens, outputTokens, holdNanos, price } = hold;
+    const { keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
     const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
     return {
       requestId,
@@ -302,6 +302,7 @@ export class Replica {
       holdNanos,
       hasSlot,
       price,
+      levels,
     };
   }
 
@@ -389,7 +390,7 @@ export function withDecided(rebuilt: Rebuilt, { nodeId, atUs, commands }: Unwrit
   const admitted = taken.flatMap((question) => {
     if (question.kind === 'listing') return [];
     const hold = { ...question.request, keyId: question.keyId, price: question.request.price };
-    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), countedUs: BigInt(atUs), hasSlot: true }];
+    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), countedUs: BigInt(atUs), hasSlot: true, levels: undefined }];
   });
   const listed = taken.filter(({ kind }) => kind === 'listing');
   const listings = listed.map(({ keyId }): Listed => ({ keyId, atUs: BigInt(atUs), listings: 1 }));
@@ -426,9 +427,9 @@ function entriesOf(entries: readonly (readonly [number, number])[]): WindowEntri
 
 function openOf({ admittedUs, reservedTokens, hasSlot, ...hold }: DecidedHold): OpenRequestHandover {
   const admittedAtMs = Number(admittedUs) / 1_000;
-  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price } = hold;
+  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
   return {
-    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price },
+    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price, levels },
     reservedTokens,
     month: utcMonth(admittedAtMs),
     admittedAtMs,

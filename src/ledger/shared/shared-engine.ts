@@ -408,7 +408,8 @@ export class SharedEngine implements Engine {
     if (command.kind !== 'admit' || !isAdmitted(command, answer)) return answer;
     const { requestId, model, holdNanos, fallbacks } = command.request;
     const keyId = this.#keyOf(command) as string;
-    this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos });
+    const levels = replica.leaseOf(requestId)?.hold.levels;
+    this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos, levels });
     if (fallbacks === undefined) return answer;
     const allowlist = replica.facts.keys.find(keyId)?.allowlist;
     return { ...(answer as Admission), fallbacks: fallbacks.filter((id) => allowlist?.includes(id) ?? true) } as Answer;

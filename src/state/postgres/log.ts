@@ -90,6 +90,7 @@ type HoldValues = [
   boolean,
   string | null,
   number,
+  string[] | null,
 ];
 
 export function rebuiltOf(row: RebuildRow): Rebuilt {
@@ -132,10 +133,18 @@ function holdOf(values: HoldValues): OpenHold {
     hasSlot,
     price,
     countedUs,
+    levels,
   ] = values;
   const tokens = { inputTokens, outputTokens, reservedTokens };
   const hold = { requestId, keyId, model, admittedUs: BigInt(admittedUs), ...tokens, holdNanos: BigInt(nanos) };
-  return { ...hold, nodeId, hasSlot, price: price ?? undefined, countedUs: BigInt(countedUs) };
+  return {
+    ...hold,
+    nodeId,
+    hasSlot,
+    price: price ?? undefined,
+    countedUs: BigInt(countedUs),
+    levels: levels ?? undefined,
+  };
 }
 
 function listIn<T>(json: string | null): T[] {

@@ -11,7 +11,7 @@ import { isErrorOutcome } from '../../core/settlement.ts';
 import { NAME_KINDS } from '../../core/spent-by.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
 import type { Step } from '../budgets.ts';
-import { END, HOLD, type HoldRow, type RecentEntry, SETTLEMENT } from '../journal.ts';
+import { END, HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLEMENT } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { NameSumWriter } from './name-sums.ts';
@@ -41,8 +41,8 @@ export class Journal {
     this.#growHold = database.prepare('UPDATE holds SET output_tokens = ?, hold_nanos = ? WHERE request_id = ?');
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
-      `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, ${names(SETTLEMENT.columns)})
-         VALUES (${places(5 + END.columns.length)}, ${NAME_KINDS.map(() => "nullif(?, '')").join(', ')})`,
+      `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, levels, ${names(SETTLEMENT.columns)})
+         VALUES (${places(6 + END.columns.length)}, ${NAME_KINDS.map(() => "nullif(?, '')").join(', ')})`,
     );
     this.#sums = new SumWriter(database);
     this.#nameSums = new NameSumWriter(database);
@@ -85,6 +85,7 @@ export class Journal {
       wallMs,
       hold.holdNanos,
       model === hold.model ? null : hold.model,
+      LEVELS.flat(hold.levels),
       ...values,
     );
     const isError = isErrorOutcome(end.outcome);

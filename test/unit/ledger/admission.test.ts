@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { AdmissionRequest, Refusal } from '../../../src/ledger/ledger.ts';
 import { Activity } from '../../../src/ledger/local/activity.ts';
 import { type AdmissionFacts, refusalOf } from '../../../src/ledger/local/admission.ts';
+import { ALONE } from '../../support/state.ts';
 import { NOON, USD } from './bench.ts';
 
 type Facts = { -readonly [K in keyof AdmissionFacts]: AdmissionFacts[K] };
@@ -39,6 +40,7 @@ function soundFacts(): Facts {
       budgets: [],
       expiresAtMs: null,
       createdAtMs: NOON,
+      ...ALONE,
     },
     limits: { rpm: 3, tpm: 1_000, concurrency: 2, modelsRpm: 5 },
     activity: new Activity(),

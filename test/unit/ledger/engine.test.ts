@@ -23,6 +23,7 @@ describe('an admitted request', () => {
           output_tokens: 22n,
           hold_nanos: 7n,
           price: null,
+          levels: null,
         },
       ],
     );
@@ -71,6 +72,7 @@ describe('an admitted request', () => {
           failure_status: 500n,
           failure_message: 'upstream 500',
           price: null,
+          levels: null,
           by_user: 'alice',
           by_tag: null,
           by_app: 'curl',

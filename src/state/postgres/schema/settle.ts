@@ -4,31 +4,13 @@ import { names } from '../../../core/layout.ts';
 import { END } from '../../journal.ts';
 import { arraysOf, typed } from '../batch.ts';
 import { STEPS_OF_ENDED } from './budgets.ts';
-
-/** What a journal row adds to the sums of its day and month. */
-const FIGURES = [
-  'requests',
-  'errors',
-  'prompt_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'completion_tokens',
-  'cost_nanos',
-] as const;
-
-/** `ON CONFLICT … DO UPDATE SET` what adds the new figures to the stored ones, which are called `u`. */
-export const ADD_FIGURES = FIGURES.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ');
-
-export const SUM_COLUMNS = `key_id, model, source, ${FIGURES.join(', ')}`;
-
-const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-  sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)`;
+import { ADD_FIGURES, SUM_COLUMNS, SUMS } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
 const SAID = END.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
 
 /** What becomes of both, in an order that `SAID` follows. */
-const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, request_id, model, price,
+const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, levels, request_id, model, price,
   ${names(SAID)}`;
 
 /** How requests ended, as one array for each column. */
@@ -51,7 +33,7 @@ BEGIN
   ), j AS (
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
-      hold_nanos, node_id, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
+      hold_nanos, node_id, levels, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
@@ -76,7 +58,7 @@ END $$;
 -- really came to. The database lost the hold in a failover: the row is written now, if p_writes. Anything else was settled
 -- before. Returns whether something changed.
 CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_key_id text, p_requested_model text,
-  p_admitted_us bigint, p_hold_nanos bigint, ${typed(END.columns, 'p_')})
+  p_admitted_us bigint, p_hold_nanos bigint, p_levels text, ${typed(END.columns, 'p_')})
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
@@ -98,7 +80,7 @@ BEGIN
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
     PERFORM inf_gw.add_to_steps(v_old.key_id, v_old.settled_at_ms, -v_old.cost_nanos);
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
-    p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos;
+    p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos; p_levels := v_old.levels;
     v_model := coalesce(p_model, p_requested_model);
   ELSIF NOT p_writes THEN
     RETURN false;
@@ -107,7 +89,7 @@ BEGIN
   END IF;
   INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
   VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
-    p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_request_id, v_model, coalesce(p_price, v_old.price),
+    p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_levels, p_request_id, v_model, coalesce(p_price, v_old.price),
     ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000);
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);

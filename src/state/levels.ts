@@ -1,0 +1,73 @@
+/** Levels: what bounds a request besides its key. The groups around the key, and the end users of both. Pure. */
+import type { BudgetEdit, LevelTerms, Owner, OwnLimits, UserLimits } from './keys.ts';
+
+export const NO_USER_LIMITS: UserLimits = {
+  rpm: null,
+  tpm: null,
+  concurrency: null,
+  spendLimitNanos: null,
+  budgets: [],
+  required: false,
+};
+
+/** A named set of keys and groups. A limit that is null is none: groups have no tier. */
+export interface GroupRecord extends Owner, LevelTerms {}
+
+export interface NewGroup extends Partial<LevelTerms> {
+  readonly name: string;
+  readonly allowlist?: readonly string[] | null;
+  readonly groupId?: string | null;
+  readonly userLimits?: UserLimits | null;
+}
+
+export interface GroupChanges extends Partial<OwnLimits> {
+  readonly budgets?: BudgetEdit;
+}
+
+/** What is set for one end user: their own limits, over those of all where one is not null, and whether they are blocked. */
+export interface UserRecord extends LevelTerms {
+  readonly ownerId: string;
+  readonly name: string;
+  readonly state: 'enabled' | 'disabled';
+}
+
+/** The result of an operation that creates or changes a group. */
+export type GroupChange =
+  | { readonly kind: 'done'; readonly group: GroupRecord }
+  | { readonly kind: 'no_such_group' }
+  | { readonly kind: 'name_taken' }
+  /** It would be in itself, or more than `MOST_GROUPS` would be above a key. */
+  | { readonly kind: 'too_deep' };
+
+/** The groups above a key at most. */
+export const MOST_GROUPS = 4;
+
+/** Which level a limit is of. An end user is named by whose end user it is. */
+export interface LevelName {
+  readonly kind: 'key' | 'group' | 'user';
+  readonly name: string;
+}
+
+/**
+ * The name of an end user as it is stored: PostgreSQL's text has no zero bytes. Two names are the same one if all their
+ * bytes are.
+ */
+export function storedUser(name: string): string {
+  return /[\\\0]/.test(name) ? name.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : name;
+}
+
+/** The name of an end user that is stored like this. */
+export function userStoredAs(stored: string): string {
+  return stored.includes('\\') ? stored.replaceAll(/\\(.)/g, (_, sign) => (sign === '0' ? '\0' : sign)) : stored;
+}
+
+/** The id of an end user of a key or a group. Without a name: of what holds for all of them. */
+export function userId(ownerId: string, name = ''): string {
+  return `${ownerId}/${storedUser(name)}`;
+}
+
+/** Whose end user has that id, and the name as it is stored; undefined if it is the id of a key or a group. */
+export function ownerOf(levelId: string): { readonly ownerId: string; readonly stored: string } | undefined {
+  const at = levelId.indexOf('/');
+  return at < 0 ? undefined : { ownerId: levelId.slice(0, at), stored: levelId.slice(at + 1) };
+}
