@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { redactKeys } from '../core/api-key.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import type { SpentBy } from '../core/spent-by.ts';
+import { isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import { appOf } from './app.ts';
 
@@ -11,9 +11,6 @@ export const MAX_NAME_CHARACTERS = 128;
 
 /** Beyond this nothing of a name is looked at: a body may have megabytes of it. */
 const MAX_READ = 4 * MAX_NAME_CHARACTERS;
-
-/** The name of an end user in UTF-8. Limits know users by it, so it is never cut. */
-const MAX_END_USER_BYTES = 256;
 
 /** Read by the gateway alone, and not sent upstream. */
 const TAG_HEADER = 'x-inf-gw-tag';
@@ -30,8 +27,8 @@ export function endUserOf(headers: Headers, fields: Fields = {}): EndUser {
   for (const [place, name] of placesOfUser(headers, fields)) {
     if (name === undefined || name === null || name === '') continue;
     if (isEndUser(name)) return { ok: true, name };
-    const problem = `${place}: expected the name of an end user, a string of at most ${MAX_END_USER_BYTES} bytes of UTF-8`;
-    return { ok: false, problem: `${problem} without a zero byte` };
+    const expected = `a string of at most ${MAX_END_USER_BYTES} bytes of UTF-8`;
+    return { ok: false, problem: `${place}: expected the name of an end user, ${expected}` };
   }
   return { ok: true, name: '' };
 }
@@ -43,12 +40,6 @@ function* placesOfUser(headers: Headers, fields: Fields): Generator<readonly [pl
   yield ['safety_identifier', fields.safety_identifier];
   yield ['user', fields.user];
   if (isObject(fields.metadata)) yield ['metadata.user_id', withoutSession(fields.metadata.user_id)];
-}
-
-/** No database keeps zero bytes in a text. */
-function isEndUser(name: unknown): name is string {
-  if (typeof name !== 'string' || name === '' || name.length > MAX_END_USER_BYTES) return false;
-  return name.isWellFormed() && !name.includes('\0') && Buffer.byteLength(name) <= MAX_END_USER_BYTES;
 }
 
 /** Node reads headers as Latin-1, and clients write UTF-8. Of other bytes there is no text: half of a pair stands for it. */

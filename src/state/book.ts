@@ -3,6 +3,7 @@ import { AccountBook } from './account-book.ts';
 import { GroupBook } from './group-book.ts';
 import { HistoryBook } from './history-book.ts';
 import { KeyBook } from './key-book.ts';
+import { LevelBook } from './level-book.ts';
 import type { Dialect, Operation, PartAtOnce, PartLater } from './operation.ts';
 import { RequestBook } from './request-book.ts';
 import { UsageBook } from './usage-book.ts';
@@ -10,6 +11,7 @@ import { UsageBook } from './usage-book.ts';
 type Parts = {
   readonly keys: KeyBook;
   readonly groups: GroupBook;
+  readonly levels: LevelBook;
   readonly account: AccountBook;
   readonly usage: UsageBook;
   readonly requests: RequestBook;
@@ -39,6 +41,7 @@ function partsOf(dialect: Dialect): Parts {
   return {
     keys: new KeyBook(dialect),
     groups: new GroupBook(dialect),
+    levels: new LevelBook(dialect),
     account: new AccountBook(dialect),
     usage: new UsageBook(dialect),
     requests: new RequestBook(dialect),

@@ -6,15 +6,18 @@ import {
   type GroupChange,
   type GroupChanges,
   type GroupRecord,
+  hasNoLimits,
   MOST_GROUPS,
   type NewGroup,
+  NO_LEVEL_TERMS,
   NO_USER_LIMITS,
   storedUser,
   type UserRecord,
   userId,
+  userStoredAs,
 } from './levels.ts';
 import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
-import { budgetsAs, ownerColumns, writeUser, writeUserLimits } from './owners.ts';
+import { budgetsAs, editUserLimits, ownerColumns, writeUser, writeUserLimits } from './owners.ts';
 import { groupOf, storedAllowlist, userOf } from './rows.ts';
 
 const LIVES = "state <> 'deleted'";
@@ -49,7 +52,11 @@ export class GroupBook {
   }
 
   /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
-  setLimits(idOrName: string, { budgets, ...limits }: GroupChanges, wallMs = Date.now()): Operation<GroupChange> {
+  setLimits(
+    idOrName: string,
+    { budgets, userLimits, ...limits }: GroupChanges,
+    wallMs = Date.now(),
+  ): Operation<GroupChange> {
     const dialect = this.#dialect;
     return transaction(
       this.#change(idOrName, function* (group) {
@@ -59,6 +66,7 @@ export class GroupBook {
           [group.id, rpm, tpm, concurrency, spendLimitNanos],
         );
         if (budgets !== undefined) yield* writeBudgets(dialect, group, budgets(group.budgets), wallMs);
+        if (userLimits !== undefined) yield* editUserLimits(dialect, group, userLimits, wallMs);
       }),
     );
   }
@@ -73,6 +81,19 @@ export class GroupBook {
   /** Puts a group into another one; null takes it out. */
   place(idOrName: string, into: string | null): Operation<GroupChange> {
     return transaction(this.#place(idOrName, into));
+  }
+
+  /** Deletes a group. `isEmptied`: what is in it moves to the group that it is in. */
+  delete(idOrName: string, { isEmptied }: { readonly isEmptied: boolean }): Operation<GroupChange> {
+    return transaction(this.#delete(idOrName, isEmptied));
+  }
+
+  /** How many keys that are not deleted are in each group itself, by its id. */
+  *keyCounts(): Operation<ReadonlyMap<string, number>> {
+    const found = yield* rows(
+      `SELECT group_id, count(*) AS keys FROM inf_gw.keys WHERE group_id IS NOT NULL AND ${LIVES} GROUP BY group_id`,
+    );
+    return new Map(found.map((row) => [row.group_id as string, Number(row.keys)]));
   }
 
   /** Gives each end user of a key or a group these limits; null for none at all. */
@@ -91,6 +112,70 @@ export class GroupBook {
   /** Sets what holds for one end user, over what holds for all. They become levels, if they were none. */
   setUser(user: UserRecord, wallMs = Date.now()): Operation<void> {
     return transaction(this.#setUser(user, wallMs));
+  }
+
+  /** Changes what is set for one end user. */
+  editUser(
+    ownerId: string,
+    name: string,
+    edit: (before: UserRecord) => UserRecord,
+    wallMs = Date.now(),
+  ): Operation<void> {
+    return transaction(this.#editUser(ownerId, name, edit, wallMs));
+  }
+
+  /** The end users of a key or a group that were seen, or for whom something is set, in the order of their bytes. */
+  *userNames(ownerId: string, after: string, limit: number): Operation<readonly string[]> {
+    const found = yield* rows(
+      `SELECT name FROM (SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name > $2 ORDER BY name LIMIT $3) AS own
+         UNION SELECT name FROM (SELECT DISTINCT substr(level_id, length($1) + 2) AS name FROM inf_gw.level_months
+           WHERE level_id > $1 || '/' || $2 AND level_id < $1 || '0' ORDER BY 1 LIMIT $3) AS seen
+         ORDER BY name LIMIT $3`,
+      [ownerId, storedUser(after), limit],
+    );
+    return found.map((row) => userStoredAs(row.name as string));
+  }
+
+  /** Whether an end user was seen, and what they have used is still known. */
+  *wasSeen(ownerId: string, name: string): Operation<boolean> {
+    const text = 'SELECT level_id FROM inf_gw.level_months WHERE level_id = $1 LIMIT 1';
+    return (yield* rows(text, [userId(ownerId, name)])).length > 0;
+  }
+
+  *#editUser(ownerId: string, name: string, edit: (before: UserRecord) => UserRecord, wallMs: number): Operation<void> {
+    yield* stopDecisions(this.#dialect);
+    const nothing: UserRecord = { ...NO_LEVEL_TERMS, ownerId, name, state: 'enabled' };
+    const after = edit((yield* this.findUser(ownerId, name)) ?? nothing);
+    yield* this.#setUser(after, wallMs);
+    if (after.state !== 'enabled' || !hasNoLimits(after)) return;
+    yield* rows('DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = $2', [ownerId, storedUser(name)]);
+    // Where nothing else is set for any of them, they are no levels any more.
+    yield* rows(
+      `DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = '' AND required = 0 AND rpm IS NULL AND tpm IS NULL
+         AND concurrency IS NULL AND spend_limit_nanos IS NULL
+         AND NOT EXISTS (SELECT 1 FROM inf_gw.budgets WHERE key_id = $1 || '/')
+         AND NOT EXISTS (SELECT 1 FROM inf_gw.users AS u WHERE u.owner_id = $1 AND u.name <> '')`,
+      [ownerId],
+    );
+    yield* logEdit(this.#dialect, [ownerId, userId(ownerId, name)]);
+  }
+
+  *#delete(idOrName: string, isEmptied: boolean): Operation<GroupChange> {
+    yield* stopDecisions(this.#dialect);
+    const group = yield* this.find(idOrName);
+    if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
+    const inside = yield* rows(
+      `SELECT id FROM inf_gw.keys WHERE group_id = $1 AND ${LIVES}
+         UNION ALL SELECT id FROM inf_gw.groups WHERE group_id = $1 AND ${LIVES}`,
+      [group.id],
+    );
+    if (inside.length > 0 && !isEmptied) return { kind: 'not_empty' };
+    for (const table of ['keys', 'groups']) {
+      yield* rows(`UPDATE inf_gw.${table} SET group_id = $2 WHERE group_id = $1`, [group.id, group.groupId]);
+    }
+    yield* rows("UPDATE inf_gw.groups SET state = 'deleted' WHERE id = $1", [group.id]);
+    yield* logEdit(this.#dialect, [group.id, ...inside.map(({ id }) => id as string)]);
+    return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
   *#setUserLimits(
@@ -141,7 +226,8 @@ export class GroupBook {
     if (outer !== null) {
       const inside = yield* this.#inside(group.id);
       const above = yield* this.#depthOf(outer.id);
-      if (inside.has(outer.id) || above + Math.max(...inside.values()) > MOST_GROUPS) return { kind: 'too_deep' };
+      if (inside.has(outer.id)) return { kind: 'in_itself' };
+      if (above + Math.max(...inside.values()) > MOST_GROUPS) return { kind: 'too_deep' };
     }
     yield* rows('UPDATE inf_gw.groups SET group_id = $2 WHERE id = $1', [group.id, outer?.id ?? null]);
     yield* logEdit(this.#dialect, [group.id]);
@@ -164,7 +250,7 @@ export class GroupBook {
   *#inside(id: string): Operation<ReadonlyMap<string, number>> {
     const found = yield* rows(
       `WITH RECURSIVE inside (id, depth) AS (
-         SELECT $1, CAST(1 AS bigint)
+         SELECT id, CAST(1 AS bigint) FROM inf_gw.groups WHERE id = $1
          UNION ALL SELECT g.id, i.depth + 1 FROM inside i JOIN inf_gw.groups g ON g.group_id = i.id AND g.${LIVES}
        ) SELECT id, depth FROM inside`,
       [id],

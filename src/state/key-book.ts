@@ -13,7 +13,7 @@ import {
   successorName,
 } from './keys.ts';
 import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
-import { ownerColumns, writeUserLimits } from './owners.ts';
+import { editUserLimits, ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
 /** The condition that a key can be named by its name. */
@@ -49,10 +49,14 @@ export class KeyBook {
   }
 
   /** Keys in order of creation, which is the order of their ids. */
-  *list({ withDeleted, afterId = '', limit = Number.MAX_SAFE_INTEGER }: KeyQuery): Operation<readonly KeyRecord[]> {
-    const where = withDeleted ? 'id > $1' : `id > $1 AND ${LIVES}`;
-    const text = `SELECT ${this.#columns} FROM inf_gw.keys WHERE ${where} ORDER BY id LIMIT $2`;
-    return (yield* rows(text, [afterId, limit])).map(keyOf);
+  *list(query: KeyQuery): Operation<readonly KeyRecord[]> {
+    const { withDeleted, afterId = '', groupIds, limit = Number.MAX_SAFE_INTEGER } = query;
+    const { isAnyOf } = this.#dialect;
+    const inGroups = `(${isAnyOf('group_id', '$3')} OR parent_id IN
+      (SELECT p.id FROM inf_gw.keys AS p WHERE ${isAnyOf('p.group_id', '$3')}))`;
+    const where = ['id > $1', ...(withDeleted ? [] : [LIVES]), ...(groupIds === undefined ? [] : [inGroups])];
+    const text = `SELECT ${this.#columns} FROM inf_gw.keys WHERE ${where.join(' AND ')} ORDER BY id LIMIT $2`;
+    return (yield* rows(text, [afterId, limit, ...(groupIds === undefined ? [] : [groupIds])])).map(keyOf);
   }
 
   /** The number of keys that are not deleted. */
@@ -83,7 +87,11 @@ export class KeyBook {
   }
 
   /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
-  setLimits(idOrName: string, { budgets, ...limits }: LimitChanges, wallMs = Date.now()): Operation<KeyChange> {
+  setLimits(
+    idOrName: string,
+    { budgets, userLimits, ...limits }: LimitChanges,
+    wallMs = Date.now(),
+  ): Operation<KeyChange> {
     const dialect = this.#dialect;
     const change = this.#change(idOrName, function* (key) {
       const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
@@ -92,8 +100,15 @@ export class KeyBook {
         [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
       );
       if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
+      if (userLimits !== undefined) yield* editUserLimits(dialect, key, userLimits, wallMs);
     });
-    return transaction(budgets === undefined ? change : afterStop(dialect, change));
+    const isAside = budgets === undefined && userLimits === undefined;
+    return transaction(isAside ? change : afterStop(dialect, change));
+  }
+
+  /** Puts a key into a group; null takes it out. What it has spent stays where it was. */
+  place(idOrName: string, groupId: string | null): Operation<KeyChange> {
+    return transaction(afterStop(this.#dialect, this.#place(idOrName, groupId)));
   }
 
   /** Replaces the allowlist by what `edit` returns for it. */
@@ -111,6 +126,15 @@ export class KeyBook {
     yield* write(key);
     yield* logEdit(this.#dialect, [key.id]);
     return { kind: 'done', key: (yield* this.#one('id = $1', key.id)) as KeyRecord };
+  }
+
+  *#place(idOrName: string, groupId: string | null): Operation<KeyChange> {
+    // It is where its parent is.
+    if ((yield* this.find(idOrName))?.parentId != null) return { kind: 'is_child' };
+    const found = yield* rows("SELECT id FROM inf_gw.groups WHERE id = $1 AND state <> 'deleted'", [groupId]);
+    if (groupId !== null && found.length === 0) return { kind: 'no_such_group' };
+    const text = 'UPDATE inf_gw.keys SET group_id = $2 WHERE id = $1';
+    return yield* this.#change(idOrName, ({ id }) => rows(text, [id, groupId]));
   }
 
   *#rotate(idOrName: string, secret: string, wallMs: number): Operation<KeyChange> {

@@ -92,7 +92,11 @@ export interface NewKey extends OwnLimits {
 export interface LimitChanges extends Partial<OwnLimits> {
   readonly budgets?: BudgetEdit;
   readonly expiresAtMs?: number | null;
+  readonly userLimits?: UserLimitsEdit;
 }
+
+/** What each end user may do after a change; null for no limits. */
+export type UserLimitsEdit = (limits: UserLimits | null) => UserLimits | null;
 
 /** The budgets of a key after a change: one for each period at most. What it throws undoes the change. */
 export type BudgetEdit = (budgets: readonly Budget[]) => readonly Budget[];
@@ -101,6 +105,8 @@ export interface KeyQuery {
   readonly withDeleted: boolean;
   /** Only keys created after this one. */
   readonly afterId?: string | undefined;
+  /** Only keys in these groups, and those that they have made. */
+  readonly groupIds?: readonly string[] | undefined;
   /** The number of keys to return at most. */
   readonly limit?: number | undefined;
 }
@@ -109,6 +115,8 @@ export interface KeyQuery {
 export type KeyChange =
   | { readonly kind: 'done'; readonly key: KeyRecord }
   | { readonly kind: 'no_such_key' }
+  | { readonly kind: 'no_such_group' }
+  | { readonly kind: 'is_child' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'name_taken' };
 
@@ -132,9 +140,9 @@ export function isGone({ state, expiresAtMs }: Pick<KeyRecord, 'state' | 'expire
 
 /** The length of a key's name at most, in Unicode code points. */
 const MAX_NAME_CHARACTERS = 64;
-const ID_FORM = /^key_[0-9a-z]{26}$/;
+const ID_FORM = /^(key|grp)_[0-9a-z]{26}$/;
 
-/** Checks a name for a key. Returns the problem with it, or undefined if it is valid. */
+/** Checks a name for a key or a group. Returns the problem with it, or undefined if it is valid. */
 export function checkKeyName(name: string): string | undefined {
   if (name === '' || [...name].length > MAX_NAME_CHARACTERS) {
     return `a name has 1 to ${MAX_NAME_CHARACTERS} characters`;
@@ -143,7 +151,8 @@ export function checkKeyName(name: string): string | undefined {
   if (!isPrintable(name)) return 'a name cannot contain control characters';
   // It would be stored as it is, and shown wherever the key is.
   if (redactKeys(name) !== name) return 'a name cannot look like a key';
-  if (ID_FORM.test(name)) return 'a name cannot look like a key id';
+  if (ID_FORM.test(name)) return 'a name cannot look like the id of a key or a group';
+  if (name.startsWith('@')) return 'a name cannot begin with @, which stands before the names of groups';
   return undefined;
 }
 

@@ -1,14 +1,15 @@
 /** Levels: what bounds a request besides its key. The groups around the key, and the end users of both. Pure. */
-import type { BudgetEdit, LevelTerms, Owner, OwnLimits, UserLimits } from './keys.ts';
+import { isSamePeriod, sortedBudgets } from '../core/budgets.ts';
+import type { BudgetEdit, LevelTerms, Owner, OwnLimits, UserLimits, UserLimitsEdit } from './keys.ts';
 
-export const NO_USER_LIMITS: UserLimits = {
+export const NO_LEVEL_TERMS: LevelTerms = {
   rpm: null,
   tpm: null,
   concurrency: null,
   spendLimitNanos: null,
   budgets: [],
-  required: false,
 };
+export const NO_USER_LIMITS: UserLimits = { ...NO_LEVEL_TERMS, required: false };
 
 /** A named set of keys and groups. A limit that is null is none: groups have no tier. */
 export interface GroupRecord extends Owner, LevelTerms {}
@@ -22,6 +23,7 @@ export interface NewGroup extends Partial<LevelTerms> {
 
 export interface GroupChanges extends Partial<OwnLimits> {
   readonly budgets?: BudgetEdit;
+  readonly userLimits?: UserLimitsEdit;
 }
 
 /** What is set for one end user: their own limits, over those of all where one is not null, and whether they are blocked. */
@@ -36,8 +38,33 @@ export type GroupChange =
   | { readonly kind: 'done'; readonly group: GroupRecord }
   | { readonly kind: 'no_such_group' }
   | { readonly kind: 'name_taken' }
-  /** It would be in itself, or more than `MOST_GROUPS` would be above a key. */
-  | { readonly kind: 'too_deep' };
+  | { readonly kind: 'in_itself' }
+  /** More than `MOST_GROUPS` would be above a key. */
+  | { readonly kind: 'too_deep' }
+  | { readonly kind: 'not_empty' };
+
+/** The limits of an end user: their own, and where they have none those of all. */
+export function termsOfUser(all: LevelTerms, own: LevelTerms | undefined): LevelTerms {
+  if (own === undefined) return all;
+  const others = all.budgets.filter((budget) => !own.budgets.some((each) => isSamePeriod(budget, each)));
+  return {
+    rpm: own.rpm ?? all.rpm,
+    tpm: own.tpm ?? all.tpm,
+    concurrency: own.concurrency ?? all.concurrency,
+    spendLimitNanos: own.spendLimitNanos ?? all.spendLimitNanos,
+    budgets: sortedBudgets([...own.budgets, ...others]),
+  };
+}
+
+/** Whether nothing is set. */
+export function hasNoLimits({ rpm, tpm, concurrency, spendLimitNanos, budgets }: LevelTerms): boolean {
+  return budgets.length === 0 && [rpm, tpm, concurrency, spendLimitNanos].every((each) => each === null);
+}
+
+/** Whether end users are bounded by nothing. */
+export function isUnlimited(limits: UserLimits): boolean {
+  return !limits.required && hasNoLimits(limits);
+}
 
 /** The groups above a key at most. */
 export const MOST_GROUPS = 4;

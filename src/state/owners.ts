@@ -1,7 +1,7 @@
 /** What keys and groups are stored with alike, and the table of end users. */
 import { writeBudgets } from './budget-book.ts';
-import type { LevelTerms, UserLimits } from './keys.ts';
-import { userId } from './levels.ts';
+import type { LevelTerms, Owner, UserLimits, UserLimitsEdit } from './keys.ts';
+import { isUnlimited, userId } from './levels.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 
 /** The columns of `Owner` and `LevelTerms`, of keys or of groups. */
@@ -33,6 +33,19 @@ export function* writeUserLimits(
   if (after === null) yield* rows("DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = ''", [ownerId]);
   else yield* writeUser(ownerId, '', { ...after, state: 'enabled' });
   yield* writeBudgets(dialect, { id: userId(ownerId), budgets: before?.budgets ?? [] }, after?.budgets ?? [], wallMs);
+}
+
+/** Changes what each end user of a key or a group may do. Where something is set for a single one, all stay levels. */
+export function* editUserLimits(
+  dialect: Dialect,
+  { id, userLimits }: Pick<Owner, 'id' | 'userLimits'>,
+  edit: UserLimitsEdit,
+  wallMs: number,
+): Operation<void> {
+  const edited = edit(userLimits);
+  const single = yield* rows("SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name <> '' LIMIT 1", [id]);
+  const after = edited !== null && isUnlimited(edited) && single.length === 0 ? null : edited;
+  yield* writeUserLimits(dialect, id, userLimits, after, wallMs);
 }
 
 /** `stored`: the name as it is stored; empty for all of them. */

@@ -20,6 +20,8 @@ export interface RequestRecord {
   readonly price?: string | undefined;
   /** The gateway that admitted it, among those that share a state. Absent where that is not known. */
   readonly node?: string;
+  /** The ids of the levels that it is booked to besides its key, from inside out. Absent where there are none. */
+  readonly levels?: readonly string[];
   /** Undefined while it is in flight. */
   readonly end: RequestEnd | undefined;
 }
@@ -53,6 +55,8 @@ export interface RequestEnd {
 
 export interface RequestQuery {
   readonly keyId: string | undefined;
+  /** Only what is booked to this group, and so to those in it. */
+  readonly groupId?: string | undefined;
   /** Admitted then or later. */
   readonly sinceMs: number | undefined;
   /** Only requests that ended in an error. */

@@ -115,6 +115,7 @@ export function requestOf(row: Row): RequestRecord {
     holdNanos: row.hold_nanos as bigint,
     ...(typeof row.price === 'string' && { price: row.price }),
     ...(typeof row.node === 'string' && { node: row.node }),
+    ...(typeof row.levels === 'string' && { levels: JSON.parse(row.levels) as string[] }),
     end: row.settled_at_ms === undefined ? undefined : endOf(row),
   };
 }
@@ -188,6 +189,8 @@ function usageRowOf(row: Row): UsageRow {
     key: text(row.key),
     keyId: text(row.key_id),
     model: text(row.model),
+    group: text(row.group_name),
+    groupId: text(row.level_id),
     day: text(row.day),
     month: text(row.month),
     source: text(row.source),

@@ -64,7 +64,7 @@ function figuresOf(keys: readonly KeyRecord[]): KeyFigures {
       return { ...budget, chargedNanos, freesAtMs: NOW_MS + DAY_MS / 2, resetsAtMs: NOW_MS + DAY_MS / 2 };
     }),
   ]);
-  return { months: new Map(months), spends: new Map(spends) };
+  return { months: new Map(months), spends: new Map(spends), groups: new Map() };
 }
 
 export function usageRows(count: number): UsageRow[] {

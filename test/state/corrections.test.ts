@@ -69,7 +69,7 @@ onEachStore((open) => {
         assert.deepEqual(correction.kind === 'done' && correction.request, found);
         assert.equal(await balance(), USD - 5n - cost);
         assert.equal((await usage.monthOf(key.id, '2026-11')).costNanos, cost + 5n);
-        for (const by of [...USAGE_GROUPS, undefined]) {
+        for (const by of [...USAGE_GROUPS.filter((each) => each !== 'group'), undefined]) {
           const { rows } = await usage.report({ ...EVERYTHING, by });
           const total = rows.reduce((sum, { costNanos }) => sum + costNanos, 0n);
           assert.equal(total, cost + 5n, `by ${by}`);
