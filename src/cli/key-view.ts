@@ -5,14 +5,14 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { formatUsd } from '../core/money.ts';
 import { budgetsText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
+import { keyJson as keyWithFigures } from '../operator/key-json.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
 import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { TIER_NAMES, TIER_TERMS, termsJson, userLimitsJson } from '../operator/terms.ts';
+import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
 import { budgetField, monthField, mostAlike, NO_FIGURES, userLimitFields } from './level-view.ts';
@@ -34,7 +34,9 @@ import { globalOptions, type State } from './state.ts';
 
 /** The JSON of a key. */
 export async function keyJson(key: KeyRecord, state: State) {
-  return jsonOf(key, await monthOf(key, state), await spentBy(key, state), await groupNames([key], state), state);
+  const group = (await groupNames([key], state)).get(key.groupId ?? '') ?? null;
+  const figures = { month: await monthOf(key, state), spends: await spentBy(key, state), group };
+  return keyWithFigures(key, figures, state.config.tier);
 }
 
 /** The JSON of a key that was just made, the only one that has the key itself. */
@@ -46,21 +48,6 @@ export async function newKeyJson(record: KeyRecord, secret: string, state: State
 export function printSecret(secret: string): void {
   printLine(secret, 'bold');
   notice('This key is shown only once. Store it now.');
-}
-
-/** `limits` are those in effect, its own or the tier's. */
-function jsonOf(key: KeyRecord, month: MonthFigures, spends: readonly BudgetSpend[], groups: GroupNames, state: State) {
-  return {
-    id: key.id,
-    name: key.name,
-    preview: key.preview,
-    group: groups.get(key.groupId ?? '') ?? null,
-    state: key.state,
-    ...termsJson(key, state.config.tier, spends),
-    user_limits: userLimitsJson(key.userLimits),
-    created_at: isoTime(key.createdAtMs),
-    month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
-  };
 }
 
 /** By id. */
@@ -90,7 +77,11 @@ function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap
 
 export async function keysJson(keys: readonly KeyRecord[], state: State) {
   const { months, spends, groups } = await figuresOf(keys, state);
-  return keys.map((key) => jsonOf(key, months.get(key.id) ?? NO_FIGURES, spends.get(key.id) ?? [], groups, state));
+  return keys.map((key) => {
+    const month = months.get(key.id) ?? NO_FIGURES;
+    const group = groups.get(key.groupId ?? '') ?? null;
+    return keyWithFigures(key, { month, spends: spends.get(key.id) ?? [], group }, state.config.tier);
+  });
 }
 
 /** Prints a key, as JSON if the command asks for it. */

@@ -293,6 +293,7 @@ class LocalWorker implements Worker {
       bodies: this.#bodies,
       paces: this.#paces,
       keeper: this.#keeper,
+      children: this.#keeper.childrenIn(config.tier),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
@@ -324,6 +325,8 @@ class LocalWorker implements Worker {
         return pipeline.countTokens(exchange);
       case 'kept_response':
         return pipeline.keptResponse(exchange, route.id);
+      case 'child_keys':
+        return pipeline.childKeys(exchange, route.id);
       case 'show_key':
         return pipeline.showKey(exchange);
       case 'list_models':

@@ -12,6 +12,8 @@ export type Route =
   | { readonly kind: 'count_tokens' }
   | { readonly kind: 'kept_response'; readonly id: string }
   | { readonly kind: 'show_key' }
+  /** The keys that a key has made, or one of them. */
+  | { readonly kind: 'child_keys'; readonly id: string | undefined }
   | { readonly kind: 'list_models' }
   | { readonly kind: 'show_model'; readonly id: string }
   | { readonly kind: 'healthz' }
@@ -25,22 +27,36 @@ const MODEL_PREFIX = '/v1/models/';
 /** Ids are what hosts write, and no more than a path can hold as it is. */
 const KEPT_RESPONSE = /^\/v1\/responses\/(?<id>[\w.-]{1,200})$/;
 const KEY_PATH = '/v1/key';
+const KEYS_PATH = '/v1/keys';
+const CHILD_KEY = /^\/v1\/keys\/(?<id>[\w]{1,200})$/;
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 
 /** Beside single models. */
-const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, COUNT_TOKENS_PATH]);
+const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, KEYS_PATH, COUNT_TOKENS_PATH]);
 
 /** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
   if (route === undefined) return { ok: false, error: noSuchPath(path) };
-  const isPosted = route.kind === 'model_request' || route.kind === 'count_tokens';
-  const read = route.kind === 'kept_response' ? ['GET', 'HEAD', 'DELETE'] : ['GET', 'HEAD'];
-  const allowed = isPosted ? ['POST'] : read;
+  const allowed = methodsOf(route);
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
   const message = `Method ${method} is not allowed for ${printableName(path)}. Allowed: ${allow}.`;
   return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
+}
+
+function methodsOf(route: Route): readonly string[] {
+  switch (route.kind) {
+    case 'model_request':
+    case 'count_tokens':
+      return ['POST'];
+    case 'kept_response':
+      return ['GET', 'HEAD', 'DELETE'];
+    case 'child_keys':
+      return route.id === undefined ? ['GET', 'HEAD', 'POST'] : ['DELETE'];
+    default:
+      return ['GET', 'HEAD'];
+  }
 }
 
 function routeOfPath(path: string): Route | undefined {
@@ -57,6 +73,8 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'count_tokens' };
     case KEY_PATH:
       return { kind: 'show_key' };
+    case KEYS_PATH:
+      return { kind: 'child_keys', id: undefined };
     case '/v1/models':
       return { kind: 'list_models' };
     case HEALTHZ:
@@ -66,6 +84,8 @@ function routeOfPath(path: string): Route | undefined {
     default: {
       const kept = KEPT_RESPONSE.exec(path)?.groups?.id;
       if (kept !== undefined) return { kind: 'kept_response', id: kept };
+      const child = CHILD_KEY.exec(path)?.groups?.id;
+      if (child !== undefined) return { kind: 'child_keys', id: child };
       const id = path.startsWith(MODEL_PREFIX) ? decoded(path.slice(MODEL_PREFIX.length)) : undefined;
       return id === undefined || id === '' ? undefined : { kind: 'show_model', id };
     }
@@ -114,5 +134,5 @@ function isAtOrBelow(path: string, folder: string): boolean {
 
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
-  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path);
+  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path) || CHILD_KEY.test(path);
 }

@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
+import type { ChildKeys } from './child-keys.ts';
 import type { Dispatcher } from './dispatch.ts';
 import type { Keeper } from './kept.ts';
 import type { ModelPaces } from './pace.ts';
@@ -18,6 +19,7 @@ export interface PipelineParts {
   readonly bodies: BodyLimiter;
   readonly paces: ModelPaces;
   readonly keeper: Keeper;
+  readonly children: ChildKeys;
   /** Whether the held maximum is written into requests that declare none, and not only into those of keys on a leash. */
   readonly capOutput: boolean;
   /** What the model listing shows as `created`, in seconds since 1970. */

@@ -12,6 +12,7 @@ import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
+import { serveChildKeys } from './child-keys.ts';
 import { countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
@@ -69,6 +70,11 @@ export class Pipeline {
   /** Answers a key that asks for a response which its host keeps, or for the end of that. Never throws. */
   keptResponse(exchange: Exchange, id: string): Promise<void> {
     return this.#free(exchange, () => serveKept(this.#parts, exchange, id));
+  }
+
+  /** Answers a key about those that it makes; with an id, about one of them. Never throws. */
+  childKeys(exchange: Exchange, id?: string): Promise<void> {
+    return this.#free(exchange, () => serveChildKeys(this.#parts, exchange, id));
   }
 
   /** Answers a request to count tokens. Never throws. */
@@ -199,11 +205,10 @@ export class Pipeline {
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
   async #admit(exchange: Exchange, hash: string, permitted: Permitted, plans: Plans): Promise<Admitted | undefined> {
-    const { stream } = permitted.request;
     for (const plan of plans) {
       const { requestId, trace } = exchange;
       trace?.askAdmission(plan);
-      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, stream, plan));
+      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, permitted, plan));
       trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
       exchange.showLimits(admission.figures);
       if (admission.admitted) return admittedRequest(exchange, permitted, plan, admission.fallbacks);

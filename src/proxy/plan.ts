@@ -203,7 +203,12 @@ function combine(a: Plan, b: Plan): Plan {
 }
 
 /** What a plan asks admission for. */
-export function admissionRequest(requestId: string, keyHash: string, stream: boolean, plan: Plan): AdmissionRequest {
+export function admissionRequest(
+  requestId: string,
+  keyHash: string,
+  { request: { stream }, user }: Permitted,
+  plan: Plan,
+): AdmissionRequest {
   const { reservedTokens, inputTokens, outputTokens, holdNanos, price, routes } = plan;
   const [asked, ...others] = routes;
   const fallbacks = others.length > 0 && { fallbacks: others.map(({ model }) => model.id) };
@@ -217,6 +222,7 @@ export function admissionRequest(requestId: string, keyHash: string, stream: boo
     holdNanos,
     price,
     stream,
+    ...(user !== '' && { user }),
     ...fallbacks,
   };
 }

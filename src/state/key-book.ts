@@ -12,7 +12,7 @@ import {
   type NewKey,
   successorName,
 } from './keys.ts';
-import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction, type Values } from './operation.ts';
 import { editUserLimits, ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
@@ -50,13 +50,20 @@ export class KeyBook {
 
   /** Keys in order of creation, which is the order of their ids. */
   *list(query: KeyQuery): Operation<readonly KeyRecord[]> {
-    const { withDeleted, afterId = '', groupIds, limit = Number.MAX_SAFE_INTEGER } = query;
-    const { isAnyOf } = this.#dialect;
-    const inGroups = `(${isAnyOf('group_id', '$3')} OR parent_id IN
-      (SELECT p.id FROM inf_gw.keys AS p WHERE ${isAnyOf('p.group_id', '$3')}))`;
-    const where = ['id > $1', ...(withDeleted ? [] : [LIVES]), ...(groupIds === undefined ? [] : [inGroups])];
+    const { withDeleted, afterId = '', groupIds, parentId, limit = Number.MAX_SAFE_INTEGER } = query;
+    const values: Values[number][] = [afterId, limit];
+    const where = ['id > $1', ...(withDeleted ? [] : [LIVES])];
+    if (groupIds !== undefined) where.push(this.#isIn(`$${values.push(groupIds)}`));
+    if (parentId !== undefined) where.push(`parent_id = $${values.push(parentId)}`);
     const text = `SELECT ${this.#columns} FROM inf_gw.keys WHERE ${where.join(' AND ')} ORDER BY id LIMIT $2`;
-    return (yield* rows(text, [afterId, limit, ...(groupIds === undefined ? [] : [groupIds])])).map(keyOf);
+    return (yield* rows(text, values)).map(keyOf);
+  }
+
+  /** A key that another has made is where that is. */
+  #isIn(groupIds: string): string {
+    const { isAnyOf } = this.#dialect;
+    const parents = `SELECT p.id FROM inf_gw.keys AS p WHERE ${isAnyOf('p.group_id', groupIds)}`;
+    return `(${isAnyOf('group_id', groupIds)} OR parent_id IN (${parents}))`;
   }
 
   /** The number of keys that are not deleted. */

@@ -107,6 +107,8 @@ export interface KeyQuery {
   readonly afterId?: string | undefined;
   /** Only keys in these groups, and those that they have made. */
   readonly groupIds?: readonly string[] | undefined;
+  /** Only keys that this one has made. */
+  readonly parentId?: string | undefined;
   /** The number of keys to return at most. */
   readonly limit?: number | undefined;
 }
