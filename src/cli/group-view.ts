@@ -106,7 +106,7 @@ export function printGroups(figures: GroupFigures, nowMs: number): void {
 }
 
 /** On a terminal each group stands below the one that it is in, further to the right. */
-function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
+export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
   const rows = inTreeOrder(groups);
   const nameOf = new Map(groups.map(({ id, name }) => [id, name]));
