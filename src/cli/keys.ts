@@ -6,7 +6,7 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
-import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
+import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
@@ -145,7 +145,7 @@ async function create(name: string, terms: KeyTerms, command: Command, state: St
 /** Makes a key; what is not given is that of the tier. Throws a UserError if the name is taken. */
 export async function createKey(
   name: string,
-  terms: Partial<KeyTerms> & { readonly leash?: Leash },
+  terms: Partial<KeyTerms> & Pick<NewKey, 'isLeashed' | 'parentId'>,
   state: State,
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();

@@ -3,6 +3,7 @@ import { type Budget, isSamePeriod, sortedBudgets, stepMs, stepOf, windowSOf } f
 import { DAY_MS, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { type BudgetedKey, endedSince, exactAfterMs } from './budgets.ts';
+import { ofAllUsers } from './levels.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 
 /** What has to be written so that a key has these budgets and no others. */
@@ -64,7 +65,7 @@ export function* writeBudgets(
   const { after, added, removed } = budgetDifference(budgets, wanted);
   const windowsOf = (some: readonly Budget[]) => some.map(windowSOf).filter((windowS) => windowS !== null);
   for (const windowS of windowsOf([...removed, ...added])) {
-    yield* rows('DELETE FROM inf_gw.budget_steps WHERE key_id = $1 AND window_s = $2', [id, windowS]);
+    yield* dropSteps(id, windowS);
   }
   const exactFrom = new Map<number, number>();
   for (const windowS of windowsOf(added)) exactFrom.set(windowS, yield* fill(dialect, id, windowS, wallMs));
@@ -73,6 +74,19 @@ export function* writeBudgets(
     if (windowS !== null && !exactFrom.has(Number(windowS))) exactFrom.set(Number(windowS), Number(atMs));
   }
   yield* insertBudgets(id, after, (windowS) => exactFrom.get(windowS) as number);
+}
+
+/** Of what holds for all end users: the steps of all who have no such budget of their own. */
+function dropSteps(id: string, windowS: number): Operation<unknown> {
+  if (!id.endsWith('/')) {
+    return rows('DELETE FROM inf_gw.budget_steps WHERE key_id = $1 AND window_s = $2', [id, windowS]);
+  }
+  // The sign after a slash is a zero.
+  return rows(
+    `DELETE FROM inf_gw.budget_steps WHERE key_id > $1 AND key_id < $2 AND window_s = $3 AND NOT EXISTS (
+       SELECT 1 FROM inf_gw.budgets AS b WHERE b.key_id = budget_steps.key_id AND b.window_s = budget_steps.window_s)`,
+    [id, `${id.slice(0, -1)}0`, windowS],
+  );
 }
 
 function* insertBudgets(
@@ -89,16 +103,26 @@ function* insertBudgets(
   }
 }
 
-/** What a key was charged for the requests of some days, by day. */
-const chargedOn = (days: string) => `SELECT day, sum(cost_nanos) AS nanos FROM inf_gw.usage_days
-  WHERE key_id = $1 AND ${days} GROUP BY day HAVING sum(cost_nanos) > 0`;
+/** What a level was charged for the requests of some days, by day. */
+const chargedOn = (days: string) => `SELECT day, sum(cost_nanos) AS nanos FROM (
+    SELECT day, cost_nanos FROM inf_gw.usage_days WHERE key_id = $1 AND ${days}
+    UNION ALL SELECT day, cost_nanos FROM inf_gw.level_days WHERE level_id = $1 AND ${days}) AS u
+  GROUP BY day HAVING sum(cost_nanos) > 0`;
 
 /**
- * Fills a new window with what the key has spent before: what is dated in the future counts as now. Returns from when on
+ * Fills a new window with what the level has spent before: what is dated in the future counts as now. Returns from when on
  * its steps are exact. Each day is named, since a file sorts its sums by day first: a range of days would be read for
  * all keys. Only of days to come, which hardly ever have sums, there is no list.
  */
-function* fill({ least, isAnyOf }: Dialect, keyId: string, windowS: number, wallMs: number): Operation<number> {
+function* fill(
+  { least, isAnyOf, isBookedTo }: Dialect,
+  keyId: string,
+  windowS: number,
+  wallMs: number,
+): Operation<number> {
+  // Nobody knows by then who the end users are that it is for.
+  if (keyId.endsWith('/')) return stepOf(wallMs, windowS) + stepMs(windowS);
+
   const sinceMs = windowStartMs(windowS, wallMs);
   const latestMs = yield* latestEndMs(wallMs);
   const days = daysOfWindow(windowS, wallMs);
@@ -107,16 +131,18 @@ function* fill({ least, isAnyOf }: Dialect, keyId: string, windowS: number, wall
     [sinceMs, MOST_FILL_ROWS + 1],
   );
   const dropped = yield* rows(
-    `SELECT day FROM inf_gw.sealed_days WHERE key_id = $1 AND ${isAnyOf('day', '$2')} AND settled_to_ms >= $3 LIMIT 1`,
+    ['sealed_days WHERE key_id', 'sealed_levels WHERE level_id']
+      .map((from) => `SELECT day FROM inf_gw.${from} = $1 AND ${isAnyOf('day', '$2')} AND settled_to_ms >= $3`)
+      .join(' UNION ALL '),
     [keyId, days, sinceMs],
   );
   if (Number(count?.rows) <= MOST_FILL_ROWS && dropped.length === 0) {
     yield* rows(
       `INSERT INTO inf_gw.budget_steps (key_id, window_s, at_ms, cost_nanos)
-         SELECT key_id, CAST($1 AS bigint),
+         SELECT CAST($4 AS text), CAST($1 AS bigint),
            ${least}(settled_at_ms, CAST($5 AS bigint)) / CAST($2 AS bigint) * CAST($2 AS bigint), sum(cost_nanos)
-         FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'inf_gw.journal', 'CAST($3 AS bigint)')}) AS j
-         WHERE key_id = $4 GROUP BY 1, 3 HAVING sum(cost_nanos) > 0`,
+         FROM (${endedSince('key_id, levels, settled_at_ms, cost_nanos', 'inf_gw.journal', 'CAST($3 AS bigint)')}) AS j
+         WHERE key_id = $4 OR ${isBookedTo('levels', '$4')} GROUP BY 1, 3 HAVING sum(cost_nanos) > 0`,
       [windowS, stepMs(windowS), sinceMs, keyId, wallMs],
     );
     return latestMs > wallMs ? exactAfterMs(windowS, latestMs) : sinceMs;
@@ -146,20 +172,20 @@ export function* latestEndMs(wallMs: number): Operation<number> {
 }
 
 /**
- * Adds an amount, possibly negative, to the sliding windows of a key at the end of a request. What a window knows by
+ * Adds an amount, possibly negative, to the sliding windows of a level at the end of a request. What a window knows by
  * day only may be less there: it then counts too much, and not too little. No gateway decides meanwhile.
  */
 export function correctSteps(
   { greatest }: Dialect,
-  keyId: string,
+  levelId: string,
   settledAtMs: number,
   nanos: Nanos,
 ): Operation<unknown> {
   return rows(
     `INSERT INTO inf_gw.budget_steps AS s (key_id, window_s, at_ms, cost_nanos)
-       SELECT key_id, window_s, CAST($2 AS bigint) / (window_s * 10) * (window_s * 10), ${greatest}(0, CAST($3 AS bigint))
-         FROM inf_gw.budgets WHERE key_id = $1 AND window_s IS NOT NULL
+       SELECT DISTINCT CAST($1 AS text), window_s, CAST($2 AS bigint) / (window_s * 10) * (window_s * 10), ${greatest}(0, CAST($3 AS bigint))
+         FROM inf_gw.budgets WHERE key_id IN ($1, $4) AND window_s IS NOT NULL
        ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = ${greatest}(0, s.cost_nanos + CAST($3 AS bigint))`,
-    [keyId, settledAtMs, nanos],
+    [levelId, settledAtMs, nanos, ofAllUsers(levelId)],
   );
 }

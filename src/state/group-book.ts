@@ -164,7 +164,7 @@ export class GroupBook {
   *#inside(id: string): Operation<ReadonlyMap<string, number>> {
     const found = yield* rows(
       `WITH RECURSIVE inside (id, depth) AS (
-         SELECT $1, CAST(1 AS bigint)
+         SELECT id, CAST(1 AS bigint) FROM inf_gw.groups WHERE id = $1
          UNION ALL SELECT g.id, i.depth + 1 FROM inside i JOIN inf_gw.groups g ON g.group_id = i.id AND g.${LIVES}
        ) SELECT id, depth FROM inside`,
       [id],

@@ -61,6 +61,8 @@ export interface Dialect {
   /** The aggregate that makes an array of JSON, and the function that makes an object. */
   readonly jsonArray: string;
   readonly jsonObject: string;
+  /** Whether a column of levels, an array of JSON, has the one of a parameter. */
+  isBookedTo(column: string, parameter: string): string;
   /** Whether a column has one of the texts of a parameter. */
   isAnyOf(column: string, parameter: string): string;
 }

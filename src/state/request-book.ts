@@ -212,7 +212,7 @@ function* edgeOf(query: RequestPageQuery): Operation<JournalPlace | undefined> {
 /** Adds an amount, possibly negative, to the cost of a held request wherever it was charged. */
 function* charge(
   dialect: Dialect,
-  { keyId, model, admittedAtMs }: RequestRecord,
+  { keyId, model, admittedAtMs, levels }: RequestRecord,
   settledAtMs: number,
   nanos: Nanos,
 ): Operation<void> {
@@ -227,7 +227,16 @@ function* charge(
       [nanos, value as string, keyId, model],
     );
   }
-  yield* correctSteps(dialect, keyId, settledAtMs, nanos);
+  for (const levelId of levels ?? []) {
+    yield* rows(
+      `UPDATE inf_gw.level_days SET cost_nanos = cost_nanos + $1
+         WHERE level_id = $2 AND day = $3 AND key_id = $4 AND model = $5 AND source = 'held'`,
+      [nanos, levelId, day, keyId, model],
+    );
+    const ofMonth = 'UPDATE inf_gw.level_months SET cost_nanos = cost_nanos + $1 WHERE level_id = $2 AND month = $3';
+    yield* rows(ofMonth, [nanos, levelId, month]);
+  }
+  for (const levelId of [keyId, ...(levels ?? [])]) yield* correctSteps(dialect, levelId, settledAtMs, nanos);
   yield* rows('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
-  yield* logEdit(dialect, [keyId]);
+  yield* logEdit(dialect, [keyId, ...(levels ?? [])]);
 }

@@ -12,5 +12,6 @@ export const DIALECT: Dialect = {
   greatest: 'greatest',
   jsonArray: 'jsonb_agg',
   jsonObject: 'jsonb_build_object',
+  isBookedTo: (column, parameter) => `${column} IS NOT NULL AND ${column}::jsonb ? ${parameter}`,
   isAnyOf: (column, parameter) => `${column} = ANY (${parameter})`,
 };
