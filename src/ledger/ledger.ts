@@ -49,7 +49,7 @@ export interface LedgerStart {
 /** What the ledger knows about a client, by the hash of its key. */
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
-  | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
+  | ({ readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures } & AtLevel)
   | EnabledKey;
 
 export interface EnabledKey {
@@ -132,13 +132,10 @@ export interface AdmissionQuestion {
   readonly requests: readonly AdmissionRequest[];
 }
 
-/** What admission decides by, at one moment. */
-export interface KeyStanding {
-  readonly keyId: string;
+/** What admission decides by of one level, at one moment. Limits are infinite where there are none. */
+export interface LevelStanding {
   readonly name: string;
   readonly isDisabled: boolean;
-  /** Whether `run` has made it. */
-  readonly isLeashed: boolean;
   readonly allowlist: readonly string[] | null;
   readonly limits: Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
   /** Of the last 60 seconds. */
@@ -151,6 +148,15 @@ export interface KeyStanding {
   readonly chargedNanos: Nanos;
   readonly heldOfKeyNanos: Nanos;
   readonly budgets: readonly BudgetSpend[];
+}
+
+/** What admission decides by, at one moment. */
+export interface KeyStanding extends LevelStanding {
+  readonly keyId: string;
+  /** Whether `run` has made it. */
+  readonly isLeashed: boolean;
+  /** The levels around the key, from inside out; the end users are those of the first request. */
+  readonly outer: readonly (LevelStanding & Pick<LevelName, 'kind'>)[];
   readonly balanceNanos: Nanos;
   /** For open requests of all keys. */
   readonly heldNanos: Nanos;
@@ -289,11 +295,23 @@ export interface KeyAccount {
   readonly requests: RateFigures;
   /** Requests that it may have in flight besides those that are. */
   readonly freeSlots: number;
+  /** The levels around it, from inside out. */
+  readonly outer: readonly LevelAccount[];
+}
+
+/** What a key may read of a level around it. Limits are infinite where there are none. */
+export interface LevelAccount extends LevelName {
+  readonly spendLimitNanos: Nanos | null;
+  readonly chargedNanos: Nanos;
+  readonly budgets: readonly BudgetSpend[];
+  readonly requests: RateFigures;
+  readonly concurrency: number;
+  readonly freeSlots: number;
 }
 
 export type ListingAdmission =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
-  | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
+  | ({ readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures } & AtLevel)
   | {
       readonly kind: 'limited';
       readonly keyId: string;

@@ -14,7 +14,8 @@ export async function showKey(
   const access = await admitListing(ledger, exchange);
   if (!access.ok) return access.refused;
   const { account, allowlist, reading } = access;
-  const { name, requests, spendLimitNanos, chargedNanos, budgets, expiresAtMs, freeSlots } = account;
+  const { name, requests, spendLimitNanos, chargedNanos, budgets, expiresAtMs, freeSlots, outer } = account;
+  const ofKeys = outer.filter(({ kind }) => kind === 'key').flatMap((key) => key.budgets);
   const shown = {
     name,
     // Other keys get no answer.
@@ -22,7 +23,7 @@ export async function showKey(
     limits: { rpm: requests.limitRequests, tpm: requests.limitTokens, concurrency: reading.concurrency },
     remaining: { requests: requests.remainingRequests, tokens: requests.remainingTokens, concurrency: freeSlots },
     spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
-    budgets: budgets.map(budgetJson),
+    budgets: [...budgets, ...ofKeys].map(budgetJson),
     expires_at: expiresAtMs === null ? null : isoTime(expiresAtMs),
     month: { cost_usd: formatUsd(chargedNanos) },
     models: catalog.callable(allowlist).map(({ id }) => id),

@@ -99,4 +99,6 @@ export interface RecentEntry {
   readonly settledAtMs: number;
   /** Input and output. */
   readonly tokens: number;
+  /** As in its hold. */
+  readonly levels?: readonly string[] | undefined;
 }

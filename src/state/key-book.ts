@@ -25,11 +25,8 @@ export class KeyBook {
   readonly #columns: string;
 
   constructor(dialect: Dialect) {
-    const { jsonArray } = dialect;
     this.#dialect = dialect;
-    this.#columns = `${ownerColumns(dialect, 'keys')}, preview, expires_at_ms, parent_id, may_create,
-      (SELECT CAST(${jsonArray}(l.outer_id ORDER BY l.outer_id) AS text)
-        FROM inf_gw.leashes AS l WHERE l.key_id = keys.id) AS leashes`;
+    this.#columns = `${ownerColumns(dialect, 'keys')}, preview, expires_at_ms, parent_id, may_create, is_leashed`;
   }
 
   /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
@@ -72,9 +69,12 @@ export class KeyBook {
     return Number(row?.keys);
   }
 
-  /** The ids of the keys of the runs inside that of a key, at any depth. */
+  /** The ids of the keys that a key has made, those that these have made, and so on. */
   *innerIds(id: string): Operation<readonly string[]> {
-    const text = 'SELECT key_id FROM inf_gw.leashes WHERE outer_id = $1 AND key_id <> outer_id';
+    const text = `WITH RECURSIVE inner_keys (key_id) AS (
+        SELECT k.id FROM inf_gw.keys AS k WHERE k.parent_id = $1
+        UNION SELECT k.id FROM inner_keys AS i JOIN inf_gw.keys AS k ON k.parent_id = i.key_id
+      ) SELECT key_id FROM inner_keys`;
     return (yield* rows(text, [id])).map((row) => row.key_id as string);
   }
 
@@ -158,20 +158,22 @@ export class KeyBook {
     const id = newId('key', wallMs);
     const { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, expiresAtMs = null } = key;
     const limits = [rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(allowlist)];
-    const places = [key.groupId ?? null, key.parentId ?? null, Number(key.mayCreate ?? false)];
+    const places = [
+      key.groupId ?? null,
+      key.parentId ?? null,
+      Number(key.mayCreate ?? false),
+      Number(key.isLeashed ?? false),
+    ];
     const made = yield* rows(
       `INSERT INTO inf_gw.keys (id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist,
-         created_at_ms, expires_at_ms, group_id, parent_id, may_create)
-         VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+         created_at_ms, expires_at_ms, group_id, parent_id, may_create, is_leashed)
+         VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
       [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs, ...places],
     );
     if (made.length === 0) return { kind: 'name_taken' };
     yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);
     yield* writeUserLimits(this.#dialect, id, null, key.userLimits ?? null, wallMs);
-    for (const outerId of key.leash === undefined ? [] : [id, ...key.leash.outerIds]) {
-      yield* rows('INSERT INTO inf_gw.leashes (outer_id, key_id) VALUES ($1, $2)', [outerId, id]);
-    }
     return { kind: 'done', key: (yield* this.#one('id = $1', id)) as KeyRecord };
   }
 

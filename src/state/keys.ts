@@ -60,20 +60,14 @@ export interface Owner {
   readonly createdAtMs: number;
 }
 
-/** Of a key that `run` has made. What its requests may write is capped. */
-export interface Leash {
-  /** The keys of the runs around it: their total budgets hold for it as well, and it is refused unless they are enabled. */
-  readonly outerIds: readonly string[];
-}
-
 export interface KeyRecord extends KeyTerms, Owner {
   readonly preview: string;
   /** The key that has made it, and that bounds it as a group does; null for none. */
   readonly parentId: string | null;
   /** Whether it may make keys under it. */
   readonly mayCreate: boolean;
-  /** Absent unless `run` has made it. */
-  readonly leash?: Leash;
+  /** Whether `run` has made it. What its requests may write is capped. */
+  readonly isLeashed: boolean;
 }
 
 export interface NewKey extends OwnLimits {
@@ -81,7 +75,7 @@ export interface NewKey extends OwnLimits {
   readonly allowlist: readonly string[] | null;
   readonly budgets?: readonly Budget[];
   readonly expiresAtMs?: number | null;
-  readonly leash?: Leash;
+  readonly isLeashed?: boolean;
   readonly groupId?: string | null;
   readonly parentId?: string | null;
   readonly mayCreate?: boolean;

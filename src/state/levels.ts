@@ -98,3 +98,30 @@ export function ownerOf(levelId: string): { readonly ownerId: string; readonly s
   const at = levelId.indexOf('/');
   return at < 0 ? undefined : { ownerId: levelId.slice(0, at), stored: levelId.slice(at + 1) };
 }
+
+/** What the ids of groups begin with. */
+export const GROUP_ID = 'grp_';
+
+/** The ids of the levels that a request is booked to, from inside out. */
+export function levelIdsOf({
+  keyId,
+  levels,
+}: {
+  readonly keyId: string;
+  readonly levels?: readonly string[] | undefined;
+}): readonly string[] {
+  if (levels === undefined) return [keyId];
+  const [first = '', ...others] = levels;
+  return first.startsWith(`${keyId}/`) ? [first, keyId, ...others] : [keyId, ...levels];
+}
+
+/** Whether a level is a key. */
+export function isKeyId(id: string): boolean {
+  return !id.startsWith(GROUP_ID) && !id.includes('/');
+}
+
+/** The id of what holds for all end users of its owner, if the level is one; otherwise its own. */
+export function ofAllUsers(levelId: string): string {
+  const user = ownerOf(levelId);
+  return user === undefined ? levelId : userId(user.ownerId);
+}

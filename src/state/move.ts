@@ -13,7 +13,6 @@ export const MOVED_TABLES = [
   'users',
   'budgets',
   'budget_steps',
-  'leashes',
   'credit_entries',
   'usage_months',
   'usage_days',
@@ -49,13 +48,12 @@ function byType(columns: readonly Column[]): Columns {
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
     text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist', 'group_id', 'parent_id'],
-    integers: [...LIMITS, 'created_at_ms', 'expires_at_ms', 'may_create'],
+    integers: [...LIMITS, 'created_at_ms', 'expires_at_ms', 'may_create', 'is_leashed'],
   },
   groups: { text: ['id', 'name', 'state', 'allowlist', 'group_id'], integers: [...LIMITS, 'created_at_ms'] },
   users: { text: ['owner_id', 'name', 'state'], integers: [...LIMITS, 'required'] },
   budgets: { text: ['key_id', 'period'], integers: ['limit_nanos', 'window_s', 'exact_from_ms'] },
   budget_steps: { text: ['key_id'], integers: ['window_s', 'at_ms', 'cost_nanos'] },
-  leashes: { text: ['outer_id', 'key_id'], integers: [] },
   credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },
   usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },

@@ -16,12 +16,12 @@ export interface RequestRecord {
   readonly requestedModel: string;
   readonly admittedAtMs: number;
   readonly holdNanos: Nanos;
+  /** What it is booked to besides its key: the ids of levels, from inside out. */
+  readonly levels?: readonly string[];
   /** Which price it is held or was charged by. */
   readonly price?: string | undefined;
   /** The gateway that admitted it, among those that share a state. Absent where that is not known. */
   readonly node?: string;
-  /** The ids of the levels that it is booked to besides its key, from inside out. Absent where there are none. */
-  readonly levels?: readonly string[];
   /** Undefined while it is in flight. */
   readonly end: RequestEnd | undefined;
 }

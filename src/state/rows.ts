@@ -15,12 +15,9 @@ import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts'
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
 /**
- * Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`, and the
- * ids of the leashes that it is on.
+ * Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`.
  */
 export function keyOf(row: Row): KeyRecord {
-  const id = row.id as string;
-  const leashes = typeof row.leashes === 'string' ? (JSON.parse(row.leashes) as string[]) : [];
   return {
     ...ownerOf(row),
     ...termsOf(row),
@@ -28,7 +25,7 @@ export function keyOf(row: Row): KeyRecord {
     expiresAtMs: numberIn(row.expires_at_ms) ?? null,
     parentId: (row.parent_id ?? null) as string | null,
     mayCreate: row.may_create === 1n,
-    ...(leashes.length > 0 && { leash: { outerIds: leashes.filter((outerId) => outerId !== id) } }),
+    isLeashed: row.is_leashed === 1n,
   };
 }
 

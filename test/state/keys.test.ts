@@ -54,14 +54,14 @@ onEachStore((open) => {
 
     test('that run has made knows the runs around it, and is known of by them at any depth', async (t) => {
       const { state } = await open(t);
-      const outer = await makeKey(state, { leash: { outerIds: [] } });
-      const middle = await makeKey(state, { leash: { outerIds: [outer.id] } });
-      const deep = await makeKey(state, { leash: { outerIds: [outer.id, middle.id] } });
-      assert.deepEqual((await state.keys.find(deep.id))?.leash, { outerIds: [outer.id, middle.id] });
+      const outer = await makeKey(state, { isLeashed: true });
+      const middle = await makeKey(state, { isLeashed: true, parentId: outer.id });
+      const deep = await makeKey(state, { isLeashed: true, parentId: middle.id });
+      assert.equal((await state.keys.find(deep.id))?.parentId, middle.id);
       const inner = (await state.keys.innerIds(outer.id)).toSorted();
       assert.deepEqual(inner, [middle.id, deep.id]);
       assert.deepEqual(await state.keys.innerIds(deep.id), []);
-      assert.equal((await makeKey(state)).leash, undefined);
+      assert.equal((await makeKey(state)).isLeashed, false);
     });
 
     test('is found by its id, by its name, and by the key itself', async (t) => {

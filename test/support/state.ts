@@ -38,7 +38,7 @@ export interface Row {
 export type KeySettings = Partial<Omit<NewKey, 'name'>>;
 
 /** The place of a key that is in no group, and that no other has made. */
-export const ALONE = { groupId: null, parentId: null, mayCreate: false, userLimits: null } as const;
+export const ALONE = { groupId: null, parentId: null, mayCreate: false, userLimits: null, isLeashed: false } as const;
 
 /** Creates a key, as another process would. */
 export function makeKey(keys: BookAtOnce['keys'], settings: KeySettings = {}, secret = mintKey()): TestKey {

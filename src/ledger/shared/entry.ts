@@ -1,5 +1,6 @@
 /** What a gateway asks for in one entry of the log, as JSON, and back. Pure. */
 import type { Settlement } from '../../core/settlement.ts';
+import { ownerOf, userId, userStoredAs } from '../../state/levels.ts';
 import type { AdmissionRequest, Growth, LedgerSettings } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
 
@@ -46,7 +47,7 @@ type Asked =
 /** As it is in the log: short, since every gateway reads it. */
 export interface EntryJson {
   readonly t: readonly number[];
-  /** The ids of the keys of the questions. */
+  /** Who asks: the ids of keys, and of their end users where they are named. */
   readonly k?: readonly string[];
   readonly s?: readonly (readonly [requestId: string, prompt: number, completion: number, cost: string])[];
   readonly f?: readonly string[];
@@ -56,7 +57,7 @@ export interface EntryJson {
 }
 
 export function encode({ tier, ends, freed, givenBack, growths, questions }: EntryCommands): string {
-  const keys = [...new Set(questions.map(({ keyId }) => keyId))];
+  const keys = [...new Set(questions.map(askerOf))];
   const at = new Map(keys.map((id, index) => [id, index]));
   const json: EntryJson = {
     t: [tier.rpm, tier.tpm, tier.concurrency, tier.modelsRpm, Number(tier.creditEnforced)],
@@ -71,7 +72,9 @@ export function encode({ tier, ends, freed, givenBack, growths, questions }: Ent
     ...(growths.length > 0 && {
       g: growths.map(({ requestId, outputTokens, holdNanos }) => [requestId, outputTokens, `${holdNanos}`] as const),
     }),
-    ...(questions.length > 0 && { a: questions.map((question) => asked(question, at.get(question.keyId) as number)) }),
+    ...(questions.length > 0 && {
+      a: questions.map((question) => asked(question, at.get(askerOf(question)) as number)),
+    }),
   };
   return JSON.stringify(json);
 }
@@ -97,11 +100,27 @@ export function decode({ t, k = [], s = [], f = [], b = [], g = [], a = [] }: En
   };
 }
 
-function questionOf(each: Asked, keyId: string): Question {
+/** The end user whom a question is for. */
+export function userIn(question: Question): string | undefined {
+  return question.kind === 'admit' ? question.request.user : undefined;
+}
+
+/** The id of the key of a question, or of its end user where that is named. */
+function askerOf(question: Question): string {
+  const user = userIn(question);
+  return user === undefined ? question.keyId : userId(question.keyId, user);
+}
+
+function questionOf(each: Asked, asker: string): Question {
+  const { ownerId: keyId, stored } = ownerOf(asker) ?? { ownerId: asker };
   if (each.length === 2) return { kind: 'listing', keyId, counts: each[1] < 0 ? undefined : each[1] };
   const [, requestId, model, reservedTokens, inputTokens, outputTokens, hold, price] = each;
   const tokens = { reservedTokens, inputTokens, outputTokens };
-  return { kind: 'admit', keyId, request: { requestId, model, ...tokens, holdNanos: BigInt(hold), price } };
+  return {
+    kind: 'admit',
+    keyId,
+    request: { requestId, model, ...tokens, holdNanos: BigInt(hold), price, user: stored && userStoredAs(stored) },
+  };
 }
 
 /** What a question is as a command to the decider. */

@@ -3,6 +3,7 @@
  * in the log's order and at the log's times, and so all come to the same decisions.
  */
 import { type Clock, utcMonth } from '../../core/clock.ts';
+import { levelIdsOf, ownerOf } from '../../state/levels.ts';
 import type { Decided, DecidedHold, GrownHold, Listed } from '../../state/postgres/batch.ts';
 import type { EntryRow, Rebuilt, Unwritten } from '../../state/postgres/log.ts';
 import type { EngineHandover, KeyHandover, OpenRequestHandover } from '../handover.ts';
@@ -12,7 +13,7 @@ import { Decisions } from '../local/decisions.ts';
 import type { WindowEntries } from '../local/window.ts';
 import type { Answer, Command } from '../protocol.ts';
 import { Digest } from './digest.ts';
-import { commandOf, decode, type EntryCommands, type EntryJson, type Question, type Tier } from './entry.ts';
+import { commandOf, decode, type EntryCommands, type EntryJson, type Question, type Tier, userIn } from './entry.ts';
 import { Facts, type FactsRow } from './facts.ts';
 
 /** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
@@ -28,7 +29,7 @@ interface Change {
   /** The number of the rules that are in force from here on. */
   readonly rules?: number;
   /** A request of the key was settled after that. */
-  readonly late?: readonly [keyId: string, tokens: number, counted: number, countedUs: number];
+  readonly late?: readonly [keyId: string, tokens: number, counted: number, countedUs: number, levels: string[] | null];
 }
 
 /** The answers to the commands of an entry, in their order. Undefined where there was nothing to decide. */
@@ -95,11 +96,22 @@ export class Replica {
     return this.#decisions.leaseOf(requestId);
   }
 
-  /** Whether all gateways know the facts of a key so many milliseconds after the last entry. */
-  isActive(keyId: string, laterMs = 0): boolean {
+  /** Whether all gateways know the facts of a key and its end user so many milliseconds after the last entry. */
+  isKnown(keyId: string, user: string | undefined, laterMs: number): boolean {
+    return this.#isKnown(keyId, user, (levelId) => this.#isActive(levelId, laterMs));
+  }
+
+  /** What is around a key comes with it. */
+  #isKnown(keyId: string, user: string | undefined, isGiven: (levelId: string) => boolean): boolean {
+    if (!isGiven(keyId)) return false;
     return (
-      this.facts.has(keyId) && this.#decisions.activityOf(keyId, this.#clock.monotonicMs() + laterMs) !== undefined
+      user === undefined || this.facts.chainOf(keyId, user).every((id) => ownerOf(id) === undefined || isGiven(id))
     );
+  }
+
+  #isActive(levelId: string, laterMs = 0): boolean {
+    const nowMs = this.#clock.monotonicMs() + laterMs;
+    return this.facts.has(levelId) && this.#decisions.activityOf(levelId, nowMs) !== undefined;
   }
 
   /** What is decided and not written of a gateway. */
@@ -170,7 +182,7 @@ export class Replica {
 
   /** Forgets keys that nobody has used for a minute. */
   dropIdle(): void {
-    this.facts.keepOnly((keyId) => this.#decisions.activityOf(keyId) !== undefined);
+    this.facts.keepOnly((levelId) => this.#decisions.activityOf(levelId) !== undefined);
     this.#decisions.dropIdle();
   }
 
@@ -197,33 +209,37 @@ export class Replica {
     }
     this.#rules = rules;
     if (late !== undefined) {
-      const [keyId, tokens, counted, countedUs] = late;
-      this.#decisions.recountTokens(keyId, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
+      const [keyId, tokens, counted, countedUs, levels] = late;
+      const ids = levelIdsOf({ keyId, levels: levels ?? undefined });
+      this.#decisions.recountTokens(ids, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
     }
     if (reaped !== undefined) {
       for (const requestId of this.#requestsOf(reaped)) this.#run({ kind: 'charge_held', requestId });
       this.#requests.delete(reaped);
       this.#unwritten.delete(reaped);
     }
-    this.facts.take(facts ?? [], BigInt(balance));
+    this.facts.edit(facts ?? [], BigInt(balance));
   }
 
   #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
     const given = new Set((facts ?? []).map(({ id }) => id));
     if (facts !== null) this.facts.take(facts);
-    return this.#decideRest(nodeId, this.#seq, commands, (keyId) => given.has(keyId) || this.isActive(keyId));
+    return this.#decideRest(nodeId, this.#seq, commands, (id) => given.has(id) || this.#isActive(id));
   }
 
   #decideRest(
     nodeId: number,
     seq: bigint,
     { tier, ends, freed, givenBack, growths, questions }: EntryCommands,
-    isKnown: (keyId: string) => boolean,
+    isGiven: (levelId: string) => boolean,
   ): EntryAnswers {
     this.#use(tier);
     const own = this.#requestsOf(nodeId);
     const touched = new Set<string>();
-    const touch = (requestId: string) => touched.add(this.leaseOf(requestId)?.hold.keyId ?? '');
+    const touch = (requestId: string) => {
+      const hold = this.leaseOf(requestId)?.hold;
+      for (const id of hold === undefined ? [] : levelIdsOf(hold)) touched.add(id);
+    };
     const endAnswers = ends.map((end) => {
       if (!own.has(end.requestId)) return undefined;
       touch(end.requestId);
@@ -241,8 +257,10 @@ export class Replica {
       return this.#run({ kind: 'grow', growth }) as Grant;
     });
     const answers = questions.map((question) => {
-      if (!isKnown(question.keyId)) return 'void' as const;
-      touched.add(question.keyId);
+      const { keyId } = question;
+      const user = userIn(question);
+      if (!this.#isKnown(keyId, user, isGiven)) return 'void' as const;
+      for (const id of this.facts.chainOf(keyId, user)) touched.add(id);
       return this.#ask(question, own);
     });
     if (growths.length + questions.length > 0) {
@@ -306,14 +324,14 @@ export class Replica {
     };
   }
 
-  /** What all gateways must agree on after an entry: the rules, the account, and the keys that the entry names. */
-  #digest(keyIds: ReadonlySet<string>): string {
+  /** What all gateways must agree on after an entry: the rules, the account, and the levels that the entry names. */
+  #digest(levelIds: ReadonlySet<string>): string {
     const digest = new Digest();
     digest.add(this.#rules, this.#decisions.balanceNanos, this.#decisions.heldNanos);
-    for (const keyId of keyIds) {
-      const activity = this.#decisions.activityOf(keyId);
+    for (const levelId of levelIds) {
+      const activity = this.#decisions.activityOf(levelId);
       const nowMs = this.#clock.monotonicMs();
-      digest.add(this.facts.journal.chargedInMonth(keyId, utcMonth(nowMs)));
+      digest.add(this.facts.journal.chargedInMonth(levelId, utcMonth(nowMs)));
       if (activity === undefined) continue;
       digest.add(activity.requests.total(nowMs), activity.tokensUsed(nowMs), activity.listings.total(nowMs));
       digest.add(activity.slots, activity.openRequests);
@@ -387,10 +405,14 @@ export function withDecided(rebuilt: Rebuilt, { nodeId, atUs, commands }: Unwrit
     return { ...hold, outputTokens: Number(output), reservedTokens: Number(reserved), holdNanos: BigInt(nanos) };
   });
   const taken = questions.filter((_, index) => signs[index] === '1');
+  const facts = new Facts(rebuilt.balanceNanos);
+  facts.take((rebuilt.facts ?? []) as FactsRow[]);
   const admitted = taken.flatMap((question) => {
     if (question.kind === 'listing') return [];
-    const hold = { ...question.request, keyId: question.keyId, price: question.request.price };
-    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), countedUs: BigInt(atUs), hasSlot: true, levels: undefined }];
+    const { keyId, request } = question;
+    const outer = facts.chainOf(keyId, request.user).filter((id) => id !== keyId);
+    const hold = { ...request, keyId, price: request.price, levels: outer.length === 0 ? undefined : outer };
+    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), countedUs: BigInt(atUs), hasSlot: true }];
   });
   const listed = taken.filter(({ kind }) => kind === 'listing');
   const listings = listed.map(({ keyId }): Listed => ({ keyId, atUs: BigInt(atUs), listings: 1 }));
@@ -405,11 +427,15 @@ function handoverOf({ holds, recent, listings }: Pick<Rebuilt, 'holds' | 'recent
     windows.set(keyId, window);
     return window;
   };
-  for (const { keyId, admittedUs, settledUs, tokens } of recent) {
-    if (admittedUs !== null) of(keyId).requests.push([admittedUs / 1_000, 1]);
-    if (tokens > 0) of(keyId).tokens.push([settledUs / 1_000, tokens]);
+  for (const { admittedUs, settledUs, tokens, ...booked } of recent) {
+    for (const id of levelIdsOf(booked)) {
+      if (admittedUs !== null) of(id).requests.push([admittedUs / 1_000, 1]);
+      if (tokens > 0) of(id).tokens.push([settledUs / 1_000, tokens]);
+    }
   }
-  for (const { keyId, countedUs } of holds) of(keyId).requests.push([Number(countedUs) / 1_000, 1]);
+  for (const hold of holds) {
+    for (const id of levelIdsOf(hold)) of(id).requests.push([Number(hold.countedUs) / 1_000, 1]);
+  }
   for (const { keyId, atUs, listings: count } of listings) of(keyId).listings.push([Number(atUs) / 1_000, count]);
   const keys = [...windows].map(([keyId, { requests, tokens, listings }]): KeyHandover => {
     return { keyId, requests: entriesOf(requests), tokens: entriesOf(tokens), listings: entriesOf(listings) };

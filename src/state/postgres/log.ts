@@ -44,6 +44,8 @@ export interface RecentRequest {
   readonly admittedUs: number | null;
   readonly settledUs: number;
   readonly tokens: number;
+  /** As in its hold. */
+  readonly levels?: readonly string[] | undefined;
 }
 
 /** An entry whose decisions are not written. */
@@ -77,6 +79,8 @@ export interface Rebuilt {
   readonly hasOthers: boolean;
 }
 
+type RecentValues = [string, number | null, number, number, string[] | null];
+
 type HoldValues = [
   string,
   number,
@@ -100,9 +104,9 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
     balanceNanos: BigInt(row.o_balance),
     rules: row.o_rules,
     holds: listIn<HoldValues>(row.o_holds).map(holdOf),
-    recent: listIn<[string, number | null, number, number]>(row.o_recent).map(
-      ([keyId, admittedUs, settledUs, tokens]) => ({ keyId, admittedUs, settledUs, tokens }),
-    ),
+    recent: listIn<RecentValues>(row.o_recent).map(([keyId, admittedUs, settledUs, tokens, levels]) => {
+      return { keyId, admittedUs, settledUs, tokens, levels: levels ?? undefined };
+    }),
     listings: listIn<[string, number, number]>(row.o_listings).map(([keyId, atUs, listings]) => ({
       keyId,
       atUs: BigInt(atUs),

@@ -30,7 +30,9 @@ const TABLES = `
     group_id TEXT,
     -- The key that has made it.
     parent_id TEXT CHECK (parent_id <> id),
-    may_create INTEGER NOT NULL DEFAULT 0 CHECK (may_create IN (0, 1))
+    may_create INTEGER NOT NULL DEFAULT 0 CHECK (may_create IN (0, 1)),
+    -- Whether run has made it.
+    is_leashed INTEGER NOT NULL DEFAULT 0 CHECK (is_leashed IN (0, 1))
   ) STRICT;
   CREATE UNIQUE INDEX keys_by_live_name ON keys (name) WHERE state <> 'deleted';
   CREATE INDEX keys_by_group ON keys (group_id) WHERE group_id IS NOT NULL;
@@ -68,15 +70,7 @@ const TABLES = `
     PRIMARY KEY (owner_id, name)
   ) STRICT, WITHOUT ROWID;
 
-  -- A key that run has made is on its own leash, and on those of the runs around it, all of them.
-  CREATE TABLE leashes (
-    outer_id TEXT NOT NULL,
-    key_id TEXT NOT NULL,
-    PRIMARY KEY (outer_id, key_id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX leashes_by_key ON leashes (key_id);
-
-  -- How much a key may spend beside its limit of the month.
+  -- How much a key may spend beside its limit of the month, or a group, or an end user.
   CREATE TABLE budgets (
     key_id TEXT NOT NULL,
     -- day, week or total; or the length of a sliding window, such as 24h.

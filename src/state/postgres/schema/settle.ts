@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OU
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_cost bigint; v_released bigint;
+  v_cost bigint; v_released bigint; v_booked boolean;
 BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
@@ -48,10 +48,11 @@ BEGIN
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   ), ${STEPS_OF_ENDED}
   SELECT coalesce(array_agg(request_id), '{}'), coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint, sum(cost_nanos)::bigint,
-    sum(hold_nanos)::bigint INTO ended, tokens, v_cost, v_released FROM d;
+    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL) INTO ended, tokens, v_cost, v_released, v_booked FROM d;
   IF cardinality(ended) > 0 THEN
     UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_cost, held_nanos = held_nanos - v_released;
   END IF;
+  IF v_booked THEN PERFORM inf_gw.book_levels(ended, p_us); END IF;
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
@@ -74,11 +75,13 @@ BEGIN
     IF v_old.outcome <> 'interrupted' OR v_old.source <> 'held' OR v_old.corrected_at_ms IS NOT NULL THEN
       RETURN false;
     END IF;
+    IF v_old.levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], -1); END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
-    PERFORM inf_gw.add_to_steps(v_old.key_id, v_old.settled_at_ms, -v_old.cost_nanos);
+    PERFORM inf_gw.add_to_steps(l.id, v_old.settled_at_ms, -v_old.cost_nanos)
+      FROM (SELECT v_old.key_id AS id UNION ALL SELECT inf_gw.levels_in(v_old.levels)) l;
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
     p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos; p_levels := v_old.levels;
     v_model := coalesce(p_model, p_requested_model);
@@ -94,11 +97,13 @@ BEGIN
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  PERFORM inf_gw.add_to_steps(p_key_id, v_us / 1000, p_cost_nanos);
+  IF p_levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], 1); END IF;
+  PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
+    FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;
   -- In the windows of tokens, what was used stands for what was held.
   PERFORM inf_gw.log_change(v_us, jsonb_build_object('late', jsonb_build_array(p_key_id, v_tokens,
-    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros)), ARRAY[p_key_id]);
+    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros, p_levels::json)), ARRAY(SELECT p_key_id UNION SELECT inf_gw.levels_in(p_levels)));
   RETURN true;
 END $$;
 

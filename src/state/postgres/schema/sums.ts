@@ -17,5 +17,14 @@ export const ADD_FIGURES = FIGURES.map((name) => `${name} = u.${name} + excluded
 export const SUM_COLUMNS = `key_id, model, source, ${FIGURES.join(', ')}`;
 
 /** Of ended requests. */
-export const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-  sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)`;
+export const SUMS = summed();
+
+/** The same of what is multiplied with that. */
+export function summed(factor = ''): string {
+  const sums = [
+    'count(*)',
+    "count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled'))",
+    ...FIGURES.slice(2).map((name) => `sum(${name})`),
+  ];
+  return sums.map((sum) => factor + sum).join(', ');
+}

@@ -27,7 +27,9 @@ CREATE TABLE inf_gw.keys (
   group_id text COLLATE "C",
   -- The key that has made it.
   parent_id text COLLATE "C" CHECK (parent_id <> id),
-  may_create bigint NOT NULL DEFAULT 0 CHECK (may_create IN (0, 1))
+  may_create bigint NOT NULL DEFAULT 0 CHECK (may_create IN (0, 1)),
+  -- Whether run has made it.
+  is_leashed bigint NOT NULL DEFAULT 0 CHECK (is_leashed IN (0, 1))
 );
 CREATE UNIQUE INDEX keys_by_live_name ON inf_gw.keys (name) WHERE state <> 'deleted';
 CREATE INDEX keys_by_group ON inf_gw.keys (group_id) WHERE group_id IS NOT NULL;
