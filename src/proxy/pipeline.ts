@@ -3,7 +3,7 @@
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
+import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
@@ -26,7 +26,7 @@ import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
 import { admissionRequest, type Permitted, type Planning, type Plans, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { causeOf, errorForRefusal } from './refusals.ts';
+import { causeOf, errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
@@ -145,7 +145,7 @@ export class Pipeline {
         return exchange.sendError(INVALID_API_KEY);
       }
       exchange.identifyKey(identity.keyId);
-      if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
+      if (identity.kind === 'disabled') return this.#refuse(exchange, keyDisabled(identity.level));
       key = this.#knownKeys.add(keyHash, identity);
 
       const resolution = early ?? this.#resolve(exchange, dialect, await readBody(exchange, identity, bodies, catalog));

@@ -74,7 +74,7 @@ function ofLevel({ level }: AtLevel): string {
   return level.kind === 'user' ? ' for this end user' : ` of the ${level.kind} ${printableName(level.name)}`;
 }
 
-function keyDisabled(level: AtLevel['level']): ClientError {
+export function keyDisabled(level: AtLevel['level']): ClientError {
   if (level === undefined) return API_KEY_DISABLED;
   if (level.kind === 'user')
     return { ...API_KEY_DISABLED, message: 'This end user is blocked. Ask the operator to unblock them.' };
