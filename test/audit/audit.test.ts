@@ -161,6 +161,18 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'keys',
     /key_x has requests/,
   ],
+  [
+    'a lost sum of a group and of an end user',
+    `UPDATE journal SET levels = '["grp_x","key_x/bob"]'`,
+    'sums of levels',
+    /key_x\/bob .*no sum|grp_x/,
+  ],
+  [
+    'a sum of a group that nobody has spent',
+    "INSERT INTO level_months VALUES ('grp_x', '2026-11', 1, 0, 0, 0, 0, 0, 7, 0)",
+    'sums of levels',
+    /grp_x 2026-11/,
+  ],
   ['a key that an unknown key has made', "UPDATE keys SET parent_id = 'key_x'", 'keys', /key_x has requests/],
   ['a lost key', 'DELETE FROM keys', 'keys', /has requests or budgets, but does not exist/],
 ];

@@ -122,6 +122,18 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     /key_x has requests/,
   ],
   ['a listing of an unknown key', "INSERT INTO inf_gw.listings VALUES ('key_x', 1, 1)", 'keys', /key_x has requests/],
+  [
+    'a lost sum of a group and of an end user',
+    `UPDATE inf_gw.journal SET levels = '["grp_x","key_x/bob"]'`,
+    'sums of levels',
+    /key_x\/bob .*no sum|grp_x/,
+  ],
+  [
+    'a sum of a group that nobody has spent',
+    "INSERT INTO inf_gw.level_months VALUES ('grp_x', '2026-11', 1, 0, 0, 0, 0, 0, 7, 0)",
+    'sums of levels',
+    /grp_x 2026-11/,
+  ],
   ['a key that an unknown key has made', "UPDATE inf_gw.keys SET parent_id = 'key_x'", 'keys', /key_x has requests/],
   [
     'a hold of a request that has ended',

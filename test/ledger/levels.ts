@@ -165,6 +165,33 @@ export function testLevels(openStore: OpenStore): void {
       for (const key of keys) assert.equal((await bench.refuse(key)).reason, 'spend_limit_reached');
     });
 
+    test('of 50 keys with 1 USD admits of 400 at once exactly what it may spend', async (t) => {
+      const bench = await open(t, openStore);
+      const { id } = await newGroup(bench, { name: 'dev', ...budget(USD) });
+      const keys = await Promise.all(Array.from({ length: 50 }, () => bench.newKey({ groupId: id })));
+      const requests = Array.from({ length: 400 }, (_, i) => {
+        return bench.request(keys[i % 50] as BenchKey, { holdNanos: USD / 100n });
+      });
+      const admitted: string[] = [];
+      for (let from = 0; from < requests.length; from += 100) {
+        const commands = requests.slice(from, from + 100).map((request) => ({ kind: 'admit', request }) as const);
+        const answers = (await bench.process(commands)) as readonly Admission[];
+        for (const [i, answer] of answers.entries()) {
+          if (answer.admitted) admitted.push(requests[from + i]?.requestId as string);
+        }
+      }
+      assert.equal(admitted.length, 100);
+      const settlements = admitted.map((requestId) => bench.settlement(requestId, { costNanos: USD / 100n }));
+      await bench.process(settlements.map((settlement) => ({ kind: 'settle', settlement }) as const));
+      const { budgets } = bench.store.operator;
+      const spent = await budgets.spentBy([{ id, ...budget(USD) }], bench.clock.wallMs());
+      assert.deepEqual(
+        spent.get(id)?.map(({ chargedNanos }) => chargedNanos),
+        [USD],
+      );
+      for (const key of keys.slice(0, 3)) assert.equal((await bench.refuse(key)).reason, 'spend_limit_reached');
+    });
+
     test('takes nothing of what it refuses, at any level', async (t) => {
       const bench = await open(t, openStore);
       const { id } = await newGroup(bench, { name: 'dev', rpm: 1 });
@@ -295,6 +322,27 @@ export function testLevels(openStore: OpenStore): void {
       await bench.store.restart();
       assert.equal((await bench.refuse(key, FOR_ALICE)).reason, 'spend_limit_reached');
       await spend(bench, key, 5_000n);
+    });
+
+    test('of very many passes no limit of their own, however they race', async (t) => {
+      const bench = await open(t, openStore);
+      const key = await bench.newKey({ rpm: 100_000, concurrency: 100_000, ...ofUsers(budget(USD)) });
+      const users = Array.from({ length: 40 }, (_, i) => `user ${i}`);
+      const spent = new Map<string, bigint>();
+      for (let round = 0; round < 3; round++) {
+        const sent = [...users, ...users].map((user) => bench.request(key, { user, holdNanos: USD / 4n }));
+        const answers = (await bench.process(
+          sent.map((request) => ({ kind: 'admit', request })),
+        )) as readonly Admission[];
+        const admitted = sent.filter((_, i) => answers[i]?.admitted);
+        for (const { user = '' } of admitted) spent.set(user, (spent.get(user) ?? 0n) + USD / 4n);
+        const ends = admitted.map(({ requestId }) => bench.settlement(requestId, { costNanos: USD / 4n }));
+        await bench.process(ends.map((settlement) => ({ kind: 'settle', settlement })));
+      }
+      assert.deepEqual(
+        users.map((user) => spent.get(user)),
+        users.map(() => USD),
+      );
     });
 
     test('may be required', async (t) => {
