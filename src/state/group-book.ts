@@ -13,7 +13,7 @@ import {
   type UserRecord,
   userId,
 } from './levels.ts';
-import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { budgetsAs, ownerColumns, writeUser, writeUserLimits } from './owners.ts';
 import { groupOf, storedAllowlist, userOf } from './rows.ts';
 
@@ -99,13 +99,15 @@ export class GroupBook {
     after: UserLimits | null,
     wallMs: number,
   ): Operation<void> {
-    yield* stopDecisions(this.#dialect);
-    yield* writeUserLimits(this.#dialect, ownerId, before, after, wallMs);
-    yield* logEdit(this.#dialect, [ownerId]);
+    yield* edited(this.#dialect, [ownerId], writeUserLimits(this.#dialect, ownerId, before, after, wallMs));
   }
 
   *#setUser(user: UserRecord, wallMs: number): Operation<void> {
-    yield* stopDecisions(this.#dialect);
+    const ids = [user.ownerId, userId(user.ownerId, user.name)];
+    yield* edited(this.#dialect, ids, this.#writeUser(user, wallMs));
+  }
+
+  *#writeUser(user: UserRecord, wallMs: number): Operation<void> {
     const { ownerId, name } = user;
     const before = yield* this.findUser(ownerId, name);
     const [all] = yield* rows("SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name = ''", [ownerId]);
@@ -113,7 +115,6 @@ export class GroupBook {
     yield* writeUser(ownerId, storedUser(name), user);
     const level = { id: userId(ownerId, name), budgets: before?.budgets ?? [] };
     yield* writeBudgets(this.#dialect, level, user.budgets, wallMs);
-    yield* logEdit(this.#dialect, [ownerId, level.id]);
   }
 
   *#insert(group: NewGroup, wallMs: number): Operation<GroupChange> {
@@ -143,8 +144,8 @@ export class GroupBook {
       const above = yield* this.#depthOf(outer.id);
       if (inside.has(outer.id) || above + Math.max(...inside.values()) > MOST_GROUPS) return { kind: 'too_deep' };
     }
-    yield* rows('UPDATE inf_gw.groups SET group_id = $2 WHERE id = $1', [group.id, outer?.id ?? null]);
-    yield* logEdit(this.#dialect, [group.id]);
+    const text = 'UPDATE inf_gw.groups SET group_id = $2 WHERE id = $1';
+    yield* edited(this.#dialect, [group.id], rows(text, [group.id, outer?.id ?? null]));
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
@@ -176,8 +177,7 @@ export class GroupBook {
     yield* stopDecisions(this.#dialect);
     const group = yield* this.find(idOrName);
     if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
-    yield* write(group);
-    yield* logEdit(this.#dialect, [group.id]);
+    yield* edited(this.#dialect, [group.id], write(group));
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
@@ -186,4 +186,11 @@ export class GroupBook {
     const [row] = yield* rows(`SELECT ${this.#columns} FROM inf_gw.groups AS groups WHERE ${where}`, [value]);
     return row && groupOf(row);
   }
+}
+
+/** Changes what is stored of some levels. No gateway decides meanwhile, and each hears of it. */
+function* edited(dialect: Dialect, keyIds: readonly string[], write: Operation<unknown>): Operation<void> {
+  const before = yield* factsBefore(dialect, keyIds);
+  yield* write;
+  yield* logEdit(dialect, { keyIds, before, addedNanos: 0n });
 }

@@ -12,7 +12,7 @@ import {
   type NewKey,
   successorName,
 } from './keys.ts';
-import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { type Dialect, factsBefore, logEdit, type Operation, rows, transaction } from './operation.ts';
 import { ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
@@ -85,15 +85,16 @@ export class KeyBook {
   /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
   setLimits(idOrName: string, { budgets, ...limits }: LimitChanges, wallMs = Date.now()): Operation<KeyChange> {
     const dialect = this.#dialect;
-    const change = this.#change(idOrName, function* (key) {
-      const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
-      yield* rows(
-        `UPDATE inf_gw.keys SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6 WHERE id = $1`,
-        [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
-      );
-      if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
-    });
-    return transaction(budgets === undefined ? change : afterStop(dialect, change));
+    return transaction(
+      this.#change(idOrName, function* (key) {
+        const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
+        yield* rows(
+          `UPDATE inf_gw.keys SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6 WHERE id = $1`,
+          [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
+        );
+        if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
+      }),
+    );
   }
 
   /** Replaces the allowlist by what `edit` returns for it. */
@@ -108,8 +109,10 @@ export class KeyBook {
     const key = yield* this.#locked(idOrName);
     if (key === undefined) return { kind: 'no_such_key' };
     if (key.state === 'deleted') return { kind: 'deleted' };
+    const keyIds = [key.id];
+    const before = yield* factsBefore(this.#dialect, keyIds);
     yield* write(key);
-    yield* logEdit(this.#dialect, [key.id]);
+    yield* logEdit(this.#dialect, { keyIds, before, addedNanos: 0n });
     return { kind: 'done', key: (yield* this.#one('id = $1', key.id)) as KeyRecord };
   }
 
@@ -159,10 +162,4 @@ export class KeyBook {
     const [row] = yield* rows(text, [value]);
     return row && keyOf(row);
   }
-}
-
-/** What is written beside the keys themselves: no gateway decides meanwhile. */
-function* afterStop<T>(dialect: Dialect, change: Operation<T>): Operation<T> {
-  yield* stopDecisions(dialect);
-  return yield* change;
 }
