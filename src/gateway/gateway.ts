@@ -367,6 +367,12 @@ async function start(
             `after entry ${entry} of the log, this gateway has come to another state than the others: it begins anew from the database; run audit, and report this`,
           );
         },
+        onNonsense: (entry, nodeId) => {
+          sides.metrics?.countDifference();
+          log.error(
+            `entry ${entry} of the log is nothing that a gateway asks: it is passed over, and gateway ${nodeId} was shut out, which has written it; see who has the password of its role`,
+          );
+        },
         onOrphans: (requests) =>
           log.warn(`charged the holds of ${counted(requests, 'request')} left open by a process that handed over`),
         onDeath: (error) => events.onFatal(error),

@@ -21,6 +21,8 @@ export interface LedgerEvents {
   onDeaths(names: readonly string[], requests: number): void;
   /** After that entry of the log, this gateway has come to another state than the others. It begins anew. */
   onDifference?(entry: bigint): void;
+  /** That entry of the log is nothing that a gateway asks. The gateway of that number is shut out. */
+  onNonsense?(entry: bigint, nodeId: number): void;
   /** A process that has handed over has ended, and this many requests of it were charged as held. */
   onOrphans(requests: number): void;
   /** An internal error has ended the ledger. Nothing can be admitted any more. */
@@ -156,6 +158,7 @@ function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, '
     stops: events.onStops,
     deaths: events.onDeaths,
     difference: (entry) => events.onDifference?.(entry),
+    nonsense: (entry, nodeId) => events.onNonsense?.(entry, nodeId),
     orphans: events.onOrphans,
   };
 }

@@ -70,4 +70,6 @@ export interface EngineEvents {
   onDeaths(names: readonly string[], requests: number): void;
   /** This gateway has come to another state than the others after that entry of the log, and begins anew. */
   onDifference(entry: bigint): void;
+  /** That entry of the log is nothing that a gateway asks. The gateway of that number is shut out. */
+  onNonsense(entry: bigint, nodeId: number): void;
 }

@@ -155,6 +155,7 @@ export interface MainCalls extends Tellable {
   deaths(names: readonly string[], requests: number): void;
   /** This gateway has come to another state than the others. */
   difference(entry: bigint): void;
+  nonsense(entry: bigint, nodeId: number): void;
   /** The process that a closed port stood for has left this many requests open. */
   orphans(requests: number): void;
   /** For the next process: what the thread at this port asks, or that it has ended. */

@@ -40,6 +40,7 @@ export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (e
         onStops: (requestIds) => port.tell('stops', requestIds),
         onDeaths: (names, requests) => port.tell('deaths', names, requests),
         onDifference: (entry) => port.tell('difference', entry),
+        onNonsense: (entry, nodeId) => port.tell('nonsense', entry, nodeId),
       });
       measure(engine, start.options.times);
       const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));

@@ -140,7 +140,7 @@ export const METRICS = {
     name: 'inf_gw_ledger_differences_total',
     type: 'counter',
     labels: [],
-    help: 'How often this gateway has come to another state than the others on its database, and has begun anew.',
+    help: 'How often this gateway has come to another state than the others on its database, and has begun anew, or has found an entry in the log that no gateway asks.',
     note: 'Anything but zero is a bug: run `inf-gw audit`, and report it. Absent where the state is a file.',
   },
   storageFault: {

@@ -48,7 +48,7 @@ export class AccountBook {
       'INSERT INTO inf_gw.credit_entries (at_ms, amount_nanos, balance_nanos, note) VALUES ($1, $2, $3, $4)',
       [wallMs, amountNanos, balanceNanos, note],
     );
-    yield* logEdit(this.#dialect, []);
+    yield* logEdit(this.#dialect, { keyIds: [], before: null, addedNanos: amountNanos });
     return { ...before, balanceNanos };
   }
 }

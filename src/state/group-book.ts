@@ -16,7 +16,7 @@ import {
   userId,
   userStoredAs,
 } from './levels.ts';
-import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { budgetsAs, editUserLimits, ownerColumns, writeUser, writeUserLimits } from './owners.ts';
 import { groupOf, storedAllowlist, userOf } from './rows.ts';
 
@@ -148,6 +148,11 @@ export class GroupBook {
     const after = edit((yield* this.findUser(ownerId, name)) ?? nothing);
     yield* this.#setUser(after, wallMs);
     if (after.state !== 'enabled' || !hasNoLimits(after)) return;
+    const ids = [ownerId, userId(ownerId, name)];
+    yield* edited(this.#dialect, ids, this.#forgetUser(ownerId, name));
+  }
+
+  *#forgetUser(ownerId: string, name: string): Operation<void> {
     yield* rows('DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = $2', [ownerId, storedUser(name)]);
     // Where nothing else is set for any of them, they are no levels any more.
     yield* rows(
@@ -157,7 +162,6 @@ export class GroupBook {
          AND NOT EXISTS (SELECT 1 FROM inf_gw.users AS u WHERE u.owner_id = $1 AND u.name <> '')`,
       [ownerId],
     );
-    yield* logEdit(this.#dialect, [ownerId, userId(ownerId, name)]);
   }
 
   *#delete(idOrName: string, isEmptied: boolean): Operation<GroupChange> {
@@ -170,11 +174,8 @@ export class GroupBook {
       [group.id],
     );
     if (inside.length > 0 && !isEmptied) return { kind: 'not_empty' };
-    for (const table of ['keys', 'groups']) {
-      yield* rows(`UPDATE inf_gw.${table} SET group_id = $2 WHERE group_id = $1`, [group.id, group.groupId]);
-    }
-    yield* rows("UPDATE inf_gw.groups SET state = 'deleted' WHERE id = $1", [group.id]);
-    yield* logEdit(this.#dialect, [group.id, ...inside.map(({ id }) => id as string)]);
+    const ids = [group.id, ...inside.map(({ id }) => id as string)];
+    yield* edited(this.#dialect, ids, emptied(group));
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
@@ -184,13 +185,15 @@ export class GroupBook {
     after: UserLimits | null,
     wallMs: number,
   ): Operation<void> {
-    yield* stopDecisions(this.#dialect);
-    yield* writeUserLimits(this.#dialect, ownerId, before, after, wallMs);
-    yield* logEdit(this.#dialect, [ownerId]);
+    yield* edited(this.#dialect, [ownerId], writeUserLimits(this.#dialect, ownerId, before, after, wallMs));
   }
 
   *#setUser(user: UserRecord, wallMs: number): Operation<void> {
-    yield* stopDecisions(this.#dialect);
+    const ids = [user.ownerId, userId(user.ownerId, user.name)];
+    yield* edited(this.#dialect, ids, this.#writeUser(user, wallMs));
+  }
+
+  *#writeUser(user: UserRecord, wallMs: number): Operation<void> {
     const { ownerId, name } = user;
     const before = yield* this.findUser(ownerId, name);
     const [all] = yield* rows("SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name = ''", [ownerId]);
@@ -198,7 +201,6 @@ export class GroupBook {
     yield* writeUser(ownerId, storedUser(name), user);
     const level = { id: userId(ownerId, name), budgets: before?.budgets ?? [] };
     yield* writeBudgets(this.#dialect, level, user.budgets, wallMs);
-    yield* logEdit(this.#dialect, [ownerId, level.id]);
   }
 
   *#insert(group: NewGroup, wallMs: number): Operation<GroupChange> {
@@ -229,8 +231,8 @@ export class GroupBook {
       if (inside.has(outer.id)) return { kind: 'in_itself' };
       if (above + Math.max(...inside.values()) > MOST_GROUPS) return { kind: 'too_deep' };
     }
-    yield* rows('UPDATE inf_gw.groups SET group_id = $2 WHERE id = $1', [group.id, outer?.id ?? null]);
-    yield* logEdit(this.#dialect, [group.id]);
+    const text = 'UPDATE inf_gw.groups SET group_id = $2 WHERE id = $1';
+    yield* edited(this.#dialect, [group.id], rows(text, [group.id, outer?.id ?? null]));
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
@@ -262,8 +264,7 @@ export class GroupBook {
     yield* stopDecisions(this.#dialect);
     const group = yield* this.find(idOrName);
     if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
-    yield* write(group);
-    yield* logEdit(this.#dialect, [group.id]);
+    yield* edited(this.#dialect, [group.id], write(group));
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
@@ -272,4 +273,18 @@ export class GroupBook {
     const [row] = yield* rows(`SELECT ${this.#columns} FROM inf_gw.groups AS groups WHERE ${where}`, [value]);
     return row && groupOf(row);
   }
+}
+
+function* emptied({ id, groupId }: GroupRecord): Operation<void> {
+  for (const table of ['keys', 'groups']) {
+    yield* rows(`UPDATE inf_gw.${table} SET group_id = $2 WHERE group_id = $1`, [id, groupId]);
+  }
+  yield* rows("UPDATE inf_gw.groups SET state = 'deleted' WHERE id = $1", [id]);
+}
+
+/** Changes what is stored of some levels. No gateway decides meanwhile, and each hears of it. */
+function* edited(dialect: Dialect, keyIds: readonly string[], write: Operation<unknown>): Operation<void> {
+  const before = yield* factsBefore(dialect, keyIds);
+  yield* write;
+  yield* logEdit(dialect, { keyIds, before, addedNanos: 0n });
 }

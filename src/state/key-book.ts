@@ -12,7 +12,16 @@ import {
   type NewKey,
   successorName,
 } from './keys.ts';
-import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction, type Values } from './operation.ts';
+import {
+  type Dialect,
+  factsBefore,
+  logEdit,
+  type Operation,
+  rows,
+  stopDecisions,
+  transaction,
+  type Values,
+} from './operation.ts';
 import { editUserLimits, ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
@@ -100,22 +109,22 @@ export class KeyBook {
     wallMs = Date.now(),
   ): Operation<KeyChange> {
     const dialect = this.#dialect;
-    const change = this.#change(idOrName, function* (key) {
-      const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
-      yield* rows(
-        `UPDATE inf_gw.keys SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6 WHERE id = $1`,
-        [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
-      );
-      if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
-      if (userLimits !== undefined) yield* editUserLimits(dialect, key, userLimits, wallMs);
-    });
-    const isAside = budgets === undefined && userLimits === undefined;
-    return transaction(isAside ? change : afterStop(dialect, change));
+    return transaction(
+      this.#change(idOrName, function* (key) {
+        const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
+        yield* rows(
+          `UPDATE inf_gw.keys SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6 WHERE id = $1`,
+          [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
+        );
+        if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
+        if (userLimits !== undefined) yield* editUserLimits(dialect, key, userLimits, wallMs);
+      }),
+    );
   }
 
   /** Puts a key into a group; null takes it out. What it has spent stays where it was. */
   place(idOrName: string, groupId: string | null): Operation<KeyChange> {
-    return transaction(afterStop(this.#dialect, this.#place(idOrName, groupId)));
+    return transaction(this.#place(idOrName, groupId));
   }
 
   /** Replaces the allowlist by what `edit` returns for it. */
@@ -127,15 +136,20 @@ export class KeyBook {
   }
 
   *#change(idOrName: string, write: (key: KeyRecord) => Operation<unknown>): Operation<KeyChange> {
+    // Before the key is locked: two edits that lock the two in different orders would wait for each other.
+    yield* stopDecisions(this.#dialect);
     const key = yield* this.#locked(idOrName);
     if (key === undefined) return { kind: 'no_such_key' };
     if (key.state === 'deleted') return { kind: 'deleted' };
+    const keyIds = [key.id];
+    const before = yield* factsBefore(this.#dialect, keyIds);
     yield* write(key);
-    yield* logEdit(this.#dialect, [key.id]);
+    yield* logEdit(this.#dialect, { keyIds, before, addedNanos: 0n });
     return { kind: 'done', key: (yield* this.#one('id = $1', key.id)) as KeyRecord };
   }
 
   *#place(idOrName: string, groupId: string | null): Operation<KeyChange> {
+    yield* stopDecisions(this.#dialect);
     // It is where its parent is.
     if ((yield* this.find(idOrName))?.parentId != null) return { kind: 'is_child' };
     const found = yield* rows("SELECT id FROM inf_gw.groups WHERE id = $1 AND state <> 'deleted'", [groupId]);
@@ -190,10 +204,4 @@ export class KeyBook {
     const [row] = yield* rows(text, [value]);
     return row && keyOf(row);
   }
-}
-
-/** What is written beside the keys themselves: no gateway decides meanwhile. */
-function* afterStop<T>(dialect: Dialect, change: Operation<T>): Operation<T> {
-  yield* stopDecisions(dialect);
-  return yield* change;
 }

@@ -2,6 +2,7 @@
  * What both stores do for operators, written once: an operation asks one statement after the other, and the store carries
  * it out. A file answers at once, as the ledger needs it, and a database later.
  */
+import type { Nanos } from '../core/money.ts';
 import type { Row } from './rows.ts';
 
 /** An array is for {@link Dialect.isAnyOf}. */
@@ -72,10 +73,25 @@ export function stopDecisions({ forUpdate }: Dialect): Operation<Row[]> {
   return rows(`SELECT balance_nanos FROM inf_gw.account ${forUpdate}`);
 }
 
+/** What gateways that share a state know of some keys before an edit of these. They decide nothing until that ends. */
+export function* factsBefore({ isShared }: Dialect, keyIds: readonly string[]): Operation<string | null> {
+  if (!isShared) return null;
+  const [row] = yield* rows('SELECT inf_gw.facts_before($1) AS facts', [keyIds]);
+  return row?.facts as string | null;
+}
+
+/** An edit: the keys that it has changed, what gateways knew of them before, and what it has added to the account. */
+export interface Edit {
+  readonly keyIds: readonly string[];
+  readonly before: string | null;
+  readonly addedNanos: Nanos;
+}
+
 /**
- * The last of a transaction that has changed these keys, or the account: gateways that share a state hear of it in the
- * one order of all that they decide. A file's own gateway notices.
+ * The last of a transaction that has changed something that gateways decide by: those that share a state hear of it in
+ * the one order of all that they decide, and who begins to follow can tell what it was before. A file's own gateway
+ * notices.
  */
-export function* logEdit({ isShared }: Dialect, keyIds: readonly string[]): Operation<void> {
-  if (isShared) yield* rows('SELECT inf_gw.log_edit($1)::text', [keyIds]);
+export function* logEdit({ isShared }: Dialect, { keyIds, before, addedNanos }: Edit): Operation<void> {
+  if (isShared) yield* rows('SELECT inf_gw.log_edit($1, $2, $3)::text', [keyIds, before, addedNanos]);
 }

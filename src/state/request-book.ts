@@ -2,7 +2,16 @@
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { correctSteps } from './budget-book.ts';
-import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction, type Values } from './operation.ts';
+import {
+  type Dialect,
+  factsBefore,
+  logEdit,
+  type Operation,
+  rows,
+  stopDecisions,
+  transaction,
+  type Values,
+} from './operation.ts';
 import { monthStart } from './periods.ts';
 import {
   type Correction,
@@ -219,6 +228,7 @@ function* charge(
   nanos: Nanos,
 ): Operation<void> {
   const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
+  const before = yield* factsBefore(dialect, [keyId, ...levels]);
   for (const [table, period, value] of [
     ['usage_days', 'day', day],
     ['usage_months', 'month', month],
@@ -243,5 +253,5 @@ function* charge(
   }
   for (const level of [keyId, ...levels]) yield* correctSteps(dialect, level, settledAtMs, nanos);
   yield* rows('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
-  yield* logEdit(dialect, [keyId, ...levels]);
+  yield* logEdit(dialect, { keyIds: [keyId, ...levels], before, addedNanos: -nanos });
 }

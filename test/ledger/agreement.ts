@@ -107,7 +107,8 @@ export function testAgreement(database: SharedDatabase): void {
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
     for (let i = 0; i < 3; i++) await bench.admit(key);
     await store.advance(61_000);
-    await database.read(`UPDATE inf_gw.account SET seq = seq + 300000; UPDATE inf_gw.log SET seq = seq + 300000;
+    await database.read(`UPDATE inf_gw.account SET seq = seq + 300000, recorded_seq = recorded_seq + 300000;
+      UPDATE inf_gw.log SET seq = seq + 300000, seen_seq = seen_seq + 300000;
       UPDATE inf_gw.positions SET asked_seq = asked_seq + 300000, written_seq = written_seq + 300000`);
     await bench.admit(key);
     await database.read(`UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account) WHERE name = 'first'`);
@@ -134,6 +135,51 @@ export function testAgreement(database: SharedDatabase): void {
     const model = 'x'.repeat(1_100_000);
     await assert.rejects(bench.process([{ kind: 'admit', request: bench.request(key, { model }) }]), /no gateway asks/);
     assert.equal(other.differences.length, 0);
+  });
+
+  describe('an entry that no gateway asks', () => {
+    const OTHER_TIER = '"t":[9,9,9,9,1]';
+    for (const [what, commands] of [
+      ['is no object', '7'],
+      ['has no settings', '{"t":[]}'],
+      ['has lists that are none', `{${OTHER_TIER},"s":7,"k":{},"b":"x","a":null}`],
+      ['ends a request for no amount', `{${OTHER_TIER},"s":[["req_1",1,1,"x",1,1]]}`],
+      ['asks for a key that it does not name', `{${OTHER_TIER},"a":[[3,"req_1","mock/echo",1,1,1,"1"]]}`],
+      ['asks for less than nothing', `{${OTHER_TIER},"k":["key"],"a":[[0,"req_1","mock/echo",-1,1,1,"1"]]}`],
+      ['asks for a request twice', `{${OTHER_TIER},"k":["key"],"a":[[0,"r","m",1,1,1,"1"],[0,"r","m",1,1,1,"1"]]}`],
+    ] as const) {
+      test(`is passed over by all alike, said and counted, and who wrote it is shut out: it ${what}`, async (t) => {
+        const { bench, store, other, key } = await pair(t, database);
+        await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+        await bench.admit(key, { holdNanos: 30n });
+        const [evil] =
+          await database.read(`INSERT INTO inf_gw.nodes (name, instance, version, address, epoch, started_at_ms, alive_us)
+          VALUES ('evil', '', '', '', 1, 0, (SELECT us FROM stage.world)) RETURNING id`);
+        await database.read(
+          `WITH a AS (UPDATE inf_gw.account SET seq = seq + 1 RETURNING seq, last_us),
+            p AS (INSERT INTO inf_gw.positions SELECT $1, seq, 0 FROM a)
+          INSERT INTO inf_gw.log (seq, at_us, node_id, commands, seen_seq) SELECT seq, last_us, $1, $2, 0 FROM a`,
+          [evil?.id, commands],
+        );
+        await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 40n }) }], other.engine);
+        await bench.admit(key, { holdNanos: 50n });
+        assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+        for (const { engine } of [store.process, other]) await engine.beat();
+        const [node] = await database.read('SELECT epoch FROM inf_gw.nodes WHERE id = $1', [evil?.id]);
+        assert.equal(node?.epoch, 2n);
+        for (const each of [store.process, other]) {
+          assert.deepEqual([each.nonsense.map(([, nodeId]) => nodeId), each.differences], [[evil?.id], []]);
+        }
+        // Nor does it stop who begins then, or the end of what it has in flight.
+        await store.advance(1_500);
+        await store.engine.probe();
+        await store.engine.beat();
+        const { engine } = await store.startOther('third');
+        const [identity] = await bench.process([{ kind: 'identify', keyHash: key.hash }], engine);
+        assert.equal((identity as EnabledKey).figures.remainingRequests, 0);
+        assert.deepEqual(await database.read('SELECT FROM inf_gw.positions WHERE asked_seq > written_seq'), []);
+      });
+    }
   });
 
   test('a gateway that is frozen between its entry and the answer finds its decisions written, and goes on by them', async (t) => {
@@ -168,7 +214,7 @@ export function testAgreement(database: SharedDatabase): void {
     await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
     await database.read(
-      `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
+      `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0, recorded_seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
     );
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
   });
@@ -178,8 +224,10 @@ export function testAgreement(database: SharedDatabase): void {
     /** By rules that this version has left behind, as the log has it. */
     const decideByEarlier = () =>
       database.read(
-        `UPDATE inf_gw.account SET rules = 0; SELECT inf_gw.log_change(inf_gw.now_us(), '{"rules": 0}', '{}')`,
+        `UPDATE inf_gw.account SET rules = 0; UPDATE inf_gw.nodes SET rules = 0;
+          SELECT inf_gw.log_change(inf_gw.now_us(), '{"rules": 0}', '{}')`,
       );
+    const firstKnowsNewer = () => database.read(`UPDATE inf_gw.nodes SET rules = 1 WHERE name = 'first'`);
 
     test('decide by those that all know, until the last of the others has gone, and pass no limit meanwhile', async (t) => {
       const bench = await LedgerBench.of(t, database.openStore, { rpm: 60 });
@@ -187,6 +235,7 @@ export function testAgreement(database: SharedDatabase): void {
       await decideByEarlier();
       const key = await bench.newKey();
       const earlier = [await store.startOther('a', { rules: 0 }), await store.startOther('b', { rules: 0 })];
+      await firstKnowsNewer();
       const serving = new Set([store.process, ...earlier]);
       let admitted = 0;
       const admit = async (engine: Engine) => {
@@ -217,6 +266,7 @@ export function testAgreement(database: SharedDatabase): void {
       const store = bench.store as SharedStore;
       await decideByEarlier();
       const old = await store.startOther('a', { rules: 0 });
+      await firstKnowsNewer();
       await database.read(`UPDATE inf_gw.nodes SET alive_us = alive_us - 9000000 WHERE name = 'a'`);
       await database.read('SELECT inf_gw.reap()');
       assert.equal(await inForce(), 1);

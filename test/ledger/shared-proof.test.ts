@@ -1,6 +1,7 @@
 /** The rest of the conformance suite of the ledger on a database: terms of keys, clocks that are wrong, more gateways and more histories. */
 import { after, test } from 'node:test';
 import { testClocks } from './clocks.ts';
+import { testCuts } from './cuts.ts';
 import { compareWithNaiveLedger } from './model.ts';
 import { testRaces } from './races.ts';
 import { SharedDatabase } from './shared-store.ts';
@@ -16,6 +17,7 @@ testTerms(database.openStore);
 testWrongClocks(database.openStore);
 testRaces(database, [4]);
 testClocks(database);
+testCuts(database, HISTORIES);
 
 test('whatever happens, the ledger gives the answers and totals of a plain list, in more histories', async (t) => {
   const seed = Date.now() % 1_000_000;

@@ -34,7 +34,7 @@ const STAGE = `
   CREATE TRIGGER fail BEFORE INSERT ON inf_gw.journal FOR EACH ROW EXECUTE FUNCTION stage.fail();`;
 
 /** What every decision changes, whatever it is. */
-const VOLATILE = new Set(['last_us', 'seq']);
+const VOLATILE = new Set(['last_us', 'seq', 'recorded_seq']);
 const RANKS: Partial<Record<Command['kind'], number>> = { settle: 0, free_slot: 1, grow: 2 };
 
 /** A database that one test at a time uses. */
@@ -129,7 +129,8 @@ export class SharedDatabase {
     await this.client.query(`${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
       DELETE FROM inf_gw.nodes WHERE name <> 'first' OR ${this.#idle === undefined};
       DELETE FROM inf_gw.log; DELETE FROM inf_gw.positions;
-      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0, seq = 0, clock_us = 0, rules = 1;
+      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0, seq = 0, clock_us = 0, recorded_seq = 0,
+        rules = 1;
       UPDATE inf_gw.nodes SET rules = 1`);
   }
 }
@@ -147,10 +148,14 @@ export class SharedProcess {
   readonly deaths: string[];
   /** The entries after which it has come to another state than the others. */
   readonly differences: bigint[] = [];
+  /** The entries that no gateway asks, and whose they are. */
+  readonly nonsense: [entry: bigint, nodeId: number][] = [];
+  readonly name: string;
   readonly #store: SharedLedgerStore;
   #engine!: SharedEngine;
 
-  private constructor(store: SharedLedgerStore, link: Link, faults: string[], deaths: string[]) {
+  private constructor(name: string, store: SharedLedgerStore, link: Link, faults: string[], deaths: string[]) {
+    this.name = name;
     this.#store = store;
     this.link = link;
     this.faults = faults;
@@ -161,14 +166,21 @@ export class SharedProcess {
     return this.#engine;
   }
 
+  /** Its number among all. */
+  get nodeId(): number {
+    return this.#store.nodeId as number;
+  }
+
   /** A new engine on the same connections, as if nothing had happened. */
-  renew(settings: LedgerSettings, clock: HandClock): void {
-    this.differences.length = 0;
+  renew(settings: LedgerSettings, clock: HandClock, writeMs?: number): void {
+    this.differences.length = this.nonsense.length = 0;
     const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
-    this.#engine = new SharedEngine(this.#store, options, clock, {
-      onFault: ({ message }) => void this.faults.push(message),
-      onDifference: (entry) => void this.differences.push(entry),
-    });
+    const events = {
+      onFault: ({ message }: { message: string }) => void this.faults.push(message),
+      onDifference: (entry: bigint) => void this.differences.push(entry),
+      onNonsense: (entry: bigint, nodeId: number) => void this.nonsense.push([entry, nodeId]),
+    };
+    this.#engine = new SharedEngine(this.#store, options, clock, events, writeMs);
   }
 
   static async start(
@@ -188,7 +200,7 @@ export class SharedProcess {
     };
     try {
       const store = await SharedLedgerStore.open(addressOf(link.through(user)), node, events, completeOthers);
-      const process = new SharedProcess(store, link, faults, deaths);
+      const process = new SharedProcess(name, store, link, faults, deaths);
       process.renew(settings, clock);
       return process;
     } catch (error) {

@@ -46,6 +46,8 @@ async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, n
 /** An entry that asks for a decision, which somebody will wait for. */
 const ASKING: Addition = { ...NOTHING_ADDED, commands: '{"t":[]}', decides: true, writes: true };
 
+const NOTHING_DECIDED = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+
 /** What was decided on an entry: one request that was admitted. */
 const admitting = (seq: bigint, requestId: string): Addition['decided'] => {
   const tokens = { inputTokens: 1, outputTokens: 1, reservedTokens: 1 };
@@ -85,12 +87,12 @@ describe('after a gateway has lost its connections', () => {
 
   test('a batch that was not flushed is in doubt, and the new connections stay', async (t) => {
     const { link, store } = await openStore(t, 'admits');
-    await store.append(ASKING, BEGIN, null);
+    const { seq } = await store.append(ASKING, BEGIN, null);
     await cutAndReturn(link, store);
     await assert.rejects(store.flush());
     store.forgetUnflushed();
     await store.probe();
-    await store.append(ASKING, BEGIN, null);
+    await store.append({ ...ASKING, decided: { ...NOTHING_DECIDED, seq } }, BEGIN, null);
     await store.flush();
   });
 });
@@ -108,6 +110,12 @@ test('an admission that was given back stays so when the database crashes', asyn
   assert.deepEqual(await server.query('SELECT max(written_seq)::int AS seq FROM inf_gw.positions', database), [
     { seq: Number(seq) },
   ]);
+});
+
+test('an entry that is no JSON is not taken', async (t) => {
+  const { store } = await openStore(t, 'writes nonsense');
+  await assert.rejects(store.append({ ...ASKING, commands: 'nonsense' }, BEGIN, null), { code: '22P02' });
+  await store.append(ASKING, BEGIN, null);
 });
 
 test('a batch whose last bytes are lost on their way does not keep the account locked', async (t) => {

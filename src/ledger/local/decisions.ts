@@ -147,7 +147,7 @@ export class Decisions {
 
   /** Decides the commands of a batch, in order. */
   decideAll(commands: readonly Command[]): Answer[] {
-    this.#noticeOtherWriters();
+    this.noticeOtherWriters();
     return commands.map((command) => this.#decide(command));
   }
 
@@ -180,7 +180,8 @@ export class Decisions {
     this.#leases.checkSum(commands);
   }
 
-  #noticeOtherWriters(): void {
+  /** Takes over what somebody else has changed: before each batch, and before a listing on its own. */
+  noticeOtherWriters(): void {
     const count = this.#store.changeCount();
     if (count === this.#changeCount) return;
     this.#levels.clear();

@@ -60,11 +60,12 @@ export class SlidingWindow {
 
   /** Takes a weight back that was added then, if it has not left. */
   take(atMs: number, weight: number): void {
-    let isTaken = false;
+    // It may be spread over several entries, after others were taken back of the same moment.
+    let left = weight;
     this.#replace((time, before) => {
-      if (isTaken || time !== atMs || before < weight) return [time, before];
-      isTaken = true;
-      return [time, before - weight];
+      const taken = time === atMs ? Math.min(left, before) : 0;
+      left -= taken;
+      return [time, before - taken];
     });
   }
 

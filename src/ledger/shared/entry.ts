@@ -1,6 +1,9 @@
 /** What a gateway asks for in one entry of the log, as JSON, and back. Pure. */
+import { InvariantError } from '../../core/invariant.ts';
+import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { ownerOf, userId, userStoredAs } from '../../state/levels.ts';
+import type { DecidedHold } from '../../state/postgres/batch.ts';
 import type { AdmissionRequest, Growth, LedgerSettings } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
 
@@ -17,21 +20,49 @@ export type Question =
   /** `counts`: those of its gateway that are in flight, where this is a count and needs a slot. */
   | { readonly kind: 'listing'; readonly keyId: string; readonly counts: number | undefined };
 
-/** How a request has ended, as far as decisions depend on it. */
-export type End = Pick<Settlement, 'requestId' | 'usage' | 'costNanos'>;
+/** What the journal does not keep of a request in flight. */
+export type Reserved = Pick<DecidedHold, 'reservedTokens' | 'hasSlot'>;
+
+/** How a request has ended, as far as decisions depend on it, and what it had reserved until then. */
+export type End = Pick<Settlement, 'requestId' | 'usage' | 'costNanos'> & Reserved;
 
 /** What is decided in this order. */
 export interface EntryCommands {
   readonly tier: Tier;
   readonly ends: readonly End[];
+  /** Requests that had their slot until then. */
   readonly freed: readonly string[];
-  readonly givenBack: readonly string[];
+  /** As they were. */
+  readonly givenBack: readonly DecidedHold[];
   readonly growths: readonly Growth[];
   readonly questions: readonly Question[];
 }
 
+type EndJson = readonly [
+  requestId: string,
+  prompt: number,
+  completion: number,
+  cost: string,
+  reserved: number,
+  slot: number,
+];
+
+type HoldJson = readonly [
+  requestId: string,
+  keyId: string,
+  model: string,
+  reserved: number,
+  input: number,
+  output: number,
+  hold: string,
+  admittedUs: string,
+  slot: number,
+  price?: string | null,
+  levels?: readonly string[],
+];
+
 type Asked =
-  | [
+  | readonly [
       key: number,
       requestId: string,
       model: string,
@@ -42,16 +73,16 @@ type Asked =
       price?: string,
     ]
   /** -1 needs no slot. */
-  | [key: number, counts: number];
+  | readonly [key: number, counts: number];
 
-/** As it is in the log: short, since every gateway reads it. */
-export interface EntryJson {
+/** As it is in the log: short, since every gateway reads it. The database reads the ids of `k`, `s` and `b`. */
+interface EntryJson {
   readonly t: readonly number[];
   /** Who asks: the ids of keys, and of their end users where they are named. */
   readonly k?: readonly string[];
-  readonly s?: readonly (readonly [requestId: string, prompt: number, completion: number, cost: string])[];
+  readonly s?: readonly EndJson[];
   readonly f?: readonly string[];
-  readonly b?: readonly string[];
+  readonly b?: readonly HoldJson[];
   readonly g?: readonly (readonly [requestId: string, output: number, hold: string])[];
   readonly a?: readonly Asked[];
 }
@@ -63,12 +94,12 @@ export function encode({ tier, ends, freed, givenBack, growths, questions }: Ent
     t: [tier.rpm, tier.tpm, tier.concurrency, tier.modelsRpm, Number(tier.creditEnforced)],
     ...(keys.length > 0 && { k: keys }),
     ...(ends.length > 0 && {
-      s: ends.map(({ requestId, usage, costNanos }) => {
-        return [requestId, usage.promptTokens, usage.completionTokens, `${costNanos}`] as const;
+      s: ends.map(({ requestId, usage, costNanos, reservedTokens, hasSlot }): EndJson => {
+        return [requestId, usage.promptTokens, usage.completionTokens, `${costNanos}`, reservedTokens, Number(hasSlot)];
       }),
     }),
     ...(freed.length > 0 && { f: freed }),
-    ...(givenBack.length > 0 && { b: givenBack }),
+    ...(givenBack.length > 0 && { b: givenBack.map(holdJson) }),
     ...(growths.length > 0 && {
       g: growths.map(({ requestId, outputTokens, holdNanos }) => [requestId, outputTokens, `${holdNanos}`] as const),
     }),
@@ -79,6 +110,22 @@ export function encode({ tier, ends, freed, givenBack, growths, questions }: Ent
   return JSON.stringify(json);
 }
 
+function holdJson(hold: DecidedHold): HoldJson {
+  const { requestId, keyId, model, reservedTokens, inputTokens, outputTokens, holdNanos, price, levels } = hold;
+  const tokens = [reservedTokens, inputTokens, outputTokens] as const;
+  const values = [
+    requestId,
+    keyId,
+    model,
+    ...tokens,
+    `${holdNanos}`,
+    `${hold.admittedUs}`,
+    Number(hold.hasSlot),
+  ] as const;
+  if (levels !== undefined) return [...values, price ?? null, levels];
+  return price === undefined ? values : [...values, price];
+}
+
 function asked(question: Question, key: number): Asked {
   if (question.kind === 'listing') return [key, question.counts ?? -1];
   const { requestId, model, reservedTokens, inputTokens, outputTokens, holdNanos, price } = question.request;
@@ -86,17 +133,24 @@ function asked(question: Question, key: number): Asked {
   return price === undefined ? [key, ...values] : [key, ...values, price];
 }
 
-export function decode({ t, k = [], s = [], f = [], b = [], g = [], a = [] }: EntryJson): EntryCommands {
-  const [rpm = 0, tpm = 0, concurrency = 0, modelsRpm = 0, credit = 0] = t;
+/** No gateway asks this: whoever may write to the log has written something else. */
+export class NonsenseError extends InvariantError {}
+
+/** Throws a NonsenseError for everything but what `encode` returns. */
+export function decode(json: unknown): EntryCommands {
+  const { t, k, s, f, b, g, a } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  const [rpm, tpm, concurrency, modelsRpm, credit] = listOf(t).map(amount) as [number, number, number, number, number];
+  const keyIds = listOf(k ?? []).map(text);
   return {
-    tier: { rpm, tpm, concurrency, modelsRpm, creditEnforced: credit === 1 },
-    ends: s.map(([requestId, promptTokens, completionTokens, cost]) => {
-      return { requestId, usage: { promptTokens, cachedTokens: 0, completionTokens }, costNanos: BigInt(cost) };
+    tier: { rpm, tpm, concurrency, modelsRpm, creditEnforced: amount(credit) === 1 },
+    ends: listOf(s ?? []).map(endOf),
+    freed: listOf(f ?? []).map(text),
+    givenBack: listOf(b ?? []).map(holdOf),
+    growths: listOf(g ?? []).map((each) => {
+      const [requestId, output, hold] = listOf(each);
+      return { requestId: text(requestId), outputTokens: amount(output), holdNanos: nanos(hold) };
     }),
-    freed: f,
-    givenBack: b,
-    growths: g.map(([requestId, outputTokens, hold]) => ({ requestId, outputTokens, holdNanos: BigInt(hold) })),
-    questions: a.map((each) => questionOf(each, k[each[0]] as string)),
+    questions: listOf(a ?? []).map((each) => questionOf(listOf(each), keyIds)),
   };
 }
 
@@ -111,16 +165,67 @@ function askerOf(question: Question): string {
   return user === undefined ? question.keyId : userId(question.keyId, user);
 }
 
-function questionOf(each: Asked, asker: string): Question {
-  const { ownerId: keyId, stored } = ownerOf(asker) ?? { ownerId: asker };
-  if (each.length === 2) return { kind: 'listing', keyId, counts: each[1] < 0 ? undefined : each[1] };
-  const [, requestId, model, reservedTokens, inputTokens, outputTokens, hold, price] = each;
-  const tokens = { reservedTokens, inputTokens, outputTokens };
+function endOf(json: unknown): End {
+  const [requestId, prompt, completion, cost] = listOf(json);
+  const usage = { promptTokens: amount(prompt), cachedTokens: 0, completionTokens: amount(completion) };
+  return { requestId: text(requestId), usage, costNanos: nanos(cost), ...reservedIn(json) };
+}
+
+/** What an entry says that a request had reserved which it ends. */
+export function reservedIn(end: unknown): Reserved {
+  const [, , , , reserved, slot] = listOf(end);
+  return { reservedTokens: amount(reserved), hasSlot: slot === 1 };
+}
+
+function holdOf(json: unknown): DecidedHold {
+  const [requestId, keyId, model, reserved, input, output, hold, admittedUs, slot, price, levels] = listOf(json);
   return {
-    kind: 'admit',
-    keyId,
-    request: { requestId, model, ...tokens, holdNanos: BigInt(hold), price, user: stored && userStoredAs(stored) },
+    requestId: text(requestId),
+    keyId: text(keyId),
+    model: text(model),
+    reservedTokens: amount(reserved),
+    inputTokens: amount(input),
+    outputTokens: amount(output),
+    holdNanos: nanos(hold),
+    admittedUs: nanos(admittedUs),
+    hasSlot: slot === 1,
+    price: price === undefined || price === null ? undefined : text(price),
+    levels: levels === undefined ? undefined : listOf(levels).map(text),
   };
+}
+
+function questionOf(each: readonly unknown[], askers: readonly string[]): Question {
+  const asker = text(askers[amount(each[0])]);
+  const { ownerId: keyId, stored } = ownerOf(asker) ?? { ownerId: asker };
+  if (each.length === 2) return { kind: 'listing', keyId, counts: each[1] === -1 ? undefined : amount(each[1]) };
+  const [, requestId, model, reserved, input, output, hold, price] = each;
+  const tokens = { reservedTokens: amount(reserved), inputTokens: amount(input), outputTokens: amount(output) };
+  const request = { requestId: text(requestId), model: text(model), ...tokens, holdNanos: nanos(hold) };
+  const user = stored === undefined || stored === '' ? undefined : userStoredAs(stored);
+  return { kind: 'admit', keyId, request: { ...request, price: price === undefined ? undefined : text(price), user } };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : nonsense(value);
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : nonsense(value);
+}
+
+function amount(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : nonsense(value);
+}
+
+/** The database has integers of 63 bits. */
+const NANOS = /^\d{1,18}$/;
+
+function nanos(value: unknown): Nanos {
+  return typeof value === 'string' && NANOS.test(value) ? BigInt(value) : nonsense(value);
+}
+
+function nonsense(value: unknown): never {
+  throw new NonsenseError(`no gateway asks ${JSON.stringify(value)?.slice(0, 100)}`);
 }
 
 /** What a question is as a command to the decider. */

@@ -2,7 +2,6 @@
 import { addToStep, stepOf, windowSOf } from '../../core/budgets.ts';
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { Settlement } from '../../core/settlement.ts';
 import type { Step } from '../../state/budgets.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import type { KeyRecord } from '../../state/keys.ts';
@@ -70,7 +69,7 @@ export class Facts implements Books {
   readonly journal: Books['journal'] = {
     hold: () => {},
     grow: () => {},
-    settle: (hold, end, wallMs) => this.#settle(hold, end, wallMs),
+    settle: (hold, { costNanos }, wallMs) => this.charge(hold, costNanos, wallMs),
     chargedInMonth: (levelId, month) => this.#byId.get(levelId)?.months.get(month) ?? 0n,
     chargedOnDays: (levelId, fromMs, toMs) => this.#chargedOnDays(levelId, utcDay(fromMs), utcDay(toMs)),
     chargedEver: (levelId) => this.#byId.get(levelId)?.ever ?? 0n,
@@ -176,7 +175,14 @@ export class Facts implements Books {
     return facts?.kind === 'key' ? facts : undefined;
   }
 
-  #settle(hold: HoldRow, { costNanos }: Omit<Settlement, 'requestId'>, wallMs: number): void {
+  /** Adds to the account. */
+  credit(nanos: Nanos): void {
+    this.#balanceNanos += nanos;
+    this.#changes++;
+  }
+
+  /** Charges for a request that ended then. The same amount, negative, takes it back. */
+  charge(hold: Pick<HoldRow, 'keyId' | 'admittedAtMs' | 'levels'>, costNanos: Nanos, wallMs: number): void {
     this.#balanceNanos -= costNanos;
     const [month, day] = [utcMonth(hold.admittedAtMs), utcDay(hold.admittedAtMs)];
     for (const id of levelIdsOf(hold)) {

@@ -6,7 +6,7 @@ import type { NamedRequest } from '../../state/postgres/batch.ts';
 import type { OpenRequest } from '../../state/postgres/ledger-store.ts';
 import type { Growth } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
-import type { EntryCommands, Question } from './entry.ts';
+import type { End, EntryCommands, Question, Reserved } from './entry.ts';
 
 /** Who commands act for. */
 export interface Lookup {
@@ -16,6 +16,8 @@ export interface Lookup {
   countsOf(keyId: string): number;
   /** A request that this process has admitted. */
   open(requestId: string): OpenRequest | undefined;
+  /** What it has reserved; undefined if it is in flight no more as all have decided. */
+  reserved(requestId: string): Reserved | undefined;
 }
 
 /** Places are those of the commands. */
@@ -25,6 +27,8 @@ export interface Placed {
   readonly ends: readonly number[];
   readonly growths: readonly number[];
   readonly questions: readonly number[];
+  /** Settlements of requests that have ended for all. */
+  readonly late: readonly number[];
   /** What takes nothing. */
   readonly others: readonly number[];
   readonly settlements: readonly Settlement[];
@@ -41,8 +45,15 @@ export interface Placed {
 const TRIVIAL: readonly Command['kind'][] = ['configure', 'end_count', 'count_refusal'];
 
 export function place(commands: readonly Command[], indices: readonly number[], lookup: Lookup): Placed {
-  const at = { ends: [] as number[], growths: [] as number[], questions: [] as number[], others: [] as number[] };
-  const [settlements, freed, growths, questions]: [Settlement[], string[], Growth[], Question[]] = [[], [], [], []];
+  const at: Record<'ends' | 'growths' | 'questions' | 'late' | 'others', number[]> = {
+    ends: [],
+    growths: [],
+    questions: [],
+    late: [],
+    others: [],
+  };
+  const [settlements, ends, freed]: [Settlement[], End[], string[]] = [[], [], []];
+  const [growths, questions]: [Growth[], Question[]] = [[], []];
   const [named, keyIds, counts]: [NamedRequest[], Set<string>, Map<string, number>] = [[], new Set(), new Map()];
   for (const index of indices) {
     const command = commands[index] as Command;
@@ -51,16 +62,22 @@ export function place(commands: readonly Command[], indices: readonly number[], 
     if (command.kind === 'settle') {
       const { settlement } = command;
       const open = openOf(lookup, command.kind, settlement.requestId);
+      const reserved = lookup.reserved(settlement.requestId);
       keyIds.add(open.keyId);
-      at.ends.push(index);
-      settlements.push(settlement);
-      if (settlement.spentBy !== undefined) named.push(namedOf(settlement, open));
+      if (reserved === undefined) at.late.push(index);
+      else {
+        at.ends.push(index);
+        settlements.push(settlement);
+        ends.push(endOf(settlement, reserved));
+        if (settlement.spentBy !== undefined) named.push(namedOf(settlement, open));
+      }
     } else if (command.kind === 'grow') {
       openOf(lookup, command.kind, command.growth.requestId);
       at.growths.push(index);
       growths.push(command.growth);
-    } else if (command.kind === 'free_slot') freed.push(command.requestId);
-    else if (command.kind === 'admit' && keyId !== undefined) {
+    } else if (command.kind === 'free_slot') {
+      if (lookup.reserved(command.requestId)?.hasSlot === true) freed.push(command.requestId);
+    } else if (command.kind === 'admit' && keyId !== undefined) {
       at.questions.push(index);
       questions.push({ kind: 'admit', keyId, request: command.request });
     } else if (command.kind === 'admit_listing' && keyId !== undefined) {
@@ -73,7 +90,7 @@ export function place(commands: readonly Command[], indices: readonly number[], 
   const isEmpty = settlements.length + freed.length + growths.length + questions.length === 0;
   return {
     ...at,
-    entry: { ends: settlements, freed, givenBack: [], growths, questions },
+    entry: { ends, freed, givenBack: [], growths, questions },
     settlements,
     named,
     keyIds: [...keyIds],
@@ -100,6 +117,10 @@ function openOf({ open }: Lookup, kind: string, requestId: string): OpenRequest 
     () => `a command to ${kind} names request ${requestId}, which is not open: it was settled twice or never admitted`,
   );
   return found;
+}
+
+function endOf({ requestId, usage, costNanos }: Settlement, { reservedTokens, hasSlot }: Reserved): End {
+  return { requestId, usage, costNanos, reservedTokens, hasSlot };
 }
 
 function namedOf({ requestId, spentBy }: Settlement, { admittedUs }: OpenRequest): NamedRequest {

@@ -4,33 +4,19 @@
  */
 import { type Clock, utcMonth } from '../../core/clock.ts';
 import { levelIdsOf, ownerOf } from '../../state/levels.ts';
-import type { Decided, DecidedHold, GrownHold, Listed } from '../../state/postgres/batch.ts';
-import type { EntryRow, Rebuilt, Unwritten } from '../../state/postgres/log.ts';
-import type { EngineHandover, KeyHandover, OpenRequestHandover } from '../handover.ts';
+import type { Decided, DecidedHold, GrownHold } from '../../state/postgres/batch.ts';
+import type { EntryRow, Rebuilt } from '../../state/postgres/log.ts';
 import type { Admission, Grant, LedgerSettings, ListingAdmission } from '../ledger.ts';
 import type { Lease } from '../local/activity.ts';
 import { Decisions } from '../local/decisions.ts';
-import type { WindowEntries } from '../local/window.ts';
 import type { Answer, Command } from '../protocol.ts';
+import { beginningOf, type Change, handoverOf, listedIn } from './beginning.ts';
 import { Digest } from './digest.ts';
-import { commandOf, decode, type EntryCommands, type EntryJson, type Question, type Tier, userIn } from './entry.ts';
+import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier, userIn } from './entry.ts';
 import { Facts, type FactsRow } from './facts.ts';
 
 /** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
 export class DifferenceError extends Error {}
-
-/** What the database writes into the log of its own. */
-interface Change {
-  /** In nanos, after it. */
-  readonly balance: string;
-  /** All requests of this gateway were charged as held. */
-  readonly reaped?: number;
-  readonly clock?: boolean;
-  /** The number of the rules that are in force from here on. */
-  readonly rules?: number;
-  /** A request of the key was settled after that. */
-  readonly late?: readonly [keyId: string, tokens: number, counted: number, countedUs: number, levels: string[] | null];
-}
 
 /** The answers to the commands of an entry, in their order. Undefined where there was nothing to decide. */
 export interface EntryAnswers {
@@ -74,17 +60,24 @@ export class Replica {
   readonly #requests = new Map<number, Set<string>>();
   /** What was decided on the last entry of each gateway, until that is written. */
   readonly #unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
+  /** Entries that no gateway can have asked, until somebody was told. */
+  #nonsense: { readonly seq: bigint; readonly nodeId: number }[] = [];
+  /** How entries were decided, until that is recorded. */
+  #unrecorded: { readonly seq: bigint; readonly nodeId: number; readonly decided: string }[] = [];
 
-  constructor({ seq, atUs, balanceNanos, rules, facts, holds, recent, listings }: Rebuilt) {
-    this.facts = new Facts(balanceNanos);
-    this.facts.take((facts ?? []) as FactsRow[]);
+  constructor(rebuilt: Rebuilt) {
+    this.facts = new Facts(rebuilt.balanceNanos);
+    this.facts.take((rebuilt.facts ?? []) as FactsRow[]);
+    const { seq, atUs, rules, unwritten, ...all } = beginningOf(rebuilt, this.facts);
     this.#decisions = new Decisions(this.facts, NO_LIMITS, this.#clock);
     this.#rules = rules;
     this.#seq = seq;
     this.#entryUs = seq === 0n ? 0n : atUs;
     this.#clock.us = atUs;
-    this.#decisions.adopt(handoverOf({ holds, recent, listings }), this.#clock.monotonicMs());
-    for (const { nodeId, requestId } of holds) this.#requestsOf(nodeId).add(requestId);
+    this.#decisions.adopt(handoverOf(all), this.#clock.monotonicMs());
+    for (const { nodeId, requestId } of all.holds) this.#requestsOf(nodeId).add(requestId);
+    for (const [nodeId, decided] of unwritten) this.#unwritten.set(nodeId, decided);
+    for (const [entry] of rebuilt.tail) this.follow(entry);
   }
 
   /** The last entry that was followed. */
@@ -114,18 +107,49 @@ export class Replica {
     return this.facts.has(levelId) && this.#decisions.activityOf(levelId, nowMs) !== undefined;
   }
 
+  /** A request in flight, as its hold is stored. */
+  holdOf(requestId: string): DecidedHold {
+    const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
+    const { keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
+    const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
+    return {
+      requestId,
+      keyId,
+      model,
+      admittedUs,
+      inputTokens,
+      outputTokens,
+      reservedTokens,
+      holdNanos,
+      hasSlot,
+      price,
+      levels,
+    };
+  }
+
   /** What is decided and not written of a gateway. */
   unwrittenOf(nodeId: number): Decided | undefined {
     return this.#unwritten.get(nodeId);
   }
 
-  /** Something of the kind from before this began to follow. */
-  owe(nodeId: number, decided: Decided): void {
-    this.#unwritten.set(nodeId, { ...decided, atUs: this.#clock.us });
+  /** How entries of other gateways were decided, as it is recorded with an entry of this one. */
+  recordFor(nodeId: number | undefined): string | null {
+    const others = this.#unrecorded.filter((each) => each.nodeId !== nodeId);
+    return others.length === 0 ? null : JSON.stringify(others.map(({ seq, decided }) => [Number(seq), decided]));
   }
 
-  /** The same of all others, where the entry is older than that. */
-  abandoned(nodeId: number | undefined, ageUs: bigint): [nodeId: number, Decided][] {
+  /** It is recorded how all entries up to this one were decided. */
+  isRecorded(seq: bigint): void {
+    if (this.#unrecorded.length > 0) this.#unrecorded = this.#unrecorded.filter((each) => each.seq > seq);
+  }
+
+  /** The requests in flight of a gateway. */
+  requestsOf(nodeId: number): readonly string[] {
+    return [...this.#requestsOf(nodeId)];
+  }
+
+  /** The same of all but one, where the entry is older than that. */
+  unwritten(nodeId?: number, ageUs = -1n): [nodeId: number, Decided][] {
     return [...this.#unwritten].filter(([id, { atUs }]) => id !== nodeId && atUs < this.#clock.us - ageUs);
   }
 
@@ -136,11 +160,19 @@ export class Replica {
 
   /** Applies an entry that has no waiting command. */
   follow(row: EntryRow): void {
-    const [seq, atUs, nodeId, commands, facts, writtenSeq, decided, digest] = row;
+    const [seq, atUs, nodeId, commands, facts, writtenSeq, decided, digest, seenSeq] = row;
     this.#advance(BigInt(seq), BigInt(atUs));
     if (writtenSeq > 0) this.#compare(nodeId, BigInt(writtenSeq), decided, digest);
+    this.isRecorded(BigInt(seenSeq));
     if (nodeId === 0) this.#change(commands as Change, facts as FactsRow[] | null);
-    else if (commands !== null) this.#decide(nodeId, decode(commands as EntryJson), facts as FactsRow[] | null);
+    else if (commands !== null) this.#decideSound(nodeId, commands, facts as FactsRow[] | null);
+  }
+
+  /** The entries since the last call that no gateway can have asked, and whose they are. */
+  takeNonsense() {
+    const nonsense = this.#nonsense;
+    this.#nonsense = [];
+    return nonsense;
   }
 
   /** Applies an entry of this gateway. */
@@ -173,13 +205,6 @@ export class Replica {
     return this.#decisions.figuresOf(keyId);
   }
 
-  /** Decides an entry that was not written by a gateway that is gone. */
-  complete(nodeId: number, seq: bigint, commands: EntryCommands): Decided {
-    // Its settlements are in the tables.
-    this.#decideRest(nodeId, seq, { ...commands, ends: [], freed: [], givenBack: [] }, () => true);
-    return { ...(this.#unwritten.get(nodeId) as Decided), seq };
-  }
-
   /** Forgets keys that nobody has used for a minute. */
   dropIdle(): void {
     this.facts.keepOnly((levelId) => this.#decisions.activityOf(levelId) !== undefined);
@@ -197,7 +222,8 @@ export class Replica {
     const mine = this.#unwritten.get(nodeId);
     if (mine === undefined || mine.seq !== seq) return;
     this.#unwritten.delete(nodeId);
-    if (mine.decided !== decided || (digest !== '' && mine.digest !== digest)) {
+    const isOther = mine.digest !== digest && mine.digest !== '' && digest !== '';
+    if (mine.decided !== decided || isOther) {
       throw new DifferenceError(`entry ${seq} of the log has other effects here than at gateway ${nodeId}`);
     }
   }
@@ -221,18 +247,47 @@ export class Replica {
     this.facts.edit(facts ?? [], BigInt(balance));
   }
 
-  #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
-    const given = new Set((facts ?? []).map(({ id }) => id));
-    if (facts !== null) this.facts.take(facts);
-    return this.#decideRest(nodeId, this.#seq, commands, (id) => given.has(id) || this.#isActive(id));
+  /** Nonsense decides nothing, for all alike. */
+  #decideSound(nodeId: number, commands: unknown, facts: FactsRow[] | null): void {
+    try {
+      this.#decide(nodeId, decode(commands), facts);
+    } catch (error) {
+      if (!(error instanceof NonsenseError)) throw error;
+      this.#nonsense.push({ seq: this.#seq, nodeId });
+      const nothing = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+      this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
+      this.#unrecorded.push({ seq: this.#seq, nodeId, decided: ';' });
+    }
   }
 
-  #decideRest(
-    nodeId: number,
-    seq: bigint,
-    { tier, ends, freed, givenBack, growths, questions }: EntryCommands,
-    isGiven: (levelId: string) => boolean,
-  ): EntryAnswers {
+  /** Throws a NonsenseError, before anything is changed, if an entry fits no state that its gateway can know. */
+  #check(nodeId: number, { growths, questions }: EntryCommands): void {
+    const own = this.#requestsOf(nodeId);
+    const held = new Map<string, bigint>();
+    for (const { requestId, holdNanos } of growths) {
+      const before =
+        held.get(requestId) ?? (own.has(requestId) ? this.leaseOf(requestId)?.hold.holdNanos : undefined) ?? 0n;
+      if (holdNanos < before) throw new NonsenseError(`the hold of request ${requestId} would shrink`);
+      held.set(requestId, holdNanos);
+    }
+    const asked = new Set<string>();
+    for (const question of questions) {
+      if (question.kind === 'listing') continue;
+      const { requestId } = question.request;
+      if (asked.has(requestId) || this.leaseOf(requestId) !== undefined) {
+        throw new NonsenseError(`request ${requestId} is asked for twice`);
+      }
+      asked.add(requestId);
+    }
+  }
+
+  #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
+    this.#check(nodeId, commands);
+    const given = new Set((facts ?? []).map(({ id }) => id));
+    if (facts !== null) this.facts.take(facts);
+    this.#decisions.noticeOtherWriters();
+    const { tier, ends, freed, givenBack, growths, questions } = commands;
+    const isGiven = (levelId: string) => given.has(levelId) || this.#isActive(levelId);
     this.#use(tier);
     const own = this.#requestsOf(nodeId);
     const touched = new Set<string>();
@@ -247,7 +302,7 @@ export class Replica {
       return this.#run({ kind: 'settle', settlement: { ...END_OF_OTHERS, ...end } });
     });
     for (const requestId of freed) if (own.has(requestId)) this.#run({ kind: 'free_slot', requestId });
-    for (const requestId of givenBack.filter((id) => own.delete(id))) {
+    for (const { requestId } of givenBack.filter((hold) => own.delete(hold.requestId))) {
       touch(requestId);
       this.#decisions.giveBack(requestId);
     }
@@ -266,7 +321,9 @@ export class Replica {
     if (growths.length + questions.length > 0) {
       const changes = this.#changes(growths, grants, questions, answers);
       const decided = decidedSigns(grants, growths, answers, (id) => this.leaseOf(id));
+      const seq = this.#seq;
       this.#unwritten.set(nodeId, { seq, atUs: this.#clock.us, decided, digest: this.#digest(touched), ...changes });
+      this.#unrecorded.push({ seq, nodeId, decided });
     }
     return { ends: endAnswers, growths: grants, questions: answers };
   }
@@ -291,37 +348,19 @@ export class Replica {
     answers: EntryAnswers['questions'],
   ): Pick<Decided, 'holds' | 'grown' | 'listings'> {
     const holds: DecidedHold[] = [];
-    const listings = new Map<string, number>();
+    const listed: string[] = [];
     for (const [index, question] of questions.entries()) {
       const answer = answers[index];
       if (answer === undefined || !isTaken(answer)) continue;
-      if (question.kind === 'listing') listings.set(question.keyId, (listings.get(question.keyId) ?? 0) + 1);
-      else holds.push(this.#holdOf(question.request.requestId));
+      if (question.kind === 'listing') listed.push(question.keyId);
+      else holds.push(this.holdOf(question.request.requestId));
     }
     const grown = growths.flatMap(({ requestId }, index): GrownHold[] => {
-      return grants[index]?.granted === true ? [this.#holdOf(requestId)] : [];
+      if (grants[index]?.granted !== true) return [];
+      const { outputTokens, reservedTokens, holdNanos } = this.holdOf(requestId);
+      return [{ requestId, outputTokens, reservedTokens, holdNanos }];
     });
-    const listed: Listed[] = [...listings].map(([keyId, count]) => ({ keyId, atUs: this.#clock.us, listings: count }));
-    return { holds, grown, listings: listed };
-  }
-
-  #holdOf(requestId: string): DecidedHold {
-    const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
-    const { keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
-    const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
-    return {
-      requestId,
-      keyId,
-      model,
-      admittedUs,
-      inputTokens,
-      outputTokens,
-      reservedTokens,
-      holdNanos,
-      hasSlot,
-      price,
-      levels,
-    };
+    return { holds, grown, listings: listedIn(listed, this.#clock.us) };
   }
 
   /** What all gateways must agree on after an entry: the rules, the account, and the levels that the entry names. */
@@ -391,74 +430,4 @@ function decidedSigns(
     return lease === undefined ? '-' : `${lease.hold.outputTokens}/${lease.reservedTokens}/${lease.hold.holdNanos}`;
   });
   return `${grown.join(',')};${answers.map((each) => (each === 'void' ? 'v' : Number(isTaken(each)))).join('')}`;
-}
-
-/** What is read of the tables, with what was decided on an entry whose decisions are not in them. */
-export function withDecided(rebuilt: Rebuilt, { nodeId, atUs, commands }: Unwritten, decided: string): Rebuilt {
-  const { growths, questions } = decode(commands as EntryJson);
-  const [grown = '', signs = ''] = decided.split(';');
-  const grownTo = new Map(grown.split(',').map((each, index) => [growths[index]?.requestId, each]));
-  const holds = rebuilt.holds.map((hold) => {
-    const to = grownTo.get(hold.requestId);
-    if (to === undefined || to === '-' || hold.nodeId !== nodeId) return hold;
-    const [output, reserved, nanos] = to.split('/') as [string, string, string];
-    return { ...hold, outputTokens: Number(output), reservedTokens: Number(reserved), holdNanos: BigInt(nanos) };
-  });
-  const taken = questions.filter((_, index) => signs[index] === '1');
-  const facts = new Facts(rebuilt.balanceNanos);
-  facts.take((rebuilt.facts ?? []) as FactsRow[]);
-  const admitted = taken.flatMap((question) => {
-    if (question.kind === 'listing') return [];
-    const { keyId, request } = question;
-    const outer = facts.chainOf(keyId, request.user).filter((id) => id !== keyId);
-    const hold = { ...request, keyId, price: request.price, levels: outer.length === 0 ? undefined : outer };
-    return [{ ...hold, nodeId, admittedUs: BigInt(atUs), countedUs: BigInt(atUs), hasSlot: true }];
-  });
-  const listed = taken.filter(({ kind }) => kind === 'listing');
-  const listings = listed.map(({ keyId }): Listed => ({ keyId, atUs: BigInt(atUs), listings: 1 }));
-  return { ...rebuilt, holds: [...holds, ...admitted], listings: [...rebuilt.listings, ...listings] };
-}
-
-/** The windows and the open requests as a process hands them over to the next, by the clock of the log. */
-function handoverOf({ holds, recent, listings }: Pick<Rebuilt, 'holds' | 'recent' | 'listings'>): EngineHandover {
-  const windows = new Map<string, Record<'requests' | 'tokens' | 'listings', [atMs: number, weight: number][]>>();
-  const of = (keyId: string) => {
-    const window = windows.get(keyId) ?? { requests: [], tokens: [], listings: [] };
-    windows.set(keyId, window);
-    return window;
-  };
-  for (const { admittedUs, settledUs, tokens, ...booked } of recent) {
-    for (const id of levelIdsOf(booked)) {
-      if (admittedUs !== null) of(id).requests.push([admittedUs / 1_000, 1]);
-      if (tokens > 0) of(id).tokens.push([settledUs / 1_000, tokens]);
-    }
-  }
-  for (const hold of holds) {
-    for (const id of levelIdsOf(hold)) of(id).requests.push([Number(hold.countedUs) / 1_000, 1]);
-  }
-  for (const { keyId, atUs, listings: count } of listings) of(keyId).listings.push([Number(atUs) / 1_000, count]);
-  const keys = [...windows].map(([keyId, { requests, tokens, listings }]): KeyHandover => {
-    return { keyId, requests: entriesOf(requests), tokens: entriesOf(tokens), listings: entriesOf(listings) };
-  });
-  return { keys, open: holds.map(openOf) };
-}
-
-function entriesOf(entries: readonly (readonly [number, number])[]): WindowEntries {
-  const sorted = entries.toSorted(([a], [b]) => a - b);
-  return {
-    times: Float64Array.from(sorted, ([time]) => time),
-    weights: Float64Array.from(sorted, ([, weight]) => weight),
-  };
-}
-
-function openOf({ admittedUs, reservedTokens, hasSlot, ...hold }: DecidedHold): OpenRequestHandover {
-  const admittedAtMs = Number(admittedUs) / 1_000;
-  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
-  return {
-    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price, levels },
-    reservedTokens,
-    month: utcMonth(admittedAtMs),
-    admittedAtMs,
-    hasSlot,
-  };
 }

@@ -5,7 +5,7 @@ import { InvariantError, invariant } from '../../core/invariant.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { ownerOf, userStoredAs } from '../../state/levels.ts';
-import { type Addition, type Decided, NOTHING_ADDED } from '../../state/postgres/batch.ts';
+import { type Addition, NOTHING_ADDED } from '../../state/postgres/batch.ts';
 import { type Appended, type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
@@ -76,12 +76,11 @@ export class SharedEngine implements Engine {
   readonly #store: SharedLedgerStore;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference'>;
+  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>;
+  readonly #writeMs: number;
   readonly #refusals = new RefusalCounts();
   /** Undefined until it is read from the database. */
   #replica: Replica | undefined;
-  /** What it has decided and answered, and did not write before it had to begin anew. */
-  #owed: Decided | undefined;
   /** The ids of keys by their hashes, which never change either. */
   readonly #keyIds = new Map<string, string>();
   /** Admitted by this process. Stays until a flush after the settlement, which may have to be repeated. */
@@ -90,6 +89,8 @@ export class SharedEngine implements Engine {
   #settled: string[] = [];
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
+  /** Whether this gateway may have an entry in the log that it has not followed. */
+  #isUnsure = false;
   /** The key of each count of tokens in flight here. */
   readonly #counts = new Map<string, string>();
   #partitionsAtMs = 0;
@@ -107,8 +108,10 @@ export class SharedEngine implements Engine {
     store: SharedLedgerStore,
     options: LedgerOptions,
     clock: Clock,
-    events: Pick<EngineEvents, 'onFault' | 'onDifference'>,
+    events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>,
+    writeMs = WRITE_MS,
   ) {
+    this.#writeMs = writeMs;
     this.#store = store;
     this.#settings = options;
     this.#clock = clock;
@@ -144,6 +147,7 @@ export class SharedEngine implements Engine {
         return await this.#answer(commands);
       } catch (error) {
         // Nobody knows whether the batch was committed.
+        this.#isUnsure = true;
         this.#doubt(commands);
         throw error;
       } finally {
@@ -200,7 +204,7 @@ export class SharedEngine implements Engine {
   }
 
   async maintain(): Promise<void> {
-    if (this.#doubtful.size > 0) await this.#inTurn(() => this.#giveBack());
+    if (this.#doubtful.size > 0 || this.#isUnsure) await this.#inTurn(() => this.#giveBack());
     if (this.#clock.monotonicMs() < this.#partitionsAtMs) return;
     await this.#store.makePartitions();
     this.#partitionsAtMs = this.#clock.monotonicMs() + PARTITIONS_MS;
@@ -239,10 +243,16 @@ export class SharedEngine implements Engine {
     try {
       await this.#inTurn(async () => {
         if (this.#isClosed) return;
-        if (performance.now() - this.#appendedAtMs > WRITE_MS) await this.#ask(NOTHING_ADDED);
+        if (performance.now() - this.#appendedAtMs > this.#writeMs) await this.#ask(NOTHING_ADDED);
         const replica = await this.#following();
-        for (const [nodeId, decided] of replica.abandoned(this.#store.nodeId, ABANDONED_US)) {
-          await this.#store.log.writeFor(nodeId, decided);
+        const { nodeId: own, log } = this.#store;
+        for (const { seq, nodeId } of replica.takeNonsense()) {
+          this.#events.onNonsense(seq, nodeId);
+          await log.shutOut(seq);
+        }
+        for (const [nodeId, decided] of replica.unwritten(own, ABANDONED_US)) {
+          await log.writeFor(nodeId, decided, replica.place.seq, replica.recordFor(undefined));
+          replica.isWritten(nodeId, decided.seq);
         }
         if (performance.now() < this.#idleAtMs) return;
         this.#idleAtMs = performance.now() + IDLE_MS;
@@ -273,9 +283,12 @@ export class SharedEngine implements Engine {
   /** The state, read anew if need be. */
   async #following(): Promise<Replica> {
     if (this.#replica === undefined) {
-      this.#replica = await rebuild(this.#store.log, this.#store.nodeId, this.#owed);
-      this.#owed = undefined;
+      this.#replica = await rebuild(this.#store.log);
       this.#store.seen = this.#replica.place.seq;
+      // Nobody here was told that these are admitted.
+      for (const requestId of this.#replica.requestsOf(this.#store.nodeId as number)) {
+        if (!this.#open.has(requestId)) this.#doubtful.add(requestId);
+      }
     }
     return this.#replica;
   }
@@ -285,7 +298,6 @@ export class SharedEngine implements Engine {
     try {
       return work();
     } catch (error) {
-      this.#owed = this.#unwritten(replica);
       this.#replica = undefined;
       // Whatever does not fit the state shows that it is another one.
       if (!(error instanceof DifferenceError || error instanceof InvariantError)) throw error;
@@ -309,7 +321,7 @@ export class SharedEngine implements Engine {
       void this.write().catch((error) => {
         if (this.faultOf(error) === undefined) throw error;
       });
-    }, WRITE_MS);
+    }, this.#writeMs).unref();
   }
 
   async #answer(commands: readonly Command[]): Promise<Answer[]> {
@@ -339,6 +351,7 @@ export class SharedEngine implements Engine {
       keyOf: (command) => this.#keyOf(command),
       countsOf: (keyId) => [...this.#counts.values()].filter((each) => each === keyId).length,
       open: (requestId) => this.#open.get(requestId),
+      reserved: (requestId) => replica.leaseOf(requestId),
     });
     if (placed.isTrivial) return this.#finish(commands, placed, answers, replica);
     const entry: EntryCommands = { ...placed.entry, tier: this.#settings };
@@ -363,6 +376,7 @@ export class SharedEngine implements Engine {
     const facts = appended.facts === null ? null : (JSON.parse(appended.facts) as FactsRow[]);
     if (isEmpty) {
       if (facts !== null) replica.facts.take(facts);
+      await this.#settleLate(commands, placed.late, answers);
       return this.#finish(commands, placed, answers, replica);
     }
     const nodeId = this.#store.nodeId as number;
@@ -370,9 +384,8 @@ export class SharedEngine implements Engine {
       replica.decide(appended.seq, appended.atUs as bigint, nodeId, entry, facts),
     );
     const again = this.#give(commands, placed, decided, answers, appended.atUs as bigint);
-    for (const index of placed.ends) {
-      if (answers[index] === undefined) answers[index] = await this.#settleLate(commands[index] as Command, replica);
-    }
+    const late = [...placed.late, ...placed.ends.filter((index) => answers[index] === undefined)];
+    await this.#settleLate(commands, late, answers);
     return [...again, ...this.#finish(commands, placed, answers, replica)];
   }
 
@@ -437,13 +450,15 @@ export class SharedEngine implements Engine {
     return [];
   }
 
-  /** Settles a request whose hold is gone: this gateway was taken for dead, or the database has lost it. */
-  async #settleLate(command: Command, replica: Replica): Promise<Answer> {
-    const { settlement } = command as Extract<Command, { kind: 'settle' }>;
-    const open = this.#open.get(settlement.requestId) as OpenRequest;
-    await this.#store.settleLate(settlement, open);
-    this.#ended(settlement.requestId);
-    return replica.figuresOf(open.keyId, this.#settings);
+  /** Settles requests whose holds are gone: this gateway was taken for dead, or the database has lost them. */
+  async #settleLate(commands: readonly Command[], indices: readonly number[], answers: Answer[]): Promise<void> {
+    for (const index of indices) {
+      const { settlement } = commands[index] as Extract<Command, { kind: 'settle' }>;
+      const open = this.#open.get(settlement.requestId) as OpenRequest;
+      await this.#store.settleLate(settlement, open);
+      this.#ended(settlement.requestId);
+      answers[index] = (this.#replica as Replica).figuresOf(open.keyId, this.#settings);
+    }
   }
 
   /** Adds to the log once it has followed it, in bounded steps. Once the clock has stepped, only ends requests for a minute. */
@@ -471,11 +486,14 @@ export class SharedEngine implements Engine {
     const decided = this.#unwritten(replica);
     try {
       const latestUs = decides ? this.#clockGuard.latestUs(sentMs) : null;
-      const appended = await this.#store.append({ ...addition, decided }, replica.place, latestUs);
+      const recorded = replica.recordFor(this.#store.nodeId);
+      const { place } = replica;
+      const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs);
       this.#appendedAtMs = performance.now();
       this.#heardMs = sentMs;
       if (appended.atUs !== undefined) this.#clockGuard.saw(appended.atUs, sentMs);
-      this.#followEntries(replica, appended, addition.commands !== undefined, decided?.seq);
+      this.#followEntries(replica, place.seq, appended, addition.commands !== undefined, decided?.seq);
+      if (appended.atUs !== undefined) this.#isUnsure = false;
       return appended;
     } catch (error) {
       const { code, detail: arrivedUs } = error as { code?: string; detail?: string };
@@ -493,11 +511,21 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Applies what others have asked before. `writtenSeq`: what this gateway has written with its addition. */
-  #followEntries(replica: Replica, appended: Appended, hasCommands: boolean, writtenSeq: bigint | undefined): void {
+  /**
+   * Applies what others have asked before. `seenSeq`: what it had followed when it asked; `writtenSeq`: what it has
+   * written with its addition.
+   */
+  #followEntries(
+    replica: Replica,
+    seenSeq: bigint,
+    appended: Appended,
+    hasCommands: boolean,
+    writtenSeq: bigint | undefined,
+  ): void {
     this.#follow(replica, () => {
       for (const entry of appended.entries) replica.follow(entry);
       if (appended.atUs === undefined) return;
+      if (appended.seq > replica.place.seq) replica.isRecorded(seenSeq);
       if (writtenSeq !== undefined) replica.isWritten(this.#store.nodeId as number, writtenSeq);
       if (hasCommands) return;
       if (appended.seq > replica.place.seq) replica.pass(appended.seq, appended.atUs);
@@ -529,15 +557,16 @@ export class SharedEngine implements Engine {
 
   /** Gives back admissions in doubt, and what another gateway has charged for them. */
   async #giveBack(): Promise<void> {
-    if (this.#doubtful.size === 0) return;
-    const ids = [...this.#doubtful];
+    if (this.#doubtful.size === 0 && !this.#isUnsure) return;
     // What was in doubt is in the log, if anywhere.
     await this.#ask(NOTHING_ADDED);
+    const ids = [...this.#doubtful];
     let replica = this.#replica as Replica;
-    const givenBack = ids.filter((id) => replica.leaseOf(id) !== undefined);
+    const givenBack = ids.filter((id) => replica.leaseOf(id) !== undefined).map((id) => replica.holdOf(id));
     if (givenBack.length > 0) {
       const entry = { tier: this.#settings, ends: [], freed: [], givenBack, growths: [], questions: [] };
-      const appended = await this.#ask({ ...NOTHING_ADDED, commands: encode(entry), givenBack });
+      const requestIds = givenBack.map(({ requestId }) => requestId);
+      const appended = await this.#ask({ ...NOTHING_ADDED, commands: encode(entry), givenBack: requestIds });
       replica = this.#replica as Replica;
       this.#follow(replica, () =>
         replica.decide(appended.seq, appended.atUs as bigint, this.#store.nodeId as number, entry, null),

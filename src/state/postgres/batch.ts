@@ -114,6 +114,8 @@ export interface Addition {
   /** Whether there is something to decide by the clock, and whether decisions will have to be written. */
   readonly decides: boolean;
   readonly writes: boolean;
+  /** How it has decided on entries of others, as JSON: what is not known to be recorded. */
+  readonly recorded: string | null;
   /** The keys whose facts are wanted. */
   readonly keyIds: readonly string[];
   /** What it has decided on its last entry; undefined if that is written. */
@@ -130,6 +132,7 @@ export const NOTHING_ADDED: Addition = {
   commands: undefined,
   decides: false,
   writes: false,
+  recorded: null,
   keyIds: [],
   decided: undefined,
   freed: [],
@@ -143,6 +146,7 @@ export function argumentsOf({
   commands,
   decides,
   writes,
+  recorded,
   keyIds,
   decided,
   freed,
@@ -153,6 +157,7 @@ export function argumentsOf({
     commands ?? null,
     decides,
     writes,
+    recorded,
     keyIds,
     ...(decided === undefined ? NOTHING_DECIDED : decidedArguments(decided)),
     freed,
@@ -178,7 +183,7 @@ const NOTHING_DECIDED: unknown[] = [null, null, null, ...BATCH_COLUMNS.map(() =>
 /** How many arguments those are. */
 export const DECIDED_ARGUMENTS = NOTHING_DECIDED.length;
 /** How many arguments `append` has, with the five of the node and its place. */
-export const ARGUMENTS = 11 + DECIDED_ARGUMENTS + END.columns.length;
+export const ARGUMENTS = 12 + DECIDED_ARGUMENTS + END.columns.length;
 
 /** The arguments of `enter_names` after the requests that have ended, in their order; none if no request has a name. */
 export function nameArgumentsOf({ named }: Addition): unknown[] {

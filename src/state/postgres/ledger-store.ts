@@ -59,9 +59,8 @@ const APPEND_NAMED = `SELECT d.* FROM inf_gw.append(${parameters(ARGUMENTS)}) AS
   LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, ARGUMENTS + 1)})`;
 /** What is given back is never asked for again, and no flush follows. */
 const APPEND_DURABLY = `SELECT d.*, set_config('synchronous_commit', 'on', true) FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
-const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(1 + DECIDED_ARGUMENTS)})`;
-const REBUILD = 'SELECT * FROM inf_gw.rebuild($1)';
-const WRITTEN = `SELECT decided FROM inf_gw.log WHERE node_id = $1 AND written_seq = $2`;
+const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})`;
+const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
 /** Its admission: of a request that this process does not know, as its row has it. */
@@ -81,36 +80,35 @@ type OnLink = <T>(work: (link: Link) => Promise<T>) => Promise<T>;
 
 /** What is read of the log, and written for others, before and after this gateway takes part. */
 export class LogReader {
-  readonly #name: string;
   readonly #onLink: OnLink;
 
-  /** `name`: of this gateway. */
-  constructor(name: string, onLink: OnLink) {
-    this.#name = name;
+  constructor(onLink: OnLink) {
     this.#onLink = onLink;
   }
 
   async rebuild(): Promise<Rebuilt> {
-    const [row] = await this.#onLink((link) => link.read('rebuild', REBUILD, [this.#name]));
+    const [row] = await this.#onLink((link) => link.read('rebuild', REBUILD, []));
     return rebuiltOf(row as unknown as RebuildRow);
   }
 
-  /** How the gateway has decided on its entry; undefined while that is not written. */
-  async decidedOn(nodeId: number, seq: bigint): Promise<string | undefined> {
-    const [row] = await this.#onLink((link) => link.aside<{ decided: string }>('written', WRITTEN, [nodeId, seq]));
-    return row?.decided;
+  /**
+   * Writes what another gateway has decided on its last entry, unless that is written. `seenSeq`: the last entry that
+   * this one has followed; `recorded`: how it has decided.
+   */
+  async writeFor(nodeId: number, decided: Decided, seenSeq: bigint, recorded: string | null): Promise<void> {
+    const values = [seenSeq, recorded, nodeId, ...decidedArguments(decided)];
+    await this.#onLink((link) => link.aside('write_for', WRITE_FOR, values));
   }
 
-  /** Writes what another gateway has decided on its last entry, unless it has done so itself or may still do so. */
-  async writeFor(nodeId: number, decided: Decided): Promise<void> {
-    await this.#onLink((link) => link.aside('write_for', WRITE_FOR, [nodeId, ...decidedArguments(decided)]));
+  /** Ends the epoch of the gateway that has written an entry which is nonsense. Once for each entry. */
+  async shutOut(seq: bigint): Promise<void> {
+    await this.#onLink((link) => link.aside('shut_out', 'SELECT inf_gw.shut_out($1)', [seq]));
   }
 }
 
 export class SharedLedgerStore {
   /** The last entry of the log that this gateway has followed. */
   seen = 0n;
-  readonly #name: string;
   readonly #membership: Membership;
   readonly #created: boolean;
   readonly #recoveredHolds: number;
@@ -121,8 +119,7 @@ export class SharedLedgerStore {
   /** Whether batches were decided on connections that are gone: no flush is one for them. */
   #hasLostBatches = false;
 
-  private constructor(name: string, membership: Membership, minute: Minute, created: boolean, recoveredHolds: number) {
-    this.#name = name;
+  private constructor(membership: Membership, minute: Minute, created: boolean, recoveredHolds: number) {
     this.#membership = membership;
     this.#minute = minute;
     this.#created = created;
@@ -147,9 +144,9 @@ export class SharedLedgerStore {
     const minute = new Minute();
     const all = { ...events, onFault, onBeat: () => events.onBeat?.(), seen: () => store?.seen ?? 0n };
     const { membership, created, settled } = await Membership.open(address, node, minute, all, (link) =>
-      complete(new LogReader(node.name, (work) => work(link))),
+      complete(new LogReader((work) => work(link))),
     );
-    store = new SharedLedgerStore(node.name, membership, minute, created, settled);
+    store = new SharedLedgerStore(membership, minute, created, settled);
     return store;
   }
 
@@ -203,7 +200,7 @@ export class SharedLedgerStore {
   }
 
   get log(): LogReader {
-    return new LogReader(this.#name, (work) => this.#membership.run(({ link }) => work(link)));
+    return new LogReader((work) => this.#membership.run(({ link }) => work(link)));
   }
 
   /** Makes the batches decided so far durable. Rejects if one of them may be lost. */

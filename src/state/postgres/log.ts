@@ -12,7 +12,7 @@ export interface LogRow {
   readonly o_ended: string[];
 }
 
-/** One entry. What it asks for is JSON of the ledger's, and so are the facts. */
+/** One entry. What it asks for is JSON of the ledger's, and so are the facts. `seenSeq`: the last that its gateway had followed. */
 export type EntryRow = readonly [
   seq: number,
   atUs: number,
@@ -22,6 +22,7 @@ export type EntryRow = readonly [
   writtenSeq: number,
   decided: string | null,
   digest: string | null,
+  seenSeq: number,
 ];
 
 export interface RebuildRow {
@@ -33,8 +34,9 @@ export interface RebuildRow {
   readonly o_recent: string | null;
   readonly o_listings: string | null;
   readonly o_unwritten: string | null;
+  readonly o_ended: string | null;
+  readonly o_tail: string | null;
   readonly o_facts: string | null;
-  readonly o_has_others: boolean;
 }
 
 /** A request that has ended lately, in microseconds since 1970. */
@@ -48,12 +50,25 @@ export interface RecentRequest {
   readonly levels?: readonly string[] | undefined;
 }
 
-/** An entry whose decisions are not written. */
+/** An entry whose decisions are recorded, and not written yet. */
 export interface Unwritten {
   readonly seq: bigint;
-  readonly atUs: number;
+  readonly atUs: bigint;
   readonly nodeId: number;
   readonly commands: unknown;
+  readonly decided: unknown;
+}
+
+/** An entry of the tail, and the facts from before it where it is an edit. */
+export type TailRow = readonly [entry: EntryRow, before: unknown];
+
+/** A request that an entry of the tail has ended. `said`: what the entry says of that. */
+export interface TailEnd {
+  readonly seq: bigint;
+  readonly said: unknown;
+  readonly costNanos: Nanos;
+  /** As it was before, but for the tokens that were reserved and the slot. */
+  readonly hold: OpenHold;
 }
 
 /** A request in flight at a gateway. */
@@ -63,8 +78,12 @@ export interface OpenHold extends DecidedHold {
   readonly countedUs: bigint;
 }
 
-/** All that gateways have in memory, as of one entry of the log. */
+/**
+ * All that gateways have in memory, as of one entry of the log, and the tail of the log: the entries of which is not
+ * recorded how they were decided. Holds and windows are those from before the tail, and have nothing of `unwritten`.
+ */
 export interface Rebuilt {
+  /** Of the last entry. */
   readonly seq: bigint;
   readonly atUs: bigint;
   readonly balanceNanos: Nanos;
@@ -74,9 +93,9 @@ export interface Rebuilt {
   readonly recent: readonly RecentRequest[];
   readonly listings: readonly Listed[];
   readonly unwritten: readonly Unwritten[];
+  readonly ended: readonly TailEnd[];
+  readonly tail: readonly TailRow[];
   readonly facts: unknown;
-  /** Whether another gateway lives. */
-  readonly hasOthers: boolean;
 }
 
 type RecentValues = [string, number | null, number, number, string[] | null];
@@ -112,15 +131,65 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
       atUs: BigInt(atUs),
       listings,
     })),
-    unwritten: listIn<[number, number, number, unknown]>(row.o_unwritten).map(([seq, atUs, nodeId, commands]) => ({
-      seq: BigInt(seq),
-      atUs,
-      nodeId,
-      commands,
-    })),
+    unwritten: listIn<[number, number, number, unknown, unknown]>(row.o_unwritten).map(
+      ([seq, atUs, nodeId, commands, decided]) => ({ seq: BigInt(seq), atUs: BigInt(atUs), nodeId, commands, decided }),
+    ),
+    ended: listIn<EndValues>(row.o_ended).map(endOf),
+    tail: listIn<TailRow>(row.o_tail),
     facts: row.o_facts === null ? null : JSON.parse(row.o_facts),
-    hasOthers: row.o_has_others,
   };
+}
+
+type EndValues = [
+  seq: number,
+  said: unknown,
+  requestId: string,
+  nodeId: number,
+  keyId: string,
+  model: string,
+  admittedUs: number,
+  promptTokens: number,
+  completionTokens: number,
+  nanos: string,
+  price: string | null,
+  cost: string,
+  countedUs: number,
+  levels: string[] | null,
+];
+
+function endOf(values: EndValues): TailEnd {
+  const [
+    seq,
+    said,
+    requestId,
+    nodeId,
+    keyId,
+    model,
+    admittedUs,
+    prompt,
+    completion,
+    nanos,
+    price,
+    cost,
+    countedUs,
+    levels,
+  ] = values;
+  const hold = holdOf([
+    requestId,
+    nodeId,
+    keyId,
+    model,
+    admittedUs,
+    prompt,
+    completion,
+    0,
+    nanos,
+    true,
+    price,
+    countedUs,
+    levels,
+  ]);
+  return { seq: BigInt(seq), said, costNanos: BigInt(cost), hold };
 }
 
 function holdOf(values: HoldValues): OpenHold {

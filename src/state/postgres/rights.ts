@@ -6,6 +6,7 @@ import pg from 'pg';
 export const GATEWAY_FUNCTIONS = [
   'append',
   'write_for',
+  'shut_out',
   'cut_log',
   'rebuild',
   'settle_late',

@@ -95,23 +95,35 @@ BEGIN
       FROM inf_gw.budgets b WHERE b.key_id = l.id AND NOT l.is_user) b);
 END $$;
 
--- Adds an entry that no gateway asks for. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.log_change(p_us bigint, p_change jsonb, p_key_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Adds an entry that no gateway asks for. p_before: what was stored of the keys before it. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.log_change(p_us bigint, p_change jsonb, p_key_ids text[], p_before text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_seq bigint; v_balance bigint;
 BEGIN
   UPDATE inf_gw.account SET seq = seq + 1, last_us = p_us RETURNING seq, balance_nanos INTO v_seq, v_balance;
-  INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts)
-    VALUES (v_seq, p_us, 0, (p_change || jsonb_build_object('balance', v_balance::text))::text, inf_gw.facts(p_key_ids, p_us));
+  INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, facts_before)
+    VALUES (v_seq, p_us, 0, (p_change || jsonb_build_object('balance', v_balance::text))::text, inf_gw.facts(p_key_ids, p_us),
+      p_before);
 END $$;
 
--- An operator has changed these keys, or the account.
-CREATE OR REPLACE FUNCTION inf_gw.log_edit(p_key_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- What is stored of these keys before an edit. No gateway decides until its transaction ends.
+CREATE OR REPLACE FUNCTION inf_gw.facts_before(p_key_ids text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint;
+BEGIN
+  SELECT last_us INTO v_us FROM inf_gw.account FOR UPDATE;
+  RETURN inf_gw.facts(p_key_ids, v_us);
+END $$;
+
+-- An operator has changed these keys, or has added so much to the account.
+CREATE OR REPLACE FUNCTION inf_gw.log_edit(p_key_ids text[], p_before text DEFAULT NULL, p_added bigint DEFAULT 0)
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint;
 BEGIN
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
-  PERFORM inf_gw.log_change(v_us, '{}', p_key_ids);
+  PERFORM inf_gw.log_change(v_us, jsonb_build_object('added', p_added::text), p_key_ids, p_before);
 END $$;
 
 -- The entries after one, as a JSON array of arrays, and the last of them. However large one is, it is read on its own.
@@ -120,7 +132,8 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
   SELECT '[' || string_agg('[' || l.seq || ',' || l.at_us || ',' || l.node_id || ',' || coalesce(l.commands, 'null') || ','
       || coalesce(l.facts, 'null') || ',' || coalesce(l.written_seq, 0) || ',' || coalesce(to_json(l.decided)::text, 'null')
-      || ',' || coalesce(to_json(l.digest)::text, 'null') || ']', ',' ORDER BY l.seq) || ']', max(l.seq)
+      || ',' || coalesce(to_json(l.digest)::text, 'null') || ',' || coalesce(l.seen_seq, 0) || ']', ',' ORDER BY l.seq) || ']',
+    max(l.seq)
   INTO o_entries, o_until
   FROM (
     SELECT e.*, sum(coalesce(octet_length(e.commands), 0) + coalesce(octet_length(e.facts), 0))
@@ -166,11 +179,11 @@ END $$;
 
 -- Adds an entry of a gateway to the log, and returns those that it has not seen. p_commands is NULL where it asks for
 -- nothing; p_decides: whether there is something to decide by the clock, p_writes: whether decisions will have to be
--- written. k_ids: the keys whose facts are wanted. w_…: what it has decided on its last entry. f_id: requests whose client
--- is gone. b_id: admissions that were never answered. s_…: settlements. If it is far behind, it only gets entries: o_us
+-- written. p_recorded: how it has decided on entries of others. k_ids: the keys whose facts are wanted. w_…: what it has
+-- decided on its last entry. f_id: requests whose client is gone. b_id: admissions that were never answered. s_…: settlements. If it is far behind, it only gets entries: o_us
 -- is NULL.
 CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us bigint, p_seen bigint, p_seen_us bigint,
-  p_commands text, p_decides boolean, p_writes boolean, k_ids text[], w_seq bigint, w_decided text, w_digest text,
+  p_commands json, p_decides boolean, p_writes boolean, p_recorded json, k_ids text[], w_seq bigint, w_decided text, w_digest text,
   ${HELD}, ${GROWN}, ${LISTINGS}, f_id text[], b_id text[], ${ENDS},
   OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text, OUT o_ended text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -178,7 +191,7 @@ DECLARE
   v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
 BEGIN
   -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
-  IF octet_length(p_commands) > ${MOST_COMMAND_BYTES} OR cardinality(k_ids) > ${MOST_KEYS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
+  IF octet_length(p_commands::text) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded::text) > ${MOST_COMMAND_BYTES} OR cardinality(k_ids) > ${MOST_KEYS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
       || s_cache_write_tokens || s_completion_tokens || s_cost_nanos || h_input_tokens || h_output_tokens || h_reserved_tokens
       || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
     RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
@@ -223,19 +236,22 @@ BEGIN
   END IF;
   IF p_commands IS NOT NULL OR v_written IS NOT NULL THEN
     o_seq := v_last + 1;
-    INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, written_seq, decided, digest)
-      VALUES (o_seq, v_us, p_node, p_commands, CASE WHEN p_commands IS NOT NULL THEN o_facts END, v_written,
-        CASE WHEN v_written IS NOT NULL THEN w_decided END, CASE WHEN v_written IS NOT NULL THEN w_digest END);
-    UPDATE inf_gw.account SET last_us = v_us, seq = o_seq;
+    INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, seen_seq, recorded, written_seq, decided, digest)
+      VALUES (o_seq, v_us, p_node, p_commands::text, CASE WHEN p_commands IS NOT NULL THEN o_facts END, p_seen, p_recorded::text,
+        v_written, CASE WHEN v_written IS NOT NULL THEN w_decided END, CASE WHEN v_written IS NOT NULL THEN w_digest END);
+    UPDATE inf_gw.account SET last_us = v_us, seq = o_seq, recorded_seq = greatest(recorded_seq, p_seen);
     IF p_writes THEN
+      -- It has followed its own last entry: what that has come to is written.
       INSERT INTO inf_gw.positions AS p (node_id, asked_seq, written_seq) VALUES (p_node, o_seq, 0)
-        ON CONFLICT (node_id) DO UPDATE SET asked_seq = excluded.asked_seq;
+        ON CONFLICT (node_id) DO UPDATE SET asked_seq = excluded.asked_seq WHERE p.asked_seq <= p.written_seq;
+      IF NOT FOUND THEN RAISE EXCEPTION 'the last entry of the node is not written' USING ERRCODE = 'IG004'; END IF;
     END IF;
   END IF;
 END $$;
 
--- Writes what a gateway that is gone has decided on its last entry, as all others have decided it, too.
-CREATE OR REPLACE FUNCTION inf_gw.write_for(p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
+-- Writes what a gateway that is gone has decided on its last entry, as all others have decided it, too. p_seen and
+-- p_recorded are those of whoever calls.
+CREATE OR REPLACE FUNCTION inf_gw.write_for(p_seen bigint, p_recorded json, p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -246,9 +262,10 @@ BEGIN
     RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
-  IF NOT inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN RETURN false; END IF;
-  INSERT INTO inf_gw.log (seq, at_us, node_id, written_seq, decided, digest) VALUES (v_seq, v_us, p_node, w_seq, w_decided, w_digest);
-  UPDATE inf_gw.account SET last_us = v_us, seq = v_seq;
+  IF p_seen >= v_seq OR NOT inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN RETURN false; END IF;
+  INSERT INTO inf_gw.log (seq, at_us, node_id, seen_seq, recorded, written_seq, decided, digest)
+    VALUES (v_seq, v_us, p_node, p_seen, p_recorded::text, w_seq, w_decided, w_digest);
+  UPDATE inf_gw.account SET last_us = v_us, seq = v_seq, recorded_seq = greatest(recorded_seq, p_seen);
   RETURN true;
 END $$;
 
@@ -271,27 +288,48 @@ const MINUTE_US = 60_000_000;
 const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
 
 export const REBUILD = `
--- All that gateways have in memory, as of one entry of the log: the account, what is in flight, what the windows of the
--- last minute have, and the facts of the keys of all that. o_unwritten: the entries whose decisions are not in it. What is
--- dated after the last entry is from before the clock came back, and counts from then on.
-CREATE OR REPLACE FUNCTION inf_gw.rebuild(p_name text, OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_rules int, OUT o_holds text, OUT o_recent text,
-  OUT o_listings text, OUT o_unwritten text, OUT o_facts text, OUT o_has_others boolean) LANGUAGE sql STABLE AS $$
+-- All that gateways have in memory, as of one entry of the log, and what has followed. The tail of the log are the entries
+-- from the first on of which is not recorded how it was decided: the account, the holds, what the windows of the last
+-- minute have, and the facts of the keys of all that, are those from before it, but for what o_ended and o_tail say: the
+-- sums have the charges of what the tail has ended, and terms and balance are those after its edits. o_unwritten: entries
+-- before the tail whose decisions are not in the tables, and how they were decided. What is dated after the last entry is
+-- from before the clock came back, and counts from then on.
+CREATE OR REPLACE FUNCTION inf_gw.rebuild(OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_rules int, OUT o_holds text,
+  OUT o_recent text, OUT o_listings text, OUT o_unwritten text, OUT o_ended text, OUT o_tail text, OUT o_facts text)
+LANGUAGE sql STABLE AS $$
   WITH a AS (SELECT * FROM inf_gw.account),
-  recent AS MATERIALIZED (
-    SELECT key_id, levels, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
-    FROM (${endedSince('*', 'inf_gw.journal', `((SELECT last_us FROM a) - ${MINUTE_US}) / 1000`)}) j
+  asked AS (
+    SELECT l.* FROM inf_gw.positions p JOIN inf_gw.log l ON l.seq = p.asked_seq WHERE p.asked_seq > p.written_seq
+  ), unwritten AS (
+    SELECT * FROM asked WHERE seq <= (SELECT recorded_seq FROM a)
+  ), recorded AS (
+    SELECT DISTINCT ON (r.x -> 0) r.x FROM inf_gw.log l, jsonb_path_query(l.recorded::jsonb, 'lax $[*]') r (x)
+    WHERE l.seq > (SELECT min(seq) FROM unwritten) AND r.x -> 0 IN (SELECT to_jsonb(seq) FROM unwritten)
+  ), tail AS (
+    SELECT * FROM inf_gw.log WHERE seq >= (SELECT min(seq) FROM asked WHERE seq > (SELECT recorded_seq FROM a))
+  ), named AS (
+    SELECT t.seq, t.at_us, CASE t.node_id WHEN 0 THEN t.commands::jsonb -> 'reaped' ELSE to_jsonb(t.node_id) END AS node_id, e.x
+    FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.s[*]') e (x)
+  ), ended AS MATERIALIZED (
+    SELECT n.seq, n.x, j.* FROM named n JOIN inf_gw.journal j ON j.request_id = n.x ->> 0 AND to_jsonb(j.node_id) = n.node_id
+      AND j.settled_at_ms = n.at_us / 1000 AND j.settled_micros = n.at_us % 1000
+  ), recent AS MATERIALIZED (
+    SELECT key_id, levels, request_id, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
+    FROM (${endedSince('*', 'inf_gw.journal', `(coalesce((SELECT min(at_us) FROM tail), (SELECT last_us FROM a)) - ${MINUTE_US}) / 1000`)}) j
   ), dated AS (
     SELECT r.key_id, r.levels, CASE WHEN r.admitted_us > a.last_us THEN a.clock_us ELSE r.admitted_us END AS admitted_us,
       CASE WHEN r.settled_us > a.last_us THEN a.clock_us ELSE r.settled_us END AS settled_us, r.tokens FROM recent r, a
+    WHERE NOT EXISTS (SELECT FROM ended e WHERE e.request_id = r.request_id)
   ), listed AS (
-    SELECT l.* FROM inf_gw.listings l WHERE l.at_us > (SELECT last_us FROM a) - ${MINUTE_US}
-  ), unwritten AS (
-    SELECT l.* FROM inf_gw.positions p JOIN inf_gw.log l ON l.seq = p.asked_seq WHERE p.asked_seq > p.written_seq
+    SELECT l.* FROM inf_gw.listings l WHERE l.at_us > coalesce((SELECT min(at_us) FROM tail), (SELECT last_us FROM a)) - ${MINUTE_US}
   ), active AS (
-    SELECT key_id FROM inf_gw.holds UNION SELECT key_id FROM recent UNION SELECT key_id FROM listed
-    UNION SELECT jsonb_array_elements_text(u.commands::jsonb -> 'k') FROM unwritten u
+    SELECT key_id FROM inf_gw.holds UNION SELECT key_id FROM recent UNION SELECT key_id FROM listed UNION SELECT key_id FROM ended
+    UNION SELECT k.x #>> '{}' FROM unwritten u, jsonb_path_query(u.commands::jsonb, 'lax $.k[*]') k (x)
+    UNION SELECT b.x ->> 1 FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.b[*]') b (x)
     UNION SELECT inf_gw.levels_in(h.levels) FROM inf_gw.holds h WHERE h.levels IS NOT NULL
     UNION SELECT inf_gw.levels_in(r.levels) FROM recent r WHERE r.levels IS NOT NULL
+    UNION SELECT inf_gw.levels_in(e.levels) FROM ended e WHERE e.levels IS NOT NULL
+    UNION SELECT l.x #>> '{}' FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.b[*][10][*]') l (x)
   )
   SELECT a.seq, a.last_us, a.balance_nanos, a.rules,
     (SELECT json_agg(json_build_array(h.request_id, h.node_id, h.key_id, h.model, h.admitted_us, h.input_tokens, h.output_tokens,
@@ -299,9 +337,14 @@ CREATE OR REPLACE FUNCTION inf_gw.rebuild(p_name text, OUT o_seq bigint, OUT o_u
       CASE WHEN h.admitted_us > a.last_us THEN a.clock_us ELSE h.admitted_us END, h.levels::json) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
     (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens, d.levels::json))::text FROM dated d),
     (SELECT json_agg(json_build_array(l.key_id, l.at_us, l.listings))::text FROM listed l),
-    (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json) ORDER BY u.seq)::text FROM unwritten u),
-    inf_gw.facts(ARRAY(SELECT key_id FROM active), a.last_us),
-    EXISTS (SELECT FROM inf_gw.nodes n WHERE n.name <> p_name AND n.alive_us > inf_gw.now_us() - 8000000)
+    (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json,
+      (SELECT r.x -> 1 FROM recorded r WHERE r.x -> 0 = to_jsonb(u.seq))) ORDER BY u.seq)::text FROM unwritten u),
+    (SELECT json_agg(json_build_array(e.seq, e.x, e.request_id, e.node_id, e.key_id, coalesce(e.requested_model, e.model),
+      ${AT('e.admitted')}, e.prompt_tokens, e.completion_tokens, e.hold_nanos::text, e.price, e.cost_nanos::text,
+      CASE WHEN ${AT('e.admitted')} > a.last_us THEN a.clock_us ELSE ${AT('e.admitted')} END, e.levels::json))::text FROM ended e),
+    (SELECT json_agg(json_build_array(json_build_array(t.seq, t.at_us, t.node_id, t.commands::json, t.facts::json,
+      coalesce(t.written_seq, 0), t.decided, t.digest, coalesce(t.seen_seq, 0)), t.facts_before::json) ORDER BY t.seq)::text FROM tail t),
+    inf_gw.facts(ARRAY(SELECT key_id FROM active), a.last_us)
   FROM a
 $$;
 `;

@@ -78,16 +78,24 @@ END $$;
 -- shut out: it was not heard of, and cannot join again.
 CREATE OR REPLACE FUNCTION inf_gw.raise_rules() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  v_rules int;
+  v_rules int; v_before int;
 BEGIN
   -- Without the lock first: there is nearly never anything to do.
   IF NOT EXISTS (SELECT FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules) THEN RETURN; END IF;
   PERFORM 1 FROM inf_gw.account FOR UPDATE;
-  SELECT k.rules INTO v_rules FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules;
+  SELECT k.rules, a.rules INTO v_rules, v_before FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules;
   IF NOT FOUND THEN RETURN; END IF;
   UPDATE inf_gw.account SET rules = v_rules;
   UPDATE inf_gw.nodes SET epoch = epoch + 1 WHERE rules < v_rules;
-  PERFORM inf_gw.log_change((SELECT greatest(inf_gw.now_us(), last_us) FROM inf_gw.account), jsonb_build_object('rules', v_rules), '{}');
+  PERFORM inf_gw.log_change((SELECT greatest(inf_gw.now_us(), last_us) FROM inf_gw.account), jsonb_build_object('rules', v_rules, 'before', v_before), '{}');
+END $$;
+
+-- Shuts out the gateway that has written an entry which no gateway asks, once for each. It may join again.
+CREATE OR REPLACE FUNCTION inf_gw.shut_out(p_seq bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  UPDATE inf_gw.nodes n SET epoch = epoch + 1, shut_seq = p_seq
+    FROM inf_gw.log l WHERE l.seq = p_seq AND n.id = l.node_id AND n.shut_seq < p_seq;
 END $$;
 
 -- A sign of life, with what the node admitted and charged in the last minute. Returns the epoch in force, and the requests
@@ -140,13 +148,15 @@ END $$;
 -- Settles all holds of a node as held. The caller holds the lock. Returns how many.
 CREATE OR REPLACE FUNCTION inf_gw.settle_holds_of(p_node int, p_us bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  v_ended text[]; r record;
+  v_ended text[]; v_reaped jsonb; r record;
 BEGIN
+  SELECT jsonb_agg(jsonb_build_array(h.request_id, h.input_tokens, h.output_tokens, h.hold_nanos::text, h.reserved_tokens,
+    h.has_slot::int)) INTO v_reaped FROM inf_gw.holds h WHERE h.node_id = p_node;
   SELECT ${END.columns.map(({ name, type }) => `array_agg(${ENDED_AS_HELD[name] ?? `NULL::${SQL_TYPES[type]}`}) AS ${name}`).join(', ')}
     INTO r FROM inf_gw.holds h WHERE h.node_id = p_node;
   IF r.request_id IS NULL THEN RETURN 0; END IF;
   SELECT e.ended INTO v_ended FROM inf_gw.end_holds(p_node, p_us, ${names(END.columns, 'r.')}) e;
-  PERFORM inf_gw.log_change(p_us, jsonb_build_object('reaped', p_node), '{}');
+  PERFORM inf_gw.log_change(p_us, jsonb_build_object('reaped', p_node, 's', v_reaped), '{}');
   RETURN cardinality(v_ended);
 END $$;
 

@@ -63,7 +63,7 @@ CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_ke
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
-  v_model text := coalesce(p_model, p_requested_model);
+  v_ids text[]; v_before text; v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
@@ -71,7 +71,10 @@ BEGIN
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
   SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
-  IF FOUND THEN
+  v_ids := ARRAY(SELECT coalesce(v_old.key_id, p_key_id)
+    UNION SELECT inf_gw.levels_in(CASE WHEN v_old.request_id IS NULL THEN p_levels ELSE v_old.levels END));
+  v_before := inf_gw.facts(v_ids, v_us);
+  IF v_old.request_id IS NOT NULL THEN
     IF v_old.outcome <> 'interrupted' OR v_old.source <> 'held' OR v_old.corrected_at_ms IS NOT NULL THEN
       RETURN false;
     END IF;
@@ -103,7 +106,8 @@ BEGIN
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;
   -- In the windows of tokens, what was used stands for what was held.
   PERFORM inf_gw.log_change(v_us, jsonb_build_object('late', jsonb_build_array(p_key_id, v_tokens,
-    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros, p_levels::json)), ARRAY(SELECT p_key_id UNION SELECT inf_gw.levels_in(p_levels)));
+    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros, p_levels::json),
+    'added', (-v_charge)::text), v_ids, v_before);
   RETURN true;
 END $$;
 

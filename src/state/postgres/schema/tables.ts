@@ -51,8 +51,14 @@ CREATE TABLE inf_gw.log (
   node_id int NOT NULL,
   -- JSON; NULL where only decisions are written.
   commands text,
-  -- What is stored of keys that not every gateway knows, as of just before the commands.
+  -- What is stored of keys that not every gateway knows, as of just before the commands. Of an edit, as of after it, and
+  -- what was stored before.
   facts text,
+  facts_before text,
+  -- The last entry that its gateway had followed when it asked for this. With this entry, it is recorded how that was
+  -- decided, and all before it: JSON of those of other gateways that it did not know to be recorded.
+  seen_seq bigint,
+  recorded text,
   -- With this entry, what the gateway has decided on this earlier one of its own is written: how it has decided, and a sum
   -- over the state that it came to, which all others must have come to as well.
   written_seq bigint,
@@ -84,6 +90,8 @@ CREATE TABLE inf_gw.nodes (
   alive_us bigint NOT NULL,
   -- When it stopped in an orderly way; 0 if it did not.
   stopped_us bigint NOT NULL DEFAULT 0,
+  -- The last entry for which it was shut out: one that no gateway asks.
+  shut_seq bigint NOT NULL DEFAULT 0,
   -- The last entry of the log that it has followed.
   seen_seq bigint NOT NULL DEFAULT 0,
   -- What it admitted and charged in the minute before its last sign of life, by its own count.
@@ -205,6 +213,8 @@ CREATE TABLE inf_gw.account (
   seq bigint NOT NULL DEFAULT 0,
   last_us bigint NOT NULL,
   clock_us bigint NOT NULL DEFAULT 0,
+  -- The last entry of the log of which it is recorded how it was decided, and all before it.
+  recorded_seq bigint NOT NULL DEFAULT 0,
   -- The number of the rules that gateways decide by.
   rules int NOT NULL DEFAULT 1
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
