@@ -26,6 +26,8 @@ export interface AlertFacts {
   readonly text: string;
   /** The key that it is about; undefined if it is about something else, or about the account. */
   readonly key?: { readonly id: string; readonly name: string } | undefined;
+  /** The same of a group. */
+  readonly group?: { readonly id: string; readonly name: string } | undefined;
   readonly upstream?: string | undefined;
   /** Decimal strings, times and codes. Null where there is none. */
   readonly figures: Readonly<Record<string, string | null>>;
@@ -42,12 +44,13 @@ export interface AlertEvent {
   readonly gateway: string;
   readonly text: string;
   readonly key: { readonly id: string; readonly name: string } | null;
+  readonly group: { readonly id: string; readonly name: string } | null;
   readonly upstream: string | null;
   readonly figures: Readonly<Record<string, string | null>>;
 }
 
 export function eventOf(facts: AlertFacts, gateway: string, nowMs: number): AlertEvent {
-  const { kind, severity, text, key, upstream, figures } = facts;
+  const { kind, severity, text, key, group, upstream, figures } = facts;
   return {
     id: newId('alert', nowMs),
     kind,
@@ -56,6 +59,7 @@ export function eventOf(facts: AlertFacts, gateway: string, nowMs: number): Aler
     gateway,
     text,
     key: key ?? null,
+    group: group ?? null,
     upstream: upstream ?? null,
     figures,
   };

@@ -2,16 +2,18 @@
 import { type BudgetSpend, fixedSpend } from '../core/budgets.ts';
 import { utcMonth } from '../core/clock.ts';
 import { forecastCredit } from '../operator/forecast.ts';
-import type { KeyRecord } from '../state/keys.ts';
+import type { KeyRecord, LevelTerms } from '../state/keys.ts';
+import type { GroupRecord } from '../state/levels.ts';
 import { monthStart } from '../state/periods.ts';
 import type { OpenState } from '../state/state.ts';
-import type { AccountMoney, KeyMoney, Money } from './observation.ts';
+import type { MonthFigures } from '../state/usage.ts';
+import type { AccountMoney, Money, OwnerMoney } from './observation.ts';
 import type { Pace } from './pace.ts';
 
 /** The name of the monthly spend limit among the budgets. */
 const MONTH = 'month';
 
-type MoneyState = Pick<OpenState, 'keys' | 'usage' | 'budgets' | 'alerts'>;
+type MoneyState = Pick<OpenState, 'keys' | 'groups' | 'levels' | 'usage' | 'budgets' | 'alerts'>;
 
 export async function readMoney(
   state: MoneyState,
@@ -19,11 +21,12 @@ export async function readMoney(
   pace: Pace,
   nowMs: number,
 ): Promise<Money> {
-  return { keys: await readKeys(state, nowMs), account: await readAccount(state, isCreditEnforced, pace, nowMs) };
+  const owners = [...(await readKeys(state, nowMs)), ...(await readGroups(state, nowMs))];
+  return { owners, account: await readAccount(state, isCreditEnforced, pace, nowMs) };
 }
 
 /** Keys that can spend and have a limit. */
-async function readKeys({ keys, usage, budgets }: MoneyState, nowMs: number): Promise<KeyMoney[]> {
+async function readKeys({ keys, usage, budgets }: MoneyState, nowMs: number): Promise<OwnerMoney[]> {
   const limited = (await keys.list({ withDeleted: false })).filter((key) => isLimited(key, nowMs));
   if (limited.length === 0) return [];
   const ofMonth = limited.filter(({ spendLimitNanos }) => spendLimitNanos !== null);
@@ -35,19 +38,36 @@ async function readKeys({ keys, usage, budgets }: MoneyState, nowMs: number): Pr
     limited.filter((key) => key.budgets.length > 0),
     nowMs,
   );
-  return limited.map(({ id, name, spendLimitNanos }) => ({
-    id,
-    name,
-    budgets: [
-      ...(spends.get(id) ?? []),
-      ...(spendLimitNanos === null ? [] : [monthSpend(spendLimitNanos, months.get(id)?.costNanos ?? 0n, nowMs)]),
-    ],
-  }));
+  return limited.map((key) => ownerMoney('key', key, spends.get(key.id), months.get(key.id), nowMs));
 }
 
-function isLimited({ state, spendLimitNanos, budgets, expiresAtMs }: KeyRecord, nowMs: number): boolean {
-  const canSpend = state === 'enabled' && (expiresAtMs === null || expiresAtMs > nowMs);
-  return canSpend && (spendLimitNanos !== null || budgets.length > 0);
+/** Groups that can spend and have a limit. */
+async function readGroups({ groups, levels }: MoneyState, nowMs: number): Promise<OwnerMoney[]> {
+  const limited = (await groups.list()).filter(({ state, ...terms }) => state === 'enabled' && isBounded(terms));
+  if (limited.length === 0) return [];
+  const ids = limited.map(({ id }) => id);
+  const [months, spends] = [await levels.monthsOf(ids, utcMonth(nowMs)), await levels.spentBy(limited, nowMs)];
+  return limited.map((group) => ownerMoney('group', group, spends.get(group.id), months.get(group.id), nowMs));
+}
+
+function isLimited({ state, expiresAtMs, ...terms }: KeyRecord, nowMs: number): boolean {
+  return state === 'enabled' && (expiresAtMs === null || expiresAtMs > nowMs) && isBounded(terms);
+}
+
+/** Whether something bounds what it spends. */
+function isBounded({ spendLimitNanos, budgets }: Pick<LevelTerms, 'spendLimitNanos' | 'budgets'>): boolean {
+  return spendLimitNanos !== null || budgets.length > 0;
+}
+
+function ownerMoney(
+  kind: OwnerMoney['kind'],
+  { id, name, spendLimitNanos }: KeyRecord | GroupRecord,
+  spends: readonly BudgetSpend[] = [],
+  month: MonthFigures | undefined,
+  nowMs: number,
+): OwnerMoney {
+  const ofMonth = spendLimitNanos === null ? [] : [monthSpend(spendLimitNanos, month?.costNanos ?? 0n, nowMs)];
+  return { kind, id, name, budgets: [...spends, ...ofMonth] };
 }
 
 function monthSpend(limitNanos: bigint, chargedNanos: bigint, nowMs: number): BudgetSpend {

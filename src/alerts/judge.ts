@@ -7,7 +7,7 @@ import { perPeriod } from '../operator/budgets.ts';
 import { duration } from '../operator/format.ts';
 import type { MarkChange, StoredMark } from '../state/alerts.ts';
 import type { AlertFacts } from './event.ts';
-import type { AccountMoney, KeyMoney, Money, ObservedUpstream, RefusedForMoney } from './observation.ts';
+import type { AccountMoney, Money, ObservedUpstream, OwnerMoney, RefusedForMoney } from './observation.ts';
 
 /** Shares of a budget that are told when they are reached, in percent. */
 export const LEVELS = [80, 95, 100] as const;
@@ -36,15 +36,15 @@ export interface Verdict {
 }
 
 /** The verdicts on balances and budgets, and on marks of budgets that are gone. */
-export function judgeMoney({ keys, account }: Money, marks: Marks, nowMs: number): Verdict[] {
+export function judgeMoney({ owners, account }: Money, marks: Marks, nowMs: number): Verdict[] {
   const seen = new Set<string>();
-  const subjects = keys.flatMap((key) =>
-    key.budgets.map((budget) => ({ subject: `budget/${key.id}/${budget.period}`, key, budget })),
+  const subjects = owners.flatMap((owner) =>
+    owner.budgets.map((budget) => ({ subject: `budget/${owner.id}/${budget.period}`, owner, budget })),
   );
   for (const { subject } of subjects) seen.add(subject);
   const gone = [...marks].filter(([subject]) => subject.startsWith('budget/') && !seen.has(subject));
   return [
-    ...subjects.map(({ subject, key, budget }) => judgeBudget(subject, key, budget, marks, nowMs)),
+    ...subjects.map(({ subject, owner, budget }) => judgeBudget(subject, owner, budget, marks, nowMs)),
     ...(account === undefined ? [] : [judgeCredit(account, marks, nowMs), judgeRunway(account, marks, nowMs)]),
     ...gone.map(([subject, { revision }]) => ({ change: { subject, revision, mark: undefined }, facts: undefined })),
   ].filter((verdict) => verdict !== undefined);
@@ -52,7 +52,7 @@ export function judgeMoney({ keys, account }: Money, marks: Marks, nowMs: number
 
 function judgeBudget(
   subject: string,
-  key: KeyMoney,
+  { kind: owner, id, name }: OwnerMoney,
   budget: BudgetSpend,
   marks: Marks,
   nowMs: number,
@@ -64,8 +64,8 @@ function judgeBudget(
   return judgeShare({ subject, span, spentNanos: chargedNanos, limitNanos }, marks, nowMs, (level) => ({
     kind: 'budget',
     severity: level === 100 ? 'critical' : 'warning',
-    text: `the key ${key.name} has spent ${shareText(level, limitNanos)} ${perPeriod(period)}`,
-    key: { id: key.id, name: key.name },
+    text: `the ${owner} ${name} has spent ${shareText(level, limitNanos)} ${perPeriod(period)}`,
+    [owner]: { id, name },
     figures: {
       period,
       level_percent: String(level),

@@ -3,8 +3,9 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import type { Nanos } from '../core/money.ts';
 import type { CreditForecast } from '../operator/forecast.ts';
 
-/** A key, and what it has spent of each of its budgets; the limit of the month is one of them. */
-export interface KeyMoney {
+/** A key or a group, and what it has spent of each of its budgets; the limit of the month is one of them. */
+export interface OwnerMoney {
+  readonly kind: 'key' | 'group';
   readonly id: string;
   readonly name: string;
   readonly budgets: readonly BudgetSpend[];
@@ -20,7 +21,7 @@ export interface AccountMoney {
 }
 
 export interface Money {
-  readonly keys: readonly KeyMoney[];
+  readonly owners: readonly OwnerMoney[];
   /** Undefined where credit is not enforced, or was never added. */
   readonly account: AccountMoney | undefined;
 }

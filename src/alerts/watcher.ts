@@ -28,7 +28,10 @@ export interface WatcherEvents extends CourierEvents {
   onFull(): void;
 }
 
-export type WatchedState = Pick<OpenState, 'keys' | 'usage' | 'budgets' | 'alerts' | 'hasChanged'>;
+export type WatchedState = Pick<
+  OpenState,
+  'keys' | 'groups' | 'levels' | 'usage' | 'budgets' | 'alerts' | 'hasChanged'
+>;
 
 export class Watcher {
   readonly #state: WatchedState;

@@ -3,7 +3,13 @@ import { type Check, check, MAX_DIFFERENCES, type Row } from './checks.ts';
 
 /** What the stores write differently. */
 interface BudgetDialect {
-  table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days'): string;
+  table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days' | 'sealed_levels'): string;
+  /** A join with the levels of the journal `j`, as `l` with the column `value`. */
+  readonly eachLevel: string;
+  /** A level of the journal, as it is compared with others. */
+  readonly level: string;
+  /** The place of a sign in a text, from 1 on. */
+  readonly indexOf: string;
   /** The largest of some integers. */
   readonly greatest: string;
   /** Keeps the result of a common table. */
@@ -14,19 +20,31 @@ interface BudgetDialect {
  * The steps of each window from its first that must be exact. Those before have left it, were filled with sums by day,
  * or have rows that were dropped. Days, weeks and totals have no sums of their own: they read those by day and month.
  */
-export function budgetQueries({ table, greatest, materialized }: BudgetDialect): {
+export function budgetQueries({ table, greatest, materialized, eachLevel, level, indexOf }: BudgetDialect): {
   readonly count: string;
   readonly differences: string;
 } {
   const step = 'b.window_s * 10';
+  const bookedKeys = `SELECT ${level} FROM ${table('journal')} j ${eachLevel} WHERE j.levels IS NOT NULL`;
+  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${table('journal')} j ${eachLevel}
+      WHERE j.levels IS NOT NULL`;
+  // End users have the windows of all as well. Only where there are any are they looked for.
+  const owned = `SELECT key_id, window_s, exact_from_ms FROM ${table('budgets')} WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/'
+    UNION ALL SELECT u.key_id, b.window_s, b.exact_from_ms FROM ${table('budgets')} b
+      JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${table('budget_steps')} UNION ALL ${bookedKeys}) k
+        WHERE key_id LIKE '%/%' AND EXISTS (SELECT 1 FROM ${table('budgets')} x WHERE x.window_s IS NOT NULL AND x.key_id LIKE '%/')) u
+      ON b.key_id = substr(u.key_id, 1, ${indexOf}(u.key_id, '/')) WHERE b.window_s IS NOT NULL AND b.key_id LIKE '%/'`;
   const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${table('budget_steps')} GROUP BY key_id, window_s),
-  dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM ${table('sealed_days')} GROUP BY key_id),
+  dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM (SELECT key_id, settled_to_ms FROM ${table('sealed_days')}
+      UNION ALL SELECT level_id, settled_to_ms FROM ${table('sealed_levels')}) z GROUP BY key_id),
+  owned AS ${materialized} (SELECT key_id, window_s, max(exact_from_ms) AS exact_from_ms FROM (${owned}) o GROUP BY key_id, window_s),
   windows AS ${materialized} (SELECT b.key_id, b.window_s, ${greatest}(b.exact_from_ms, coalesce(n.at_ms - b.window_s * 1000, 0),
       coalesce((d.to_ms / (${step}) + 1) * (${step}), 0)) AS from_ms
-    FROM ${table('budgets')} b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
-      LEFT JOIN dropped d ON d.key_id = b.key_id WHERE b.window_s IS NOT NULL),
+    FROM owned b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
+      LEFT JOIN dropped d ON d.key_id = b.key_id),
+  rows_of AS (SELECT j.key_id, j.settled_at_ms, j.cost_nanos FROM ${table('journal')} j UNION ALL ${booked}),
   ended AS ${materialized} (SELECT b.key_id, b.window_s, j.settled_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
-    FROM ${table('journal')} j CROSS JOIN windows b
+    FROM rows_of j CROSS JOIN windows b
     WHERE EXISTS (SELECT 1 FROM windows) AND b.key_id = j.key_id AND j.settled_at_ms >= b.from_ms
     GROUP BY 1, 2, 3 HAVING sum(j.cost_nanos) > 0),
   stored AS ${materialized} (SELECT s.key_id, s.window_s, s.at_ms, s.cost_nanos AS nanos
@@ -45,10 +63,12 @@ export function budgetQueries({ table, greatest, materialized }: BudgetDialect):
 
 export function budgetCheck(steps: number, different: readonly Row[]): Check {
   const found = Number(different[0]?.found ?? 0);
-  const differences = different.map(
-    ({ key_id: id, window_s: windowS, at_ms: atMs, stored, ended }) =>
-      `the key ${id}, window of ${windowS} s: its step of ${new Date(Number(atMs)).toISOString()} has ${stored}, but the ` +
-      `journal has ${ended}`,
-  );
+  const differences = different.map(({ key_id, window_s: windowS, at_ms: atMs, stored, ended }) => {
+    const id = String(key_id);
+    return (
+      `${id.includes('/') ? 'the end user' : id.startsWith('grp_') ? 'the group' : 'the key'} ${id}, window of ${windowS} s: its step of ${new Date(Number(atMs)).toISOString()} has ${stored}, but the ` +
+      `journal has ${ended}`
+    );
+  });
   return check('sliding budgets', steps, differences, found - different.length);
 }

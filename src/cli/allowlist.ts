@@ -1,12 +1,14 @@
-/** `allowlist`: which models a key may call. */
+/** `allowlist`: which models a key, or all keys of a group, may call. */
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
-import { changedKey, findKey, keyJson, warnOfUnknownModels } from './key-view.ts';
+import { changedGroup, nameIn } from './group-view.ts';
+import { changedKey, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
+import { findOwner, KEY_OR_GROUP, namesGroup, ownerJson } from './owner.ts';
 import { globalOptions, withState } from './state.ts';
 
 type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];
@@ -38,17 +40,19 @@ const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])
 ];
 
 export function registerAllowlist(program: Command): void {
-  const allowlist = program.command('allowlist').description('manage which models a key may call');
+  const allowlist = program
+    .command('allowlist')
+    .description('manage which models a key, or all keys of a group, may call');
 
   allowlist
     .command('show')
     .description('show the models that a key may call')
-    .argument('<key>', 'id or name')
+    .argument('<key>', KEY_OR_GROUP)
     .addHelpText('after', '\nExample:\n  inf-gw allowlist show my-app')
     .action((key: string, _: unknown, command: Command) =>
       withState(command, async (state) => {
-        const record = await findKey(key, state);
-        if (globalOptions(command).json) return printJson(await keyJson(record, state));
+        const record = await findOwner(key, state);
+        if (globalOptions(command).json) return printJson(await ownerJson(record, state));
         for (const line of record.allowlist ?? []) printLine(line);
         if (record.allowlist === null || record.allowlist.length === 0) printLine(allowlistText(record.allowlist));
       }),
@@ -57,7 +61,7 @@ export function registerAllowlist(program: Command): void {
   allowlist
     .command('clear')
     .description('remove the allowlist; the key may call every model')
-    .argument('<key>', 'id or name')
+    .argument('<key>', KEY_OR_GROUP)
     .addHelpText('after', '\nExample:\n  inf-gw allowlist clear my-app')
     .action((key: string, _: unknown, command: Command) => change(key, () => null, command));
 
@@ -65,7 +69,7 @@ export function registerAllowlist(program: Command): void {
     allowlist
       .command(verb)
       .description(description)
-      .argument('<key>', 'id or name')
+      .argument('<key>', KEY_OR_GROUP)
       .argument('<model...>', 'model ids: <provider>/<model>', parseModelIds)
       .addHelpText('after', `\nExample:\n  inf-gw allowlist ${verb} my-app openai/gpt-4o-mini mock/echo`)
       .action((key: string, models: string[], _: unknown, command: Command) =>
@@ -76,9 +80,11 @@ export function registerAllowlist(program: Command): void {
 
 function change(key: string, edit: AllowlistEdit, command: Command, named: readonly string[] = []): Promise<void> {
   return withState(command, async (state) => {
-    const record = await changedKey(await state.keys.editAllowlist(key, edit), key, state);
+    const record = namesGroup(key)
+      ? await changedGroup(await state.groups.editAllowlist(nameIn(key), edit), key, state)
+      : await changedKey(await state.keys.editAllowlist(key, edit), key, state);
     warnOfUnknownModels(named, state);
-    if (globalOptions(command).json) printJson(await keyJson(record, state));
+    if (globalOptions(command).json) printJson(await ownerJson(record, state));
     else printLine(`${record.name} may call: ${allowlistText(record.allowlist)}`);
   });
 }

@@ -4,7 +4,7 @@ import type { Argument, Command, Option } from 'commander';
 
 /** What the value of an option or an argument is. */
 export type Value =
-  | { readonly kind: 'key' | 'model' | 'file' | 'text' }
+  | { readonly kind: 'key' | 'group' | 'model' | 'file' | 'text' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] };
 
 export interface OptionNode {
@@ -48,8 +48,9 @@ export const HELP_OPTION: OptionNode = {
 };
 
 /** Where a placeholder has one of these names, values can be looked up. */
-const KINDS: Readonly<Record<string, 'key' | 'model' | 'file'>> = {
+const KINDS: Readonly<Record<string, 'key' | 'group' | 'model' | 'file'>> = {
   key: 'key',
+  group: 'group',
   model: 'model',
   file: 'file',
   state: 'file',

@@ -3,10 +3,10 @@ import type { ExplainedStep, Explanation } from '../core/explanation.ts';
 
 /** The options that raise what a step has refused. */
 const LIMITS: Readonly<Record<string, string>> = {
-  requests_per_minute: '--rpm',
-  tokens_per_minute: '--tpm',
-  size: '--tpm',
-  concurrency: '--concurrency',
+  requests_per_minute: 'rpm',
+  tokens_per_minute: 'tpm',
+  size: 'tpm',
+  concurrency: 'concurrency',
 };
 /** In USD: where nothing that was allowed can be doubled. */
 const SOME = 10;
@@ -23,7 +23,7 @@ export function remedyFor({ code, steps }: Explanation, key: string): readonly s
     case 'insufficient_credit':
       return ['credit', 'add', String(SOME)];
     case 'spend_limit_reached':
-      return ['limits', 'set', key, ...spendOption(refused)];
+      return ['limits', 'set', targetOf(refused, key), ...spendOption(refused)];
     case 'rate_limited':
       return raised(refused, key);
     default:
@@ -31,14 +31,32 @@ export function remedyFor({ code, steps }: Explanation, key: string): readonly s
   }
 }
 
+interface Level {
+  readonly kind: 'key' | 'group' | 'user';
+  readonly name: string;
+}
+
+/** Whose limit it is; an end user is named by the key or group whose end user it is. */
+function targetOf(refused: ExplainedStep | undefined, key: string): string {
+  const level = refused?.level as Level | undefined;
+  if (level === undefined || (level.kind === 'user' && level.name === key)) return key;
+  return level.kind === 'key' ? level.name : `@${level.name}`;
+}
+
+function optionOf(refused: ExplainedStep | undefined, name: string): string {
+  const { kind } = (refused?.level ?? {}) as Partial<Level>;
+  return kind === 'user' ? `--user-${name}` : `--${name}`;
+}
+
 function spendOption(refused: ExplainedStep | undefined): readonly string[] {
   const usd = String(2 * Number(refused?.limit_usd) || SOME);
-  return refused?.step === 'budget' ? ['--budget', `${refused.period}=${usd}`] : ['--spend-limit', usd];
+  if (refused?.step !== 'budget') return [optionOf(refused, 'spend-limit'), usd];
+  return [optionOf(refused, 'budget'), `${refused.period}=${usd}`];
 }
 
 function raised(refused: ExplainedStep | undefined, key: string): readonly string[] | undefined {
-  const option = LIMITS[refused?.step ?? ''];
-  if (option === undefined) return undefined;
+  const name = LIMITS[refused?.step ?? ''];
+  if (name === undefined) return undefined;
   const least = Math.max(2 * Number(refused?.limit), Number(refused?.needs));
-  return ['limits', 'set', key, option, String(least)];
+  return ['limits', 'set', targetOf(refused, key), optionOf(refused, name), String(least)];
 }

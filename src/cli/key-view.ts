@@ -1,21 +1,21 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
 
 import type { Command } from 'commander';
-import { Likenesses } from '../catalog/likeness.ts';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { formatUsd } from '../core/money.ts';
-import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
+import { budgetsText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
+import { keyJson as keyWithFigures } from '../operator/key-json.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
 import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { TIER_NAMES, TIER_TERMS, termsJson } from '../operator/terms.ts';
+import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
+import { budgetField, monthField, mostAlike, NO_FIGURES, userLimitFields } from './level-view.ts';
 import {
   isTerminal,
   look,
@@ -32,11 +32,11 @@ import {
 } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
-const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
-
 /** The JSON of a key. */
 export async function keyJson(key: KeyRecord, state: State) {
-  return jsonOf(key, await monthOf(key, state), await spentBy(key, state), state);
+  const group = (await groupNames([key], state)).get(key.groupId ?? '') ?? null;
+  const figures = { month: await monthOf(key, state), spends: await spentBy(key, state), group };
+  return keyWithFigures(key, figures, state.config.tier);
 }
 
 /** The JSON of a key that was just made, the only one that has the key itself. */
@@ -50,17 +50,14 @@ export function printSecret(secret: string): void {
   notice('This key is shown only once. Store it now.');
 }
 
-/** `limits` are those in effect, its own or the tier's. */
-function jsonOf(key: KeyRecord, month: MonthFigures, spends: readonly BudgetSpend[], state: State) {
-  return {
-    id: key.id,
-    name: key.name,
-    preview: key.preview,
-    state: key.state,
-    ...termsJson(key, state.config.tier, spends),
-    created_at: isoTime(key.createdAtMs),
-    month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
-  };
+/** By id. */
+type GroupNames = ReadonlyMap<string, string>;
+
+/** The names of the groups that these keys are in. */
+async function groupNames(keys: readonly KeyRecord[], { groups }: State): Promise<GroupNames> {
+  // Most installations have none.
+  if (keys.every(({ groupId }) => groupId === null)) return new Map();
+  return new Map((await groups.list()).map(({ id, name }) => [id, name]));
 }
 
 /** What a key has spent of its budgets. */
@@ -79,8 +76,12 @@ function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap
 }
 
 export async function keysJson(keys: readonly KeyRecord[], state: State) {
-  const { months, spends } = await figuresOf(keys, state);
-  return keys.map((key) => jsonOf(key, months.get(key.id) ?? NO_FIGURES, spends.get(key.id) ?? [], state));
+  const { months, spends, groups } = await figuresOf(keys, state);
+  return keys.map((key) => {
+    const month = months.get(key.id) ?? NO_FIGURES;
+    const group = groups.get(key.groupId ?? '') ?? null;
+    return keyWithFigures(key, { month, spends: spends.get(key.id) ?? [], group }, state.config.tier);
+  });
 }
 
 /** Prints a key, as JSON if the command asks for it. */
@@ -121,6 +122,7 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
   const spends = await spentBy(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
+  const group = (await groupNames([key], state)).get(key.groupId ?? '');
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
@@ -129,6 +131,8 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
+    ...(group === undefined ? [] : [['in', `@${group}`] as const]),
+    ...(key.mayCreate ? [['may create', 'keys under it'] as const] : []),
     ['state', stateCell(key, month, spends, state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
@@ -136,20 +140,11 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${money(key.spendLimitNanos)} USD`],
     ...spends.map(budgetField),
     ...(reached === undefined || !isTerminal() ? [] : [['forecast', reached] as const]),
+    ...userLimitFields(key.userLimits),
     ['models', allowlistText(key.allowlist)],
     ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
-    [
-      'this month (UTC)',
-      `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${money(month.costNanos)} USD`,
-    ],
+    monthField(month),
   ];
-}
-
-/** `budget per 24h`, with what is spent of it. */
-function budgetField(spend: BudgetSpend): Field {
-  const spent = `${money(spend.chargedNanos)} of ${money(spend.limitNanos)} USD spent`;
-  const reset = resetText(spend);
-  return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
 }
 
 /** What it does at present, as the dashboard says it. The table puts the sign before it. */
@@ -162,10 +157,15 @@ function stateCell(key: KeyRecord, month: MonthFigures, spends: readonly BudgetS
 export interface KeyFigures {
   readonly months: ReadonlyMap<string, MonthFigures>;
   readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
+  readonly groups: GroupNames;
 }
 
 async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyFigures> {
-  return { months: await monthsOf(keys, state), spends: await state.budgets.spentBy(keys, state.nowMs) };
+  return {
+    months: await monthsOf(keys, state),
+    spends: await state.budgets.spentBy(keys, state.nowMs),
+    groups: await groupNames(keys, state),
+  };
 }
 
 export const KEY_ORDERS = ['name', 'cost', 'requests', 'tokens', 'spent'] as const;
@@ -195,12 +195,13 @@ export async function printKeys(keys: readonly KeyRecord[], state: State): Promi
 
 export function keysTable(
   keys: readonly KeyRecord[],
-  { months, spends }: KeyFigures,
+  { months, spends, groups }: KeyFigures,
   tier: Limits,
   look: Look,
   nowMs: number,
 ): Table {
-  // Most installations have neither.
+  // Most installations have none of these.
+  const hasGroups = groups.size > 0;
   const hasBudgets = keys.some(({ budgets }) => budgets.length > 0);
   const hasExpiries = keys.some(({ expiresAtMs }) => expiresAtMs !== null);
   return {
@@ -208,6 +209,7 @@ export function keysTable(
       { head: 'NAME', least: 12 },
       { head: 'ID', rank: 9 },
       { head: 'KEY', rank: 5 },
+      ...(hasGroups ? [{ head: 'GROUP', least: 10, rank: 5 }] : []),
       { head: 'STATE' },
       ...Object.values(TIER_TERMS).map(
         ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
@@ -228,6 +230,7 @@ export function keysTable(
         key.name,
         key.id,
         key.preview,
+        ...(hasGroups ? [groups.get(key.groupId ?? '') ?? '-'] : []),
         stateCell(key, month, spent, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
@@ -277,11 +280,9 @@ export async function changedKey(change: KeyChange, idOrName: string, { keys }: 
   if (change.kind === 'done') return change.key;
   const isUnknown = change.kind === 'no_such_key';
   const named = isUnknown ? await keys.list({ withDeleted: false, limit: MOST_COMPARED }) : [];
-  throw new UserError(explainKeyChange(change, idOrName, mostAlike(idOrName, named)));
-}
-
-/** The name among these that a mistyped one may mean. */
-function mostAlike(name: string, keys: readonly KeyRecord[]): string | undefined {
-  const names = keys.map((key) => ({ id: key.name }));
-  return new Likenesses(names).mostAlike(name, new Set(names), 1)[0]?.id;
+  const alike = mostAlike(
+    idOrName,
+    named.map(({ name }) => name),
+  );
+  throw new UserError(explainKeyChange(change, idOrName, alike));
 }

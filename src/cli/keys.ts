@@ -6,9 +6,12 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
-import { isGone, type KeyRecord, type KeyState, type KeyTerms, type Leash, NO_TERMS } from '../state/keys.ts';
+import { TERMS } from '../operator/terms.ts';
+import { groupsInside } from '../operator/tree.ts';
+import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
+import { changedGroup, findGroup, nameIn, printGroup } from './group-view.ts';
 import {
   changedKey,
   findKey,
@@ -27,8 +30,9 @@ import {
   warnOfUnknownModels,
 } from './key-view.ts';
 import { notice, printJson, printLine, printNote } from './output.ts';
+import { groupOf, KEY_OR_GROUP, namesGroup, ownerJson } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
-import { addOptions, newTerms, saidBy, termOptions } from './terms.ts';
+import { TermOptions, UserLimitOptions } from './terms.ts';
 
 /** How many keys a table shows without --limit. */
 const TABLE_ROWS = 200;
@@ -39,6 +43,12 @@ interface ListOptions {
   readonly limit?: number;
   readonly after?: string;
   readonly sort?: KeyOrder;
+  readonly group?: string;
+}
+
+interface CreateOptions {
+  readonly in?: string;
+  readonly mayCreate?: boolean;
 }
 
 export function registerKeys(program: Command): void {
@@ -49,23 +59,31 @@ export function registerKeys(program: Command): void {
 }
 
 function registerCreate(keys: Command): void {
-  const options = termOptions('create');
+  const options = new TermOptions<KeyTerms>(TERMS, 'create');
+  const users = new UserLimitOptions('create');
   const creation = keys
     .command('create')
     .description('create a key and print it; it is shown only once')
     .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName));
-  addOptions(creation, options)
+  users
+    .addTo(options.addTo(creation))
+    .option('--in <group>', 'put it into this group (@name)')
+    .option('--may-create', 'let it make keys under it: POST /v1/keys')
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini\n' +
         '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d\n' +
-        '  KEY=$(inf-gw keys create ci)',
+        '  inf-gw keys create chat --in @research --user-budget day=1\n  KEY=$(inf-gw keys create ci)',
     )
-    .action((name: string, _: unknown, command: Command) =>
-      withState(command, (state) => create(name, newTerms(saidBy(command, options)), command, state), {
-        creates: true,
-      }),
-    );
+    .action((name: string, { in: group, mayCreate = false }: CreateOptions, command: Command) => {
+      const terms = options.after(NO_TERMS, options.saidBy(command));
+      const userLimits = users.givenTo(command);
+      const work = async (state: State) => {
+        const groupId = (await groupOf(group, state))?.id ?? null;
+        await create(name, { ...terms, userLimits, groupId, mayCreate }, command, state);
+      };
+      return withState(command, work, { creates: true });
+    });
 }
 
 function registerViews(keys: Command): void {
@@ -79,6 +97,7 @@ function registerViews(keys: Command): void {
       parseWith(readCount(MAX_LISTED)),
     )
     .option('--after <key>', 'only keys created after this one (id or name)')
+    .option('--group <group>', 'only those in this group (@name), or in a group in it')
     .addOption(
       new Option(
         '--sort <column>',
@@ -110,12 +129,24 @@ function registerChanges(keys: Command): void {
     keys
       .command(verb)
       .description(description)
-      .argument('<key>', 'id or name')
-      .addHelpText('after', `\nExample:\n  inf-gw keys ${verb} my-app`)
+      .argument('<key>', KEY_OR_GROUP)
+      .addHelpText('after', `\nExamples:\n  inf-gw keys ${verb} my-app\n  inf-gw keys ${verb} @research`)
       .action((key: string, _: unknown, command: Command) =>
-        withState(command, (state) => setState(key, keyState, command, state)),
+        withState(command, (state) =>
+          namesGroup(key) ? setGroupState(key, keyState, command, state) : setState(key, keyState, command, state),
+        ),
       );
   }
+
+  keys
+    .command('move')
+    .description('move a key or a group into a group; what it has spent stays where it was')
+    .argument('<key>', KEY_OR_GROUP)
+    .requiredOption('--to <group>', 'the group (@name); none takes it out of every group')
+    .addHelpText('after', '\nExamples:\n  inf-gw keys move my-app --to @research\n  inf-gw keys move @nlp --to none')
+    .action((key: string, { to }: { to: string }, command: Command) =>
+      withState(command, (state) => move(key, to, command, state)),
+    );
 
   keys
     .command('delete')
@@ -136,16 +167,19 @@ function registerChanges(keys: Command): void {
     .action((key: string, _: unknown, command: Command) => withState(command, (state) => rotate(key, command, state)));
 }
 
-async function create(name: string, terms: KeyTerms, command: Command, state: State): Promise<void> {
+async function create(name: string, terms: NewTerms, command: Command, state: State): Promise<void> {
   const { record, secret } = await createKey(name, terms, state);
-  warnOfUnknownModels(terms.allowlist ?? [], state);
+  warnOfUnknownModels(record.allowlist ?? [], state);
   await printNewKey(record, secret, command, state);
 }
+
+/** All that is known of a new key but its name. */
+type NewTerms = Partial<Omit<NewKey, 'name'>>;
 
 /** Makes a key; what is not given is that of the tier. Throws a UserError if the name is taken. */
 export async function createKey(
   name: string,
-  terms: Partial<KeyTerms> & { readonly leash?: Leash },
+  terms: NewTerms,
   state: State,
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
@@ -153,15 +187,22 @@ export async function createKey(
   return { record: await changedKey(change, name, state), secret };
 }
 
-async function list({ all = false, limit, after, sort }: ListOptions, command: Command, state: State): Promise<void> {
+async function list(
+  { all = false, limit, after, sort, group }: ListOptions,
+  command: Command,
+  state: State,
+): Promise<void> {
   const previous = after === undefined ? undefined : await findKey(after, state, { withDeleted: true });
   const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
-  const found = await state.keys.list({ withDeleted: all, afterId, limit: sort === undefined ? most : undefined });
+  const groupIds = await groupIdsOf(group, state);
+  const query = { withDeleted: all, groupIds };
+  const found = await state.keys.list({ ...query, afterId, limit: sort === undefined ? most : undefined });
   const records = sort === undefined ? found : (await sortedKeys(found, sort, state)).slice(0, most);
   if (json) return printJson(await keysJson(records, state));
   if (records.length === 0) {
+    if (group !== undefined) return printLine(`No keys in ${nameIn(group)}.`);
     return printLine(
       previous === undefined
         ? `No keys yet. Create one with: ${hint(command, 'keys', 'create', 'my-app')}`
@@ -174,11 +215,22 @@ async function list({ all = false, limit, after, sort }: ListOptions, command: C
   }
   if (sort !== undefined || records.length !== most) return;
   const last = records.at(-1) as KeyRecord;
-  const next = await state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 });
+  const next = await state.keys.list({ ...query, afterId: last.id, limit: 1 });
   if (next.length > 0) {
-    const sameOptions = [...(all ? ['--all'] : []), ...(limit === undefined ? [] : ['--limit', String(limit)])];
+    const sameGroup = group === undefined ? [] : ['--group', group];
+    const sameOptions = [
+      ...(all ? ['--all'] : []),
+      ...sameGroup,
+      ...(limit === undefined ? [] : ['--limit', String(limit)]),
+    ];
     printLine(`More keys: ${hint(command, 'keys', 'list', ...sameOptions, '--after', last.id)}`, 'dim');
   }
+}
+
+/** Those of a group and of all groups in it. */
+async function groupIdsOf(word: string | undefined, state: State): Promise<readonly string[] | undefined> {
+  const group = await groupOf(word, state);
+  return group && [...groupsInside(await state.groups.list(), group.id)];
 }
 
 async function show(record: KeyRecord, options: { refusals?: true }, command: Command, state: State): Promise<void> {
@@ -200,6 +252,22 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   if (keyState === 'enabled' && isGone(record, state.nowMs)) {
     notice(`note: it has expired, and is refused until it has more time: ${moreTime(command, record.name)}`);
   }
+}
+
+async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {
+  const group = await changedGroup(await open.groups.setState(nameIn(word), state), word, open);
+  if (globalOptions(command).json) return printGroup(group, command, open);
+  printLine(`${group.name} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
+}
+
+async function move(word: string, to: string, command: Command, state: State): Promise<void> {
+  const group = to === 'none' ? undefined : await findGroup(to, state);
+  const into = group?.id ?? null;
+  const moved = namesGroup(word)
+    ? await changedGroup(await state.groups.place(nameIn(word), into), word, state)
+    : await changedKey(await state.keys.place(word, into), word, state);
+  if (globalOptions(command).json) return printJson(await ownerJson(moved, state));
+  printLine(group === undefined ? `${moved.name} is in no group.` : `${moved.name} is in ${group.name}.`);
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {

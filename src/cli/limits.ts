@@ -1,44 +1,61 @@
-/** `limits`: shows and sets the limits of a key. */
+/** `limits`: shows and sets the limits of a key or a group, and those of its end users. */
 import type { Command } from 'commander';
-import type { LimitChanges } from '../state/keys.ts';
+import { LIMIT_NAMES, TERMS } from '../operator/terms.ts';
+import { type KeyTerms, NO_TERMS } from '../state/keys.ts';
+import { changedGroup, findGroup, nameIn, printGroup } from './group-view.ts';
 import { changedKey, findKey, printResult } from './key-view.ts';
+import { KEY_OR_GROUP, namesGroup } from './owner.ts';
 import { withState } from './state.ts';
-import { addOptions, limitChanges, saidBy, termOptions } from './terms.ts';
+import { refuseWordsOf, TermOptions, UserLimitOptions } from './terms.ts';
 
 export function registerLimits(program: Command): void {
-  const limits = program.command('limits').description('manage the limits of a key');
+  const limits = program.command('limits').description('manage the limits of a key or a group');
 
   limits
     .command('show')
     .description('show the limits in effect')
-    .argument('<key>', 'id or name')
-    .addHelpText('after', '\nExample:\n  inf-gw limits show my-app')
+    .argument('<key>', KEY_OR_GROUP)
+    .addHelpText('after', '\nExamples:\n  inf-gw limits show my-app\n  inf-gw limits show @research')
     .action((key: string, _: unknown, command: Command) =>
-      withState(command, async (state) => printResult(await findKey(key, state), command, state)),
+      withState(command, async (state) =>
+        namesGroup(key)
+          ? printGroup(await findGroup(key, state), command, state)
+          : printResult(await findKey(key, state), command, state),
+      ),
     );
 
-  const options = termOptions('change');
+  const terms = new TermOptions<KeyTerms>(TERMS, 'change', LIMIT_NAMES);
+  const users = new UserLimitOptions('change');
   const set = limits
     .command('set')
     .description('set limits; the others stay as they are. In effect when the command returns')
-    .argument('<key>', 'id or name');
-  addOptions(set, options)
+    .argument('<key>', KEY_OR_GROUP);
+  users
+    .addTo(terms.addTo(set))
     .addHelpText(
       'after',
       '\nPeriods: day and week (calendar, UTC, weeks from Monday), total, and 24h, 90m, 30d: a sliding window.\n' +
         '<period>=none removes one budget, none removes all. Options apply in their order.\n' +
+        'default: a key has the limit of its tier again. none: a group, or each end user, has no such limit.\n' +
         '\nExamples:\n  inf-gw limits set my-app --rpm 120 --spend-limit 25\n  inf-gw limits set my-app --rpm default --spend-limit none\n' +
-        '  inf-gw limits set my-app --budget day=5 --budget 1h=1 --expires 30d\n  inf-gw limits set my-app --budget day=none --expires never',
+        '  inf-gw limits set my-app --budget day=5 --budget 1h=1 --expires 30d\n  inf-gw limits set my-app --budget day=none --expires never\n' +
+        '  inf-gw limits set @research --budget day=100 --rpm none\n  inf-gw limits set my-app --user-budget day=1 --user-rpm 20',
     )
-    .action((key: string, _: unknown, command: Command) => {
-      const said = saidBy(command, options);
-      if (Object.keys(said).length > 0) return change(key, limitChanges(said), command);
-      command.error(`error: give at least one of ${options.map(({ option }) => option.long).join(', ')}`);
+    .action(async (key: string, _: unknown, command: Command) => {
+      const changes = terms.changes(terms.saidBy(command), NO_TERMS);
+      const userLimits = users.editBy(command);
+      if (Object.keys(changes).length === 0 && userLimits === undefined) {
+        command.error(`error: give at least one of ${[...terms.flags, ...users.flags].join(', ')}`);
+      }
+      refuseWordsOf(namesGroup(key) ? 'group' : 'key', command);
+      const all = { ...changes, ...(userLimits !== undefined && { userLimits }) };
+      await withState(command, async (state) => {
+        if (!namesGroup(key)) {
+          const change = await state.keys.setLimits(key, all, state.nowMs);
+          return printResult(await changedKey(change, key, state), command, state);
+        }
+        const change = await state.groups.setLimits(nameIn(key), all, state.nowMs);
+        return printGroup(await changedGroup(change, key, state), command, state);
+      });
     });
-}
-
-function change(key: string, changes: LimitChanges, command: Command): Promise<void> {
-  return withState(command, async (state) =>
-    printResult(await changedKey(await state.keys.setLimits(key, changes, state.nowMs), key, state), command, state),
-  );
 }

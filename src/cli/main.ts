@@ -21,6 +21,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   env: async () => (await import('./env.ts')).registerEnv,
   tui: async () => (await import('./tui.ts')).registerTui,
   keys: async () => (await import('./keys.ts')).registerKeys,
+  groups: async () => (await import('./groups.ts')).registerGroups,
+  users: async () => (await import('./users.ts')).registerUsers,
   limits: async () => (await import('./limits.ts')).registerLimits,
   allowlist: async () => (await import('./allowlist.ts')).registerAllowlist,
   credit: async () => (await import('./credit.ts')).registerCredit,

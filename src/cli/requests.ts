@@ -19,6 +19,7 @@ import { type Correction, type RequestRecord, requestIdOf } from '../state/reque
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
+import { groupOf } from './owner.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 const MAX_LISTED = 100_000;
@@ -26,6 +27,7 @@ const DEFAULT_LISTED = 50;
 
 interface ListOptions {
   readonly key?: string;
+  readonly group?: string;
   readonly since?: number;
   readonly errors?: true;
   readonly refused?: true;
@@ -39,6 +41,7 @@ export function registerRequests(program: Command): void {
     .command('list', { isDefault: true })
     .description('list requests that have ended, latest first')
     .option('--key <key>', 'only this key (id or name)')
+    .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--refused', 'in their place those that were refused, which the gateway keeps only while it runs')
@@ -47,9 +50,12 @@ export function registerRequests(program: Command): void {
       'after',
       '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --key my-app --limit 500 --json',
     )
-    .action((options: ListOptions, command: Command) =>
-      withState(command, (state) => (options.refused ? listRefused : list)(options, command, state)),
-    );
+    .action((options: ListOptions, command: Command) => {
+      if (options.refused && options.group !== undefined) {
+        command.error('error: --refused and --group cannot be used together: what is refused is booked to nothing');
+      }
+      return withState(command, (state) => (options.refused ? listRefused : list)(options, command, state));
+    });
 
   requests
     .command('show')
@@ -87,7 +93,8 @@ export function registerRequests(program: Command): void {
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
   const { since: sinceMs, errors = false, limit } = options;
-  const records = await state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
+  const group = await groupOf(options.group, state);
+  const records = await state.requests.list({ keyId: key?.id, groupId: group?.id, sinceMs, errors, limit });
   const isShared = state.nodes !== undefined;
   if (globalOptions(command).json) return printJson(records.map((request) => requestJson(request, isShared)));
   if (records.length === 0) return printLine('No such requests.');

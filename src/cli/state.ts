@@ -55,7 +55,10 @@ export function variablesOf({ path }: Config): NodeJS.ProcessEnv {
 
 /** What a command works with: the config, the models of its providers, and the state. */
 export interface State
-  extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests' | 'budgets' | 'standings' | 'nodes' | 'kept'> {
+  extends Pick<
+    OpenState,
+    'keys' | 'groups' | 'levels' | 'account' | 'usage' | 'requests' | 'budgets' | 'standings' | 'nodes' | 'kept'
+  > {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly nowMs: number;
@@ -85,10 +88,24 @@ export async function withStateOf<T>(
     if (isMissing)
       notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
-    const { keys, account, usage, requests, budgets, standings, nodes, kept } = state;
+    const { keys, groups, levels, account, usage, requests, budgets, standings, nodes, kept } = state;
     const catalog = new Catalog(config.providers, config.aliases);
     return await state.run(() =>
-      work({ config, catalog, keys, account, usage, requests, budgets, standings, nodes, kept, nowMs: Date.now() }),
+      work({
+        config,
+        catalog,
+        keys,
+        groups,
+        levels,
+        account,
+        usage,
+        requests,
+        budgets,
+        standings,
+        nodes,
+        kept,
+        nowMs: Date.now(),
+      }),
     );
   } finally {
     await state.close();

@@ -1,63 +1,145 @@
-/** The options for the terms of a key, as `keys create` and `limits set` have them, and what they say. */
+/** The options for the terms of keys, groups and end users, and what they say. */
 import { type Command, Option } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { LIMIT_NAMES, readerOf, TERM_NAMES, TERMS, type TermName } from '../operator/terms.ts';
-import { type KeyTerms, type LimitChanges, NO_TERMS } from '../state/keys.ts';
+import { keywordOr, type Reader } from '../operator/input.ts';
+import { type Term, type Terms, TIER_NAMES, USER_TERMS } from '../operator/terms.ts';
+import type { BudgetEdit, LevelTerms, UserLimits, UserLimitsEdit } from '../state/keys.ts';
+import { NO_USER_LIMITS } from '../state/levels.ts';
 import { parseEach, parseWith } from './arguments.ts';
 
+type Use = 'create' | 'change';
+
 /** What the options of one command say, by term, each time that they are given. */
-type Said = { readonly [Name in TermName]?: readonly unknown[] };
+type Said<Values> = { readonly [Name in keyof Values]?: readonly unknown[] };
 
-interface TermOption {
-  readonly name: TermName;
-  readonly option: Option;
+type Changes<Values> = Partial<Omit<Values, 'budgets'>> & { readonly budgets?: BudgetEdit };
+
+/** The options of one command for the terms of one record. */
+export class TermOptions<Values extends LevelTerms> {
+  readonly #terms: Terms<Values>;
+  readonly #options: readonly { readonly name: keyof Values; readonly option: Option }[];
+
+  constructor(terms: Terms<Values>, use: Use, names = Object.keys(terms) as readonly (keyof Values)[]) {
+    this.#terms = terms;
+    this.#options = names.map((name) => ({ name, option: optionOf(terms[name], use) }));
+  }
+
+  /** `--rpm`, `--tpm` and so on. */
+  get flags(): readonly string[] {
+    return this.#options.map(({ option }) => option.long as string);
+  }
+
+  addTo(command: Command): Command {
+    for (const { option } of this.#options) command.addOption(option);
+    return command;
+  }
+
+  /** What was given to them. */
+  saidBy(command: Command): Said<Values> {
+    const given = this.#options.map(
+      ({ name, option }) => [name, command.getOptionValue(option.attributeName())] as const,
+    );
+    const said = given.filter(([, value]) => value !== undefined);
+    return Object.fromEntries(
+      said.map(([name, value]) => [name, this.#terms[name].isList ? value : [value]]),
+    ) as Said<Values>;
+  }
+
+  /** What is said, on top of `before`. Throws a UserError if that cannot be. */
+  after(before: Values, said: Said<Values>): Values {
+    return { ...before, ...this.only(before, said) };
+  }
+
+  /** The same without the terms of which nothing is said. */
+  only(before: Values, said: Said<Values>): Partial<Values> {
+    const names = Object.keys(said) as (keyof Values)[];
+    return Object.fromEntries(names.map((name) => [name, this.#afterOf(name, before, said)])) as Partial<Values>;
+  }
+
+  /** What is to change of a record. What is left of its budgets depends on those that it has. */
+  changes(said: Said<Values>, none: Values): Changes<Values> {
+    const { budgets, ...others } = said as Said<Values> & Said<LevelTerms>;
+    const changes = this.only(none, others as Said<Values>) as Partial<Omit<Values, 'budgets'>>;
+    if (budgets === undefined) return changes;
+    return { ...changes, budgets: (before) => this.#afterOf('budgets', { ...none, budgets: before }, said) };
+  }
+
+  #afterOf<Name extends keyof Values>(name: Name, before: Values, said: Said<Values>): Values[Name] {
+    const reading = this.#terms[name].after(before[name], said[name] ?? []);
+    if (reading.ok) return reading.value;
+    throw new UserError(reading.expected);
+  }
 }
 
-/** Those of a command that creates a key, or that changes its limits. */
-export function termOptions(use: 'create' | 'change'): readonly TermOption[] {
-  const names = use === 'create' ? TERM_NAMES : LIMIT_NAMES;
-  return names.map((name) => {
-    const { option, takes, help, otherwise, none, isList, reader } = TERMS[name];
-    const taken = takes[use];
-    // What the help does not name is no value.
-    const takesNone = taken.endsWith(`|${none}`);
-    const read = (text: string) => (takesNone ? readerOf(name, Date.now()) : reader(Date.now()))(text);
-    const made = new Option(`--${option} <${taken}>`, use === 'create' ? `${help} (default: ${otherwise})` : help);
-    return { name, option: isList ? made.argParser(parseEach(read)) : made.argParser(parseWith(read)) };
-  });
+function optionOf<Value>(term: Term<Value>, use: Use): Option {
+  const { option, takes, help, otherwise, isList, reader } = term;
+  const taken = takes[use];
+  // What the help does not name is no value.
+  const [, ...words] = taken.split('|');
+  const read: Reader<unknown> = (text) =>
+    words.reduce((others, word) => keywordOr(word, others), reader(Date.now()) as Reader<unknown>)(text);
+  const made = new Option(`--${option} <${taken}>`, use === 'create' ? `${help} (default: ${otherwise})` : help);
+  return isList ? made.argParser(parseEach(read)) : made.argParser(parseWith(read));
 }
 
-export function addOptions(command: Command, options: readonly TermOption[]): Command {
-  for (const { option } of options) command.addOption(option);
-  return command;
+/** The options for what each end user of a key or a group may do. */
+export class UserLimitOptions {
+  readonly #limits: TermOptions<LevelTerms>;
+  readonly #use: Use;
+
+  constructor(use: Use) {
+    this.#use = use;
+    this.#limits = new TermOptions(USER_TERMS, use);
+  }
+
+  get flags(): readonly string[] {
+    return [...this.#limits.flags, '--user-required'];
+  }
+
+  addTo(command: Command): Command {
+    const help = 'refuse requests that do not name their end user';
+    if (this.#use === 'create') return this.#limits.addTo(command).option('--user-required', help);
+    const required = new Option('--user-required [off]', help).argParser(parseWith(readOff));
+    return this.#limits.addTo(command).addOption(required);
+  }
+
+  /** What they change; undefined if they were not given. */
+  editBy(command: Command): UserLimitsEdit | undefined {
+    const said = this.#limits.saidBy(command);
+    const required: unknown = command.getOptionValue('userRequired');
+    if (required === undefined && Object.keys(said).length === 0) return undefined;
+    return (before) => {
+      const { required: wasRequired, ...limits } = before ?? NO_USER_LIMITS;
+      return {
+        ...this.#limits.after(limits, said),
+        required: required === undefined ? wasRequired : required !== 'off',
+      };
+    };
+  }
+
+  /** Those of a new key or group; null if none are given. */
+  givenTo(command: Command): UserLimits | null {
+    return this.editBy(command)?.(null) ?? null;
+  }
 }
 
-/** What was given to the options of a command. */
-export function saidBy(command: Command, options: readonly TermOption[]): Said {
-  const given = options.map(({ name, option }) => [name, command.getOptionValue(option.attributeName())] as const);
-  const said = given.filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said.map(([name, value]) => [name, TERMS[name].isList ? value : [value]]));
-}
+const readOff: Reader<string> = (text) =>
+  text === 'off' ? { ok: true, value: text } : { ok: false, expected: 'Expected off, or nothing after it.' };
 
-/** The terms of a new key. Throws a UserError if there can be no such key. */
-export function newTerms(said: Said): KeyTerms {
-  return { ...NO_TERMS, ...Object.fromEntries(namesIn(said).map((name) => [name, after(name, NO_TERMS, said)])) };
-}
-
-/** What is to change of a key. */
-export function limitChanges({ budgets, ...said }: Said): LimitChanges {
-  const changes = Object.fromEntries(namesIn(said).map((name) => [name, after(name, NO_TERMS, said)]));
-  if (budgets === undefined) return changes;
-  // What is left of them depends on what there is.
-  return { ...changes, budgets: (before) => after('budgets', { ...NO_TERMS, budgets: before }, { budgets }) };
-}
-
-function namesIn(said: Said): TermName[] {
-  return Object.keys(said) as TermName[];
-}
-
-function after<Name extends TermName>(name: Name, before: KeyTerms, said: Said): KeyTerms[Name] {
-  const reading = TERMS[name].after(before[name], said[name] ?? []);
-  if (reading.ok) return reading.value;
-  throw new UserError(reading.expected);
+/** Ends with a usage error if a word is for groups, which have no tier, and this is a key, or the other way round. */
+export function refuseWordsOf(kind: 'key' | 'group', command: Command): void {
+  for (const name of TIER_NAMES) {
+    const word: unknown = command.getOptionValue(name);
+    if (kind === 'key' && word === 'none') {
+      command.error(
+        `error: --${name} none: a key without a limit of its own has that of its tier; use --${name} default`,
+      );
+    }
+    if (kind === 'group' && word === 'default') {
+      command.error(`error: --${name} default: a group has no tier; --${name} none takes its limit away`);
+    }
+  }
+  if (kind === 'group' && command.getOptionValue('expires') !== undefined) {
+    command.error('error: --expires: a group does not expire; its keys do');
+  }
 }

@@ -1,4 +1,4 @@
-/** `usage`: requests, tokens and cost by key, model, day, month, source, user, tag or app. */
+/** `usage`: requests, tokens and cost by key, model, group, day, month, source, user, tag or app. */
 
 import { type Command, Option } from 'commander';
 import { usageCsv, usageJson } from '../operator/export.ts';
@@ -11,12 +11,14 @@ import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts'
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
 import { look, printCsv, printJson, printLine, printTable, remark } from './output.ts';
+import { groupOf } from './owner.ts';
 import { readSaved, savedJson, savedLine } from './saved.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
   readonly by: readonly UsageGroup[];
   readonly key?: string;
+  readonly group?: string;
   readonly model?: string;
   readonly since?: number;
   readonly until?: number;
@@ -35,13 +37,14 @@ export function registerUsage(program: Command): void {
         .default([], 'one sum of everything'),
     )
     .option('--key <key>', 'only this key (id or name)')
+    .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
     .option('--model <model>', 'only this model')
     .option('--since <time>', `from this time on: ${MOMENT}`, parseMoment)
     .option('--until <time>', 'before this time', parseMoment)
     .option('--csv', 'print comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
+      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by group      what is booked to a group is also booked to the one that it is in\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }
@@ -62,16 +65,21 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
   const { since, until } = options;
   // --json is an option of the program, which commander's own check for conflicts does not see.
   if (options.csv && globalOptions(command).json) command.error('error: --csv and --json cannot be used together');
+  if (options.group !== undefined && options.by.some(isNameKind)) {
+    command.error(`error: --group and --by ${options.by[0]} cannot be used together; --key can`);
+  }
   if (since !== undefined && until !== undefined && since >= until) {
     command.error('error: --since must be before --until');
   }
   await withState(command, async (state) => {
     const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
+    const group = await groupOf(options.group, state);
     const [by, ...and] = options.by;
     const { rows, droppedDays } = await state.usage.report({
       by,
       and: and.filter((group) => !isNameKind(group)),
       keyId: key?.id,
+      groupId: group?.id,
       model: options.model,
       sinceMs: since,
       untilMs: until,
@@ -108,7 +116,8 @@ const BAR = 10;
 /** Sums by group. On a terminal with what each is of the whole, and a total. */
 export function usageTable(rows: readonly UsageRow[], by: readonly UsageGroup[], look: Look): Table {
   const caches = CACHE_COLUMNS.filter(({ tokens }) => rows.some((row) => tokens(row) > 0));
-  const hasShares = by.length > 0 && look.room !== undefined;
+  // Groups in others are booked to both.
+  const hasShares = by.length > 0 && !by.includes('group') && look.room !== undefined;
   const figures = (row: Sums) => [
     count(row.requests),
     count(row.errors),

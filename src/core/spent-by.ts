@@ -20,3 +20,11 @@ export const MAX_NAMES = 1_000;
 
 /** What all further names count as. */
 export const OTHER_NAMES = 'other';
+
+/** The name of an end user in UTF-8. Limits know users by it, so it is never cut. */
+export const MAX_END_USER_BYTES = 256;
+
+export function isEndUser(name: unknown): name is string {
+  if (typeof name !== 'string' || name === '' || name.length > MAX_END_USER_BYTES) return false;
+  return name.isWellFormed() && Buffer.byteLength(name) <= MAX_END_USER_BYTES;
+}

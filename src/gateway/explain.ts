@@ -29,7 +29,7 @@ export async function explainHere(
   const providers = startProviders(config.providers);
   try {
     const parts = { catalog: new Catalog(config.providers, config.aliases), providers, capOutput, maxBodyBytes };
-    const ledger = { forecast: async (asked: Parameters<typeof forecastOf>[0]) => forecastOf(asked, facts) };
+    const ledger = { forecast: async (asked: Parameters<typeof forecastOf>[0]) => forecastOf(asked, () => facts) };
     return {
       explanation: await explain({ ...parts, ledger, keeper: kept }, question),
       interrupted: standing.interrupted,

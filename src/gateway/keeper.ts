@@ -1,9 +1,14 @@
-/** Which responses hosts keep for whom, for one worker: asks a thread that is started when the first request needs it. */
+/**
+ * Which responses hosts keep for whom, and which keys keys have made, for one worker: asks a thread that is started when the
+ * first request needs it.
+ */
 import type { Worker } from 'node:worker_threads';
 import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
+import type { Limits } from '../core/limits.ts';
 import { Port } from '../core/port.ts';
 import type { StateLocation } from '../core/state-location.ts';
 import { startThread } from '../core/threads.ts';
+import type { ChildKeys } from '../proxy/child-keys.ts';
 import type { Keeper } from '../proxy/kept.ts';
 import type { KeptCalls } from './kept-thread.ts';
 
@@ -30,6 +35,15 @@ export class ThreadKeeper implements Keeper {
 
   drop(keyId: string, responseId: string): Promise<void> {
     return this.#port.call('drop', keyId, responseId);
+  }
+
+  /** What is not set of a key is that of the tier. */
+  childrenIn(tier: Limits): ChildKeys {
+    return {
+      create: (parentId, asked) => this.#port.call('createChild', parentId, asked, tier),
+      list: (parentId) => this.#port.call('listChildren', parentId, tier),
+      delete: (parentId, id) => this.#port.call('deleteChild', parentId, id, tier),
+    };
   }
 
   async close(): Promise<void> {

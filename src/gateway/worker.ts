@@ -298,6 +298,7 @@ class LocalWorker implements Worker {
       paces: this.#paces,
       keeper: this.#keeper,
       cache: this.#cache,
+      children: this.#keeper.childrenIn(config.tier),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
@@ -329,6 +330,8 @@ class LocalWorker implements Worker {
         return pipeline.countTokens(exchange, route.dialect);
       case 'kept_response':
         return pipeline.keptResponse(exchange, route.id);
+      case 'child_keys':
+        return pipeline.childKeys(exchange, route.id);
       case 'show_key':
         return pipeline.showKey(exchange);
       case 'list_models':

@@ -21,6 +21,7 @@ const ALLOWED: readonly string[] = [
   'Idempotency-Key',
   'X-Client-Request-Id',
   'X-Inf-Gw-Tag',
+  'X-Inf-Gw-User',
   // Of the AI SDK, in browsers that let a page set it.
   'User-Agent',
   'Cache-Control',

@@ -13,6 +13,8 @@ export type Route =
   | { readonly kind: 'count_tokens'; readonly dialect: 'messages' | 'gemini' }
   | { readonly kind: 'kept_response'; readonly id: string }
   | { readonly kind: 'show_key' }
+  /** The keys that a key has made, or one of them. */
+  | { readonly kind: 'child_keys'; readonly id: string | undefined }
   | { readonly kind: 'list_models' }
   | { readonly kind: 'show_model'; readonly id: string }
   | { readonly kind: 'healthz' }
@@ -26,6 +28,8 @@ const MODEL_PREFIX = '/v1/models/';
 /** Ids are what hosts write, and no more than a path can hold as it is. The two words are endpoints that are not served. */
 const KEPT_RESPONSE = /^\/v1\/responses\/(?!(?:compact|input_tokens)$)(?<id>[\w.-]{1,200})$/;
 const KEY_PATH = '/v1/key';
+const KEYS_PATH = '/v1/keys';
+const CHILD_KEY = /^\/v1\/keys\/(?<id>[\w]{1,200})$/;
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 
 /** Under this are the paths of Google's dialect. */
@@ -36,19 +40,31 @@ const GOOGLE_METHOD =
   /^\/v1(?:beta)?\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens)$/;
 
 /** Beside single models. */
-const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, COUNT_TOKENS_PATH]);
+const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, KEYS_PATH, COUNT_TOKENS_PATH]);
 
 /** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
   if (route === undefined) return { ok: false, error: noSuchPath(path) };
-  const isPosted = route.kind === 'model_request' || route.kind === 'count_tokens';
-  const read = route.kind === 'kept_response' ? ['GET', 'HEAD', 'DELETE'] : ['GET', 'HEAD'];
-  const allowed = isPosted ? ['POST'] : read;
+  const allowed = methodsOf(route);
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
   const message = `Method ${method} is not allowed for ${printableName(path)}. Allowed: ${allow}.`;
   return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
+}
+
+function methodsOf(route: Route): readonly string[] {
+  switch (route.kind) {
+    case 'model_request':
+    case 'count_tokens':
+      return ['POST'];
+    case 'kept_response':
+      return ['GET', 'HEAD', 'DELETE'];
+    case 'child_keys':
+      return route.id === undefined ? ['GET', 'HEAD', 'POST'] : ['DELETE'];
+    default:
+      return ['GET', 'HEAD'];
+  }
 }
 
 function routeOfPath(path: string): Route | undefined {
@@ -79,6 +95,8 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'count_tokens', dialect: 'messages' };
     case KEY_PATH:
       return { kind: 'show_key' };
+    case KEYS_PATH:
+      return { kind: 'child_keys', id: undefined };
     case '/v1/models':
     case GOOGLE_MODELS:
       return { kind: 'list_models' };
@@ -89,6 +107,8 @@ function routeOfPath(path: string): Route | undefined {
     default: {
       const kept = KEPT_RESPONSE.exec(path)?.groups?.id;
       if (kept !== undefined) return { kind: 'kept_response', id: kept };
+      const child = CHILD_KEY.exec(path)?.groups?.id;
+      if (child !== undefined) return { kind: 'child_keys', id: child };
       const asked = googleMethodOf(path);
       if (asked?.method === 'countTokens') return { kind: 'count_tokens', dialect: 'gemini' };
       if (asked !== undefined) return { kind: 'model_request', dialect: 'gemini' };
@@ -189,5 +209,5 @@ export function isListing(path: string): boolean {
   const asked = googleMethodOf(path);
   if (asked !== undefined) return asked.method === 'countTokens';
   if (isUnderGoogle(path)) return true;
-  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path);
+  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX) || KEPT_RESPONSE.test(path) || CHILD_KEY.test(path);
 }

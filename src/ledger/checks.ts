@@ -17,8 +17,12 @@ export function checkCommand(command: Command): void {
 }
 
 function checkAdmission(request: AdmissionRequest): void {
-  const { requestId, reservedTokens, inputTokens, outputTokens, holdNanos } = request;
+  const { requestId, reservedTokens, inputTokens, outputTokens, holdNanos, user } = request;
   invariant(requestId !== '', () => 'a request asks for admission without an id');
+  invariant(
+    user === undefined || (user !== '' && user.isWellFormed()),
+    () => `request ${requestId}: no end user has that name`,
+  );
   checkTokens(requestId, 'reservedTokens', reservedTokens);
   checkTokens(requestId, 'inputTokens', inputTokens);
   checkTokens(requestId, 'outputTokens', outputTokens);

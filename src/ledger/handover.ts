@@ -11,7 +11,7 @@ export interface OpenRequestHandover {
   readonly hasSlot: boolean;
 }
 
-/** The windows of a key. */
+/** The windows of a level. */
 export interface KeyHandover {
   readonly keyId: string;
   readonly requests: WindowEntries;

@@ -6,6 +6,7 @@ import type { Nanos } from '../core/money.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
+import type { LevelName } from '../state/levels.ts';
 
 /**
  * Settings that can change while the ledger runs. The limits are those of keys that have none of
@@ -48,7 +49,7 @@ export interface LedgerStart {
 /** What the ledger knows about a client, by the hash of its key. */
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
-  | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
+  | ({ readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures } & AtLevel)
   | EnabledKey;
 
 export interface EnabledKey {
@@ -58,6 +59,8 @@ export interface EnabledKey {
   readonly concurrency: number;
   /** Whether `run` has made it, so that the output of its requests is capped. Never changes. */
   readonly isLeashed: boolean;
+  /** Whether its requests have to name their end user. */
+  readonly requiresUser: boolean;
   /** Requests that it may have in flight besides those that are. */
   readonly freeSlots: number;
   /** Why any request would be refused now, however small: if it costs something, and if it is free. */
@@ -84,6 +87,8 @@ export interface AdmissionRequest {
   readonly stream?: boolean;
   /** Fallback models. The admission returns those that the key may call. */
   readonly fallbacks?: readonly string[];
+  /** The end user that it is for, as its app says: valid Unicode, compared byte for byte. Undefined where it says nothing. */
+  readonly user?: string | undefined;
 }
 
 /**
@@ -91,18 +96,26 @@ export interface AdmissionRequest {
  */
 export type Refusal =
   | { readonly reason: 'unknown_key' }
-  | { readonly reason: 'key_disabled' }
-  | { readonly reason: 'model_not_allowed' }
+  | ({ readonly reason: 'key_disabled' } & AtLevel)
+  | ({ readonly reason: 'model_not_allowed' } & AtLevel)
+  /** The key, or a group that it is in, wants to know the end user. */
+  | ({ readonly reason: 'user_required' } & AtLevel)
   | SpendRefusal
   | { readonly reason: 'insufficient_credit'; readonly balanceNanos: Nanos }
-  | { readonly reason: 'larger_than_token_limit'; readonly limit: number }
-  | { readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number }
-  | { readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number }
-  | { readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number }
-  | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
+  | ({ readonly reason: 'larger_than_token_limit'; readonly limit: number } & AtLevel)
+  | ({ readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
+  | ({ readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
+  | ({ readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
+  | ({ readonly reason: 'money_spoken_for'; readonly retryAfterS: number } & AtLevel);
+
+/** Whose limit it is. */
+export interface AtLevel {
+  /** Absent for the key of the request itself. Of an end user it names the key or the group whose end user it is. */
+  readonly level?: LevelName;
+}
 
 /** A limit on spending is reached. Of several it is the one that frees last. */
-export interface SpendRefusal {
+export interface SpendRefusal extends AtLevel {
   readonly reason: 'spend_limit_reached';
   readonly limitNanos: Nanos;
   /** Absent for the limit of the month. */
@@ -119,13 +132,10 @@ export interface AdmissionQuestion {
   readonly requests: readonly AdmissionRequest[];
 }
 
-/** What admission decides by, at one moment. */
-export interface KeyStanding {
-  readonly keyId: string;
+/** What admission decides by of one level, at one moment. Limits are infinite where there are none. */
+export interface LevelStanding {
   readonly name: string;
   readonly isDisabled: boolean;
-  /** Whether `run` has made it. */
-  readonly isLeashed: boolean;
   readonly allowlist: readonly string[] | null;
   readonly limits: Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
   /** Of the last 60 seconds. */
@@ -138,6 +148,15 @@ export interface KeyStanding {
   readonly chargedNanos: Nanos;
   readonly heldOfKeyNanos: Nanos;
   readonly budgets: readonly BudgetSpend[];
+}
+
+/** What admission decides by, at one moment. */
+export interface KeyStanding extends LevelStanding {
+  readonly keyId: string;
+  /** Whether `run` has made it. */
+  readonly isLeashed: boolean;
+  /** The levels around the key, from inside out; the end users are those of the first request. */
+  readonly outer: readonly (LevelStanding & Pick<LevelName, 'kind'>)[];
   readonly balanceNanos: Nanos;
   /** For open requests of all keys. */
   readonly heldNanos: Nanos;
@@ -276,11 +295,23 @@ export interface KeyAccount {
   readonly requests: RateFigures;
   /** Requests that it may have in flight besides those that are. */
   readonly freeSlots: number;
+  /** The levels around it, from inside out. */
+  readonly outer: readonly LevelAccount[];
+}
+
+/** What a key may read of a level around it. Limits are infinite where there are none. */
+export interface LevelAccount extends LevelName {
+  readonly spendLimitNanos: Nanos | null;
+  readonly chargedNanos: Nanos;
+  readonly budgets: readonly BudgetSpend[];
+  readonly requests: RateFigures;
+  readonly concurrency: number;
+  readonly freeSlots: number;
 }
 
 export type ListingAdmission =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
-  | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
+  | ({ readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures } & AtLevel)
   | {
       readonly kind: 'limited';
       readonly keyId: string;

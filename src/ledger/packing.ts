@@ -18,6 +18,7 @@ const ADMISSION = new Layout<Omit<AdmissionRequest, 'fallbacks'>>({
   holdNanos: 'nanos',
   price: 'text',
   stream: 'flag',
+  user: 'text',
 });
 
 const GROWTH = new Layout<Growth>({ requestId: 'text', outputTokens: 'number', holdNanos: 'nanos' });

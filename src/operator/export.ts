@@ -3,9 +3,10 @@ import { formatUsd } from '../core/money.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 
 /** The fields that name a row, by group. */
-const NAMES: Readonly<Record<UsageGroup, readonly (UsageGroup | 'key_id')[]>> = {
+const NAMES: Readonly<Record<UsageGroup, readonly (UsageGroup | 'key_id' | 'group_id')[]>> = {
   key: ['key', 'key_id'],
   model: ['model'],
+  group: ['group', 'group_id'],
   day: ['day'],
   month: ['month'],
   source: ['source'],
@@ -31,6 +32,8 @@ export function usageJson(row: UsageRow, ...by: readonly UsageGroup[]): Record<s
     key: row.key ?? '',
     key_id: row.keyId ?? '',
     model: row.model ?? '',
+    group: row.group ?? '',
+    group_id: row.groupId ?? '',
     day: row.day ?? '',
     month: row.month ?? '',
     source: row.source ?? '',

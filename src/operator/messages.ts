@@ -49,6 +49,10 @@ export function explainKeyChange(
     case 'no_such_key':
       if (alike !== undefined) return `no such key: ${name}; did you mean ${JSON.stringify(alike)}?`;
       return `no such key: ${name}; list keys with \`${PROGRAM} keys list\``;
+    case 'no_such_group':
+      return `the group that ${name} was to be in is gone; list groups with \`${PROGRAM} groups list\``;
+    case 'is_child':
+      return `key ${name} was made by another key, and is where that is; move that one`;
     case 'deleted':
       return `key ${name} was deleted permanently; create another with \`${PROGRAM} keys create\``;
     case 'name_taken':

@@ -1,12 +1,13 @@
 /**
- * The terms of a key: what it may do and spend. Each is described once, and of that are made the options of commands, their
- * JSON, the forms of the dashboard, what it undoes, and the commands that it shows. Pure.
+ * The terms of keys, groups and end users: what they may do and spend. Each is described once, and of that are made the
+ * options of commands, their JSON, the forms of the dashboard, what it undoes, and the commands that it shows. Pure.
  */
 import { type Budget, type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Limits, MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
-import { type KeyTerms, NO_TERMS } from '../state/keys.ts';
+import { type KeyTerms, type LevelTerms, NO_TERMS, type UserLimits } from '../state/keys.ts';
+import { isUnlimited } from '../state/levels.ts';
 import { type BudgetWord, budgetsAfter, readBudget, readExpiry } from './budgets.ts';
 import { keywordOr, type Reader, type Reading, readAmount, readCount, readModelId } from './input.ts';
 
@@ -14,7 +15,7 @@ import { keywordOr, type Reader, type Reading, readAmount, readCount, readModelI
 export interface Term<Value, Said = unknown> {
   /** The name of its option. */
   readonly option: string;
-  /** What the option takes where a key is created, and where its limits are changed. */
+  /** What the option takes where a key is created, and where limits are changed: a value, then the words that take it away. */
   readonly takes: { readonly create: string; readonly change: string };
   readonly help: string;
   /** What holds for a new key without it, as the help says it. */
@@ -66,7 +67,8 @@ function ofTier(
   described: Pick<TierTerm, 'option' | 'label' | 'help' | 'brief' | 'unit' | 'rank'>,
 ): TierTerm {
   const texts = {
-    takes: { create: 'n', change: 'n|default' },
+    // Groups have no tier.
+    takes: { create: 'n', change: 'n|default|none' },
     otherwise: 'the tier’s',
     hint: 'tier default',
     none: 'default',
@@ -133,22 +135,24 @@ const ALLOWLIST: Term<readonly string[] | null, string> = {
   words: (models) => models ?? [],
 };
 
-/** All terms. The compiler asks for each. */
+const SPEND_LIMIT = single<Nanos>(
+  {
+    option: 'spend-limit',
+    takes: { create: 'usd', change: 'usd|none' },
+    help: 'spend limit per calendar month, UTC',
+    otherwise: 'none',
+    label: 'USD per month',
+    hint: 'no limit',
+    none: 'none',
+  },
+  () => readAmount,
+  formatUsd,
+);
+
+/** All terms of a key. The compiler asks for each. */
 export const TERMS: { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> } = {
   ...TIER_TERMS,
-  spendLimitNanos: single<Nanos>(
-    {
-      option: 'spend-limit',
-      takes: { create: 'usd', change: 'usd|none' },
-      help: 'spend limit per calendar month, UTC',
-      otherwise: 'none',
-      label: 'USD per month',
-      hint: 'no limit',
-      none: 'none',
-    },
-    () => readAmount,
-    formatUsd,
-  ),
+  spendLimitNanos: SPEND_LIMIT,
   budgets: BUDGETS,
   expiresAtMs: single<number>(
     {
@@ -165,6 +169,46 @@ export const TERMS: { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> } 
   ),
   allowlist: ALLOWLIST,
 };
+
+/** What a record has, described field by field. */
+export type Terms<Values> = { readonly [Name in keyof Values]: Term<Values[Name]> };
+
+/** The same limit where there is no tier. */
+function withoutTier(term: TierTerm): Term<number | null> {
+  const takes = { create: 'n', change: 'n|none' };
+  return { ...term, takes, otherwise: 'none', hint: 'no limit', none: 'none' };
+}
+
+/** Of a level that has no tier: a group, or an end user. */
+export const LEVEL_TERMS: Terms<LevelTerms> = {
+  rpm: withoutTier(TIER_TERMS.rpm),
+  tpm: withoutTier(TIER_TERMS.tpm),
+  concurrency: withoutTier(TIER_TERMS.concurrency),
+  spendLimitNanos: SPEND_LIMIT,
+  budgets: BUDGETS,
+};
+
+/** What is set of a group where it is created. */
+export type GroupTerms = LevelTerms & Pick<KeyTerms, 'allowlist'>;
+export const GROUP_TERMS: Terms<GroupTerms> = { ...LEVEL_TERMS, allowlist: ALLOWLIST };
+
+/** What each end user of a key or a group has, as options beside its own. */
+export const USER_TERMS: Terms<LevelTerms> = {
+  rpm: ofEachUser(LEVEL_TERMS.rpm),
+  tpm: ofEachUser(LEVEL_TERMS.tpm),
+  concurrency: ofEachUser(LEVEL_TERMS.concurrency),
+  spendLimitNanos: ofEachUser(LEVEL_TERMS.spendLimitNanos),
+  budgets: ofEachUser(LEVEL_TERMS.budgets),
+};
+
+function ofEachUser<Value>(term: Term<Value>): Term<Value> {
+  return {
+    ...term,
+    option: `user-${term.option}`,
+    help: `of each end user: ${term.help}`,
+    label: `${term.label}, each end user`,
+  };
+}
 
 export type TermName = keyof KeyTerms;
 /** What a key may do, but for the models that it may call: what is changed together. */
@@ -187,7 +231,7 @@ function picked<Name extends TermName>(names: readonly Name[], key: Pick<KeyTerm
 }
 
 /** Reads one use of a term's option, and the word that takes it away where it has one. */
-export function readerOf(name: TermName, nowMs: number): Reader<unknown> {
+function readerOf(name: TermName, nowMs: number): Reader<unknown> {
   const { none, isList, reader } = TERMS[name];
   return none === undefined || isList ? reader(nowMs) : keywordOr(none, reader(nowMs));
 }
@@ -253,13 +297,42 @@ function asOptions(name: TermName, words: readonly string[]): readonly string[] 
   return words.flatMap((word) => [`--${TERMS[name].option}`, word]);
 }
 
-/** The terms as commands print them in JSON: the limits in force, and what is spent of budgets. */
+/** The terms of a key as commands print them in JSON: the limits in force, and what is spent of budgets. */
 export function termsJson(terms: KeyTerms, tier: Limits, spends: readonly BudgetSpend[]) {
+  const { expiresAtMs, allowlist } = terms;
   return {
-    limits: Object.fromEntries(TIER_NAMES.map((name) => [name, terms[name] ?? tier[name]])),
+    ...levelJson(terms, spends, tier),
+    expires_at: expiresAtMs === null ? null : isoTime(expiresAtMs),
+    allowlist,
+  };
+}
+
+/** Of a level: a limit that neither it nor a tier has is null. */
+export function levelJson(
+  terms: Omit<LevelTerms, 'budgets'>,
+  spends: readonly BudgetSpend[],
+  tier?: Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>,
+) {
+  return {
+    limits: Object.fromEntries(TIER_NAMES.map((name) => [name, terms[name] ?? tier?.[name] ?? null])),
     spend_limit_usd: terms.spendLimitNanos === null ? null : formatUsd(terms.spendLimitNanos),
     budgets: spends.map(budgetJson),
-    expires_at: terms.expiresAtMs === null ? null : isoTime(terms.expiresAtMs),
-    allowlist: terms.allowlist,
+  };
+}
+
+/** What each end user may do; null where nothing is set for them. */
+export function userLimitsJson(limits: UserLimits | null) {
+  if (limits === null || isUnlimited(limits)) return null;
+  return { ...ownLimitsJson(limits), required: limits.required };
+}
+
+/** Limits without what is spent of them. */
+export function ownLimitsJson({ rpm, tpm, concurrency, spendLimitNanos, budgets }: LevelTerms) {
+  return {
+    rpm,
+    tpm,
+    concurrency,
+    spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
+    budgets: budgets.map(({ period, limitNanos }) => ({ period, limit_usd: formatUsd(limitNanos) })),
   };
 }

@@ -15,6 +15,8 @@ export interface Admitted {
   readonly request: ModelRequest;
   /** Those of the client that reach a host of its dialect. */
   readonly headers: DialectHeaders;
+  /** The end user it is for; empty if it names none. */
+  readonly user: string;
   /** The model that was asked for. */
   readonly model: Model;
   /** That model, then the fallbacks that admission allowed. */
@@ -35,14 +37,14 @@ export interface Admitted {
 /** `fallbacks`: the ids of the models that admission allows besides the one that was asked for. */
 export function admittedRequest(
   exchange: Exchange,
-  { request, headers }: Permitted,
+  { request, headers, user }: Permitted,
   plan: Plan,
   fallbacks: readonly string[] = [],
 ): Admitted {
   const [asked, ...others] = plan.routes;
   const routes = [asked, ...others.filter(({ model }) => fallbacks.includes(model.id))] as const;
   const meter = new Meter(plan.inputTokens, request.audioBytesPerToken);
-  return { exchange, request, headers, model: asked.model, routes, plan, meter };
+  return { exchange, request, headers, user, model: asked.model, routes, plan, meter };
 }
 
 export function liveRequestOf(admitted: Admitted): LiveRequest {
@@ -64,7 +66,7 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
       };
     },
     served: () => admitted.dispatch?.served,
-    spentBy: () => spentByOf(exchange.request.headers, request),
+    spentBy: () => spentByOf(exchange.request.headers, admitted.user),
     stop: () => {
       admitted.isStopped = true;
       admitted.wake?.();

@@ -9,7 +9,7 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { isUnit } from '../core/units.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { inputParts } from '../dialects/input.ts';
-import type { KeyStanding, Refusal } from '../ledger/ledger.ts';
+import type { AtLevel, KeyStanding, LevelStanding, Refusal } from '../ledger/ledger.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Provider } from '../upstream/provider.ts';
 import type { Permitted, Plan } from './plan.ts';
@@ -101,93 +101,138 @@ export function holdStep({ request }: Permitted, plan: Plan, capOutput: boolean)
   });
 }
 
+type LevelName = NonNullable<AtLevel['level']>;
+
 interface Check {
   readonly step: string;
-  /** The refusal that it can lead to, and of which budget. */
+  /** The refusal that it can lead to, and of which level and budget. */
   readonly reason: Refusal['reason'];
+  readonly level: LevelName | undefined;
   readonly period?: string;
   readonly message: string;
   readonly figures: Readonly<Record<string, unknown>>;
 }
 
+/** A level with what it is decided by; that of the key has no name. */
+interface Level {
+  readonly level: LevelName | undefined;
+  readonly at: LevelStanding;
+}
+
+/** From inside out: the end user of the key comes before the key. */
+function levelsOf(standing: KeyStanding): readonly Level[] {
+  const own: Level = { level: undefined, at: standing };
+  const outer = standing.outer.map((at): Level => ({ level: { kind: at.kind, name: at.name }, at }));
+  const ownUsers = outer.findIndex(({ level }) => level?.kind !== 'user' || level.name !== standing.name);
+  return outer.toSpliced(ownUsers < 0 ? outer.length : ownUsers, 0, own);
+}
+
 /** In the order in which admission checks them. What it decided stands in `refusal`. */
 export function checkSteps(standing: KeyStanding, plan: Plan, refusal: Refusal | null): ExplainedStep[] {
-  const checks = [...moneyChecks(standing, plan), ...rateChecks(standing, plan), heldCheck(standing, plan)];
-  const period = refusal?.reason === 'spend_limit_reached' ? refusal.budget?.period : undefined;
-  const refusedAt =
-    refusal === null
-      ? checks.length
-      : checks.findIndex((check) => check.reason === refusal.reason && check.period === period);
-  return checks.map(({ step, message, figures }, index) => {
+  const levels = levelsOf(standing);
+  const checks = [
+    ...levels.flatMap(spendChecks),
+    creditCheck(standing, plan),
+    ...rateChecks(levels, plan),
+    heldCheck(standing, plan),
+  ];
+  const refusedAt = refusal === null ? checks.length : checks.findIndex((check) => isOf(check, refusal));
+  return checks.map(({ step, level, message, figures }, index) => {
     const status: StepStatus = index < refusedAt ? 'ok' : index === refusedAt ? 'refused' : 'skipped';
     const cause = status === 'refused' && refusal !== null ? `${causeOf(refusal)}: ` : '';
-    return { step, status, message: cause + message, ...figures };
+    const whose = level === undefined ? '' : `${level.kind === 'user' ? 'end user' : `${level.kind} ${level.name}`}: `;
+    return { step, status, message: cause + whose + message, ...(level !== undefined && { level }), ...figures };
   });
 }
 
-function moneyChecks(standing: KeyStanding, { holdNanos }: Plan): Check[] {
-  const { spendLimitNanos: limit, chargedNanos: charged, balanceNanos, creditEnforced } = standing;
-  return [
-    {
-      step: 'spend_limit',
-      reason: 'spend_limit_reached',
-      message:
-        limit === null
-          ? `no limit; ${formatUsd(charged)} USD this month`
-          : `${formatUsd(charged)} of ${formatUsd(limit)} USD this month, ${left(limit - charged)} left`,
-      figures: {
-        limit_usd: limit === null ? null : formatUsd(limit),
-        spent_usd: formatUsd(charged),
-        left_usd: limit === null ? null : left(limit - charged),
-      },
-    },
-    ...standing.budgets.map(budgetCheck),
-    {
-      step: 'credit',
-      reason: 'insufficient_credit',
-      message: creditEnforced
-        ? `balance ${formatUsd(balanceNanos)} USD, the hold is ${formatUsd(holdNanos)}`
-        : 'credit is off: the balance is not checked',
-      figures: { enforced: creditEnforced, balance_usd: formatUsd(balanceNanos), hold_usd: formatUsd(holdNanos) },
-    },
-  ];
+function isOf({ reason, level, period }: Check, refusal: Refusal): boolean {
+  if (reason !== refusal.reason) return false;
+  if (reason === 'money_spoken_for') return true;
+  const of = 'level' in refusal ? refusal.level : undefined;
+  const spent = refusal.reason === 'spend_limit_reached' ? refusal.budget?.period : undefined;
+  return level?.kind === of?.kind && level?.name === of?.name && period === spent;
 }
 
-function budgetCheck(spend: BudgetSpend): Check {
+/** Of the key also where it has no limit. */
+function spendChecks({ level, at }: Level): Check[] {
+  const { spendLimitNanos: limit, chargedNanos: charged } = at;
+  const ofMonth: Check = {
+    step: 'spend_limit',
+    reason: 'spend_limit_reached',
+    level,
+    message:
+      limit === null
+        ? `no limit; ${formatUsd(charged)} USD this month`
+        : `${formatUsd(charged)} of ${formatUsd(limit)} USD this month, ${left(limit - charged)} left`,
+    figures: {
+      limit_usd: limit === null ? null : formatUsd(limit),
+      spent_usd: formatUsd(charged),
+      left_usd: limit === null ? null : left(limit - charged),
+    },
+  };
+  const budgets = at.budgets.map((spend) => budgetCheck(spend, level));
+  return level !== undefined && limit === null ? budgets : [ofMonth, ...budgets];
+}
+
+function budgetCheck(spend: BudgetSpend, level: LevelName | undefined): Check {
   const { period, limitNanos: limit, chargedNanos: charged } = spend;
   return {
     step: 'budget',
     reason: 'spend_limit_reached',
+    level,
     period,
     message: `${formatUsd(charged)} of ${formatUsd(limit)} USD of the budget ${period}, ${left(limit - charged)} left`,
     figures: { ...budgetJson(spend), left_usd: left(limit - charged) },
   };
 }
 
-function rateChecks({ limits, requests, tokens, slots }: KeyStanding, { reservedTokens }: Plan): Check[] {
+function creditCheck({ balanceNanos, creditEnforced }: KeyStanding, { holdNanos }: Plan): Check {
+  return {
+    step: 'credit',
+    reason: 'insufficient_credit',
+    level: undefined,
+    message: creditEnforced
+      ? `balance ${formatUsd(balanceNanos)} USD, the hold is ${formatUsd(holdNanos)}`
+      : 'credit is off: the balance is not checked',
+    figures: { enforced: creditEnforced, balance_usd: formatUsd(balanceNanos), hold_usd: formatUsd(holdNanos) },
+  };
+}
+
+/** Each of all levels, before the next one. A level without such a limit has no such check. */
+function rateChecks(levels: readonly Level[], { reservedTokens }: Plan): Check[] {
   const check = (
-    step: Check['step'],
-    reason: Check['reason'],
+    step: 'requests_per_minute' | 'tokens_per_minute' | 'concurrency',
     what: string,
-    used: number,
-    limit: number,
     need: number,
-  ) => ({
-    step,
-    reason,
-    message: `${count(used)} of ${count(limit)} ${what}, ${count(Math.max(0, limit - used))} left; needs ${count(need)}`,
-    figures: { limit, used, left: Math.max(0, limit - used), needs: need },
+    read: (at: LevelStanding) => { readonly used: number; readonly limit: number },
+  ): Check[] =>
+    levels.flatMap(({ level, at }) => {
+      const { used, limit } = read(at);
+      if (!Number.isFinite(limit)) return [];
+      const free = Math.max(0, limit - used);
+      const message = `${count(used)} of ${count(limit)} ${what}, ${count(free)} left; needs ${count(need)}`;
+      return [{ step, reason: step, level, message, figures: { limit, used, left: free, needs: need } }];
+    });
+  const size = levels.flatMap(({ level, at: { limits } }): Check[] => {
+    if (!Number.isFinite(limits.tpm)) return [];
+    const message = `${count(reservedTokens)} tokens, of at most ${count(limits.tpm)} a minute`;
+    const figures = { limit: limits.tpm, needs: reservedTokens };
+    return [{ step: 'size', reason: 'larger_than_token_limit', level, message, figures }];
   });
   return [
-    {
-      step: 'size',
-      reason: 'larger_than_token_limit',
-      message: `${count(reservedTokens)} tokens, of at most ${count(limits.tpm)} a minute`,
-      figures: { limit: limits.tpm, needs: reservedTokens },
-    },
-    check('requests_per_minute', 'requests_per_minute', 'requests in the last minute', requests, limits.rpm, 1),
-    check('tokens_per_minute', 'tokens_per_minute', 'tokens in the last minute', tokens, limits.tpm, reservedTokens),
-    check('concurrency', 'concurrency', 'requests in flight', slots, limits.concurrency, 1),
+    ...size,
+    ...check('requests_per_minute', 'requests in the last minute', 1, ({ requests, limits }) => ({
+      used: requests,
+      limit: limits.rpm,
+    })),
+    ...check('tokens_per_minute', 'tokens in the last minute', reservedTokens, ({ tokens, limits }) => ({
+      used: tokens,
+      limit: limits.tpm,
+    })),
+    ...check('concurrency', 'requests in flight', 1, ({ slots, limits }) => ({
+      used: slots,
+      limit: limits.concurrency,
+    })),
   ];
 }
 
@@ -197,6 +242,7 @@ function heldCheck(standing: KeyStanding, { holdNanos }: Plan): Check {
   return {
     step: 'held_money',
     reason: 'money_spoken_for',
+    level: undefined,
     message: `${formatUsd(heldNanos)} USD held for requests in flight, ${formatUsd(heldOfKeyNanos)} of them of this key; ${formatUsd(free)} of the balance is free`,
     figures: {
       held_usd: formatUsd(heldNanos),

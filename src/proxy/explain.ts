@@ -96,10 +96,10 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
 async function decide(
   { ledger }: ExplainParts,
   keyId: string,
-  { request }: Permitted,
+  permitted: Permitted,
   plans: Plans,
 ): Promise<{ plan: Plan; refusal: Refusal | null; now: KeyStanding | undefined }> {
-  const requests = plans.map((plan) => admissionRequest(newId('req', Date.now()), '', request.stream, plan));
+  const requests = plans.map((plan) => admissionRequest(newId('req', Date.now()), '', permitted, plan));
   const forecast = await ledger.forecast({ keyId, requests });
   const refusals = forecast.kind === 'known' ? forecast.refusals : [];
   const admitted = refusals.indexOf(null);

@@ -1,9 +1,10 @@
 /** Admits what is free: listings of models, and counts of tokens. They share a window. */
 import { type ClientError, rateLimited } from '../core/errors.ts';
-import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
+import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { KeyAccount, Ledger } from '../ledger/ledger.ts';
 import type { BodyReading } from './read-body.ts';
+import { keyDisabled } from './refusals.ts';
 
 /** A refused listing. `reason` is the cause within its error code. */
 export interface Refused {
@@ -38,7 +39,7 @@ export async function admitListing(ledger: Ledger, exchange: Exchange, countId?:
   exchange.identifyKey(admission.keyId);
   switch (admission.kind) {
     case 'disabled':
-      return no(API_KEY_DISABLED);
+      return no(keyDisabled(admission.level));
     case 'limited': {
       const message = `The limit of ${admission.limit} model listings per minute is reached.`;
       return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');

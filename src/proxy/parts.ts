@@ -6,6 +6,7 @@ import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import type { AnswerCache } from './cache.ts';
+import type { ChildKeys } from './child-keys.ts';
 import type { Dispatcher } from './dispatch.ts';
 import type { Keeper } from './kept.ts';
 import type { ModelPaces } from './pace.ts';
@@ -20,6 +21,7 @@ export interface PipelineParts {
   readonly paces: ModelPaces;
   readonly keeper: Keeper;
   readonly cache: AnswerCache;
+  readonly children: ChildKeys;
   /** Whether the held maximum is written into requests that declare none, and not only into those of keys on a leash. */
   readonly capOutput: boolean;
   /** What the model listing shows as `created`, in seconds since 1970. */

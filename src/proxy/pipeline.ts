@@ -4,7 +4,7 @@ import type { CachedAnswer } from '../core/cached-answers.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
+import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { addressOf } from '../http/routes.ts';
@@ -16,6 +16,7 @@ import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
 import { type Caching, cachingOf } from './cache.ts';
 import { answerToKeep, endOfCached, type Flight, Flights, NotingSink, replay } from './cached.ts';
+import { serveChildKeys } from './child-keys.ts';
 import { type CountDialect, countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
@@ -29,7 +30,7 @@ import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
 import { admissionRequest, type Permitted, type Planning, type Plans, planForNothing, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { causeOf, errorForRefusal } from './refusals.ts';
+import { causeOf, errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
@@ -74,6 +75,11 @@ export class Pipeline {
   /** Answers a key that asks for a response which its host keeps, or for the end of that. Never throws. */
   keptResponse(exchange: Exchange, id: string): Promise<void> {
     return this.#free(exchange, () => serveKept(this.#parts, exchange, id));
+  }
+
+  /** Answers a key about those that it makes; with an id, about one of them. Never throws. */
+  childKeys(exchange: Exchange, id?: string): Promise<void> {
+    return this.#free(exchange, () => serveChildKeys(this.#parts, exchange, id));
   }
 
   /** Answers a request to count tokens. Never throws. */
@@ -144,7 +150,7 @@ export class Pipeline {
         return exchange.sendError(INVALID_API_KEY);
       }
       exchange.identifyKey(identity.keyId);
-      if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
+      if (identity.kind === 'disabled') return this.#refuse(exchange, keyDisabled(identity.level));
       key = this.#knownKeys.add(keyHash, identity);
 
       const resolution = early ?? this.#resolve(exchange, dialect, await readBody(exchange, identity, bodies, catalog));
@@ -230,10 +236,9 @@ export class Pipeline {
   }
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
-    const { 'content-type': contentType = '' } = exchange.request.headers;
-    const headers = exchange.headers(dialect.headers);
-    const beside = { address: addressOf(exchange.path), contentType: String(contentType) };
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body, headers, beside);
+    const { headers } = exchange.request;
+    const beside = { address: addressOf(exchange.path), sent: headers };
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers), beside);
     exchange.nameModel(resolution.modelName);
     return resolution;
   }
@@ -244,11 +249,10 @@ export class Pipeline {
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
   async #admit(exchange: Exchange, hash: string, permitted: Permitted, plans: Plans): Promise<Admitted | undefined> {
-    const { stream } = permitted.request;
     for (const plan of plans) {
       const { requestId, trace } = exchange;
       trace?.askAdmission(plan);
-      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, stream, plan));
+      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, permitted, plan));
       trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
       exchange.showLimits(admission.figures);
       if (admission.admitted) return admittedRequest(exchange, permitted, plan, admission.fallbacks);
@@ -257,7 +261,7 @@ export class Pipeline {
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
       const error = errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
       const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
-      const spentBy = spentByOf(exchange.request.headers, permitted.request);
+      const spentBy = spentByOf(exchange.request.headers, permitted.user);
       this.#refuse(exchange, error, reason, causeOf(refusal), spentBy);
     }
     return undefined;
@@ -366,7 +370,7 @@ export class Pipeline {
       const end = isCached ? endOfCached(admitted, relayed) : await endOf(admitted, relayed, { counter, paces });
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
-      const spentBy = spentByOf(exchange.request.headers, admitted.request);
+      const spentBy = spentByOf(exchange.request.headers, admitted.user);
       const kept = this.#keep(admitted, relayed, end);
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
       // Before the last bytes go out, so that its client can refer to it at once.

@@ -28,6 +28,8 @@ export interface Target extends HostRequest {
 export interface Permitted {
   readonly request: ModelRequest;
   readonly headers: DialectHeaders;
+  /** The end user it is for; empty if it names none. */
+  readonly user: string;
   /** The name that it gives the model, if that is not its id. */
   readonly alias: string | undefined;
   readonly targets: readonly [Target, ...Target[]];
@@ -214,7 +216,12 @@ function combine(a: Plan, b: Plan): Plan {
 }
 
 /** What a plan asks admission for. */
-export function admissionRequest(requestId: string, keyHash: string, stream: boolean, plan: Plan): AdmissionRequest {
+export function admissionRequest(
+  requestId: string,
+  keyHash: string,
+  { request: { stream }, user }: Permitted,
+  plan: Plan,
+): AdmissionRequest {
   const { reservedTokens, inputTokens, outputTokens, holdNanos, price, routes } = plan;
   const [asked, ...others] = routes;
   const fallbacks = others.length > 0 && { fallbacks: others.map(({ model }) => model.id) };
@@ -228,6 +235,7 @@ export function admissionRequest(requestId: string, keyHash: string, stream: boo
     holdNanos,
     price,
     stream,
+    ...(user !== '' && { user }),
     ...fallbacks,
   };
 }

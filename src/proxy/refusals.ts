@@ -6,7 +6,7 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { formatUsd, type Nanos, usdRoundedUp } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
-import type { MoneyRefusal, Refusal, SpendRefusal } from '../ledger/ledger.ts';
+import type { AtLevel, MoneyRefusal, Refusal, SpendRefusal } from '../ledger/ledger.ts';
 
 /** The error for a refusal of a request for `model` that would have held `holdNanos`. */
 export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nanos): ClientError {
@@ -14,13 +14,19 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
     case 'unknown_key':
       return INVALID_API_KEY;
     case 'key_disabled':
-      return API_KEY_DISABLED;
+      return keyDisabled(refusal.level);
     case 'model_not_allowed':
       return modelNotAllowed(model);
+    case 'user_required':
+      return {
+        code: 'invalid_request',
+        message:
+          'This key needs to know for whom it acts: name the end user in `user`, or in the header X-Inf-Gw-User.',
+      };
     case 'spend_limit_reached':
       return {
         code: 'spend_limit_reached',
-        message: `This key has reached its ${limitOf(refusal)}. ${resetOf(refusal)}${howToRaise(refusal)}`,
+        message: `${whose(refusal)} has reached its ${limitOf(refusal)}. ${resetOf(refusal)}${howToRaise(refusal)}`,
       };
     case 'insufficient_credit':
       return {
@@ -33,20 +39,51 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
       return {
         code: 'rate_limited',
         message:
-          `This request alone exceeds the limit of ${refusal.limit} tokens per minute, so waiting does not help. ` +
+          `This request alone exceeds the limit of ${refusal.limit} tokens per minute${ofLevel(refusal)}, so waiting does not help. ` +
           'Send less, declare a smaller max_tokens, or have the limit raised.',
         retryAfterS: 60,
         shouldRetry: false,
       };
     case 'requests_per_minute':
-      return rateLimited(`The limit of ${refusal.limit} requests per minute is reached.`, refusal.retryAfterS);
+      return rateLimited(
+        `The limit of ${refusal.limit} requests per minute${ofLevel(refusal)} is reached.`,
+        refusal.retryAfterS,
+      );
     case 'tokens_per_minute':
-      return rateLimited(`The limit of ${refusal.limit} tokens per minute is reached.`, refusal.retryAfterS);
+      return rateLimited(
+        `The limit of ${refusal.limit} tokens per minute${ofLevel(refusal)} is reached.`,
+        refusal.retryAfterS,
+      );
     case 'concurrency':
-      return rateLimited(`The limit of ${refusal.limit} concurrent requests is reached.`, refusal.retryAfterS);
+      return rateLimited(
+        `The limit of ${refusal.limit} concurrent requests${ofLevel(refusal)} is reached.`,
+        refusal.retryAfterS,
+      );
     case 'money_spoken_for':
       return rateLimited('The remaining money is held for requests in flight.', refusal.retryAfterS);
   }
+}
+
+/** At the beginning of a sentence. */
+function whose({ level }: AtLevel): string {
+  if (level === undefined) return 'This key';
+  return level.kind === 'user' ? 'This end user' : `The ${level.kind} ${printableName(level.name)}`;
+}
+
+/** After a limit, with a blank before it; empty for one of the key itself. */
+function ofLevel({ level }: AtLevel): string {
+  if (level === undefined) return '';
+  return level.kind === 'user' ? ' for this end user' : ` of the ${level.kind} ${printableName(level.name)}`;
+}
+
+export function keyDisabled(level: AtLevel['level']): ClientError {
+  if (level === undefined) return API_KEY_DISABLED;
+  if (level.kind === 'user')
+    return { ...API_KEY_DISABLED, message: 'This end user is blocked. Ask the operator to unblock them.' };
+  return {
+    ...API_KEY_DISABLED,
+    message: `The ${level.kind} ${printableName(level.name)}, which this key belongs to, is disabled.`,
+  };
 }
 
 /** `monthly spend limit of 5.00 USD`, `budget of 5.00 USD per day`. */
@@ -62,13 +99,25 @@ function resetOf({ budget }: SpendRefusal): string {
   return budget.freesAtMs === null ? '' : `It has room again at ${shownTime(budget.freesAtMs)}. `;
 }
 
-function howToRaise({ budget }: SpendRefusal): string {
-  const option = budget === undefined ? '--spend-limit <usd>' : `--budget ${budget.period}=<usd>`;
-  return `The operator can raise it: inf-gw limits set <key> ${option}`;
+function howToRaise({ budget, level }: SpendRefusal): string {
+  const prefix = level?.kind === 'user' ? '--user-' : '--';
+  const option = budget === undefined ? `${prefix}spend-limit <usd>` : `${prefix}budget ${budget.period}=<usd>`;
+  const target = level?.kind === 'group' ? `@${printableName(level.name)}` : '<key>';
+  return `The operator can raise it: inf-gw limits set ${target} ${option}`;
 }
 
-function leftOf({ budget }: SpendRefusal): string {
-  return budget === undefined ? 'the spend limit of the key' : `the budget of the key (${budget.period})`;
+function leftOf({ budget, level }: SpendRefusal): string {
+  const owner =
+    level === undefined ? 'key' : level.kind === 'user' ? 'end user' : `${level.kind} ${printableName(level.name)}`;
+  return budget === undefined ? `the spend limit of the ${owner}` : `the budget of the ${owner} (${budget.period})`;
+}
+
+/** Whose limit it is, for the operator, with a blank before it; empty for the key itself. */
+function causeAt({ level }: AtLevel): string {
+  if (level === undefined) return '';
+  return level.kind === 'user'
+    ? ` of the end user (${printableName(level.name)})`
+    : ` of the ${level.kind} ${printableName(level.name)}`;
 }
 
 /** Why admission refused a request, for the operator: what was reached, and when it is free again. */
@@ -77,21 +126,23 @@ export function causeOf(refusal: Refusal): string {
     case 'unknown_key':
       return 'no such key';
     case 'key_disabled':
-      return 'key is disabled';
+      return refusal.level === undefined ? 'key is disabled' : `disabled${causeAt(refusal)}`;
     case 'model_not_allowed':
-      return 'not on the allowlist of the key';
+      return `not on the allowlist${causeAt(refusal) || ' of the key'}`;
+    case 'user_required':
+      return 'names no end user';
     case 'spend_limit_reached':
-      return refusal.budget === undefined ? `spend limit of ${formatUsd(refusal.limitNanos)} USD` : limitOf(refusal);
+      return `${refusal.budget === undefined ? `spend limit of ${formatUsd(refusal.limitNanos)} USD` : limitOf(refusal)}${causeAt(refusal)}`;
     case 'insufficient_credit':
       return `not covered by ${formatUsd(refusal.balanceNanos)} USD of credit`;
     case 'larger_than_token_limit':
-      return `alone over ${refusal.limit} tokens/min`;
+      return `alone over ${refusal.limit} tokens/min${causeAt(refusal)}`;
     case 'requests_per_minute':
-      return `${refusal.limit} requests/min, again in ${refusal.retryAfterS} s`;
+      return `${refusal.limit} requests/min${causeAt(refusal)}, again in ${refusal.retryAfterS} s`;
     case 'tokens_per_minute':
-      return `${refusal.limit} tokens/min, again in ${refusal.retryAfterS} s`;
+      return `${refusal.limit} tokens/min${causeAt(refusal)}, again in ${refusal.retryAfterS} s`;
     case 'concurrency':
-      return `${refusal.limit} requests in flight`;
+      return `${refusal.limit} requests in flight${causeAt(refusal)}`;
     case 'money_spoken_for':
       return 'money held for requests in flight';
   }
@@ -102,7 +153,7 @@ export function outOfMoney(refusal: MoneyRefusal): ClientError {
   const message =
     refusal.reason === 'insufficient_credit'
       ? 'The account balance does not cover more of this response, which ends here. The operator can add credit: inf-gw credit add <usd>'
-      : `This key has reached its ${limitOf(refusal)}, so this response ends here. ${howToRaise(refusal)}`;
+      : `${whose(refusal)} has reached its ${limitOf(refusal)}, so this response ends here. ${howToRaise(refusal)}`;
   const left = refusal.reason === 'insufficient_credit' ? 'the balance' : leftOf(refusal);
   const failure = {
     reason: 'out_of_money',

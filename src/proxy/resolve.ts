@@ -11,6 +11,7 @@ import { readForm } from '../wire/multipart.ts';
 import { referencesTo } from './kept.ts';
 import { type DialectHeaders, type Permitted, type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound, modelNotReached } from './refusals.ts';
+import { endUserOf, type Headers } from './spent-by.ts';
 
 /** A body that was read. `modelName` is the model it means, as a log can show it, if it names one. */
 export type Resolution =
@@ -22,6 +23,8 @@ export type Resolution =
       readonly alias: string | undefined;
       readonly request: ModelRequest;
       readonly headers: DialectHeaders;
+      /** The end user it is for; empty if it names none. */
+      readonly user: string;
       /** Whether its name asks the host for the long context of its model. */
       readonly isLongContext: boolean;
       readonly target: Target;
@@ -40,19 +43,19 @@ export type Resolution =
 interface BesideBody {
   /** What its path says. */
   readonly address?: Address | undefined;
-  /** Of a form, where one is said. */
-  readonly contentType?: string;
+  /** All its headers. */
+  readonly sent?: Headers;
 }
 
-/** Parses, checks and resolves a request, once. Which key sent it does not matter here. */
+/** Parses, checks and resolves a request, once. Which key sent it does not matter here. `headers`: those of its dialect. */
 export function resolveRequest(
   catalog: Catalog,
   dialect: Dialect,
   bytes: Buffer,
   headers: DialectHeaders = {},
-  { address, contentType }: BesideBody = {},
+  { address, sent = {} }: BesideBody = {},
 ): Resolution {
-  const parsed = dialect.isForm ? readForm(bytes, contentType) : readJsonBody(bytes);
+  const parsed = dialect.isForm ? readForm(bytes, String(sent['content-type'] ?? '')) : readJsonBody(bytes);
   const read = parsed.ok ? (dialect.place?.(parsed.body, address) ?? parsed) : parsed;
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;
@@ -66,14 +69,16 @@ export function resolveRequest(
       error: modelNotFound(id),
       dialect: dialect.name,
     };
-  const { model, alias, headers: sent, isLongContext } = named;
+  const { model, alias, headers: hostHeaders, isLongContext } = named;
   const checked = dialect.check(read.body, model.id);
   if (!checked.ok) return invalid(model.id, model, checked.problem, checked.details);
   const { request } = checked;
-  const targeting = targetFor(request, model, sent);
+  const user = endUserOf(sent, read.body.fields);
+  if (!user.ok) return invalid(model.id, model, user.problem);
+  const targeting = targetFor(request, model, hostHeaders);
   if (!targeting.ok) return invalid(model.id, model, targeting.problem);
-  const { target } = targeting;
-  return { ok: true, modelName: model.id, model, alias, request, headers: sent, isLongContext, target };
+  const resolved = { alias, request, headers: hostHeaders, user: user.name, isLongContext, target: targeting.target };
+  return { ok: true, modelName: model.id, model, ...resolved };
 }
 
 interface Meant extends NamedModel {
@@ -120,14 +125,14 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
     return { ok: false, error: modelNotAllowed(model.id) };
   }
   if (!resolution.ok) return { ok: false, error: withNearModels(resolution, allowlist, catalog) };
-  const { request, headers, alias, isLongContext, target } = resolution;
+  const { request, headers, user, alias, isLongContext, target } = resolution;
   const fallbacks = catalog
     .fallbacks(target.model, allowlist)
     .filter(({ dialects }) => isReachable(request.dialect.name, dialects))
     .filter((each) => !isLongContext || hasLongContext(each))
     .map((each) => targetFor(request, each, headers))
     .flatMap((targeting) => (targeting.ok ? [targeting.target] : []));
-  return { ok: true, permitted: { request, headers, alias, targets: [target, ...fallbacks] } };
+  return { ok: true, permitted: { request, headers, user, alias, targets: [target, ...fallbacks] } };
 }
 
 /** A model that does not exist may be a mistyped one that the key may call, or one of another dialect. */
@@ -151,8 +156,8 @@ function withNearModels(
 export function permittedByAdmission(resolution: Resolution): Permitted | undefined {
   if (!resolution.ok || resolution.model.fallback.length > 0) return undefined;
   if (referencesTo(resolution.target).length > 0) return undefined;
-  const { request, headers, alias, target } = resolution;
-  return { request, headers, alias, targets: [target] };
+  const { request, headers, user, alias, target } = resolution;
+  return { request, headers, user, alias, targets: [target] };
 }
 
 function invalid(

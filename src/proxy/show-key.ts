@@ -3,6 +3,7 @@ import { budgetJson } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { LevelAccount } from '../ledger/ledger.ts';
 import { admitListing, type Refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 
@@ -14,7 +15,8 @@ export async function showKey(
   const access = await admitListing(ledger, exchange);
   if (!access.ok) return access.refused;
   const { account, allowlist, reading } = access;
-  const { name, requests, spendLimitNanos, chargedNanos, budgets, expiresAtMs, freeSlots } = account;
+  const { name, requests, spendLimitNanos, chargedNanos, budgets, expiresAtMs, freeSlots, outer } = account;
+  const ofKeys = outer.filter(({ kind }) => kind === 'key').flatMap((key) => key.budgets);
   const shown = {
     name,
     // Other keys get no answer.
@@ -22,11 +24,36 @@ export async function showKey(
     limits: { rpm: requests.limitRequests, tpm: requests.limitTokens, concurrency: reading.concurrency },
     remaining: { requests: requests.remainingRequests, tokens: requests.remainingTokens, concurrency: freeSlots },
     spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
-    budgets: budgets.map(budgetJson),
+    budgets: [...budgets, ...ofKeys].map(budgetJson),
     expires_at: expiresAtMs === null ? null : isoTime(expiresAtMs),
     month: { cost_usd: formatUsd(chargedNanos) },
     models: catalog.callable(allowlist).map(({ id }) => id),
+    groups: account.outer.filter(({ kind }) => kind === 'group').map(groupJson),
   };
   exchange.sendJson(200, JSON.stringify(shown));
   return undefined;
+}
+
+/** What a key may read of a group that it is in: its limits and what remains of them, and no key beside it. */
+function groupJson({ name, requests, concurrency, freeSlots, spendLimitNanos, budgets }: LevelAccount) {
+  return {
+    name,
+    limits: {
+      rpm: finite(requests.limitRequests),
+      tpm: finite(requests.limitTokens),
+      concurrency: finite(concurrency),
+    },
+    remaining: {
+      requests: finite(requests.remainingRequests),
+      tokens: finite(requests.remainingTokens),
+      concurrency: finite(freeSlots),
+    },
+    spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
+    budgets: budgets.map(budgetJson),
+  };
+}
+
+/** Null where there is no limit. */
+function finite(figure: number): number | null {
+  return Number.isFinite(figure) ? figure : null;
 }

@@ -1,13 +1,12 @@
-/** Who a request was for: the user that its body names, the operator's tag, and the app by its User-Agent. */
+/** Who a request is for: the end user whom a header or its body names, the operator's tag, and the app by its User-Agent. */
 import { isUtf8 } from 'node:buffer';
 import { redactKeys } from '../core/api-key.ts';
-import type { DialectName } from '../core/dialects.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import type { SpentBy } from '../core/spent-by.ts';
+import { isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import { appOf } from './app.ts';
 
-/** Longer names are cut. */
+/** In reports, longer names are cut. */
 export const MAX_NAME_CHARACTERS = 128;
 
 /** Beyond this nothing of a name is looked at: a body may have megabytes of it. */
@@ -15,39 +14,54 @@ const MAX_READ = 4 * MAX_NAME_CHARACTERS;
 
 /** Read by the gateway alone, and not sent upstream. */
 const TAG_HEADER = 'x-inf-gw-tag';
+const USER_HEADER = 'x-inf-gw-user';
 
 /** Names in lower case. */
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What is read of a request. */
-interface Named {
-  readonly dialect: { readonly name: DialectName };
-  readonly body: { readonly fields: Fields };
+/** Whom an app acts for, byte for byte as it says; empty if it names nobody. */
+export type EndUser = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly problem: string };
+
+/** The first of the places of a name that has one decides. */
+export function endUserOf(headers: Headers, fields: Fields = {}): EndUser {
+  for (const [place, name] of placesOfUser(headers, fields)) {
+    if (name === undefined || name === null || name === '') continue;
+    if (isEndUser(name)) return { ok: true, name };
+    const expected = `a string of at most ${MAX_END_USER_BYTES} bytes of UTF-8`;
+    return { ok: false, problem: `${place}: expected the name of an end user, ${expected}` };
+  }
+  return { ok: true, name: '' };
 }
 
-/** Undefined if it has none of these names. */
-export function spentByOf(headers: Headers, request: Named): SpentBy | undefined {
-  return named({ ...ofHeaders(headers), user: userOf(request) });
+function* placesOfUser(headers: Headers, fields: Fields): Generator<readonly [place: string, name: unknown]> {
+  const header = headers[USER_HEADER];
+  if (header !== undefined) yield ['X-Inf-Gw-User', utf8Of(header)];
+  // OpenAI's name for it from 2025 on, and its older one.
+  yield ['safety_identifier', fields.safety_identifier];
+  yield ['user', fields.user];
+  if (isObject(fields.metadata)) yield ['metadata.user_id', withoutSession(fields.metadata.user_id)];
 }
 
-/** The same of a request whose body was not read: its user is not known. */
-export function spentByHeaders(headers: Headers): SpentBy | undefined {
-  return named({ ...ofHeaders(headers), user: '' });
+/** Node reads headers as Latin-1, and clients write UTF-8. Of other bytes there is no text: half of a pair stands for it. */
+function utf8Of(header: string | readonly string[]): string {
+  const bytes = Buffer.from(String(header), 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : '\ud800';
 }
 
-function ofHeaders(headers: Headers): Omit<SpentBy, 'user'> {
-  return { tag: tagOf(headers[TAG_HEADER]), app: appOf(String(headers['user-agent'] ?? '')) };
-}
-
-function named(names: SpentBy): SpentBy | undefined {
+/** `user` is the end user's name. Undefined if the request has none of these names. */
+export function spentByOf(headers: Headers, user: string): SpentBy | undefined {
+  const names = {
+    user: cleanName(user),
+    tag: tagOf(headers[TAG_HEADER]),
+    app: appOf(String(headers['user-agent'] ?? '')),
+  };
   return names.user === '' && names.tag === '' && names.app === '' ? undefined : names;
 }
 
-function userOf({ dialect, body: { fields } }: Named): string {
-  // OpenAI's name for it from 2025 on is the second.
-  if (dialect.name !== 'messages') return cleanName(fields.user) || cleanName(fields.safety_identifier);
-  const { metadata } = fields;
-  return isObject(metadata) ? cleanName(withoutSession(metadata.user_id)) : '';
+/** The same of a request whose body was not read, or whose user is no name. */
+export function spentByHeaders(headers: Headers): SpentBy | undefined {
+  const user = endUserOf(headers);
+  return spentByOf(headers, user.ok ? user.name : '');
 }
 
 const CLAUDE_CODE = /^user_([^_]+)_account_([^_]*)_session_[^_]+$/;
@@ -59,7 +73,8 @@ function withoutSession(id: unknown): unknown {
   if (device !== undefined) return account || device;
   if (!id.startsWith('{') || !id.includes('"session_id"')) return id;
   const parts = parseJson(id)?.value;
-  return (isObject(parts) && (parts.account_uuid || parts.device_id)) || id;
+  const names = isObject(parts) ? [parts.account_uuid, parts.device_id] : [];
+  return names.find((name) => typeof name === 'string' && name !== '') ?? id;
 }
 
 function tagOf(header: string | readonly string[] | undefined): string {

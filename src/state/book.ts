@@ -1,13 +1,17 @@
 /** The operator's book: what commands and dashboard do with keys, account, usage and requests, in either store. */
 import { AccountBook } from './account-book.ts';
+import { GroupBook } from './group-book.ts';
 import { HistoryBook } from './history-book.ts';
 import { KeyBook } from './key-book.ts';
+import { LevelBook } from './level-book.ts';
 import type { Dialect, Operation, PartAtOnce, PartLater } from './operation.ts';
 import { RequestBook } from './request-book.ts';
 import { UsageBook } from './usage-book.ts';
 
 type Parts = {
   readonly keys: KeyBook;
+  readonly groups: GroupBook;
+  readonly levels: LevelBook;
   readonly account: AccountBook;
   readonly usage: UsageBook;
   readonly requests: RequestBook;
@@ -36,6 +40,8 @@ export function openPart<Part extends object>(part: Part, carryOut: CarryOut): P
 function partsOf(dialect: Dialect): Parts {
   return {
     keys: new KeyBook(dialect),
+    groups: new GroupBook(dialect),
+    levels: new LevelBook(dialect),
     account: new AccountBook(dialect),
     usage: new UsageBook(dialect),
     requests: new RequestBook(dialect),

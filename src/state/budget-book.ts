@@ -3,6 +3,7 @@ import { type Budget, isSamePeriod, sortedBudgets, stepMs, stepOf, windowSOf } f
 import { DAY_MS, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { type BudgetedKey, endedSince, exactAfterMs } from './budgets.ts';
+import { ownerOf, userId } from './levels.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 
 /** What has to be written so that a key has these budgets and no others. */
@@ -54,7 +55,7 @@ export function writeFirstBudgets(keyId: string, budgets: readonly Budget[], wal
   return insertBudgets(keyId, sortedBudgets(budgets), (windowS) => windowStartMs(windowS, wallMs));
 }
 
-/** Gives a key these budgets and no others. No gateway decides meanwhile. */
+/** Gives a level these budgets and no others. No gateway decides meanwhile. */
 export function* writeBudgets(
   dialect: Dialect,
   { id, budgets }: BudgetedKey,
@@ -63,11 +64,13 @@ export function* writeBudgets(
 ): Operation<void> {
   const { after, added, removed } = budgetDifference(budgets, wanted);
   const windowsOf = (some: readonly Budget[]) => some.map(windowSOf).filter((windowS) => windowS !== null);
-  for (const windowS of windowsOf([...removed, ...added])) {
-    yield* rows('DELETE FROM inf_gw.budget_steps WHERE key_id = $1 AND window_s = $2', [id, windowS]);
-  }
+  for (const windowS of windowsOf([...removed, ...added])) yield* dropSteps(id, windowS);
   const exactFrom = new Map<number, number>();
   for (const windowS of windowsOf(added)) exactFrom.set(windowS, yield* fill(dialect, id, windowS, wallMs));
+  // What holds for all end users holds again for the one.
+  for (const windowS of windowsOf(removed)) {
+    if (yield* isOfAllUsers(id, windowS)) yield* fill(dialect, id, windowS, wallMs);
+  }
   const text = 'DELETE FROM inf_gw.budgets WHERE key_id = $1 RETURNING window_s, exact_from_ms';
   for (const { window_s: windowS, exact_from_ms: atMs } of yield* rows(text, [id])) {
     if (windowS !== null && !exactFrom.has(Number(windowS))) exactFrom.set(Number(windowS), Number(atMs));
@@ -89,16 +92,73 @@ function* insertBudgets(
   }
 }
 
-/** What a key was charged for the requests of some days, by day. */
-const chargedOn = (days: string) => `SELECT day, sum(cost_nanos) AS nanos FROM inf_gw.usage_days
-  WHERE key_id = $1 AND ${days} GROUP BY day HAVING sum(cost_nanos) > 0`;
+/** The ids of all end users of a key or a group begin with that of what holds for all of them. */
+function isAllUsers(id: string): boolean {
+  return id.endsWith('/');
+}
+
+/** Drops a window of a level; of all end users, of those that have no such budget of their own. */
+function dropSteps(id: string, windowS: number): Operation<unknown> {
+  if (!isAllUsers(id)) {
+    return rows('DELETE FROM inf_gw.budget_steps WHERE key_id = $1 AND window_s = $2', [id, windowS]);
+  }
+  return rows(
+    `DELETE FROM inf_gw.budget_steps WHERE key_id >= $1 AND key_id < $3 AND window_s = $2 AND NOT EXISTS
+       (SELECT 1 FROM inf_gw.budgets AS b WHERE b.key_id = budget_steps.key_id AND b.window_s = $2)`,
+    [id, windowS, afterUsersOf(id)],
+  );
+}
+
+/** The least text after the ids of these end users. */
+function afterUsersOf(id: string): string {
+  return `${id.slice(0, -1)}0`;
+}
+
+/** Whether a window of one end user is one that all of them have. */
+function* isOfAllUsers(id: string, windowS: number): Operation<boolean> {
+  const owner = ownerOf(id);
+  if (owner === undefined || isAllUsers(id)) return false;
+  const text = 'SELECT period FROM inf_gw.budgets WHERE key_id = $1 AND window_s = $2';
+  return (yield* rows(text, [userId(owner.ownerId), windowS])).length > 0;
+}
+
+/** Those of all end users that have such a window of their own, which stays. */
+function* ownWindows(id: string, windowS: number): Operation<ReadonlySet<string>> {
+  if (!isAllUsers(id)) return new Set();
+  const text = 'SELECT key_id FROM inf_gw.budgets WHERE key_id > $1 AND key_id < $3 AND window_s = $2';
+  return new Set((yield* rows(text, [id, windowS, afterUsersOf(id)])).map((row) => row.key_id as string));
+}
+
+/** What levels were charged for the requests of some days, by day: `$1`, or of all end users each of them. */
+function chargedOn(id: string, days: string): string {
+  const own = `SELECT CAST($1 AS text) AS level_id, day, cost_nanos FROM inf_gw.usage_days WHERE key_id = $1 AND ${days}`;
+  const booked = `SELECT level_id, day, cost_nanos FROM inf_gw.level_days WHERE ${isLevel(id)} AND ${days}`;
+  return `SELECT level_id, day, sum(cost_nanos) AS nanos FROM (${own} UNION ALL ${booked}) AS c
+    GROUP BY level_id, day HAVING sum(cost_nanos) > 0`;
+}
+
+/** Of sums by level. Names of end users are no patterns. */
+function isLevel(id: string): string {
+  return isAllUsers(id) ? 'substr(level_id, 1, length($1)) = $1' : 'level_id = $1';
+}
+
+/** Of ended requests, with what they were booked to: what counts for `$1`, or for each of all end users. */
+function bookedTo(id: string, { textsIn }: Dialect, ended: string): string {
+  if (isAllUsers(id)) {
+    return `SELECT l.value AS level_id, j.settled_at_ms, j.cost_nanos FROM (${ended}) AS j, ${textsIn('j.levels')} AS l
+      WHERE substr(l.value, 1, length($1)) = $1`;
+  }
+  return `SELECT CAST($1 AS text) AS level_id, j.settled_at_ms, j.cost_nanos FROM (${ended}) AS j
+    WHERE j.key_id = $1 OR EXISTS (SELECT 1 FROM ${textsIn('j.levels')} AS l WHERE l.value = $1)`;
+}
 
 /**
- * Fills a new window with what the key has spent before: what is dated in the future counts as now. Returns from when on
+ * Fills a new window with what the level has spent before: what is dated in the future counts as now. Returns from when on
  * its steps are exact. Each day is named, since a file sorts its sums by day first: a range of days would be read for
  * all keys. Only of days to come, which hardly ever have sums, there is no list.
  */
-function* fill({ least, isAnyOf }: Dialect, keyId: string, windowS: number, wallMs: number): Operation<number> {
+function* fill(dialect: Dialect, id: string, windowS: number, wallMs: number): Operation<number> {
+  const { least, isAnyOf } = dialect;
   const sinceMs = windowStartMs(windowS, wallMs);
   const latestMs = yield* latestEndMs(wallMs);
   const days = daysOfWindow(windowS, wallMs);
@@ -106,31 +166,35 @@ function* fill({ least, isAnyOf }: Dialect, keyId: string, windowS: number, wall
     `SELECT count(*) AS rows FROM (${endedSince('1', 'inf_gw.journal', 'CAST($1 AS bigint)')} LIMIT $2) AS j`,
     [sinceMs, MOST_FILL_ROWS + 1],
   );
+  const sealed = `${isAnyOf('day', '$2')} AND settled_to_ms >= $3`;
   const dropped = yield* rows(
-    `SELECT day FROM inf_gw.sealed_days WHERE key_id = $1 AND ${isAnyOf('day', '$2')} AND settled_to_ms >= $3 LIMIT 1`,
-    [keyId, days, sinceMs],
+    `SELECT day FROM inf_gw.sealed_days WHERE key_id = $1 AND ${sealed}
+       UNION ALL SELECT day FROM inf_gw.sealed_levels WHERE ${isLevel(id)} AND ${sealed} LIMIT 1`,
+    [id, days, sinceMs],
   );
   if (Number(count?.rows) <= MOST_FILL_ROWS && dropped.length === 0) {
+    const ended = endedSince('key_id, levels, settled_at_ms, cost_nanos', 'inf_gw.journal', 'CAST($4 AS bigint)');
     yield* rows(
       `INSERT INTO inf_gw.budget_steps (key_id, window_s, at_ms, cost_nanos)
-         SELECT key_id, CAST($1 AS bigint),
-           ${least}(settled_at_ms, CAST($5 AS bigint)) / CAST($2 AS bigint) * CAST($2 AS bigint), sum(cost_nanos)
-         FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'inf_gw.journal', 'CAST($3 AS bigint)')}) AS j
-         WHERE key_id = $4 GROUP BY 1, 3 HAVING sum(cost_nanos) > 0`,
-      [windowS, stepMs(windowS), sinceMs, keyId, wallMs],
+         SELECT level_id, CAST($2 AS bigint),
+           ${least}(settled_at_ms, CAST($5 AS bigint)) / CAST($3 AS bigint) * CAST($3 AS bigint), sum(cost_nanos)
+         FROM (${bookedTo(id, dialect, ended)}) AS b WHERE true GROUP BY 1, 3 HAVING sum(cost_nanos) > 0
+       ON CONFLICT (key_id, window_s, at_ms) DO NOTHING`,
+      [id, windowS, stepMs(windowS), sinceMs, wallMs],
     );
     return latestMs > wallMs ? exactAfterMs(windowS, latestMs) : sinceMs;
   }
-  const sums = yield* rows(`${chargedOn(isAnyOf('day', '$2'))} UNION ALL ${chargedOn('day > $3')}`, [
-    keyId,
-    days,
-    utcDay(wallMs),
-  ]);
-  for (const { day, nanos } of sums) {
+  const sums = [
+    ...(yield* rows(chargedOn(id, isAnyOf('day', '$2')), [id, days])),
+    ...(yield* rows(chargedOn(id, 'day > $2'), [id, utcDay(wallMs)])),
+  ];
+  const kept = yield* ownWindows(id, windowS);
+  for (const { level_id: level, day, nanos } of sums) {
+    if (kept.has(level as string)) continue;
     yield* rows(
       `INSERT INTO inf_gw.budget_steps AS s (key_id, window_s, at_ms, cost_nanos) VALUES ($1, $2, $3, $4)
          ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = s.cost_nanos + excluded.cost_nanos`,
-      [keyId, windowS, lastStepOf(day as string, windowS, wallMs), nanos as bigint],
+      [level as string, windowS, lastStepOf(day as string, windowS, wallMs), nanos as bigint],
     );
   }
   return exactAfterMs(windowS, latestMs);
@@ -146,20 +210,17 @@ export function* latestEndMs(wallMs: number): Operation<number> {
 }
 
 /**
- * Adds an amount, possibly negative, to the sliding windows of a key at the end of a request. What a window knows by
+ * Adds an amount, possibly negative, to the sliding windows of a level at the end of a request. What a window knows by
  * day only may be less there: it then counts too much, and not too little. No gateway decides meanwhile.
  */
-export function correctSteps(
-  { greatest }: Dialect,
-  keyId: string,
-  settledAtMs: number,
-  nanos: Nanos,
-): Operation<unknown> {
+export function correctSteps({ greatest }: Dialect, id: string, settledAtMs: number, nanos: Nanos): Operation<unknown> {
+  const owner = ownerOf(id);
   return rows(
     `INSERT INTO inf_gw.budget_steps AS s (key_id, window_s, at_ms, cost_nanos)
-       SELECT key_id, window_s, CAST($2 AS bigint) / (window_s * 10) * (window_s * 10), ${greatest}(0, CAST($3 AS bigint))
-         FROM inf_gw.budgets WHERE key_id = $1 AND window_s IS NOT NULL
+       SELECT DISTINCT CAST($1 AS text), window_s, CAST($2 AS bigint) / (window_s * 10) * (window_s * 10),
+           ${greatest}(0, CAST($3 AS bigint))
+         FROM inf_gw.budgets WHERE (key_id = $1 OR key_id = $4) AND window_s IS NOT NULL
        ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = ${greatest}(0, s.cost_nanos + CAST($3 AS bigint))`,
-    [keyId, settledAtMs, nanos],
+    [id, settledAtMs, nanos, owner === undefined ? id : userId(owner.ownerId)],
   );
 }

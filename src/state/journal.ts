@@ -16,7 +16,17 @@ export interface HoldRow {
   readonly holdNanos: Nanos;
   /** Which price it was held by. */
   readonly price?: string | undefined;
+  /** The ids of the levels that it is booked to besides its key, from inside out. Undefined if there are none. */
+  readonly levels?: readonly string[] | undefined;
 }
+
+/** The ids of levels, as they are stored. */
+export const LEVELS = {
+  column: 'levels',
+  type: 'text',
+  flat: (levels: readonly string[] | undefined) => (levels === undefined ? null : JSON.stringify(levels)),
+  full: (levels: string | null) => (levels === null ? undefined : (JSON.parse(levels) as string[])),
+} as const;
 
 export const HOLD = new Layout<HoldRow>({
   requestId: 'text',
@@ -27,6 +37,7 @@ export const HOLD = new Layout<HoldRow>({
   outputTokens: 'number',
   holdNanos: 'nanos',
   price: 'text',
+  levels: LEVELS,
 });
 
 /** Of the parts of its usage only what was written to a cache: nothing else is kept, since the cost is known. */
@@ -78,6 +89,7 @@ export const JOURNAL_COLUMNS: readonly Column[] = [
   { name: 'settled_at_ms', type: 'number' },
   { name: 'hold_nanos', type: 'nanos' },
   { name: 'corrected_at_ms', type: 'number' },
+  { name: 'levels', type: 'text' },
 ];
 
 /** A request that ended recently. After a restart the windows are rebuilt from these. */
@@ -87,4 +99,6 @@ export interface RecentEntry {
   readonly settledAtMs: number;
   /** Input and output. */
   readonly tokens: number;
+  /** As in its hold. */
+  readonly levels?: readonly string[] | undefined;
 }

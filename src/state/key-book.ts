@@ -12,7 +12,17 @@ import {
   type NewKey,
   successorName,
 } from './keys.ts';
-import { type Dialect, factsBefore, logEdit, type Operation, rows, transaction } from './operation.ts';
+import {
+  type Dialect,
+  factsBefore,
+  logEdit,
+  type Operation,
+  rows,
+  stopDecisions,
+  transaction,
+  type Values,
+} from './operation.ts';
+import { editUserLimits, ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
 /** The condition that a key can be named by its name. */
@@ -24,14 +34,8 @@ export class KeyBook {
   readonly #columns: string;
 
   constructor(dialect: Dialect) {
-    const { jsonArray, jsonObject } = dialect;
     this.#dialect = dialect;
-    this.#columns = `id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, CAST(allowlist AS text) AS allowlist,
-      created_at_ms, expires_at_ms,
-      (SELECT CAST(${jsonArray}(${jsonObject}('period', b.period, 'limit', CAST(b.limit_nanos AS text))) AS text)
-        FROM inf_gw.budgets AS b WHERE b.key_id = keys.id) AS budgets,
-      (SELECT CAST(${jsonArray}(l.outer_id ORDER BY l.outer_id) AS text)
-        FROM inf_gw.leashes AS l WHERE l.key_id = keys.id) AS leashes`;
+    this.#columns = `${ownerColumns(dialect, 'keys')}, preview, expires_at_ms, parent_id, may_create, is_leashed`;
   }
 
   /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
@@ -51,10 +55,21 @@ export class KeyBook {
   }
 
   /** Keys in order of creation, which is the order of their ids. */
-  *list({ withDeleted, afterId = '', limit = Number.MAX_SAFE_INTEGER }: KeyQuery): Operation<readonly KeyRecord[]> {
-    const where = withDeleted ? 'id > $1' : `id > $1 AND ${LIVES}`;
-    const text = `SELECT ${this.#columns} FROM inf_gw.keys WHERE ${where} ORDER BY id LIMIT $2`;
-    return (yield* rows(text, [afterId, limit])).map(keyOf);
+  *list(query: KeyQuery): Operation<readonly KeyRecord[]> {
+    const { withDeleted, afterId = '', groupIds, parentId, limit = Number.MAX_SAFE_INTEGER } = query;
+    const values: Values[number][] = [afterId, limit];
+    const where = ['id > $1', ...(withDeleted ? [] : [LIVES])];
+    if (groupIds !== undefined) where.push(this.#isIn(`$${values.push(groupIds)}`));
+    if (parentId !== undefined) where.push(`parent_id = $${values.push(parentId)}`);
+    const text = `SELECT ${this.#columns} FROM inf_gw.keys WHERE ${where.join(' AND ')} ORDER BY id LIMIT $2`;
+    return (yield* rows(text, values)).map(keyOf);
+  }
+
+  /** A key that another has made is where that is. */
+  #isIn(groupIds: string): string {
+    const { isAnyOf } = this.#dialect;
+    const parents = `SELECT p.id FROM inf_gw.keys AS p WHERE ${isAnyOf('p.group_id', groupIds)}`;
+    return `(${isAnyOf('group_id', groupIds)} OR parent_id IN (${parents}))`;
   }
 
   /** The number of keys that are not deleted. */
@@ -63,9 +78,12 @@ export class KeyBook {
     return Number(row?.keys);
   }
 
-  /** The ids of the keys of the runs inside that of a key, at any depth. */
+  /** The ids of the keys that a key has made, those that these have made, and so on. */
   *innerIds(id: string): Operation<readonly string[]> {
-    const text = 'SELECT key_id FROM inf_gw.leashes WHERE outer_id = $1 AND key_id <> outer_id';
+    const text = `WITH RECURSIVE inner_keys (key_id) AS (
+        SELECT k.id FROM inf_gw.keys AS k WHERE k.parent_id = $1
+        UNION SELECT k.id FROM inner_keys AS i JOIN inf_gw.keys AS k ON k.parent_id = i.key_id
+      ) SELECT key_id FROM inner_keys`;
     return (yield* rows(text, [id])).map((row) => row.key_id as string);
   }
 
@@ -85,7 +103,11 @@ export class KeyBook {
   }
 
   /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
-  setLimits(idOrName: string, { budgets, ...limits }: LimitChanges, wallMs = Date.now()): Operation<KeyChange> {
+  setLimits(
+    idOrName: string,
+    { budgets, userLimits, ...limits }: LimitChanges,
+    wallMs = Date.now(),
+  ): Operation<KeyChange> {
     const dialect = this.#dialect;
     return transaction(
       this.#change(idOrName, function* (key) {
@@ -95,8 +117,14 @@ export class KeyBook {
           [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
         );
         if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
+        if (userLimits !== undefined) yield* editUserLimits(dialect, key, userLimits, wallMs);
       }),
     );
+  }
+
+  /** Puts a key into a group; null takes it out. What it has spent stays where it was. */
+  place(idOrName: string, groupId: string | null): Operation<KeyChange> {
+    return transaction(this.#place(idOrName, groupId));
   }
 
   /** Replaces the allowlist by what `edit` returns for it. */
@@ -108,6 +136,8 @@ export class KeyBook {
   }
 
   *#change(idOrName: string, write: (key: KeyRecord) => Operation<unknown>): Operation<KeyChange> {
+    // Before the key is locked: two edits that lock the two in different orders would wait for each other.
+    yield* stopDecisions(this.#dialect);
     const key = yield* this.#locked(idOrName);
     if (key === undefined) return { kind: 'no_such_key' };
     if (key.state === 'deleted') return { kind: 'deleted' };
@@ -116,6 +146,16 @@ export class KeyBook {
     yield* write(key);
     yield* logEdit(this.#dialect, { keyIds, before, addedNanos: 0n });
     return { kind: 'done', key: (yield* this.#one('id = $1', key.id)) as KeyRecord };
+  }
+
+  *#place(idOrName: string, groupId: string | null): Operation<KeyChange> {
+    yield* stopDecisions(this.#dialect);
+    // It is where its parent is.
+    if ((yield* this.find(idOrName))?.parentId != null) return { kind: 'is_child' };
+    const found = yield* rows("SELECT id FROM inf_gw.groups WHERE id = $1 AND state <> 'deleted'", [groupId]);
+    if (groupId !== null && found.length === 0) return { kind: 'no_such_group' };
+    const text = 'UPDATE inf_gw.keys SET group_id = $2 WHERE id = $1';
+    return yield* this.#change(idOrName, ({ id }) => rows(text, [id, groupId]));
   }
 
   *#rotate(idOrName: string, secret: string, wallMs: number): Operation<KeyChange> {
@@ -132,17 +172,22 @@ export class KeyBook {
     const id = newId('key', wallMs);
     const { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, expiresAtMs = null } = key;
     const limits = [rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(allowlist)];
+    const places = [
+      key.groupId ?? null,
+      key.parentId ?? null,
+      Number(key.mayCreate ?? false),
+      Number(key.isLeashed ?? false),
+    ];
     const made = yield* rows(
       `INSERT INTO inf_gw.keys (id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist,
-         created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11)
+         created_at_ms, expires_at_ms, group_id, parent_id, may_create, is_leashed)
+         VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
-      [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs],
+      [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs, ...places],
     );
     if (made.length === 0) return { kind: 'name_taken' };
     yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);
-    for (const outerId of key.leash === undefined ? [] : [id, ...key.leash.outerIds]) {
-      yield* rows('INSERT INTO inf_gw.leashes (outer_id, key_id) VALUES ($1, $2)', [outerId, id]);
-    }
+    yield* writeUserLimits(this.#dialect, id, null, key.userLimits ?? null, wallMs);
     return { kind: 'done', key: (yield* this.#one('id = $1', id)) as KeyRecord };
   }
 

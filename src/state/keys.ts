@@ -15,10 +15,20 @@ export interface OwnLimits {
   readonly spendLimitNanos: Nanos | null;
 }
 
-/** What a key may do and spend. */
-export interface KeyTerms extends OwnLimits {
+/** What a level may use and spend. */
+export interface LevelTerms extends OwnLimits {
   /** The shortest period first. */
   readonly budgets: readonly Budget[];
+}
+
+/** What each end user of a key or a group may use and spend, who has nothing else of their own. Null is no limit. */
+export interface UserLimits extends LevelTerms {
+  /** Whether a request has to name its end user. */
+  readonly required: boolean;
+}
+
+/** What a key may do and spend. */
+export interface KeyTerms extends LevelTerms {
   /** From then on the key is refused as if it were deleted; null for never. */
   readonly expiresAtMs: number | null;
   /** The models that the key may call; null allows all. */
@@ -36,20 +46,28 @@ export const NO_TERMS: KeyTerms = {
   allowlist: null,
 };
 
-/** Of a key that `run` has made. What its requests may write is capped. */
-export interface Leash {
-  /** The keys of the runs around it: their total budgets hold for it as well, and it is refused unless they are enabled. */
-  readonly outerIds: readonly string[];
-}
-
-export interface KeyRecord extends KeyTerms {
+/** What keys and groups have in common. */
+export interface Owner {
   readonly id: string;
   readonly name: string;
-  readonly preview: string;
   readonly state: KeyState;
+  /** The models that may be called; null allows all. */
+  readonly allowlist: readonly string[] | null;
+  /** The group that it is in; null for none. */
+  readonly groupId: string | null;
+  /** Its end users are levels, too, unless this is null. */
+  readonly userLimits: UserLimits | null;
   readonly createdAtMs: number;
-  /** Absent unless `run` has made it. */
-  readonly leash?: Leash;
+}
+
+export interface KeyRecord extends KeyTerms, Owner {
+  readonly preview: string;
+  /** The key that has made it, and that bounds it as a group does; null for none. */
+  readonly parentId: string | null;
+  /** Whether it may make keys under it. */
+  readonly mayCreate: boolean;
+  /** Whether `run` has made it. What its requests may write is capped. */
+  readonly isLeashed: boolean;
 }
 
 export interface NewKey extends OwnLimits {
@@ -57,14 +75,22 @@ export interface NewKey extends OwnLimits {
   readonly allowlist: readonly string[] | null;
   readonly budgets?: readonly Budget[];
   readonly expiresAtMs?: number | null;
-  readonly leash?: Leash;
+  readonly isLeashed?: boolean;
+  readonly groupId?: string | null;
+  readonly parentId?: string | null;
+  readonly mayCreate?: boolean;
+  readonly userLimits?: UserLimits | null;
 }
 
 /** What `setLimits` changes. */
 export interface LimitChanges extends Partial<OwnLimits> {
   readonly budgets?: BudgetEdit;
   readonly expiresAtMs?: number | null;
+  readonly userLimits?: UserLimitsEdit;
 }
+
+/** What each end user may do after a change; null for no limits. */
+export type UserLimitsEdit = (limits: UserLimits | null) => UserLimits | null;
 
 /** The budgets of a key after a change: one for each period at most. What it throws undoes the change. */
 export type BudgetEdit = (budgets: readonly Budget[]) => readonly Budget[];
@@ -73,6 +99,10 @@ export interface KeyQuery {
   readonly withDeleted: boolean;
   /** Only keys created after this one. */
   readonly afterId?: string | undefined;
+  /** Only keys in these groups, and those that they have made. */
+  readonly groupIds?: readonly string[] | undefined;
+  /** Only keys that this one has made. */
+  readonly parentId?: string | undefined;
   /** The number of keys to return at most. */
   readonly limit?: number | undefined;
 }
@@ -81,6 +111,8 @@ export interface KeyQuery {
 export type KeyChange =
   | { readonly kind: 'done'; readonly key: KeyRecord }
   | { readonly kind: 'no_such_key' }
+  | { readonly kind: 'no_such_group' }
+  | { readonly kind: 'is_child' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'name_taken' };
 
@@ -104,9 +136,9 @@ export function isGone({ state, expiresAtMs }: Pick<KeyRecord, 'state' | 'expire
 
 /** The length of a key's name at most, in Unicode code points. */
 const MAX_NAME_CHARACTERS = 64;
-const ID_FORM = /^key_[0-9a-z]{26}$/;
+const ID_FORM = /^(key|grp)_[0-9a-z]{26}$/;
 
-/** Checks a name for a key. Returns the problem with it, or undefined if it is valid. */
+/** Checks a name for a key or a group. Returns the problem with it, or undefined if it is valid. */
 export function checkKeyName(name: string): string | undefined {
   if (name === '' || [...name].length > MAX_NAME_CHARACTERS) {
     return `a name has 1 to ${MAX_NAME_CHARACTERS} characters`;
@@ -115,7 +147,8 @@ export function checkKeyName(name: string): string | undefined {
   if (!isPrintable(name)) return 'a name cannot contain control characters';
   // It would be stored as it is, and shown wherever the key is.
   if (redactKeys(name) !== name) return 'a name cannot look like a key';
-  if (ID_FORM.test(name)) return 'a name cannot look like a key id';
+  if (ID_FORM.test(name)) return 'a name cannot look like the id of a key or a group';
+  if (name.startsWith('@')) return 'a name cannot begin with @, which stands before the names of groups';
   return undefined;
 }
 

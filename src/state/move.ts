@@ -9,13 +9,17 @@ import { SUM_FIGURES } from './sql.ts';
 /** What a state consists of, apart from the balance. Windows are rebuilt from the journal, those of listings begin empty. */
 export const MOVED_TABLES = [
   'keys',
+  'groups',
+  'users',
   'budgets',
   'budget_steps',
-  'leashes',
   'credit_entries',
   'usage_months',
   'usage_days',
   'sealed_days',
+  'level_months',
+  'level_days',
+  'sealed_levels',
   'refusals',
   'usage_names',
   'usage_name_keys',
@@ -31,6 +35,7 @@ interface Columns {
   readonly integers: readonly string[];
 }
 
+const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos'];
 const SUMS: Columns = { text: ['key_id', 'model', 'source'], integers: SUM_FIGURES };
 
 function byType(columns: readonly Column[]): Columns {
@@ -42,15 +47,19 @@ function byType(columns: readonly Column[]): Columns {
 /** The columns that both stores have, by the same names; of holds, by the names in a file. */
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
-    text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist'],
-    integers: ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos', 'created_at_ms', 'expires_at_ms'],
+    text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist', 'group_id', 'parent_id'],
+    integers: [...LIMITS, 'created_at_ms', 'expires_at_ms', 'may_create', 'is_leashed'],
   },
+  groups: { text: ['id', 'name', 'state', 'allowlist', 'group_id'], integers: [...LIMITS, 'created_at_ms'] },
+  users: { text: ['owner_id', 'name', 'state'], integers: [...LIMITS, 'required'] },
   budgets: { text: ['key_id', 'period'], integers: ['limit_nanos', 'window_s', 'exact_from_ms'] },
   budget_steps: { text: ['key_id'], integers: ['window_s', 'at_ms', 'cost_nanos'] },
-  leashes: { text: ['outer_id', 'key_id'], integers: [] },
   credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },
   usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
+  level_months: { text: ['level_id', 'month'], integers: [...SUMS.integers, 'last_at_ms'] },
+  level_days: { text: ['level_id', 'day', ...SUMS.text], integers: SUMS.integers },
+  sealed_levels: { text: ['level_id', 'day', ...SUMS.text], integers: [...SUMS.integers, 'settled_to_ms'] },
   sealed_days: { text: ['day', ...SUMS.text], integers: [...SUMS.integers, 'settled_to_ms'] },
   usage_names: { text: ['month', 'kind', 'name'], integers: ['id'] },
   usage_name_keys: { text: ['month', 'kind', 'key_id', 'name'], integers: [] },

@@ -121,7 +121,7 @@ export async function grantToRole(
 }
 
 /**
- * The names of at most so many keys, the latest first, to suggest them. None where there is no state file. Changes
+ * What can be named where a key can: the names of at most so many keys, and of groups with an @ before them, the latest first. None where there is no state file. Changes
  * nothing in the state, and rejects with any error.
  */
 export async function keyNames(location: StateLocation, most: number): Promise<string[]> {

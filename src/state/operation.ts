@@ -62,6 +62,8 @@ export interface Dialect {
   /** The aggregate that makes an array of JSON, and the function that makes an object. */
   readonly jsonArray: string;
   readonly jsonObject: string;
+  /** The texts of an array of JSON in a column, as rows with a `value`. None where it is NULL. */
+  textsIn(column: string): string;
   /** Whether a column has one of the texts of a parameter. */
   isAnyOf(column: string, parameter: string): string;
 }

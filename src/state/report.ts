@@ -21,9 +21,13 @@ export function reportRows(periods: readonly Period[], query: UsageQuery, dialec
   if (isNameKind(by)) return nameReport(periods, by, query, dialect);
   const values: (string | number)[] = [];
   const parameter = (value: string | number) => `$${values.push(value)}`;
+  const isOfGroups = query.groupId !== undefined || [by, ...and].includes('group');
+  const sourceOf = isOfGroups ? sourceOfGroups : sourceOfKeys;
   const parts = periods.map((period) => {
     const { select, time } = sourceOf(period.kind, dialect);
     const filters = [`${time} >= ${parameter(period.from)}`, `${time} < ${parameter(period.to)}`];
+    if (query.groupId !== undefined) filters.push(`level_id = ${parameter(query.groupId)}`);
+    else if (isOfGroups) filters.push(IS_GROUP);
     if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
     if (query.model !== undefined) filters.push(`model = ${parameter(query.model)}`);
     return `${select} WHERE ${filters.join(' AND ')}`;
@@ -37,20 +41,29 @@ export function reportRows(periods: readonly Period[], query: UsageQuery, dialec
 /** Days and months are in order of time; within them, the most expensive rows come first. */
 function groupedBy(groups: readonly SumGroup[]): { columns: string; tail: string } {
   if (groups.length === 0) return { columns: '', tail: '' };
-  const names = groups.map((group) => (group === 'key' ? 'u.key_id' : `u.${group}`));
+  const names = groups.map((group) => `u.${NAMED_BY[group] ?? group}`);
   const times = groups.filter((group) => group === 'day' || group === 'month').map((group) => `u.${group}`);
   const others = names.filter((name) => !times.includes(name));
   const withKeys = groups.includes('key');
-  const grouped = [...names, ...(withKeys ? ['k.name'] : [])].join(', ');
+  const withGroups = groups.includes('group');
+  const grouped = [...names, ...(withKeys ? ['k.name'] : []), ...(withGroups ? ['g.name'] : [])].join(', ');
+  const shown = [...names, ...(withKeys ? ['k.name AS key'] : []), ...(withGroups ? ['g.name AS group_name'] : [])];
   return {
-    columns: `${[...names, ...(withKeys ? ['k.name AS key'] : [])].join(', ')},`,
-    tail: `${withKeys ? 'LEFT JOIN inf_gw.keys AS k ON k.id = u.key_id' : ''} GROUP BY ${grouped}
+    columns: `${shown.join(', ')},`,
+    tail: `${withKeys ? 'LEFT JOIN inf_gw.keys AS k ON k.id = u.key_id' : ''}
+      ${withGroups ? 'LEFT JOIN inf_gw.groups AS g ON g.id = u.level_id' : ''} GROUP BY ${grouped}
       ORDER BY ${[...times, 'cost_nanos DESC', 'requests DESC', ...others].join(', ')}`,
   };
 }
 
+/** The columns of what has a name and an id. */
+const NAMED_BY: Partial<Record<SumGroup, string>> = { key: 'key_id', group: 'level_id' };
+
+/** Their end users are levels, too, and so are keys that have made others. */
+const IS_GROUP = "level_id >= 'grp_' AND level_id < 'grp`' AND level_id NOT LIKE '%/%'";
+
 /** Where the figures of a period are, and the column that says when they are from. */
-function sourceOf(kind: Period['kind'], { admissionDay, admissionMonth }: Dialect) {
+function sourceOfKeys(kind: Period['kind'], { admissionDay, admissionMonth }: Dialect) {
   switch (kind) {
     case 'months':
       return {
@@ -68,4 +81,19 @@ function sourceOf(kind: Period['kind'], { admissionDay, admissionMonth }: Dialec
         time: 'admitted_at_ms',
       };
   }
+}
+
+/** The same of what was booked to groups, which is summed by day alone: a day sorts after its own month. */
+function sourceOfGroups(kind: Period['kind'], { admissionDay, admissionMonth, textsIn }: Dialect) {
+  if (kind !== 'moments') {
+    return {
+      select: `SELECT level_id, day, substr(day, 1, 7) AS month, ${SUM_COLUMNS} FROM inf_gw.level_days`,
+      time: 'day',
+    };
+  }
+  return {
+    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, ${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms,
+      ${SUM_NAMES}, ${ROW_FIGURES} FROM inf_gw.journal AS j, ${textsIn('j.levels')} AS l) AS booked`,
+    time: 'admitted_at_ms',
+  };
 }

@@ -121,6 +121,8 @@ export class RequestBook {
         ...within(stretch, query.after, place),
         ...(query.errors ? [IS_ERROR] : []),
         ...(query.keyId === undefined ? [] : [`r.key_id = ${place(query.keyId)}`]),
+        // The ids in an array of JSON are in quotes.
+        ...(query.groupId === undefined ? [] : [`r.levels LIKE ${place(`%"${query.groupId}"%`)}`]),
         ...(edge === undefined
           ? []
           : [`(r.admitted_at_ms, r.id) >= (${place(edge.admittedAtMs)}, ${place(edge.row)})`]),
@@ -229,12 +231,12 @@ function* edgeOf(query: RequestPageQuery): Operation<JournalPlace | undefined> {
 /** Adds an amount, possibly negative, to the cost of a held request wherever it was charged. */
 function* charge(
   dialect: Dialect,
-  { keyId, model, admittedAtMs }: RequestRecord,
+  { keyId, levels = [], model, admittedAtMs }: RequestRecord,
   settledAtMs: number,
   nanos: Nanos,
 ): Operation<void> {
   const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
-  const before = yield* factsBefore(dialect, [keyId]);
+  const before = yield* factsBefore(dialect, [keyId, ...levels]);
   for (const [table, period, value] of [
     ['usage_days', 'day', day],
     ['usage_months', 'month', month],
@@ -245,7 +247,19 @@ function* charge(
       [nanos, value as string, keyId, model],
     );
   }
-  yield* correctSteps(dialect, keyId, settledAtMs, nanos);
+  for (const level of levels) {
+    yield* rows(
+      `UPDATE inf_gw.level_days SET cost_nanos = cost_nanos + $1
+         WHERE level_id = $2 AND day = $3 AND key_id = $4 AND model = $5 AND source = 'held'`,
+      [nanos, level, day, keyId, model],
+    );
+    yield* rows('UPDATE inf_gw.level_months SET cost_nanos = cost_nanos + $1 WHERE level_id = $2 AND month = $3', [
+      nanos,
+      level,
+      month,
+    ]);
+  }
+  for (const level of [keyId, ...levels]) yield* correctSteps(dialect, level, settledAtMs, nanos);
   yield* rows('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
-  yield* logEdit(dialect, { keyIds: [keyId], before, addedNanos: -nanos });
+  yield* logEdit(dialect, { keyIds: [keyId, ...levels], before, addedNanos: -nanos });
 }

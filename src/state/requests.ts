@@ -16,6 +16,8 @@ export interface RequestRecord {
   readonly requestedModel: string;
   readonly admittedAtMs: number;
   readonly holdNanos: Nanos;
+  /** What it is booked to besides its key: the ids of levels, from inside out. */
+  readonly levels?: readonly string[];
   /** Which price it is held or was charged by. */
   readonly price?: string | undefined;
   /** The gateway that admitted it, among those that share a state. Absent where that is not known. */
@@ -53,6 +55,8 @@ export interface RequestEnd {
 
 export interface RequestQuery {
   readonly keyId: string | undefined;
+  /** Only what is booked to this group, and so to those in it. */
+  readonly groupId?: string | undefined;
   /** Admitted then or later. */
   readonly sinceMs: number | undefined;
   /** Only requests that ended in an error. */

@@ -6,7 +6,8 @@ import { NAME_KINDS } from '../core/spent-by.ts';
 import type { UsageSource } from '../core/usage.ts';
 import type { CreditEntry } from './account.ts';
 import type { HistoryRow, HistorySlice } from './history.ts';
-import type { KeyRecord, KeyState } from './keys.ts';
+import type { KeyRecord, KeyState, LevelTerms, Owner, UserLimits } from './keys.ts';
+import { type GroupRecord, type UserRecord, userStoredAs } from './levels.ts';
 import { isNameKind, withinBound } from './names.ts';
 import type { JournalPlace, RequestEnd, RequestRecord } from './requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts';
@@ -14,27 +15,68 @@ import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts'
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
 /**
- * Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`, and the
- * ids of the leashes that it is on.
+ * Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`.
  */
 export function keyOf(row: Row): KeyRecord {
-  const id = row.id as string;
-  const leashes = typeof row.leashes === 'string' ? (JSON.parse(row.leashes) as string[]) : [];
   return {
-    id,
-    name: row.name as string,
+    ...ownerOf(row),
+    ...termsOf(row),
     preview: row.preview as string,
+    expiresAtMs: numberIn(row.expires_at_ms) ?? null,
+    parentId: (row.parent_id ?? null) as string | null,
+    mayCreate: row.may_create === 1n,
+    isLeashed: row.is_leashed === 1n,
+  };
+}
+
+/** Of the table of groups. */
+export function groupOf(row: Row): GroupRecord {
+  return { ...ownerOf(row), ...termsOf(row) };
+}
+
+/** Of the table of end users. */
+export function userOf(row: Row): UserRecord {
+  const name = userStoredAs(row.name as string);
+  return { ownerId: row.owner_id as string, name, state: row.state as UserRecord['state'], ...termsOf(row) };
+}
+
+function ownerOf(row: Row): Owner {
+  return {
+    id: row.id as string,
+    name: row.name as string,
     state: row.state as KeyState,
+    allowlist: row.allowlist === null ? null : (JSON.parse(row.allowlist as string) as string[]),
+    groupId: (row.group_id ?? null) as string | null,
+    userLimits: userLimitsOf(row.user_limits),
+    createdAtMs: Number(row.created_at_ms),
+  };
+}
+
+function termsOf(row: Row): LevelTerms {
+  return {
     rpm: numberIn(row.rpm) ?? null,
     tpm: numberIn(row.tpm) ?? null,
     concurrency: numberIn(row.concurrency) ?? null,
     spendLimitNanos: row.spend_limit_nanos as bigint | null,
-    allowlist: row.allowlist === null ? null : (JSON.parse(row.allowlist as string) as string[]),
     budgets: budgetsOf(row.budgets),
-    expiresAtMs: numberIn(row.expires_at_ms) ?? null,
-    createdAtMs: Number(row.created_at_ms),
-    ...(leashes.length > 0 && { leash: { outerIds: leashes.filter((outerId) => outerId !== id) } }),
   };
+}
+
+/** Of what holds for all end users, as an object of JSON. */
+function userLimitsOf(json: Row[string] | undefined): UserLimits | null {
+  if (typeof json !== 'string') return null;
+  const { rpm, tpm, concurrency, spend_limit: limit, budgets, required } = JSON.parse(json) as StoredUserLimits;
+  const spendLimitNanos = limit === null ? null : BigInt(limit);
+  return { rpm, tpm, concurrency, spendLimitNanos, budgets: budgetsOf(budgets), required: required === 1 };
+}
+
+interface StoredUserLimits {
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  readonly concurrency: number | null;
+  readonly spend_limit: string | null;
+  readonly budgets: string | null;
+  readonly required: number;
 }
 
 /** The limits are strings: they need not fit a number of JSON. */
@@ -70,6 +112,7 @@ export function requestOf(row: Row): RequestRecord {
     holdNanos: row.hold_nanos as bigint,
     ...(typeof row.price === 'string' && { price: row.price }),
     ...(typeof row.node === 'string' && { node: row.node }),
+    ...(typeof row.levels === 'string' && { levels: JSON.parse(row.levels) as string[] }),
     end: row.settled_at_ms === undefined ? undefined : endOf(row),
   };
 }
@@ -143,6 +186,8 @@ function usageRowOf(row: Row): UsageRow {
     key: text(row.key),
     keyId: text(row.key_id),
     model: text(row.model),
+    group: text(row.group_name),
+    groupId: text(row.level_id),
     day: text(row.day),
     month: text(row.month),
     source: text(row.source),

@@ -3,7 +3,7 @@ import type { Nanos } from '../core/money.ts';
 import { NAME_KINDS, type NameKind } from '../core/spent-by.ts';
 
 /** What the rows of a usage report can stand for. */
-export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source', ...NAME_KINDS] as const;
+export const USAGE_GROUPS = ['key', 'model', 'group', 'day', 'month', 'source', ...NAME_KINDS] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** Those that can stand together: the sums of names are kept apart. */
 export type SumGroup = Exclude<UsageGroup, NameKind>;
@@ -14,6 +14,8 @@ export interface UsageQuery {
   /** What each group is divided by further. */
   readonly and?: readonly SumGroup[];
   readonly keyId: string | undefined;
+  /** Only what was booked to this group, and so to those in it. Not with names. */
+  readonly groupId?: string | undefined;
   readonly model: string | undefined;
   /** Inclusive, by time of admission. */
   readonly sinceMs: number | undefined;
@@ -21,11 +23,15 @@ export interface UsageQuery {
   readonly untilMs: number | undefined;
 }
 
-/** The sums of one group. Only the fields that name the group are defined. */
+/**
+ * The sums of one group of requests. Those of groups of keys overlap: what is booked to one is booked to the one that it is
+ * in as well. Only the fields that name the group are defined. */
 export interface UsageRow {
   readonly key: string | undefined;
   readonly keyId: string | undefined;
   readonly model: string | undefined;
+  readonly group?: string | undefined;
+  readonly groupId?: string | undefined;
   readonly day: string | undefined;
   readonly month: string | undefined;
   readonly source: string | undefined;

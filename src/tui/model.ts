@@ -12,7 +12,7 @@ import type { CreditEntry } from '../state/account.ts';
 import type { KeyRecord, KeyTerms } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestPage, RequestRecord } from '../state/requests.ts';
-import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
+import { type MonthFigures, type RefusalRow, USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import type { Action, Done } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
@@ -123,6 +123,9 @@ export interface ComparedUsage extends UsageRow {
   /** In USD, the oldest first. */
   readonly costs?: readonly number[];
 }
+
+/** What the Usage view can show. */
+export const USAGE_CHOICES: readonly UsageGroup[] = USAGE_GROUPS.filter((by) => by !== 'group');
 
 export const RANGES = ['today', '24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];

@@ -20,12 +20,14 @@ const ROWS: readonly (readonly [line: string, words: readonly string[], offered:
   [
     'inf-gw usage --by ',
     ['inf-gw', 'usage', '--by', ''],
-    ['key', 'model', 'day', 'month', 'source', 'user', 'tag', 'app'],
+    ['key', 'model', 'group', 'day', 'month', 'source', 'user', 'tag', 'app'],
   ],
   ['inf-gw usage --by=mo', ['inf-gw', 'usage', '--by', '=', 'mo'], ['model', 'month']],
-  ['inf-gw limits set my-app --rpm ', ['inf-gw', 'limits', 'set', 'my-app', '--rpm', ''], ['default']],
+  ['inf-gw limits set my-app --rpm ', ['inf-gw', 'limits', 'set', 'my-app', '--rpm', ''], ['default', 'none']],
   ['inf-gw keys create ', ['inf-gw', 'keys', 'create', ''], []],
-  ['inf-gw keys show ', ['inf-gw', 'keys', 'show', ''], ['second', 'my\\ app']],
+  ['inf-gw keys show ', ['inf-gw', 'keys', 'show', ''], ['@research', 'second', 'my\\ app']],
+  ['inf-gw groups show ', ['inf-gw', 'groups', 'show', ''], ['@research']],
+  ['inf-gw keys create x --in @re', ['inf-gw', 'keys', 'create', 'x', '--in', '@', 're'], ['research']],
   ['inf-gw keys show "my', ['inf-gw', 'keys', 'show', '"my'], ['my app']],
   ['inf-gw keys show second ', ['inf-gw', 'keys', 'show', 'second', ''], []],
   ['inf-gw usage --key=s', ['inf-gw', 'usage', '--key', '=', 's'], ['second']],
@@ -50,12 +52,13 @@ row() {
 }
 `;
 
-test('in bash commands, options, choices, keys and models complete, with blanks, quotes and colons in them', async (t) => {
+test('in bash commands, options, choices, keys, groups and models complete, with blanks, quotes and colons in them', async (t) => {
   const place = new Workplace(t, CONFIG + COLON);
   await place.createKey('my app');
   await place.createKey('second');
   await place.createKey('gone');
   await place.run(['keys', 'delete', 'gone', '--yes']);
+  await place.run(['groups', 'create', 'research']);
   const { status, stdout, stderr } = await place.run(['completion', 'bash']);
   assert.deepEqual([status, stderr], [0, '']);
   place.write('completion', stdout);

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import stringWidth from 'string-width';
+import { groupsTable } from '../../src/cli/group-view.ts';
 import { keysTable } from '../../src/cli/key-view.ts';
 import { requestsTable } from '../../src/cli/requests.ts';
 import { usageTable } from '../../src/cli/usage.ts';
-import { tableLines } from '../../src/operator/table.ts';
+import { type Look, tableLines } from '../../src/operator/table.ts';
 import { toAscii } from '../../src/operator/text.ts';
+import { type GroupRecord, NO_LEVEL_TERMS } from '../../src/state/levels.ts';
 import { drawPictures, keyRecords, lookAt, PICTURES, requestRecords, usageRows, WIDTHS } from './samples.ts';
 
 const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000 };
@@ -44,9 +46,33 @@ describe('on a terminal', () => {
     }
   });
 
+  test('groups stand below the one that they are in, further to the right; a file has a column for that', () => {
+    const group = (name: string, groupId: string | null): GroupRecord => ({
+      ...{ ...NO_LEVEL_TERMS, id: `grp_${name}`, name, groupId, state: 'enabled', allowlist: null },
+      ...{ userLimits: null, createdAtMs: 0 },
+    });
+    // The order of creation: a group may have been put into a later one.
+    const groups = [group('nlp', 'grp_lab'), group('shop', null), group('lab', null), group('deep', 'grp_nlp')];
+    const figures = { groups, months: new Map(), spends: new Map(), keys: new Map([['grp_nlp', 3]]) };
+    const names = (look: Look, columns: number) =>
+      tableLines(groupsTable(figures, look, 0), look)
+        .slice(1)
+        .map((line) => line.slice(0, columns).trimEnd());
+    assert.deepEqual(names(lookAt(160), 8), ['shop', 'lab', '  nlp', '    deep']);
+    assert.deepEqual(
+      names({ ...lookAt(160), room: undefined }, 11).map((line) => line.split(/ +/)),
+      [
+        ['shop', '-'],
+        ['lab', '-'],
+        ['nlp', 'lab'],
+        ['deep', 'nlp'],
+      ],
+    );
+  });
+
   test('a table without rows has a head', () => {
     const look = lookAt(160);
-    const none = { months: new Map<string, never>(), spends: new Map<string, never>() };
+    const none = { months: new Map<string, never>(), spends: new Map<string, never>(), groups: new Map() };
     assert.match(tableLines(keysTable([], none, TIER, look, 0), look).join('\n'), /^NAME {2}ID .* MODELS$/);
     assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^AT \(UTC\) .* ID$/);
     assert.equal(

@@ -12,6 +12,7 @@ import { type Look, tableLines } from '../../src/operator/table.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
 import type { MonthFigures, UsageRow } from '../../src/state/usage.ts';
+import { ALONE } from '../support/state.ts';
 
 export const WIDTHS = [40, 60, 80, 120] as const;
 const NOW_MS = Date.UTC(2026, 10, 22, 12);
@@ -45,6 +46,7 @@ export function keyRecords(count: number): KeyRecord[] {
     allowlist: i % 5 === 0 ? ['mock/paid', 'mock/echo'] : null,
     budgets: BUDGETS[i % 5] ?? [],
     expiresAtMs: null,
+    ...ALONE,
     createdAtMs: NOW_MS,
   }));
 }
@@ -62,7 +64,7 @@ function figuresOf(keys: readonly KeyRecord[]): KeyFigures {
       return { ...budget, chargedNanos, freesAtMs: NOW_MS + DAY_MS / 2, resetsAtMs: NOW_MS + DAY_MS / 2 };
     }),
   ]);
-  return { months: new Map(months), spends: new Map(spends) };
+  return { months: new Map(months), spends: new Map(spends), groups: new Map() };
 }
 
 export function usageRows(count: number): UsageRow[] {

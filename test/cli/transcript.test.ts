@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { CONFIG, type KeyJson, linesOf, type NewKeyJson, type Result, Workplace } from '../support/cli.ts';
+import {
+  CONFIG,
+  type GroupJson,
+  type KeyJson,
+  linesOf,
+  type NewKeyJson,
+  type Result,
+  type UserJson,
+  Workplace,
+} from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 /** In this order, each with `--json`. */
@@ -32,8 +41,36 @@ const COMMANDS = [
   ['keys', 'rotate', 'app'],
   ['keys', 'delete', 'plain', '--yes'],
   ['keys', 'list', '--all'],
+  'groups create research --budget day=100 --rpm 600'.split(' '),
+  'groups create nlp --in @research --user-budget day=1 --user-required --allow mock/echo'.split(' '),
+  'keys create chat --in @nlp --user-rpm 5 --may-create'.split(' '),
+  ['keys', 'list', '--group', '@research'],
+  ['groups', 'list'],
+  ['groups', 'show', '@nlp'],
+  ['limits', 'show', '@nlp'],
+  'limits set @nlp --concurrency 4 --user-required off --user-budget none --user-tpm 1000 --spend-limit 9'.split(' '),
+  'limits set @research --rpm none --budget none'.split(' '),
+  ['allowlist', 'set', '@research', 'mock/echo'],
+  ['allowlist', 'show', '@research'],
+  ['keys', 'disable', '@research'],
+  ['keys', 'enable', '@research'],
+  'users set zoë --key chat --rpm 3 --budget day=5'.split(' '),
+  ['users', 'block', 'zoë', '--key', 'chat'],
+  ['users', 'list', '--key', 'chat'],
+  ['users', 'unblock', 'zoë', '--key', 'chat'],
+  'users set zoë --key chat --rpm none --budget none'.split(' '),
+  ['users', 'set', 'zoe', '--key', '@research', '--tpm', '7'],
+  ['users', 'show', 'zoe', '--key', '@research'],
+  'limits set chat --user-rpm none --user-required'.split(' '),
+  ['keys', 'move', '@nlp', '--to', 'none'],
+  ['keys', 'move', 'chat', '--to', '@research'],
+  ['keys', 'show', 'chat'],
+  ['groups', 'delete', '@nlp'],
+  ['groups', 'delete', '@research', '--yes'],
+  ['requests', 'list', '--key', 'chat'],
   ['usage'],
   ['usage', '--by', 'key'],
+  ['usage', '--by', 'group'],
   ['models'],
   ['config', 'check'],
 ] as const;
@@ -52,7 +89,7 @@ const USD = /^-?\d+\.\d{2,9}$/;
 function normalized(text: string, place: Workplace): unknown {
   const even = text
     .replaceAll(place.directory, '<directory>')
-    .replaceAll(/key_[0-9a-z]{26}/g, '<id>')
+    .replaceAll(/(key|grp)_[0-9a-z]{26}/g, '<id>')
     .replaceAll(/sk-inf-(…[0-9A-Za-z]{4}|[0-9A-Za-z]{40})(?=")/g, (key) => `<key of ${key.length}>`)
     .replaceAll(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, '<time>');
   return JSON.parse(even);
@@ -127,6 +164,8 @@ test('a new key is printed with its secret and all its settings', () => {
     budgets: [],
     expires_at: null,
     allowlist: ['mock/echo', 'mock/paid'],
+    group: null,
+    user_limits: null,
     month: { requests: 0, tokens: 0, cost_usd: '0.00' },
   });
 });
@@ -149,15 +188,109 @@ test('every command that changes a key prints the key, without its secret', () =
     'budgets',
     'expires_at',
     'allowlist',
+    'group',
+    'user_limits',
     'created_at',
     'month',
   ];
   for (const { words, stdout } of transcript) {
-    if (!['keys', 'limits', 'allowlist'].includes(words[0] ?? '')) continue;
+    if (!['keys', 'limits', 'allowlist'].includes(words[0] ?? '') || words[2]?.startsWith('@')) continue;
     const answered = JSON.parse(stdout) as KeyJson | KeyJson[];
     const shown = words[1] === 'create' || words[1] === 'rotate' ? [...fields, 'key'] : fields;
     for (const key of [answered].flat()) assert.deepEqual(Object.keys(key).sort(), shown.toSorted(), words.join(' '));
   }
+});
+
+test('every command that changes a group prints the group, with its limits or null', () => {
+  const nlp = answer<GroupJson>('groups create nlp');
+  const { id, created_at, ...rest } = nlp;
+  assert.match(id, /^grp_[0-9a-z]{26}$/);
+  assert.match(created_at, TIME);
+  assert.deepEqual(rest, {
+    name: 'nlp',
+    group: 'research',
+    state: 'enabled',
+    limits: { rpm: null, tpm: null, concurrency: null },
+    spend_limit_usd: null,
+    budgets: [],
+    allowlist: ['mock/echo'],
+    user_limits: {
+      ...{ rpm: null, tpm: null, concurrency: null, spend_limit_usd: null },
+      budgets: [{ period: 'day', limit_usd: '1.00' }],
+      required: true,
+    },
+    keys: 0,
+    month: { requests: 0, tokens: 0, cost_usd: '0.00' },
+  });
+  for (const { words, stdout } of transcript) {
+    if (words[0] !== 'groups' && !words[2]?.startsWith('@')) continue;
+    const groups = [JSON.parse(stdout) as GroupJson | GroupJson[]].flat();
+    for (const group of groups) assert.deepEqual(Object.keys(group).sort(), Object.keys(nlp).sort(), words.join(' '));
+  }
+});
+
+test('groups are in groups, and count the keys in them', () => {
+  assert.deepEqual(
+    answer<GroupJson[]>('groups list').map(({ name, group, keys }) => [name, group, keys]),
+    [
+      ['research', null, 1],
+      ['nlp', 'research', 1],
+    ],
+  );
+  assert.equal(answer<KeyJson>('keys create chat').group, 'nlp');
+  assert.deepEqual(
+    answer<KeyJson[]>('keys list --group').map(({ name }) => name),
+    ['chat'],
+  );
+  assert.equal(answer<GroupJson>('keys move @nlp').group, null);
+  assert.equal(answer<KeyJson>('keys move chat').group, 'research');
+  assert.equal(answer<GroupJson>('groups delete @nlp').state, 'deleted');
+  assert.deepEqual(answer<unknown[]>('usage --by group'), []);
+});
+
+test('limits of groups and of end users are set, kept, and taken away with `none`', () => {
+  const nlp = answer<GroupJson>('limits set @nlp');
+  assert.deepEqual([nlp.limits.concurrency, nlp.spend_limit_usd], [4, '9.00']);
+  assert.deepEqual(nlp.user_limits, {
+    ...{ rpm: null, tpm: 1000, concurrency: null, spend_limit_usd: null },
+    budgets: [],
+    required: false,
+  });
+  const research = answer<GroupJson>('limits set @research');
+  assert.deepEqual([research.limits.rpm, research.budgets], [null, []]);
+  assert.deepEqual(answer<GroupJson>('allowlist show @research').allowlist, ['mock/echo']);
+  assert.equal(answer<GroupJson>('keys disable @research').state, 'disabled');
+  assert.equal(answer<KeyJson>('keys create chat').user_limits?.rpm, 5);
+  const { rpm, required } = answer<KeyJson>('limits set chat').user_limits ?? {};
+  assert.deepEqual([rpm, required], [null, true]);
+});
+
+test('an end user has their own limits over those of all, and can be blocked', () => {
+  const zoe = answer<UserJson>('users set zoë --key chat --rpm 3');
+  assert.deepEqual(
+    { ...zoe, budgets: zoe.budgets.map(({ resets_at: _, ...budget }) => budget) },
+    {
+      user: 'zoë',
+      state: 'enabled',
+      limits: { rpm: 3, tpm: null, concurrency: null },
+      spend_limit_usd: null,
+      budgets: [{ period: 'day', limit_usd: '5.00', spent_usd: '0.00' }],
+      own: {
+        ...{ rpm: 3, tpm: null, concurrency: null, spend_limit_usd: null },
+        budgets: [{ period: 'day', limit_usd: '5.00' }],
+      },
+      month: { requests: 0, tokens: 0, cost_usd: '0.00' },
+    },
+  );
+  assert.equal(answer<UserJson>('users block zoë').state, 'blocked');
+  assert.deepEqual(
+    answer<UserJson[]>('users list --key chat').map(({ user, state, own }) => [user, state, own?.rpm]),
+    [['zoë', 'blocked', 3]],
+  );
+  assert.equal(answer<UserJson>('users unblock zoë').state, 'enabled');
+  const without = answer<UserJson>('users set zoë --key chat --rpm none');
+  assert.deepEqual([without.own, without.limits.rpm, without.budgets], [null, 5, []]);
+  assert.equal(answer<UserJson>('users show zoe').limits.tpm, 7);
 });
 
 test('setting limits changes those that are given, and `default` and `none` reset them', () => {

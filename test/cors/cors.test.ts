@@ -38,7 +38,7 @@ function corsOf({ headers }: Reply | Response): Record<string, string> {
 
 describe('a preflight', () => {
   const BASE =
-    'Authorization, Content-Type, X-Api-Key, Idempotency-Key, X-Client-Request-Id, X-Inf-Gw-Tag, User-Agent, Cache-Control';
+    'Authorization, Content-Type, X-Api-Key, Idempotency-Key, X-Client-Request-Id, X-Inf-Gw-Tag, X-Inf-Gw-User, User-Agent, Cache-Control';
   const ALLOWED: readonly (readonly [path: string, headers: Record<string, string>, allowed: string])[] = [
     [CHAT, asked('authorization,content-type'), BASE],
     [CHAT, asked('X-Stainless-Lang, x-stainless-os,x-stainless-lang'), `${BASE}, x-stainless-lang, x-stainless-os`],

@@ -58,6 +58,40 @@ for (const [path, fields, answer, app] of DIALECTS) {
   });
 }
 
+test('a header names the end user before the body does, and reaches no host', async () => {
+  for (const [path, fields, answer] of DIALECTS) {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, answer));
+    const body = JSON.stringify({ model: 'fake/echo', ...fields });
+    const headers = { 'X-Inf-Gw-User': Buffer.from('zoë').toString('latin1') };
+    const reply = await gateway.request(path, { key, method: 'POST', body, headers });
+    assert.equal(reply.status, 200, reply.text);
+    const call = await gateway.upstream.call();
+    assert.ok(call.headerLines.every(([name]) => name.toLowerCase() !== 'x-inf-gw-user'));
+    assert.ok(call.body.includes('alice') && !call.body.includes('zo'));
+    assert.equal(gateway.rows(key)[0]?.by_user, 'zoë');
+  }
+});
+
+test('who names an end user by what is no name is told where, and nothing is sent', async () => {
+  for (const [path, fields] of DIALECTS) {
+    const key = gateway.key();
+    const tooLong = { metadata: { user_id: 'x'.repeat(257) } };
+    const wrong = [
+      [{ 'X-Inf-Gw-User': 'b\xfcro' }, fields, 'X-Inf-Gw-User'],
+      [{}, { ...fields, safety_identifier: 'x'.repeat(257) }, 'safety_identifier'],
+      [{}, path === '/v1/messages' ? { ...fields, ...tooLong } : { ...fields, user: '\ud800' }, ''],
+    ] as const;
+    for (const [headers, asked, place] of wrong) {
+      const body = JSON.stringify({ model: 'fake/echo', ...asked });
+      const reply = await gateway.request(path, { key, method: 'POST', body, headers });
+      assert.equal(reply.status, 400, reply.text);
+      assert.match(reply.text, new RegExp(`${place || '(user|metadata.user_id)'}: expected the name of an end user`));
+    }
+    assert.deepEqual(gateway.rows(key), []);
+  }
+});
+
 test('a request that names nobody has none, and the books agree', async () => {
   const key = gateway.key();
   gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));

@@ -168,6 +168,7 @@ describe('a key that asks about itself', () => {
       expires_at: '2099-01-01T00:00:00.000Z',
       month: { cost_usd: formatUsd(BigInt(nanos)) },
       models: ['fake/echo'],
+      groups: [],
     });
   });
 

@@ -115,7 +115,7 @@ export class LedgerBench {
     const key = { ...NO_LIMITS, name: `key ${++this.#keys}`, ...settings };
     const change = await this.store.operator.keys.create(secret, key, this.clock.wallMs());
     assert.ok(change.kind === 'done');
-    return { id: change.key.id, hash: hashKey(secret), secret };
+    return { id: change.key.id, hash: hashKey(secret), secret, name: key.name };
   }
 
   async addCredit(nanos: bigint): Promise<void> {

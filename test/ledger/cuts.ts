@@ -191,7 +191,7 @@ class History {
   /** `other` is the replica that knows less: the state is the same, and so is what has to be written. */
   #portrait(replica: Replica, other: Replica) {
     const written = new Map(other.unwritten().map(([nodeId, { digest }]) => [nodeId, digest === '']));
-    const active = this.#keys.filter(({ id }) => replica.isActive(id));
+    const active = this.#keys.filter(({ id }) => replica.isKnown(id, undefined, 0));
     return {
       place: replica.place,
       // Keys with as many requests are in any order there.

@@ -35,6 +35,7 @@ export function testForecasts(openStore: OpenStore): void {
             chargedNanos: USD,
             heldOfKeyNanos: 2n * USD,
             budgets: [],
+            outer: [],
             balanceNanos: 9n * USD,
             heldNanos: 5n * USD,
             creditEnforced: true,

@@ -204,7 +204,8 @@ function testListings(openStore: OpenStore): void {
     await bench.settle(await bench.admit(key), { costNanos: 40n });
     const first = await bench.list(key);
     assert.ok(first.kind === 'admitted');
-    const { requests, ...account } = first.account;
+    const { requests, outer, ...account } = first.account;
+    assert.deepEqual(outer, []);
     const { budgets, ...plain } = account;
     assert.deepEqual(plain, {
       name: 'app',

@@ -22,6 +22,9 @@ const reached = (limitNanos: bigint): Refusal => ({
   budget: { period: 'total', freesAtMs: null },
 });
 const SPOKEN_FOR: Refusal = { reason: 'money_spoken_for', retryAfterS: 1 };
+/** A refusal of `key` for what `of` may do: its own, or that of a run around it. */
+const ofRun = (refusal: Refusal, of: BenchKey, key: BenchKey): Refusal =>
+  of === key ? refusal : ({ ...refusal, level: { kind: 'key', name: of.name } } as Refusal);
 /** The processes of a dead gateway are settled after this. */
 const DOWN_MS = 15_000;
 
@@ -32,12 +35,12 @@ async function grow(
 ): Promise<Tree> {
   const bench = await LedgerBench.of(t, openStore);
   await bench.addCredit(USD);
-  const inside = (limit: bigint, ...outer: readonly BenchKey[]) =>
-    bench.newKey({ ...total(limit), leash: { outerIds: outer.map(({ id }) => id) } });
+  const inside = (limit: bigint, outer?: BenchKey) =>
+    bench.newKey({ ...total(limit), isLeashed: true, parentId: outer?.id ?? null });
   const outer = await inside(limits.outer);
   const first = await inside(limits.first, outer);
   const second = await inside(limits.second, outer);
-  return { bench, outer, first, second, deep: await inside(limits.deep, first, outer) };
+  return { bench, outer, first, second, deep: await inside(limits.deep, first) };
 }
 
 const LARGE = { outer: 100n, first: 1_000n, second: 1_000n, deep: 1_000n };
@@ -73,7 +76,7 @@ export function testLeashes(openStore: OpenStore): void {
       const { keys } = bench.store.operator;
       const change = await keys.rotate(deep.id, 'sk-inf-new', bench.clock.wallMs());
       assert.ok(change.kind === 'done');
-      assert.deepEqual(change.key.leash, (await keys.find(deep.id))?.leash);
+      assert.deepEqual([change.key.isLeashed, change.key.parentId], [true, (await keys.find(deep.id))?.parentId]);
     });
 
     test('counts what the runs inside of it are charged and hold, at any depth', async (t) => {
@@ -88,15 +91,19 @@ export function testLeashes(openStore: OpenStore): void {
         30n,
       ]);
       const open = await bench.admit(deep, { holdNanos: 41n });
-      for (const key of [outer, first, second, deep]) assert.deepEqual(await bench.refuse(key), SPOKEN_FOR);
+      for (const key of [outer, first, second, deep]) {
+        assert.deepEqual(await bench.refuse(key), ofRun(SPOKEN_FOR, outer, key));
+      }
       await bench.settle(open, { costNanos: 41n });
-      for (const key of [outer, first, second, deep]) assert.deepEqual(await bench.refuse(key), reached(100n));
+      for (const key of [outer, first, second, deep]) {
+        assert.deepEqual(await bench.refuse(key), ofRun(reached(100n), outer, key));
+      }
     });
 
     test('of a run inside holds as well, and takes nothing from those beside it', async (t) => {
       const { bench, outer, first, second, deep } = await grow(t, openStore, { ...LARGE, first: 30n, second: 50n });
       await spend(bench, deep, 30n);
-      for (const key of [first, deep]) assert.deepEqual(await bench.refuse(key), reached(30n));
+      for (const key of [first, deep]) assert.deepEqual(await bench.refuse(key), ofRun(reached(30n), first, key));
       await spend(bench, second, 49n);
       await spend(bench, outer, 1n);
     });
@@ -120,7 +127,7 @@ export function testLeashes(openStore: OpenStore): void {
       assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 70n });
       assert.deepEqual(await bench.grow(id, 900n), {
         granted: false,
-        refusal: { ...reached(100n), budget: { period: 'total', freesAtMs: bench.clock.wallMs() } },
+        refusal: { ...ofRun(reached(100n), outer, deep), budget: { period: 'total', freesAtMs: bench.clock.wallMs() } },
       });
     });
 
@@ -131,7 +138,9 @@ export function testLeashes(openStore: OpenStore): void {
       await bench.admit(deep, { holdNanos: 69n });
       await bench.store.crash(DOWN_MS);
       await spend(bench, outer, 1n);
-      for (const key of [outer, first, deep]) assert.deepEqual(await bench.refuse(key), reached(100n));
+      for (const key of [outer, first, deep]) {
+        assert.deepEqual(await bench.refuse(key), ofRun(reached(100n), outer, key));
+      }
     });
 
     test('ends with that around it: its key is refused while the other is disabled or deleted', async (t) => {
@@ -140,7 +149,7 @@ export function testLeashes(openStore: OpenStore): void {
       await bench.admit(deep);
       await keys.setState(first.id, 'disabled');
       for (const key of [first, deep]) {
-        assert.deepEqual(await bench.refuse(key), { reason: 'key_disabled' });
+        assert.deepEqual(await bench.refuse(key), ofRun({ reason: 'key_disabled' }, first, key));
         assert.equal((await bench.identify(key)).kind, 'disabled');
         assert.equal((await bench.list(key)).kind, 'disabled');
       }
@@ -148,7 +157,7 @@ export function testLeashes(openStore: OpenStore): void {
       await keys.setState(first.id, 'enabled');
       await bench.admit(deep);
       await keys.setState(outer.id, 'deleted');
-      assert.deepEqual(await bench.refuse(deep), { reason: 'key_disabled' });
+      assert.deepEqual(await bench.refuse(deep), { reason: 'unknown_key' });
     });
 
     test('shows the key what is spent of it, and of those around it', async (t) => {
@@ -157,7 +166,9 @@ export function testLeashes(openStore: OpenStore): void {
       await spend(bench, deep, 5n);
       const listing = await bench.list(deep);
       assert.ok(listing.kind === 'admitted');
-      const figures = listing.account.budgets.map(({ limitNanos, chargedNanos }) => [limitNanos, chargedNanos]);
+      const { budgets, outer: around } = listing.account;
+      const shown = [...budgets, ...around.flatMap((level) => level.budgets)];
+      const figures = shown.map(({ limitNanos, chargedNanos }) => [limitNanos, chargedNanos]);
       assert.deepEqual(figures[0], [40n, 5n]);
       assert.deepEqual(new Set(figures.slice(1).map(String)), new Set(['1000,5', '100,14']));
     });

@@ -7,6 +7,7 @@ import { testForecasts } from './forecasts.ts';
 import { testGrowth } from './growth.ts';
 import { testKeys } from './keys.ts';
 import { testLeashes } from './leashes.ts';
+import { testLevels } from './levels.ts';
 import { compareWithNaiveLedger } from './model.ts';
 import { testNames } from './names.ts';
 import { testPrices } from './prices.ts';
@@ -18,6 +19,7 @@ import { testWaits } from './waits.ts';
 export function testTerms(openStore: OpenStore): void {
   testBudgets(openStore);
   testLeashes(openStore);
+  testLevels(openStore);
   testSlidingBudgets(openStore);
   testForecasts(openStore);
   testPrices(openStore);

@@ -52,7 +52,14 @@ const NOTHING_DECIDED = { decided: ';', digest: '', holds: [], grown: [], listin
 const admitting = (seq: bigint, requestId: string): Addition['decided'] => {
   const tokens = { inputTokens: 1, outputTokens: 1, reservedTokens: 1 };
   const hold = { requestId, keyId, model: 'mock/echo', admittedUs: 1n, ...tokens, holdNanos: 0n, hasSlot: true };
-  return { seq, decided: ';1', digest: '', holds: [{ ...hold, price: undefined }], grown: [], listings: [] };
+  return {
+    seq,
+    decided: ';1',
+    digest: '',
+    holds: [{ ...hold, price: undefined, levels: undefined }],
+    grown: [],
+    listings: [],
+  };
 };
 
 /** Cuts the link, and waits until the gateway is back. */

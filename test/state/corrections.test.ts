@@ -11,6 +11,7 @@ import {
   enter,
   enterHeld,
   holdOf,
+  makeGroup,
   makeKey,
   NOON,
   type OpenStage,
@@ -27,11 +28,14 @@ async function crashed(t: Cleanup, open: OpenStage, holds: readonly Nanos[] = [H
   const stage = await open(t);
   const { account, requests } = stage.state;
   await account.enter(USD, '', NOON);
-  const key = await makeKey(stage.state);
+  const group = await makeGroup(stage.state);
+  const key = await makeKey(stage.state, { groupId: group.id });
+  // Of an end user, so that every kind of level is charged.
+  const levels = [`${key.id}/zoe`, group.id];
   const ids: string[] = [];
-  for (const holdNanos of holds) ids.push(await enterHeld(stage, holdOf(key.id, { holdNanos })));
+  for (const holdNanos of holds) ids.push(await enterHeld(stage, holdOf(key.id, { holdNanos, levels })));
   const balance = async () => (await account.balance()).balanceNanos;
-  return { stage, key, ids, id: ids[0] as string, requests, balance };
+  return { stage, key, levels, ids, id: ids[0] as string, requests, balance };
 }
 
 /** Everything that is stored except the figures that a correction must change. */
@@ -55,9 +59,9 @@ onEachStore((open) => {
       ['just as much', HOLD],
     ] as const) {
       test(`charges ${what}: in the balance, in its day and month, and in its row`, async (t) => {
-        const { stage, key, id, requests, balance } = await crashed(t, open);
+        const { stage, key, levels, id, requests, balance } = await crashed(t, open);
         const { usage } = stage.state;
-        await enter(stage, holdOf(key.id, { holdNanos: 5n }), { costNanos: 5n });
+        await enter(stage, holdOf(key.id, { holdNanos: 5n, levels }), { costNanos: 5n });
         const before = await untouchedBy(stage);
         const correction = await requests.correct(id, cost, NOON + 5_000);
         assert.equal(correction.kind, 'done');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { StateLocation } from '../../src/core/state-location.ts';
-import { END, type HoldRow } from '../../src/state/journal.ts';
+import { END, type HoldRow, LEVELS } from '../../src/state/journal.ts';
 import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import type { RefusalCount } from '../../src/state/usage.ts';
@@ -51,10 +51,22 @@ export class DatabaseStage implements Stage {
   async hold(hold: HoldRow): Promise<void> {
     const { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos } = hold;
     const us = admittedAtMs * 1_000;
+    const levels = LEVELS.flat(hold.levels);
     await this.#client.query(
       `INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens,
-         reserved_tokens, hold_nanos, price) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      [requestId, keyId, model, us, inputTokens, outputTokens, inputTokens + outputTokens, holdNanos, hold.price],
+         reserved_tokens, hold_nanos, price, levels) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [
+        requestId,
+        keyId,
+        model,
+        us,
+        inputTokens,
+        outputTokens,
+        inputTokens + outputTokens,
+        holdNanos,
+        hold.price,
+        levels,
+      ],
     );
     await this.#client.query('UPDATE inf_gw.account SET held_nanos = held_nanos + $1', [holdNanos]);
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
 import { checkKeyName, type KeyChange } from '../../src/state/keys.ts';
+import { ALONE } from '../support/state.ts';
 import { done, makeKey, NOON, onEachStore } from './stage.ts';
 
 const UNLIMITED = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
@@ -40,6 +41,7 @@ onEachStore((open) => {
           state: 'enabled',
           allowlist: ['c/d', 'a/b', 'É/"\\\n'],
           createdAtMs: NOON,
+          ...ALONE,
           ...limits,
           ...terms,
         },
@@ -52,14 +54,14 @@ onEachStore((open) => {
 
     test('that run has made knows the runs around it, and is known of by them at any depth', async (t) => {
       const { state } = await open(t);
-      const outer = await makeKey(state, { leash: { outerIds: [] } });
-      const middle = await makeKey(state, { leash: { outerIds: [outer.id] } });
-      const deep = await makeKey(state, { leash: { outerIds: [outer.id, middle.id] } });
-      assert.deepEqual((await state.keys.find(deep.id))?.leash, { outerIds: [outer.id, middle.id] });
+      const outer = await makeKey(state, { isLeashed: true });
+      const middle = await makeKey(state, { isLeashed: true, parentId: outer.id });
+      const deep = await makeKey(state, { isLeashed: true, parentId: middle.id });
+      assert.equal((await state.keys.find(deep.id))?.parentId, middle.id);
       const inner = (await state.keys.innerIds(outer.id)).toSorted();
       assert.deepEqual(inner, [middle.id, deep.id]);
       assert.deepEqual(await state.keys.innerIds(deep.id), []);
-      assert.equal((await makeKey(state)).leash, undefined);
+      assert.equal((await makeKey(state)).isLeashed, false);
     });
 
     test('is found by its id, by its name, and by the key itself', async (t) => {

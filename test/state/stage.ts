@@ -5,6 +5,7 @@ import { mintKey } from '../../src/core/api-key.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
 import type { HoldRow } from '../../src/state/journal.ts';
 import type { KeyChange, KeyRecord, NewKey } from '../../src/state/keys.ts';
+import type { GroupRecord, NewGroup } from '../../src/state/levels.ts';
 import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import type { RefusalCount } from '../../src/state/usage.ts';
@@ -82,6 +83,12 @@ let made = 0;
 export async function makeKey({ keys }: OpenState, settings: Partial<NewKey> = {}): Promise<KeyRecord> {
   const key = { ...NO_LIMITS, name: `key ${++made}`, ...settings };
   return done(await keys.create(mintKey(), key, NOON + made));
+}
+
+export async function makeGroup({ groups }: OpenState, settings: Partial<NewGroup> = {}): Promise<GroupRecord> {
+  const change = await groups.create({ name: `group ${++made}`, ...settings }, NOON + made);
+  assert.ok(change.kind === 'done', change.kind);
+  return change.group;
 }
 
 /** A request of a key in flight. */

@@ -9,7 +9,7 @@ import { NO_PARTS, type UsageSource } from '../../src/core/usage.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../src/state/usage.ts';
 import { runs } from '../support/at-length.ts';
-import { enter, holdOf, makeKey, type OpenStage, onEachStore, type Stage } from './stage.ts';
+import { enter, holdOf, makeGroup, makeKey, type OpenStage, onEachStore, type Stage } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 9, 29);
@@ -20,12 +20,14 @@ const MODELS = ['mock/a', 'mock/B', 'groq/openai/c'];
 const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const OUTCOMES: readonly Outcome[] = ['ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
 const MONTHS = ['2026-10', '2026-11', '2026-12'];
-const SUM_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
+const SUM_GROUPS = ['key', 'model', 'group', 'day', 'month', 'source'] as const;
 const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
 /** A request as the test records it. */
 interface Entry {
   readonly keyId: string;
+  /** Those that it was booked to, from inside out. */
+  readonly groupIds: readonly string[];
   readonly model: string;
   readonly atMs: number;
   readonly source: UsageSource;
@@ -46,20 +48,29 @@ type Sums = Pick<
 const NO_TOKENS = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
 const NOTHING: Sums = { requests: 0, errors: 0, ...NO_TOKENS, costNanos: 0n };
 
-/** A stage with requests of three keys over forty days. */
+/** A stage with requests of three keys over forty days: one in a group in a group, one in the outer one, one in none. */
 async function openUsed(open: OpenStage, t: Parameters<OpenStage>[0]) {
   const stage = await open(t);
+  const outer = await makeGroup(stage.state, { name: 'outer' });
+  const inner = await makeGroup(stage.state, { name: 'inner', groupId: outer.id });
+  const groupIds = [inner.id, outer.id];
   const keys: KeyRecord[] = [];
-  for (const name of ['one', 'two', 'three']) keys.push(await makeKey(stage.state, { name }));
+  for (const [i, name] of ['one', 'two', 'three'].entries()) {
+    keys.push(await makeKey(stage.state, { name, groupId: groupIds[i] ?? null }));
+  }
   const entries: Entry[] = [];
-  for (let i = 0; i < REQUESTS; i++) entries.push(await enterOne(stage, keys, i));
-  return { stage, keys, entries, usage: stage.state.usage };
+  for (let i = 0; i < REQUESTS; i++) entries.push(await enterOne(stage, keys, groupIds, i));
+  return { stage, keys, groupIds, entries, usage: stage.state.usage };
 }
 
-async function enterOne(stage: Stage, keys: readonly KeyRecord[], i: number): Promise<Entry> {
+async function enterOne(stage: Stage, keys: readonly KeyRecord[], all: readonly string[], i: number): Promise<Entry> {
   // Every 192 minutes, and sometimes exactly on the boundary of a day.
   const atMs = START + Math.floor((i * DAYS * 24 * HOUR_MS) / REQUESTS) + (i % 7 === 0 ? 0 : 1);
-  const { id: keyId } = keys[(i * 7) % keys.length] as KeyRecord;
+  const at = (i * 7) % keys.length;
+  const { id: keyId } = keys[at] as KeyRecord;
+  const groupIds = all.slice(at);
+  // End users are levels, too, and no groups.
+  const levels = [`${keyId}/zoe`, ...groupIds.flatMap((id) => [`${id}/zoe`, id])];
   const model = MODELS[(i * 5 + (i >> 3)) % MODELS.length] as string;
   const parts = { ...NO_PARTS, cacheWriteTokens: i % 5, cacheWrite1hTokens: i % 3 };
   const tokens = { promptTokens: 9 + (i % 83), cachedTokens: i % 4, completionTokens: (i * 3) % 47 };
@@ -76,15 +87,22 @@ async function enterOne(stage: Stage, keys: readonly KeyRecord[], i: number): Pr
   };
   const end = { usage: { ...tokens, parts }, outcome, source, costNanos, ...(i % 4 > 0 && { spentBy }) };
   // They count at their admission, however late they end.
-  await enter(stage, holdOf(keyId, { model, admittedAtMs: atMs, holdNanos: costNanos }), end, (i % 3) * HOUR_MS);
+  await enter(
+    stage,
+    holdOf(keyId, { model, admittedAtMs: atMs, holdNanos: costNanos, levels }),
+    end,
+    (i % 3) * HOUR_MS,
+  );
   const failed = outcome !== 'ok' && outcome !== 'cancelled';
   const cacheWriteTokens = parts.cacheWriteTokens + parts.cacheWrite1hTokens;
   const named = i % 4 > 0 ? spentBy : { user: '', tag: '', app: '' };
-  return { keyId, model, source, spentBy: named, atMs, failed, ...tokens, cacheWriteTokens, costNanos };
+  return { keyId, groupIds, model, source, spentBy: named, atMs, failed, ...tokens, cacheWriteTokens, costNanos };
 }
 
 function groupOf(entry: Entry, by: UsageGroup): string {
   switch (by) {
+    case 'group':
+      return entry.groupIds.join();
     case 'key':
       return entry.keyId;
     case 'model':
@@ -102,10 +120,17 @@ function groupOf(entry: Entry, by: UsageGroup): string {
   }
 }
 
+/** What is booked to a group is also booked to the one that it is in. */
+function eachGroupOf(entry: Entry): Entry[] {
+  return entry.groupIds.map((id) => ({ ...entry, groupIds: [id] }));
+}
+
 function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, Sums> {
   const sums = new Map<string, Sums>();
   if (query.by === undefined) sums.set('all', NOTHING);
-  for (const entry of entries) {
+  const isByGroup = [query.by, ...(query.and ?? [])].includes('group');
+  for (const entry of entries.flatMap((each) => (isByGroup ? eachGroupOf(each) : [each]))) {
+    if (query.groupId !== undefined && !entry.groupIds.includes(query.groupId)) continue;
     if (query.keyId !== undefined && entry.keyId !== query.keyId) continue;
     if (query.model !== undefined && entry.model !== query.model) continue;
     if (entry.atMs < (query.sinceMs ?? 0) || entry.atMs >= (query.untilMs ?? Number.POSITIVE_INFINITY)) continue;
@@ -127,8 +152,8 @@ function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, S
 
 function byGroup(rows: readonly UsageRow[]): Map<string, Sums> {
   return new Map(
-    rows.map(({ keyId, model, day, month, source, user, tag, app, key: _, ...sums }) => {
-      const names = [keyId, model, day, month, source, user, tag, app].filter((name) => name !== undefined);
+    rows.map(({ keyId, groupId, model, day, month, source, user, tag, app, key: _, group: __, ...sums }) => {
+      const names = [keyId, model, groupId, day, month, source, user, tag, app].filter((name) => name !== undefined);
       return [names.length === 0 ? 'all' : names.join(' | '), sums];
     }),
   );
@@ -163,15 +188,20 @@ onEachStore((open) => {
         by: fc.constantFrom(undefined, ...USAGE_GROUPS),
         others: fc.subarray([...SUM_GROUPS]),
         key: fc.option(fc.nat({ max: 2 }), { nil: undefined }),
+        group: fc.option(fc.nat({ max: 1 }), { nil: undefined }),
         model: fc.option(fc.constantFrom(...MODELS, 'mock/none', 'MOCK/A'), { nil: undefined }),
         sinceMs: moments,
         untilMs: moments,
       });
       await fc.assert(
-        fc.asyncProperty(queries, async ({ key, others, ...rest }) => {
+        fc.asyncProperty(queries, async ({ key, group, others, ...rest }) => {
           const isDivisible = SUM_GROUPS.some((group) => group === rest.by);
           const and = isDivisible ? others.filter((group) => group !== rest.by) : [];
-          const query: UsageQuery = { ...rest, and, keyId: key === undefined ? undefined : used.keys[key]?.id };
+          // Names are not summed by group.
+          const groupId =
+            group === undefined || !(isDivisible || rest.by === undefined) ? undefined : used.groupIds[group];
+          const keyId = key === undefined ? undefined : used.keys[key]?.id;
+          const query: UsageQuery = { ...rest, and, keyId, groupId };
           assert.deepEqual(sorted(await reported(query)), sorted(sumsByHand(used.entries, query)));
         }),
         { numRuns: runs(150) },

@@ -227,8 +227,30 @@ export interface KeyJson {
   }[];
   readonly expires_at: string | null;
   readonly allowlist: readonly string[] | null;
+  readonly group: string | null;
+  readonly user_limits: UserLimitsJson | null;
   readonly created_at: string;
   readonly month: { readonly requests: number; readonly tokens: number; readonly cost_usd: string };
+}
+
+export interface UserLimitsJson {
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  readonly concurrency: number | null;
+  readonly spend_limit_usd: string | null;
+  readonly budgets: readonly { readonly period: string; readonly limit_usd: string }[];
+  readonly required: boolean;
+}
+
+/** A limit that is not set is null: groups have no tier. */
+export interface GroupJson extends Omit<KeyJson, 'preview' | 'expires_at' | 'limits'> {
+  readonly limits: { readonly [Name in keyof KeyJson['limits']]: number | null };
+  readonly keys: number;
+}
+
+export interface UserJson extends Pick<GroupJson, 'state' | 'limits' | 'spend_limit_usd' | 'budgets' | 'month'> {
+  readonly user: string;
+  readonly own: Omit<UserLimitsJson, 'required'> | null;
 }
 
 export interface NewKeyJson extends KeyJson {

@@ -18,10 +18,14 @@ export const TABLES = [
   'usage_days',
   'usage_months',
   'sealed_days',
+  'groups',
+  'users',
+  'level_days',
+  'level_months',
+  'sealed_levels',
   'refusals',
   'budgets',
   'budget_steps',
-  'leashes',
   'usage_names',
   'usage_name_keys',
   'usage_name_days',
@@ -74,7 +78,7 @@ export function fill(path: string): void {
     immediately(database, () => new Journal(database).hold(openHold(used.id)));
     while (dropOldRows(database, daysAgo(20)));
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
-    keys.setState(makeKey(keys, { allowlist: [], leash: { outerIds: [id] } }).id, 'disabled');
+    keys.setState(makeKey(keys, { allowlist: [], isLeashed: true, parentId: id }).id, 'disabled');
     keys.setLimits(used.id, { budgets: () => BUDGETS, expiresAtMs: Date.UTC(2099, 0) });
     const refusal = { month: '2026-11', keyId: id, code: 'rate_limited', reason: 'tpm', requests: 3, lastAtMs: 5 };
     new RefusalWriter(database).write([refusal]);

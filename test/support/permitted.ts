@@ -4,5 +4,5 @@ import type { Permitted } from '../../src/proxy/plan.ts';
 
 /** One that names its model by its id, and has no headers for the host. */
 export function permittedAs(request: ModelRequest, targets: Permitted['targets']): Permitted {
-  return { request, headers: {}, alias: undefined, targets };
+  return { request, headers: {}, user: '', alias: undefined, targets };
 }

@@ -75,7 +75,8 @@ const FAULTS = `WITH ${READINGS}
     GROUP BY request_id HAVING count(*) > 1
   UNION ALL SELECT format('key %s: the step %s of the window of %s s has %s, but its requests come to %s', key_id, at_ms,
       window_s, cost_nanos, due)
-    FROM (SELECT s.*, (SELECT coalesce(sum(j.cost_nanos), 0) FROM inf_gw.journal j WHERE j.key_id = s.key_id
+    FROM (SELECT s.*, (SELECT coalesce(sum(j.cost_nanos), 0) FROM inf_gw.journal j
+        WHERE (j.key_id = s.key_id OR j.levels IS NOT NULL AND j.levels::jsonb ? s.key_id)
         AND j.settled_at_ms >= s.at_ms AND j.settled_at_ms < s.at_ms + s.window_s * 10) AS due
       FROM inf_gw.budget_steps s JOIN inf_gw.budgets b ON b.key_id = s.key_id AND b.window_s = s.window_s
       WHERE s.at_ms >= b.exact_from_ms AND NOT EXISTS (SELECT FROM inf_gw.sealed_days d WHERE d.key_id = s.key_id)) s

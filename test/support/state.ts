@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { BookAtOnce } from '../../src/state/book.ts';
-import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
+import type { NewKey } from '../../src/state/keys.ts';
 import type { Sqlite } from '../../src/state/sqlite/database.ts';
 import { countHolds } from './books.ts';
 import { until } from './wait.ts';
@@ -38,8 +38,10 @@ export interface Row {
   readonly price: string | null;
 }
 
-export type KeySettings = Partial<OwnLimits> &
-  Pick<NewKey, 'budgets' | 'expiresAtMs' | 'leash'> & { allowlist?: readonly string[] };
+export type KeySettings = Partial<Omit<NewKey, 'name'>>;
+
+/** The place of a key that is in no group, and that no other has made. */
+export const ALONE = { groupId: null, parentId: null, mayCreate: false, userLimits: null, isLeashed: false } as const;
 
 /** Creates a key, as another process would. */
 export function makeKey(keys: BookAtOnce['keys'], settings: KeySettings = {}, secret = mintKey()): TestKey {

@@ -15,6 +15,7 @@ import { firstModel, type Model, type Stored, type StoredKey, type View } from '
 import type { Effect, Event } from '../../src/tui/update/step.ts';
 import { update } from '../../src/tui/update/update.ts';
 import { testModel } from '../support/models.ts';
+import { ALONE } from '../support/state.ts';
 
 /** 1 November 2026, noon. */
 export const NOW_MS = Date.UTC(2026, 10, 1, 12);
@@ -41,7 +42,7 @@ export function storedKey(
   const preview = `sk-inf-…${String(number).padStart(4, 'x')}`;
   const createdAtMs = NOW_MS - number * 86_400_000;
   return {
-    record: { id: keyId(number), name, preview, state: 'enabled', createdAtMs, ...own, ...more },
+    record: { id: keyId(number), name, preview, state: 'enabled', createdAtMs, ...own, ...ALONE, ...more },
     limits: {
       rpm: more.rpm ?? 600,
       tpm: more.tpm ?? 2_000_000,

@@ -60,10 +60,12 @@ async function slowSession(t: TestContext) {
   const config = loadConfig({ path: undefined, environment: {}, directory });
   const gate = new Gate();
   const state = await openState(config.state, 'crash');
-  const { keys, account, usage, requests, history, budgets, alerts, kept } = state;
+  const { keys, groups, levels, account, usage, requests, history, budgets, alerts, kept } = state;
   const slow: OpenState = {
     created: undefined,
     keys: gate.around(keys),
+    groups,
+    levels,
     account: gate.around(account),
     usage: gate.around(usage),
     requests,

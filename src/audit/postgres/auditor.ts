@@ -13,7 +13,9 @@ import {
   MAX_DIFFERENCES,
   missingKeys,
   type Read,
+  type Row,
 } from '../checks.ts';
+import { type LevelDialect, levelQueries } from '../levels.ts';
 import { nameQueries } from '../names.ts';
 import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
 import { heldCheck, logCheck, partitionsCheck } from './shared.ts';
@@ -27,18 +29,32 @@ const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_
   FROM inf_gw.holds h`;
 const NAMED_KEYS = `SELECT key_id FROM inf_gw.usage_days UNION SELECT key_id FROM inf_gw.holds
   UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.listings
-  UNION SELECT key_id FROM inf_gw.budgets UNION SELECT key_id FROM inf_gw.leashes UNION SELECT outer_id FROM inf_gw.leashes
+  UNION SELECT split_part(key_id, '/', 1) FROM inf_gw.budgets UNION SELECT parent_id FROM inf_gw.keys WHERE parent_id IS NOT NULL
+  UNION SELECT group_id FROM inf_gw.keys WHERE group_id IS NOT NULL UNION SELECT group_id FROM inf_gw.groups WHERE group_id IS NOT NULL
+  UNION SELECT owner_id FROM inf_gw.users
   UNION SELECT key_id FROM inf_gw.kept_responses`;
 /** The key of the table allows the same request twice, admitted at different times. */
 const TWICE = 'SELECT request_id, count(*) AS rows FROM inf_gw.journal GROUP BY request_id HAVING count(*) > 1';
 /** Not known to a role that may not use the sequence, nor before its first number. */
 const LAST_ID = `SELECT last_value FROM pg_sequences WHERE schemaname = 'inf_gw' AND sequencename = 'journal_ids'`;
 
+const EACH_LEVEL = 'CROSS JOIN LATERAL jsonb_array_elements_text(j.levels::jsonb) AS l (value)';
+
 const BUDGETS = budgetQueries({
   table: (name) => `inf_gw.${name}`,
   greatest: 'greatest',
   materialized: 'MATERIALIZED',
+  eachLevel: EACH_LEVEL,
+  level: 'l.value COLLATE "C"',
+  indexOf: 'strpos',
 });
+
+const LEVELS: LevelDialect = {
+  schema: 'inf_gw.',
+  day: `to_char(to_timestamp(j.admitted_at_ms / 86400000 * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C"`,
+  eachLevel: EACH_LEVEL,
+  collated: (text) => `${text} COLLATE "C"`,
+};
 
 export class DatabaseAuditor {
   readonly #read: Read;
@@ -61,7 +77,8 @@ export class DatabaseAuditor {
       await this.#credit(),
       days,
       months,
-      await this.#names(),
+      await this.#answer(levelQueries(LEVELS)),
+      await this.#answer(nameQueries('inf_gw.')),
       await this.#budgets(),
       await this.#holds(),
       await heldCheck(read),
@@ -108,8 +125,7 @@ export class DatabaseAuditor {
     return creditCheck(Number(all?.rows), invalid);
   }
 
-  async #names(): Promise<Check> {
-    const queries = nameQueries('inf_gw.');
+  async #answer(queries: Generator<string, Check, readonly Row[]>): Promise<Check> {
     let step = queries.next();
     while (step.done !== true) step = queries.next(await this.#read(step.value));
     return step.value;
@@ -135,6 +151,7 @@ export class DatabaseAuditor {
     const [all] = await this.#read('SELECT count(*) AS rows FROM inf_gw.keys');
     const missing = await this.#read(
       `SELECT key_id FROM (${NAMED_KEYS}) n WHERE NOT EXISTS (SELECT FROM inf_gw.keys k WHERE k.id = n.key_id)
+         AND NOT EXISTS (SELECT FROM inf_gw.groups g WHERE g.id = n.key_id)
          ORDER BY key_id`,
     );
     return check('keys', Number(all?.rows), missingKeys(missing));

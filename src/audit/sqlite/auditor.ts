@@ -15,17 +15,30 @@ import {
   missingKeys,
   type Row,
 } from '../checks.ts';
+import { type LevelDialect, levelQueries } from '../levels.ts';
 import { nameQueries } from '../names.ts';
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
 export const KNOWN_VERSION = 1n;
 
+const EACH_LEVEL = 'JOIN json_each(j.levels) AS l';
+
 const BUDGETS = budgetQueries({
   table: (name) => name,
   greatest: 'max',
   materialized: 'MATERIALIZED',
+  eachLevel: EACH_LEVEL,
+  level: 'l.value',
+  indexOf: 'instr',
 });
+
+const LEVELS: LevelDialect = {
+  schema: '',
+  day: "strftime('%Y-%m-%d', j.admitted_at_ms / 1000, 'unixepoch')",
+  eachLevel: EACH_LEVEL,
+  collated: (text) => text,
+};
 
 export class FileAuditor {
   readonly #database: DatabaseSync;
@@ -44,7 +57,15 @@ export class FileAuditor {
     }
     const findings = this.#walk();
     const { rows, days, months } = journalChecks(findings);
-    const money = [this.#balance(findings), this.#credit(), days, months, this.#names(), this.#budgets()];
+    const money = [
+      this.#balance(findings),
+      this.#credit(),
+      days,
+      months,
+      this.#levels(),
+      this.#names(),
+      this.#budgets(),
+    ];
     return [this.#file(), rows, ...money, this.#holds(), this.#keys()];
   }
 
@@ -78,7 +99,14 @@ export class FileAuditor {
   }
 
   #names(): Check {
-    const queries = nameQueries('');
+    return this.#answer(nameQueries(''));
+  }
+
+  #levels(): Check {
+    return this.#answer(levelQueries(LEVELS));
+  }
+
+  #answer(queries: Generator<string, Check, readonly Row[]>): Check {
     let step = queries.next();
     while (step.done !== true) step = queries.next(this.#all(step.value));
     return step.value;
@@ -102,9 +130,11 @@ export class FileAuditor {
     // Every key in the journal is in the sums by day, as another check has shown.
     const missing = this.#all(
       `SELECT key_id FROM (SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals
-           UNION SELECT key_id FROM budgets UNION SELECT key_id FROM leashes UNION SELECT outer_id FROM leashes
+           UNION SELECT substr(key_id, 1, instr(key_id || '/', '/') - 1) FROM budgets UNION SELECT parent_id FROM keys WHERE parent_id IS NOT NULL
+           UNION SELECT group_id FROM keys WHERE group_id IS NOT NULL UNION SELECT group_id FROM groups WHERE group_id IS NOT NULL
+           UNION SELECT owner_id FROM users
            UNION SELECT key_id FROM kept_responses)
-         WHERE key_id NOT IN (SELECT id FROM keys)`,
+         WHERE key_id NOT IN (SELECT id FROM keys UNION SELECT id FROM groups)`,
     );
     return check('keys', Number(all?.rows), missingKeys(missing));
   }

@@ -112,7 +112,7 @@ _inf_gw() {
     commands) found=\${commands// /$'\\n'} ;;
     options) found=\${options// /$'\\n'} ;;
     choice:*) found=\${kind#choice:} found=\${found//,/$'\\n'} ;;
-    key | model) found=$("$1" ${CANDIDATES} $kind \${config:+"$config"} 2>/dev/null </dev/null) ;;
+    key | group | model) found=$("$1" ${CANDIDATES} $kind \${config:+"$config"} 2>/dev/null </dev/null) ;;
     file)
       if type compopt >/dev/null 2>&1; then
         compopt -o default

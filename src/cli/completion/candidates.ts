@@ -1,4 +1,4 @@
-/** What shells ask this program for while a command is typed: the names of keys, the ids of models. Silent, whatever happens. */
+/** What shells ask this program for while a command is typed: the names of keys and groups, the ids of models. Silent, whatever happens. */
 import { loadConfig } from '../../config/load.ts';
 import { isPrintable } from '../../core/printable.ts';
 import { keyNames } from '../../state/open.ts';
@@ -8,7 +8,7 @@ const MOST_NAMES = 10_000;
 /** A database that does not answer must not keep the shell waiting. */
 const PATIENCE_MS = 2_000;
 
-/** Prints the candidates of a kind, one per line: `key [config]` or `model [config]`. Never rejects. */
+/** Prints the candidates of a kind, one per line: `key [config]`, `group [config]` or `model [config]`. Never rejects. */
 export async function printCandidates([kind, path]: readonly string[]): Promise<void> {
   const timer = setTimeout(() => process.exit(), PATIENCE_MS);
   try {
@@ -31,6 +31,8 @@ async function candidates(kind: string | undefined, path: string | undefined): P
   switch (kind) {
     case 'key':
       return keyNames(state, MOST_NAMES);
+    case 'group':
+      return (await keyNames(state, MOST_NAMES)).filter((name) => name.startsWith('@'));
     case 'model':
       return providers.flatMap(({ name, models }) => models.map((model) => `${name}/${model.name}`));
     default:

@@ -79,7 +79,7 @@ function __inf_gw_complete
             printf '%s\\n' $options
         case 'choice:*'
             printf "$prefix%s\\n" (string split , (string replace choice: '' $kind))
-        case key model
+        case key group model
             printf "$prefix%s\\n" ($words[1] ${CANDIDATES} $kind $config 2>/dev/null </dev/null)
         case file
             printf "$prefix%s\\n" (__fish_complete_path (string replace -- "$prefix" '' $current))

@@ -44,7 +44,7 @@ export function placesOf(program: CommandNode): Place[] {
   });
 }
 
-/** `key`, `model`, `file`, `text`, or `choice:` and words with commas between them. */
+/** `key`, `group`, `model`, `file`, `text`, or `choice:` and words with commas between them. */
 function valueText(value: Value): string {
   return value.kind === 'choice' ? `choice:${value.choices.join(',')}` : value.kind;
 }

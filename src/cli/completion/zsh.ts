@@ -61,7 +61,7 @@ _inf_gw() {
     commands) _describe -t commands command subcommands ;;
     options) _describe -o option flags ;;
     choice:*) found=(\${(s:,:)kind#choice:}) && compadd -a found ;;
-    key|model)
+    key|group|model)
       found=(\${(f)"$(\${(Q)words[1]} ${CANDIDATES} $kind \${config:+$config} 2>/dev/null </dev/null)"})
       compadd -a found
       ;;

@@ -31,23 +31,23 @@ export async function createLeash(
   if (outerId === undefined) {
     warnOfUnknownModels(allow ?? [], state);
     await warnOfCredit(maxUsd, state);
-    return createKey(name, { allowlist: allow ?? null, budgets, expiresAtMs, leash: { outerIds: [] } }, state);
+    return createKey(name, { allowlist: allow ?? null, budgets, expiresAtMs, isLeashed: true }, state);
   }
   const outer = await outerKey(outerId, state);
-  const outerIds = [outer.id, ...(outer.leash?.outerIds ?? [])];
-  await warnOfOuter(maxUsd, outerIds, state);
+  await warnOfOuter(maxUsd, outer, state);
   const terms = {
     allowlist: allowedWithin(outer, allow),
     budgets,
     expiresAtMs: Math.min(expiresAtMs, outer.expiresAtMs ?? expiresAtMs),
-    leash: { outerIds },
+    isLeashed: true,
+    parentId: outer.id,
   };
   return createKey(name, terms, state);
 }
 
 async function outerKey(id: string, { keys, config, nowMs }: State): Promise<KeyRecord> {
   const outer = await keys.findWithDeleted(id);
-  if (outer?.leash === undefined) {
+  if (outer?.isLeashed !== true) {
     throw new UserError(
       `the run around this one has no key ${id} in ${config.statePath}, where its gateway keeps them`,
     );
@@ -65,9 +65,13 @@ function allowedWithin({ allowlist, name }: KeyRecord, allow: readonly string[] 
 }
 
 /** A run around this one may end a command before its own budget does. */
-async function warnOfOuter(budgetNanos: Nanos, outerIds: readonly string[], { keys, budgets, nowMs }: State) {
-  const found = await Promise.all(outerIds.map((id) => keys.find(id)));
-  const outer = found.filter((key) => key !== undefined);
+async function warnOfOuter(budgetNanos: Nanos, innermost: KeyRecord, { keys, budgets, nowMs }: State) {
+  const outer = [innermost];
+  for (let { parentId } = innermost; parentId !== null; ) {
+    const next: KeyRecord | undefined = await keys.find(parentId);
+    if (next !== undefined) outer.push(next);
+    parentId = next?.parentId ?? null;
+  }
   const spends = await budgets.spentBy(outer, nowMs);
   const totals = outer.flatMap(({ id }) => spends.get(id) ?? []).filter(({ period }) => period === 'total');
   const left = totals.map(({ limitNanos, chargedNanos }) => limitNanos - chargedNanos);

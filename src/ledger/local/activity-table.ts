@@ -1,41 +1,62 @@
 /**
- * The activity of every key used since the start. A key takes about 1 KB, and 16 bytes per entry of
- * its windows.
+ * The activity of all levels that have something in their windows or in flight, and of some that have had. A level takes
+ * about 1 KB, and 16 bytes per entry of its windows.
  */
 
 import type { RecentEntry } from '../../state/journal.ts';
+import { isKeyId, levelIdsOf } from '../../state/levels.ts';
 import type { KeyHandover } from '../handover.ts';
 import type { KeyActivity, LedgerSnapshot } from '../ledger.ts';
 import { Activity } from './activity.ts';
 
+/** More than come with one batch, on average. */
+const SWEPT_AT_ONCE = 8;
+
 export class ActivityTable {
-  readonly #byKey = new Map<string, Activity>();
+  readonly #byId = new Map<string, Activity>();
+  #sweeping = this.#byId.entries();
   /** The key of each count of tokens in flight. */
   readonly #counts = new Map<string, string>();
 
-  of(keyId: string): Activity {
-    let activity = this.#byKey.get(keyId);
+  of(id: string): Activity {
+    let activity = this.#byId.get(id);
     if (activity === undefined) {
       activity = new Activity();
-      this.#byKey.set(keyId, activity);
+      this.#byId.set(id, activity);
     }
     return activity;
   }
 
-  /** Of a key with something in its windows or in flight. */
-  active(keyId: string, nowMs: number): Activity | undefined {
-    const activity = this.#byKey.get(keyId);
+  /** Of a level with something in its windows or in flight. */
+  active(id: string, nowMs: number): Activity | undefined {
+    const activity = this.#byId.get(id);
     return activity?.isIdle(nowMs) === false ? activity : undefined;
   }
 
-  /** Forgets keys without anything. */
+  /** Forgets levels without anything. */
   dropIdle(nowMs: number): void {
-    for (const [keyId, activity] of this.#byKey) if (activity.isIdle(nowMs)) this.#byKey.delete(keyId);
+    for (const [id, activity] of this.#byId) if (activity.isIdle(nowMs)) this.#byId.delete(id);
+  }
+
+  /**
+   * Forgets of the next few levels those without anything: however many there were, each call takes the same time. Not to
+   * be called while a change may be undone.
+   */
+  sweep(nowMs: number): void {
+    for (let looked = 0; looked < SWEPT_AT_ONCE; looked++) {
+      const next = this.#sweeping.next();
+      if (next.done === true) {
+        this.#sweeping = this.#byId.entries();
+        return;
+      }
+      const [id, activity] = next.value;
+      if (activity.isIdle(nowMs)) this.#byId.delete(id);
+    }
   }
 
   /** Dates now what is dated after it. */
   followClock(nowMs: number): void {
-    for (const { requests, tokens, listings } of this.#byKey.values()) {
+    for (const { requests, tokens, listings } of this.#byId.values()) {
       for (const window of [requests, tokens, listings]) window.followClock(nowMs);
     }
   }
@@ -59,16 +80,17 @@ export class ActivityTable {
     // If the wall clock was set back since, entries would lie in the future.
     const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
     for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
-      if (entry.tokens > 0) this.of(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
+      if (entry.tokens === 0) continue;
+      for (const id of levelIdsOf(entry)) this.of(id).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
     }
     for (const entry of recent.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
-      this.of(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
+      for (const id of levelIdsOf(entry)) this.of(id).requests.add(monotonic(entry.admittedAtMs), 1);
     }
   }
 
-  /** The windows of all keys that have entries in one, with their times moved by `shiftMs`. */
+  /** The windows of all levels that have entries in one, with their times moved by `shiftMs`. */
   handOver(nowMs: number, shiftMs: number): KeyHandover[] {
-    return [...this.#byKey].flatMap(([keyId, { requests, tokens, listings }]) => {
+    return [...this.#byId].flatMap(([keyId, { requests, tokens, listings }]) => {
       // The totals drop what has left.
       const used = [requests, tokens, listings].map((window) => window.total(nowMs));
       if (used.every((total) => total === 0)) return [];
@@ -95,7 +117,8 @@ export class ActivityTable {
   /** By requests in the last minute. One pass: there may be 100,000 keys. */
   #busiest(most: number, nowMs: number): KeyActivity[] {
     const top: { keyId: string; requests: number }[] = [];
-    for (const [keyId, activity] of this.#byKey) {
+    for (const [keyId, activity] of this.#byId) {
+      if (!isKeyId(keyId)) continue;
       const requests = activity.requests.total(nowMs);
       const least = top.length < most ? 0 : (top.at(-1)?.requests ?? 0);
       if (requests + activity.openRequests === 0 || (top.length === most && requests <= least)) continue;
@@ -112,7 +135,7 @@ export class ActivityTable {
   /** The figures of these keys. Keys that were not used since the start are left out. */
   #figures(keyIds: readonly string[], nowMs: number): KeyActivity[] {
     return keyIds.flatMap((keyId) => {
-      const activity = this.#byKey.get(keyId);
+      const activity = this.#byId.get(keyId);
       if (activity === undefined) return [];
       const requests = activity.requests.total(nowMs);
       return [{ keyId, requests, tokens: activity.tokensUsed(nowMs), open: activity.openRequests }];

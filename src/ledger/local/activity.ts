@@ -1,4 +1,5 @@
-/** The activity of one key: its windows and its open leases. In memory only. */
+/** The activity of one level: its windows and its open leases. In memory only. */
+import { DAY_MS, utcMonth } from '../../core/clock.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Limits, RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -18,6 +19,9 @@ export interface Lease {
   readonly hasSlot: boolean;
 }
 
+type RequestFigures = Pick<RateFigures, 'limitRequests' | 'remainingRequests' | 'resetRequestsS'>;
+type TokenFigures = Omit<RateFigures, keyof RequestFigures>;
+
 export class Activity {
   readonly requests = new SlidingWindow();
   /**
@@ -30,6 +34,8 @@ export class Activity {
   counts = 0;
   /** In order of admission. */
   readonly #leases = new Map<string, Lease>();
+  /** The holds of the leases, by the day of their admission: days since 1970, in UTC. */
+  readonly #heldOn = new Map<number, Nanos>();
   #openTokens = 0;
   #slots = 0;
   /** When the newest open lease was admitted; undefined if it must be looked up. */
@@ -54,6 +60,7 @@ export class Activity {
     const { requestId } = lease.hold;
     invariant(!this.#leases.has(requestId), () => `request ${requestId} opens a second lease`);
     this.#leases.set(requestId, lease);
+    this.#hold(lease.hold, lease.hold.holdNanos);
     this.#openTokens += lease.reservedTokens;
     this.#slots += Number(lease.hasSlot);
     // A new lease is the newest, but one that a rollback restores may be older than others.
@@ -65,6 +72,8 @@ export class Activity {
     const { requestId } = lease.hold;
     invariant(this.#leases.get(requestId) === lease, () => `request ${requestId} ends a lease that is not open`);
     this.#leases.delete(requestId);
+    if (this.#leases.size === 0) this.#heldOn.clear();
+    else this.#hold(lease.hold, -lease.hold.holdNanos);
     this.#openTokens -= lease.reservedTokens;
     this.#slots -= Number(lease.hasSlot);
     invariant(
@@ -79,6 +88,7 @@ export class Activity {
     const { requestId } = before.hold;
     invariant(this.#leases.get(requestId) === before, () => `request ${requestId} changes a lease that is not open`);
     this.#leases.set(requestId, after);
+    this.#hold(after.hold, after.hold.holdNanos - before.hold.holdNanos);
     this.#slots += Number(after.hasSlot) - Number(before.hasSlot);
     this.#openTokens += after.reservedTokens - before.reservedTokens;
   }
@@ -97,18 +107,12 @@ export class Activity {
 
   /** The sum of the holds of the leases opened in that month. */
   heldIn(month: string): Nanos {
-    let held = 0n;
-    for (const lease of this.#leases.values()) if (lease.month === month) held += lease.hold.holdNanos;
-    return held;
+    return this.#heldWhere((day) => utcMonth(day * DAY_MS) === month);
   }
 
-  /** The sum of the holds of the leases opened from then until then (exclusive); of all by default. */
+  /** The sum of the holds of the leases opened on the days from then until then (exclusive); of all by default. */
   heldBetween(fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY): Nanos {
-    let held = 0n;
-    for (const { hold } of this.#leases.values()) {
-      if (fromMs <= hold.admittedAtMs && hold.admittedAtMs < toMs) held += hold.holdNanos;
-    }
-    return held;
+    return this.#heldWhere((day) => fromMs <= day * DAY_MS && day * DAY_MS < toMs);
   }
 
   /**
@@ -122,20 +126,42 @@ export class Activity {
     }
   }
 
-  /** The rate-limit figures: of that window, and of the tokens. */
-  figures(name: RequestWindow, limits: Limits, nowMs: number): RateFigures {
+  /** What is left of that window. */
+  requestFigures(name: RequestWindow, limits: Limits, nowMs: number): RequestFigures {
     const window = this[name];
     const limitRequests = limitOf(name, limits);
     const usedRequests = window.total(nowMs);
-    const usedTokens = this.tokensUsed(nowMs);
     return {
       limitRequests,
       remainingRequests: Math.max(0, limitRequests - usedRequests),
       resetRequestsS: usedRequests === 0 ? 0 : secondsUntil(window.emptyAtMs() ?? nowMs, nowMs),
+    };
+  }
+
+  /** What is left of the tokens. */
+  tokenFigures(limits: Limits, nowMs: number): TokenFigures {
+    const usedTokens = this.tokensUsed(nowMs);
+    return {
       limitTokens: limits.tpm,
       remainingTokens: Math.max(0, limits.tpm - usedTokens),
       resetTokensS: usedTokens === 0 ? 0 : secondsUntil(this.#tokensEmptyAtMs(nowMs), nowMs),
     };
+  }
+
+  /** The rate-limit figures: of that window, and of the tokens. */
+  figures(name: RequestWindow, limits: Limits, nowMs: number): RateFigures {
+    return { ...this.requestFigures(name, limits, nowMs), ...this.tokenFigures(limits, nowMs) };
+  }
+
+  #hold({ admittedAtMs }: HoldRow, nanos: Nanos): void {
+    const day = Math.floor(admittedAtMs / DAY_MS);
+    this.#heldOn.set(day, (this.#heldOn.get(day) ?? 0n) + nanos);
+  }
+
+  #heldWhere(counts: (day: number) => boolean): Nanos {
+    let held = 0n;
+    for (const [day, nanos] of this.#heldOn) if (counts(day)) held += nanos;
+    return held;
   }
 
   #tokensEmptyAtMs(nowMs: number): number {

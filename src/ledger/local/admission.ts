@@ -1,23 +1,29 @@
-/** Decides whether a request is admitted: every precondition, in a fixed order. Pure. */
+/** Decides whether a request is admitted: every precondition, in a fixed order, and each of all levels. Pure. */
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { isGone, type KeyRecord } from '../../state/keys.ts';
-import type { AdmissionRequest, Refusal } from '../ledger.ts';
-import { spendRefusal } from '../spending.ts';
+import type { AdmissionRequest, AtLevel, Refusal } from '../ledger.ts';
+import { type Reached, reachedOf, refusalFor } from '../spending.ts';
 import type { Activity } from './activity.ts';
-import type { KeyBudgets } from './key-budgets.ts';
+import type { LevelBudgets } from './level-budgets.ts';
+import type { Level } from './level-cache.ts';
 import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';
+
+/** What a decision depends on of one level. */
+export interface LevelFacts {
+  readonly level: Omit<Level, 'budgets' | 'month'> & {
+    readonly budgets: Pick<LevelBudgets, 'spends' | 'rooms'> | undefined;
+  };
+  readonly activity: Activity;
+}
 
 /** Everything a decision depends on, at one moment. */
 export interface AdmissionFacts {
   readonly key: KeyRecord;
-  readonly limits: Limits;
-  readonly activity: Activity;
-  /** The current month, and what the key was charged in it. */
+  /** From inside out. */
+  readonly levels: readonly LevelFacts[];
+  /** The current one. */
   readonly month: string;
-  readonly chargedNanos: Nanos;
-  /** Undefined for a key that has none. */
-  readonly budgets: Pick<KeyBudgets, 'spends' | 'rooms'> | undefined;
   readonly balanceNanos: Nanos;
   /** The sum of all open holds, of all keys. */
   readonly heldNanos: Nanos;
@@ -28,6 +34,7 @@ export interface AdmissionFacts {
 
 const NOTHING: readonly Leaving[] = [];
 const NO_BUDGETS: readonly never[] = [];
+const OWN: AtLevel = {};
 /**
  * `Retry-After` for slots and held money: they are released when a request ends, and nobody knows
  * when.
@@ -36,11 +43,40 @@ const SOON_S = 1;
 
 /** The first reason to refuse a request, or undefined. Changes nothing. */
 export function refusalOf(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
-  const { key } = facts;
-  if (isGone(key, facts.wallMs)) return { reason: 'unknown_key' };
-  if (key.state === 'disabled') return { reason: 'key_disabled' };
-  if (key.allowlist !== null && !key.allowlist.includes(request.model)) return { reason: 'model_not_allowed' };
-  return refusalForMoney(request, facts) ?? refusalForRate(request, facts);
+  return (
+    refusalForState(facts) ??
+    refusalForModel(request, facts) ??
+    refusalForNoUser(request, facts) ??
+    refusalForMoney(request, facts) ??
+    refusalForRate(request, facts)
+  );
+}
+
+/** Why any request is refused, whatever it is for: somebody has switched it off, or its time is over. */
+export function refusalForState(facts: AdmissionFacts): Refusal | undefined {
+  const { levels, wallMs } = facts;
+  if (levels.some(({ level }) => level.name.kind === 'key' && isGone(level, wallMs))) return { reason: 'unknown_key' };
+  const off = levels.find(({ level }) => level.state !== 'enabled');
+  return off && { reason: 'key_disabled', ...at(off, facts) };
+}
+
+function refusalForModel({ model }: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+  const without = facts.levels.find(({ level: { allowlist } }) => allowlist !== null && !allowlist.includes(model));
+  return without && { reason: 'model_not_allowed', ...at(without, facts) };
+}
+
+function refusalForNoUser({ user }: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+  if (user !== undefined) return undefined;
+  const asking = facts.levels.find(({ level }) => level.requiresUser);
+  return asking && { reason: 'user_required', ...at(asking, facts) };
+}
+
+/** The models that may be called, by all levels; null for every model. */
+export function allowlistOf({ levels }: Pick<AdmissionFacts, 'levels'>): readonly string[] | null {
+  return levels.reduce<readonly string[] | null>((all, { level: { allowlist } }) => {
+    if (all === null || allowlist === null) return all ?? allowlist;
+    return all.filter((model) => allowlist.includes(model));
+  }, null);
 }
 
 /** What a request takes from money and windows. */
@@ -55,11 +91,17 @@ export function refusalOfLeast(facts: AdmissionFacts, holdNanos: Nanos): Refusal
   return refusalForMoney(need, facts) ?? refusalForRate(need, facts);
 }
 
+/** Of several limits on spending that are reached, also of several levels, the one that frees last. */
 function refusalForMoney(request: Need, facts: AdmissionFacts): Refusal | undefined {
-  const { key, chargedNanos, budgets, wallMs } = facts;
-  const month = { limitNanos: key.spendLimitNanos, chargedNanos, atMs: wallMs };
-  const refusal = spendRefusal(month, budgets?.spends(wallMs) ?? NO_BUDGETS);
-  if (refusal !== undefined) return refusal;
+  let reached: readonly (Reached & AtLevel)[] = NO_BUDGETS;
+  for (const each of facts.levels) {
+    const { spendLimitNanos, chargedNanos, budgets } = each.level;
+    if (spendLimitNanos === null && budgets === undefined) continue;
+    const month = { limitNanos: spendLimitNanos, chargedNanos, atMs: facts.wallMs };
+    const own = reachedOf(month, budgets?.spends(facts.wallMs) ?? NO_BUDGETS);
+    if (own.length > 0) reached = [...reached, ...own.map((limit) => ({ ...limit, ...at(each, facts) }))];
+  }
+  if (reached.length > 0) return refusalFor(reached);
   if (needsCredit(request, facts) && facts.balanceNanos < request.holdNanos) {
     return { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
   }
@@ -70,56 +112,83 @@ function needsCredit(request: Need, facts: AdmissionFacts): boolean {
   return facts.creditEnforced && request.holdNanos > 0n;
 }
 
+type Waiting = Extract<Refusal, { retryAfterS: number }>;
+
+/** What is looked at of each level before anything else is. */
+const RATE_CHECKS: readonly ((need: Need, of: LevelFacts, facts: AdmissionFacts) => Waiting | undefined)[] = [
+  (_, of, { nowMs }) => {
+    const limit = of.level.limits.rpm;
+    const retryAfterS = waitForRequests(of, nowMs);
+    return retryAfterS > 0 ? { reason: 'requests_per_minute', limit, retryAfterS } : undefined;
+  },
+  (need, of, { nowMs }) => {
+    const limit = of.level.limits.tpm;
+    const retryAfterS = waitForTokens(need, of, nowMs);
+    return retryAfterS > 0 ? { reason: 'tokens_per_minute', limit, retryAfterS } : undefined;
+  },
+  (_, { level, activity }) => {
+    const limit = level.limits.concurrency;
+    return activity.slots >= limit ? { reason: 'concurrency', limit, retryAfterS: SOON_S } : undefined;
+  },
+  (_, of, facts) => (isMoneySpokenFor(of, facts) ? { reason: 'money_spoken_for', retryAfterS: SOON_S } : undefined),
+];
+
 /** If several limits are exceeded, the reason is the first of them and the wait the longest. */
 function refusalForRate(request: Need, facts: AdmissionFacts): Refusal | undefined {
-  const { limits } = facts;
-  if (request.reservedTokens > limits.tpm) return { reason: 'larger_than_token_limit', limit: limits.tpm };
-  const refusals: Extract<Refusal, { retryAfterS: number }>[] = [];
-  const requestsWait = waitForRequests(facts);
-  if (requestsWait > 0) refusals.push({ reason: 'requests_per_minute', limit: limits.rpm, retryAfterS: requestsWait });
-  const tokensWait = waitForTokens(request, facts);
-  if (tokensWait > 0) refusals.push({ reason: 'tokens_per_minute', limit: limits.tpm, retryAfterS: tokensWait });
-  if (facts.activity.slots >= limits.concurrency) {
-    refusals.push({ reason: 'concurrency', limit: limits.concurrency, retryAfterS: SOON_S });
+  const { levels } = facts;
+  const tooSmall = levels.find(({ level }) => request.reservedTokens > level.limits.tpm);
+  if (tooSmall !== undefined) {
+    return { reason: 'larger_than_token_limit', limit: tooSmall.level.limits.tpm, ...at(tooSmall, facts) };
   }
-  if (isMoneySpokenFor(request, facts)) refusals.push({ reason: 'money_spoken_for', retryAfterS: SOON_S });
-  const [first] = refusals;
-  return first && { ...first, retryAfterS: Math.max(...refusals.map((refusal) => refusal.retryAfterS)) };
+  let first: Waiting | undefined;
+  let retryAfterS = 0;
+  const refuse = (refusal: Waiting, where: AtLevel) => {
+    first ??= { ...refusal, ...where };
+    retryAfterS = Math.max(retryAfterS, refusal.retryAfterS);
+  };
+  for (const check of RATE_CHECKS) {
+    for (const of of levels) {
+      const refusal = check(request, of, facts);
+      if (refusal !== undefined) refuse(refusal, at(of, facts));
+    }
+  }
+  const { balanceNanos, heldNanos } = facts;
+  if (needsCredit(request, facts) && balanceNanos - heldNanos < request.holdNanos) {
+    refuse({ reason: 'money_spoken_for', retryAfterS: SOON_S }, OWN);
+  }
+  return first && { ...first, retryAfterS };
 }
 
 /** Seconds until one more request fits, or 0 if it fits now. */
-function waitForRequests({ activity, limits, nowMs }: AdmissionFacts): number {
-  const need = activity.requests.total(nowMs) + 1 - limits.rpm;
+function waitForRequests({ level, activity }: LevelFacts, nowMs: number): number {
+  const need = activity.requests.total(nowMs) + 1 - level.limits.rpm;
   return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.requests.leaving(), NOTHING), nowMs);
 }
 
-function waitForTokens(request: Need, { activity, limits, nowMs }: AdmissionFacts): number {
-  const need = activity.tokensUsed(nowMs) + request.reservedTokens - limits.tpm;
+function waitForTokens(request: Need, { level, activity }: LevelFacts, nowMs: number): number {
+  const need = activity.tokensUsed(nowMs) + request.reservedTokens - level.limits.tpm;
   if (need <= 0) return 0;
   return secondsUntil(timeUntilFreed(need, activity.tokens.leaving(), activity.leavingReservations()), nowMs);
 }
 
-/** True if the money is there, but open holds may still use it. */
-function isMoneySpokenFor(request: Need, facts: AdmissionFacts): boolean {
-  const { spendLimitNanos } = facts.key;
+/** True if a limit leaves money, but open holds may still use it. */
+function isMoneySpokenFor({ level, activity }: LevelFacts, { month, wallMs }: AdmissionFacts): boolean {
+  const { spendLimitNanos, chargedNanos, budgets } = level;
   if (spendLimitNanos !== null) {
-    const held = facts.activity.heldIn(facts.month);
-    if (held > 0n && facts.chargedNanos + held >= spendLimitNanos) return true;
+    const held = activity.heldIn(month);
+    if (held > 0n && chargedNanos + held >= spendLimitNanos) return true;
   }
-  const rooms = facts.budgets?.rooms(facts.activity, facts.wallMs) ?? NO_BUDGETS;
-  const isSpokenFor = rooms.some(
-    ({ limitNanos, chargedNanos, heldNanos }) => heldNanos > 0n && chargedNanos + heldNanos >= limitNanos,
-  );
-  if (isSpokenFor) return true;
-  return needsCredit(request, facts) && facts.balanceNanos - facts.heldNanos < request.holdNanos;
+  const rooms = budgets?.rooms(activity, wallMs) ?? NO_BUDGETS;
+  return rooms.some((room) => room.heldNanos > 0n && room.chargedNanos + room.heldNanos >= room.limitNanos);
+}
+
+/** How a refusal names a level: not at all if it is the key of the request. */
+export function at({ level }: LevelFacts, { key }: { readonly key: Pick<KeyRecord, 'id'> }): AtLevel {
+  return level.id === key.id ? OWN : { level: level.name };
 }
 
 /** Seconds until the key may list models again, or 0 if it may now. */
-export function waitForListing({
-  activity,
-  limits,
-  nowMs,
-}: Pick<AdmissionFacts, 'activity' | 'limits' | 'nowMs'>): number {
+export function waitForListing(activity: Activity, limits: Limits, nowMs: number): number {
   const need = activity.listings.total(nowMs) + 1 - limits.modelsRpm;
   return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.listings.leaving(), NOTHING), nowMs);
 }

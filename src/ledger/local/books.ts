@@ -4,13 +4,16 @@ import type { Settlement } from '../../core/settlement.ts';
 import type { Step } from '../../state/budgets.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import type { KeyRecord } from '../../state/keys.ts';
+import type { GroupRecord, UserRecord } from '../../state/levels.ts';
 
 export interface Books {
   readonly keys: {
     byHash(hash: string): KeyRecord | undefined;
     find(id: string): KeyRecord | undefined;
-    /** The ids of the keys of the runs inside that of a key, at any depth. */
-    innerIds(id: string): readonly string[];
+  };
+  readonly groups: {
+    find(id: string): GroupRecord | undefined;
+    findUser(ownerId: string, name: string): UserRecord | undefined;
   };
   readonly journal: Charges & {
     hold(hold: HoldRow): void;
@@ -24,11 +27,11 @@ export interface Books {
   changeCount(): number;
 }
 
-/** What keys were charged, with all that was settled so far. */
+/** What levels were charged, with all that was settled so far. */
 export interface Charges {
-  chargedInMonth(keyId: string, month: string): Nanos;
-  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos;
-  chargedEver(keyId: string): Nanos;
+  chargedInMonth(levelId: string, month: string): Nanos;
+  chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos;
+  chargedEver(levelId: string): Nanos;
   /** A step may come twice. */
-  windowSteps(keyId: string, windowS: number): readonly Step[];
+  windowSteps(levelId: string, windowS: number): readonly Step[];
 }

@@ -6,7 +6,7 @@ import type { RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { RecentEntry } from '../../state/journal.ts';
-import { isGone } from '../../state/keys.ts';
+import { levelIdsOf } from '../../state/levels.ts';
 import { untouchedFigures } from '../figures.ts';
 import type { EngineHandover } from '../handover.ts';
 import type {
@@ -21,12 +21,12 @@ import type {
 import { type Answer, BUSIEST_KEYS, type Command } from '../protocol.ts';
 import type { Activity, Lease } from './activity.ts';
 import { ActivityTable } from './activity-table.ts';
-import { type AdmissionFacts, refusalOf } from './admission.ts';
+import { type AdmissionFacts, allowlistOf, at, type LevelFacts, refusalOf } from './admission.ts';
 import type { Books } from './books.ts';
 import { forecastOf } from './forecast.ts';
-import { grown } from './growth.ts';
-import { admitListing, identify } from './identify.ts';
-import { type CachedKey, chargeKey, KeyCache } from './key-cache.ts';
+import { grown, type LevelRoom } from './growth.ts';
+import { admitListing, figuresOf, identify } from './identify.ts';
+import { charge, type KeyLevel, type Level, LevelCache } from './level-cache.ts';
 import { OpenLeases } from './open-leases.ts';
 import { chargedAsHeld } from './recovery.ts';
 
@@ -34,7 +34,7 @@ export class Decisions {
   readonly #store: Books;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #keys: KeyCache;
+  readonly #levels: LevelCache;
   readonly #activities = new ActivityTable();
   readonly #leases = new OpenLeases();
   #balanceNanos: Nanos;
@@ -46,7 +46,7 @@ export class Decisions {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
-    this.#keys = new KeyCache(store, settings, clock, (keyIds) => this.#leases.heldBy(keyIds));
+    this.#levels = new LevelCache(store, settings, clock);
     this.#changeCount = store.changeCount();
     this.#balanceNanos = store.balance();
   }
@@ -87,15 +87,14 @@ export class Decisions {
     this.#activities.adopt(keys, shiftMs);
     for (const { admittedAtMs, ...rest } of open.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
       const lease: Lease = { ...rest, admittedMonotonicMs: admittedAtMs + shiftMs };
-      this.#leases.add(lease, this.#activities.of(lease.hold.keyId));
+      this.#leases.add(lease, this.#activitiesOf(levelIdsOf(lease.hold)));
     }
     this.#balanceNanos = this.#store.balance();
   }
 
   /** Admits a listing. `counts` are those in flight that are not known here, where it is a count and needs a slot. */
   admitListing(keyHash: string, counts: number | undefined): ListingAdmission {
-    const now = { wallMs: this.#clock.wallMs(), nowMs: this.#clock.monotonicMs() };
-    const admission = admitListing(this.#known(keyHash), this.#activities, this.#settings, now, counts);
+    const admission = admitListing(this.#factsByHash(keyHash), this.#settings, counts);
     if (admission.kind === 'admitted') {
       const { listings } = this.#activities.of(admission.keyId);
       this.#undo.push(() => listings.undoAdd());
@@ -108,42 +107,42 @@ export class Decisions {
     return this.#leases.find(requestId)?.lease;
   }
 
-  /** What a key has in its windows and in flight; undefined if that is nothing then. */
-  activityOf(keyId: string, nowMs = this.#clock.monotonicMs()): Activity | undefined {
-    return this.#activities.active(keyId, nowMs);
+  /** What a level has in its windows and in flight; undefined if that is nothing then. */
+  activityOf(levelId: string, nowMs = this.#clock.monotonicMs()): Activity | undefined {
+    return this.#activities.active(levelId, nowMs);
   }
 
   /** Ends a request that was never sent: it leaves its window, and nothing is charged. */
   giveBack(requestId: string): void {
-    const { lease, activity } = this.#leases.get(requestId);
-    this.#leases.remove(lease, activity);
-    activity.requests.take(lease.admittedMonotonicMs, 1);
+    const { lease, activities } = this.#leases.get(requestId);
+    this.#leases.remove(lease, activities);
+    for (const activity of activities) activity.requests.take(lease.admittedMonotonicMs, 1);
   }
 
-  /** Tokens of a key that were counted then are counted again as others now. */
-  recountTokens(keyId: string, countedMs: number, counted: number, tokens: number): void {
-    const activity = this.#activities.of(keyId);
-    if (counted > 0) activity.tokens.take(countedMs, counted);
-    if (tokens > 0) activity.tokens.add(this.#clock.monotonicMs(), tokens);
+  /** Tokens of some levels that were counted then are counted again as others now. */
+  recountTokens(levelIds: readonly string[], countedMs: number, counted: number, tokens: number): void {
+    for (const activity of this.#activitiesOf(levelIds)) {
+      if (counted > 0) activity.tokens.take(countedMs, counted);
+      if (tokens > 0) activity.tokens.add(this.#clock.monotonicMs(), tokens);
+    }
   }
 
   /** The clock was ahead and came back: what is dated after it is dated now. */
   followClock(): void {
     this.#activities.followClock(this.#clock.monotonicMs());
-    this.#keys.clear();
+    this.#levels.clear();
   }
 
-  /** Forgets keys that have nothing in their windows nor in flight. */
+  /** Forgets levels that have nothing in their windows nor in flight. */
   dropIdle(): void {
     this.#activities.dropIdle(this.#clock.monotonicMs());
-    this.#keys.clear();
+    this.#levels.clear();
   }
 
   /** The rate-limit figures of a key; the defaults for one that is not known. */
   figuresOf(keyId: string): RateFigures {
-    const key = this.#keys.byId(keyId);
-    if (key === undefined) return untouchedFigures('requests', this.#settings);
-    return this.#activities.of(keyId).figures('requests', key.limits, this.#clock.monotonicMs());
+    const key = this.#levels.key(keyId);
+    return key === undefined ? untouchedFigures('requests', this.#settings) : figuresOf('requests', this.#facts(key));
   }
 
   /** Decides the commands of a batch, in order. */
@@ -155,11 +154,12 @@ export class Decisions {
   /** The batch is in the file, and will not be undone. */
   keep(): void {
     this.#undo = [];
+    this.#activities.sweep(this.#clock.monotonicMs());
   }
 
   /** Keys are read again: what is stored of them has changed. */
   forgetKeys(): void {
-    this.#keys.clear();
+    this.#levels.clear();
   }
 
   /** Undoes what the batch has changed in memory. */
@@ -167,7 +167,7 @@ export class Decisions {
     for (const undo of this.#undo.reverse()) undo();
     this.#undo = [];
     // Keys that were read within the batch may include charges that were rolled back.
-    this.#keys.clear();
+    this.#levels.clear();
   }
 
   /** Throws an InvariantError if the totals in memory are not those of the file and of the open leases. */
@@ -184,7 +184,7 @@ export class Decisions {
   noticeOtherWriters(): void {
     const count = this.#store.changeCount();
     if (count === this.#changeCount) return;
-    this.#keys.clear();
+    this.#levels.clear();
     this.#balanceNanos = this.#store.balance();
     // Last: if a read fails, the next batch must repeat it.
     this.#changeCount = count;
@@ -201,8 +201,8 @@ export class Decisions {
       case 'admit':
         return this.#admit(command.request);
       case 'forecast': {
-        const key = this.#keys.byId(command.question.keyId);
-        return forecastOf(command.question, key && this.#facts(key));
+        const key = this.#levels.key(command.question.keyId);
+        return forecastOf(command.question, (user) => key && this.#facts(key, user));
       }
       case 'settle':
         return this.#settle(command.settlement);
@@ -230,15 +230,14 @@ export class Decisions {
     const before = this.#settings;
     const set = (to: LedgerSettings) => {
       this.#settings = to;
-      this.#keys.configure(to);
+      this.#levels.configure(to);
     };
     set(settings);
     this.#undo.push(() => set(before));
   }
 
   #identify(keyHash: string): Identity {
-    const key = this.#known(keyHash);
-    return identify(key && this.#facts(key, this.#activities.of(key.record.id)), this.#settings);
+    return identify(this.#factsByHash(keyHash), this.#settings);
   }
 
   #admitListing({ keyHash, countId }: Extract<Command, { kind: 'admit_listing' }>): ListingAdmission {
@@ -255,43 +254,34 @@ export class Decisions {
     if (keyId !== undefined) this.#undo.push(() => this.#activities.beginCount(countId, keyId));
   }
 
-  /** The key with that hash, unless it is refused as if there were none. */
-  #known(keyHash: string): CachedKey | undefined {
-    const key = this.#keys.byHash(keyHash);
-    return key === undefined || isGone(key.record, this.#clock.wallMs()) ? undefined : key;
+  /** Of the key with that hash, for what is for no end user; undefined if there is none. */
+  #factsByHash(keyHash: string): AdmissionFacts | undefined {
+    const key = this.#levels.byHash(keyHash);
+    return key && this.#facts(key);
   }
 
   #admit(request: AdmissionRequest): Admission {
-    const key = this.#known(request.keyHash);
-    if (key === undefined) {
-      return {
-        admitted: false,
-        refusal: { reason: 'unknown_key' },
-        figures: untouchedFigures('requests', this.#settings),
-      };
+    const key = this.#levels.byHash(request.keyHash);
+    const facts = key && this.#facts(key, request.user);
+    const refusal = facts === undefined ? UNKNOWN_KEY : refusalOf(request, facts);
+    if (facts === undefined || refusal?.reason === 'unknown_key') {
+      return { admitted: false, refusal: UNKNOWN_KEY, figures: untouchedFigures('requests', this.#settings) };
     }
-    const activity = this.#activities.of(key.record.id);
-    const facts = this.#facts(key, activity);
-    const refusal = refusalOf(request, facts);
-    if (refusal !== undefined) {
-      return { admitted: false, refusal, figures: activity.figures('requests', key.limits, facts.nowMs) };
-    }
+    if (refusal !== undefined) return { admitted: false, refusal, figures: figuresOf('requests', facts) };
     // From here on the request is admitted.
     this.#open(request, facts);
-    const figures = activity.figures('requests', key.limits, facts.nowMs);
+    const figures = figuresOf('requests', facts);
     if (request.fallbacks === undefined) return { admitted: true, figures };
-    const { allowlist } = key.record;
+    const allowlist = allowlistOf(facts);
     return { admitted: true, figures, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
   }
 
-  #facts(key: CachedKey, activity = this.#activities.of(key.record.id)): AdmissionFacts {
+  #facts(key: KeyLevel, user?: string): AdmissionFacts {
+    const levels = this.#levels.chainOf(key, user).map(this.#withActivity);
     return {
       key: key.record,
-      limits: key.limits,
-      activity,
+      levels,
       month: key.month,
-      chargedNanos: key.chargedNanos,
-      budgets: key.budgets,
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,
@@ -300,10 +290,18 @@ export class Decisions {
     };
   }
 
-  #open(request: AdmissionRequest, { key, activity, nowMs }: AdmissionFacts): void {
+  readonly #withActivity = (level: Level): LevelFacts => ({ level, activity: this.#activities.of(level.id) });
+
+  #activitiesOf(levelIds: readonly string[]): readonly Activity[] {
+    return levelIds.map((id) => this.#activities.of(id));
+  }
+
+  #open(request: AdmissionRequest, { key, levels, nowMs }: AdmissionFacts): void {
     const { requestId, model, inputTokens, outputTokens, holdNanos, price } = request;
     const admittedAtMs = this.#clock.wallMs();
-    const hold = { requestId, keyId: key.id, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price };
+    const tokens = { inputTokens, outputTokens };
+    const outer = levels.length === 1 ? undefined : levels.flatMap(({ level: { id } }) => (id === key.id ? [] : [id]));
+    const hold = { requestId, keyId: key.id, model, admittedAtMs, ...tokens, holdNanos, price, levels: outer };
     const lease: Lease = {
       hold,
       reservedTokens: request.reservedTokens,
@@ -311,44 +309,51 @@ export class Decisions {
       admittedMonotonicMs: nowMs,
       hasSlot: true,
     };
-    this.#leases.add(lease, activity);
-    this.#undo.push(() => this.#leases.remove(lease, activity));
-    activity.requests.add(nowMs, 1);
-    this.#undo.push(() => activity.requests.undoAdd());
+    const activities = levels.map(({ activity }) => activity);
+    this.#leases.add(lease, activities);
+    this.#undo.push(() => this.#leases.remove(lease, activities));
+    for (const { requests } of activities) {
+      requests.add(nowMs, 1);
+      this.#undo.push(() => requests.undoAdd());
+    }
     this.#store.journal.hold(hold);
   }
 
   #settle(settlement: Settlement): RateFigures {
-    const { lease, activity } = this.#leases.get(settlement.requestId);
+    const { lease, activities } = this.#leases.get(settlement.requestId);
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
-    // Before the charge is recorded: a key read afterwards would already include it, and it would count twice.
-    const key = this.#keys.byId(lease.hold.keyId);
+    // Before the charge is recorded: a level read afterwards would already include it, and it would count twice.
+    const levels = this.#levelsOf(lease, activities);
     this.#store.journal.settle(lease.hold, settlement, wallMs);
-    this.#leases.remove(lease, activity);
-    this.#undo.push(() => this.#leases.add(lease, activity));
-    if (activity.countTokens(settlement.usage, nowMs)) this.#undo.push(() => activity.tokens.undoAdd());
-    // Of the key not to be undone: a rollback forgets all keys.
-    if (key !== undefined) chargeKey(key, lease, wallMs, settlement.costNanos);
+    this.#leases.remove(lease, activities);
+    this.#undo.push(() => this.#leases.add(lease, activities));
+    for (const activity of activities) {
+      if (activity.countTokens(settlement.usage, nowMs)) this.#undo.push(() => activity.tokens.undoAdd());
+    }
+    // Of the levels not to be undone: a rollback forgets them all.
+    for (const { level } of levels) charge(level, lease, wallMs, settlement.costNanos);
     this.#balanceNanos -= settlement.costNanos;
     this.#undo.push(() => {
       this.#balanceNanos += settlement.costNanos;
     });
-    return key === undefined
-      ? untouchedFigures('requests', this.#settings)
-      : activity.figures('requests', key.limits, nowMs);
+    const isKnown = levels.some(({ level }) => level.id === lease.hold.keyId);
+    return isKnown ? figuresOf('requests', { levels, nowMs }) : untouchedFigures('requests', this.#settings);
+  }
+
+  /** Those that a request was admitted by, and that still exist. */
+  #levelsOf({ hold }: Lease, activities: readonly Activity[]): readonly (LevelFacts & { readonly level: Level })[] {
+    return levelIdsOf(hold).flatMap((id, index) => {
+      const level = this.#levels.find(id);
+      return level === undefined ? [] : [{ level, activity: activities[index] as Activity }];
+    });
   }
 
   #grow(growth: Growth): Grant {
-    const { lease, activity } = this.#leases.get(growth.requestId);
-    const { hold, month } = lease;
-    const key = this.#keys.byId(hold.keyId);
+    const { lease, activities } = this.#leases.get(growth.requestId);
+    const { hold } = lease;
     const after = grown(growth, {
       hold,
-      spendLimitNanos: key?.record.spendLimitNanos ?? null,
-      // The hold counts in the month of its admission, which may be over.
-      chargedNanos: key?.month === month ? key.chargedNanos : this.#store.journal.chargedInMonth(hold.keyId, month),
-      heldOfKeyNanos: activity.heldIn(month),
-      budgets: key?.budgets?.roomsOf(hold.admittedAtMs, activity, this.#clock.wallMs()) ?? [],
+      levels: this.#levelsOf(lease, activities).map((each) => this.#roomAt(each, lease)),
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,
@@ -357,17 +362,31 @@ export class Decisions {
     this.#store.journal.grow(after);
     // Where output is reserved at all, the reservation grows with what the hold covers.
     const grownTokens = lease.reservedTokens > hold.inputTokens ? after.outputTokens - hold.outputTokens : 0;
-    this.#replace(lease, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens }, activity);
+    this.#replace(lease, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens }, activities);
     return { granted: true, holdNanos: after.holdNanos };
   }
 
-  #freeSlot(requestId: string): void {
-    const { lease, activity } = this.#leases.get(requestId);
-    this.#replace(lease, { ...lease, hasSlot: false }, activity);
+  #roomAt({ level, activity }: { level: Level; activity: Activity }, { hold, month }: Lease): LevelRoom {
+    const isCurrent = level.month === month;
+    return {
+      at: at({ level, activity }, { key: { id: hold.keyId } }),
+      spendLimitNanos: level.spendLimitNanos,
+      // The hold counts in the month of its admission, which may be over.
+      chargedNanos: isCurrent ? level.chargedNanos : this.#store.journal.chargedInMonth(level.id, month),
+      heldNanos: activity.heldIn(month),
+      budgets: level.budgets?.roomsOf(hold.admittedAtMs, activity, this.#clock.wallMs()) ?? [],
+    };
   }
 
-  #replace(before: Lease, after: Lease, activity: Activity): void {
-    this.#leases.replace(before, after, activity);
-    this.#undo.push(() => this.#leases.replace(after, before, activity));
+  #freeSlot(requestId: string): void {
+    const { lease, activities } = this.#leases.get(requestId);
+    this.#replace(lease, { ...lease, hasSlot: false }, activities);
+  }
+
+  #replace(before: Lease, after: Lease, activities: readonly Activity[]): void {
+    this.#leases.replace(before, after, activities);
+    this.#undo.push(() => this.#leases.replace(after, before, activities));
   }
 }
+
+const UNKNOWN_KEY = { reason: 'unknown_key' } as const;

@@ -2,37 +2,56 @@
 import { type BudgetSpend, calendarPeriod, periodOf } from '../../core/budgets.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
-import { isGone, type KeyRecord, limitsInForce } from '../../state/keys.ts';
+import { type KeyRecord, limitsInForce } from '../../state/keys.ts';
 import type { Standing } from '../../state/standings.ts';
-import type { AdmissionForecast, AdmissionQuestion } from '../ledger.ts';
+import type { AdmissionForecast, AdmissionQuestion, LevelStanding } from '../ledger.ts';
 import { Activity } from './activity.ts';
-import { type AdmissionFacts, refusalOf } from './admission.ts';
+import { type AdmissionFacts, allowlistOf, type LevelFacts, refusalForState, refusalOf } from './admission.ts';
 
-/** `facts` are undefined where there is no such key. */
-export function forecastOf({ requests }: AdmissionQuestion, facts: AdmissionFacts | undefined): AdmissionForecast {
-  if (facts === undefined || isGone(facts.key, facts.wallMs)) return { kind: 'unknown' };
-  const { key, limits, activity, nowMs } = facts;
+/**
+ * `factsFor`: of a request of the key with this end user; undefined where there is no such key.
+ */
+export function forecastOf(
+  { requests }: AdmissionQuestion,
+  factsFor: (user: string | undefined) => AdmissionFacts | undefined,
+): AdmissionForecast {
+  const facts = factsFor(requests[0]?.user);
+  if (facts === undefined || refusalForState(facts)?.reason === 'unknown_key') return { kind: 'unknown' };
+  const { key, levels } = facts;
+  const own = levels.find(({ level }) => level.id === key.id) as LevelFacts;
   return {
     kind: 'known',
     standing: {
       keyId: key.id,
-      name: key.name,
-      isDisabled: key.state === 'disabled',
-      isLeashed: key.leash !== undefined,
-      allowlist: key.allowlist,
-      limits: { rpm: limits.rpm, tpm: limits.tpm, concurrency: limits.concurrency },
-      requests: activity.requests.total(nowMs),
-      tokens: activity.tokensUsed(nowMs),
-      slots: activity.slots,
-      spendLimitNanos: key.spendLimitNanos,
-      chargedNanos: facts.chargedNanos,
-      heldOfKeyNanos: activity.heldIn(facts.month),
-      budgets: facts.budgets?.spends(facts.wallMs) ?? [],
+      ...standingOf(own, facts),
+      isDisabled: refusalForState(facts) !== undefined,
+      isLeashed: key.isLeashed,
+      allowlist: allowlistOf(facts),
+      outer: levels
+        .filter((each) => each !== own)
+        .map((each) => ({ kind: each.level.name.kind, ...standingOf(each, facts) })),
       balanceNanos: facts.balanceNanos,
       heldNanos: facts.heldNanos,
       creditEnforced: facts.creditEnforced,
     },
-    refusals: requests.map((request) => refusalOf(request, facts) ?? null),
+    refusals: requests.map((request) => refusalOf(request, factsFor(request.user) ?? facts) ?? null),
+  };
+}
+
+function standingOf({ level, activity }: LevelFacts, { month, wallMs, nowMs }: AdmissionFacts): LevelStanding {
+  const { rpm, tpm, concurrency } = level.limits;
+  return {
+    name: level.name.name,
+    isDisabled: level.state !== 'enabled',
+    allowlist: level.allowlist,
+    limits: { rpm, tpm, concurrency },
+    requests: activity.requests.total(nowMs),
+    tokens: activity.tokensUsed(nowMs),
+    slots: activity.slots,
+    spendLimitNanos: level.spendLimitNanos,
+    chargedNanos: level.chargedNanos,
+    heldOfKeyNanos: activity.heldIn(month),
+    budgets: level.budgets?.spends(wallMs) ?? [],
   };
 }
 
@@ -52,19 +71,29 @@ export function factsOfStanding(
   for (const { hold, ageMs, month, reservedTokens, hasSlot } of standing.open) {
     activity.open({ hold, reservedTokens, month, admittedMonotonicMs: nowMs - ageMs, hasSlot });
   }
-  return {
-    key,
+  const { id, name, state, expiresAtMs, allowlist, spendLimitNanos, userLimits } = key;
+  const level = {
+    id,
+    name: { kind: 'key', name } as const,
+    state,
+    expiresAtMs,
+    allowlist,
+    requiresUser: userLimits?.required === true,
     limits: limitsInForce(key, settings),
-    activity,
-    month: standing.month,
+    spendLimitNanos,
     chargedNanos: standing.chargedNanos,
-    balanceNanos: standing.balanceNanos,
-    heldNanos: standing.heldNanos,
-    creditEnforced: settings.creditEnforced,
     budgets: {
       spends: () => spends,
       rooms: () => spends.map((spend) => ({ ...spend, heldNanos: heldOf(spend, activity, wallMs) })),
     },
+  };
+  return {
+    key,
+    levels: [{ level, activity }],
+    month: standing.month,
+    balanceNanos: standing.balanceNanos,
+    heldNanos: standing.heldNanos,
+    creditEnforced: settings.creditEnforced,
     wallMs,
     nowMs,
   };

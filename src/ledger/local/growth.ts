@@ -2,21 +2,27 @@
 import { invariant } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { HoldRow } from '../../state/journal.ts';
-import type { Growth, MoneyRefusal } from '../ledger.ts';
-import { reachedMonth, refusalFor } from '../spending.ts';
-import type { BudgetRoom } from './key-budgets.ts';
+import type { AtLevel, Growth, MoneyRefusal } from '../ledger.ts';
+import { type Reached, reachedMonth, refusalFor } from '../spending.ts';
+import type { BudgetRoom } from './level-budgets.ts';
+
+/** What a level leaves for a request. */
+export interface LevelRoom {
+  readonly at: AtLevel;
+  /** Null if it has none. */
+  readonly spendLimitNanos: Nanos | null;
+  /** What it was charged in the month in which the request was admitted, and what its requests of that month hold. */
+  readonly chargedNanos: Nanos;
+  readonly heldNanos: Nanos;
+  /** In the periods in which the request was admitted. */
+  readonly budgets: readonly BudgetRoom[];
+}
 
 /** Everything that a growth depends on, at one moment. */
 export interface GrowthFacts {
   readonly hold: HoldRow;
-  /** Null if the key has none, or does not exist any more. */
-  readonly spendLimitNanos: Nanos | null;
-  /** What the key was charged in the month in which the request was admitted. */
-  readonly chargedNanos: Nanos;
-  /** What the key's requests of that month hold. */
-  readonly heldOfKeyNanos: Nanos;
-  /** The budgets of the key, in the periods in which the request was admitted. */
-  readonly budgets: readonly BudgetRoom[];
+  /** Those that it was admitted by, and that still exist. */
+  readonly levels: readonly LevelRoom[];
   readonly balanceNanos: Nanos;
   /** The sum of all open holds, of all keys. */
   readonly heldNanos: Nanos;
@@ -25,26 +31,38 @@ export interface GrowthFacts {
 
 /** The hold after growing, or why nothing is left to grow from. A free increase is never refused. */
 export function grown(growth: Growth, facts: GrowthFacts): HoldRow | MoneyRefusal {
-  const { hold, spendLimitNanos } = facts;
+  const { hold, levels } = facts;
   const increase = growth.holdNanos - hold.holdNanos;
   invariant(increase >= 0n, () => `the hold of request ${hold.requestId} would shrink by ${-increase} nanos`);
   const moreTokens = Math.max(0, growth.outputTokens - hold.outputTokens);
   if (increase === 0n) return { ...hold, outputTokens: hold.outputTokens + moreTokens };
-  const limitLeaves = spendLimitNanos === null ? increase : spendLimitNanos - facts.chargedNanos - facts.heldOfKeyNanos;
   const balanceLeaves = facts.creditEnforced ? facts.balanceNanos - facts.heldNanos : increase;
-  const granted = least(increase, limitLeaves, balanceLeaves, ...facts.budgets.map(leftOf));
+  const granted = least(increase, balanceLeaves, ...levels.flatMap(leftOf));
   if (granted <= 0n) {
-    const month = { limitNanos: spendLimitNanos, chargedNanos: facts.chargedNanos, atMs: hold.admittedAtMs };
-    const reached = facts.budgets.filter((room) => leftOf(room) <= 0n);
-    const refusal = refusalFor([...(limitLeaves <= 0n ? [reachedMonth(month)] : []), ...reached]);
+    const refusal = refusalFor(levels.flatMap((level) => spentOf(level, hold)));
     return refusal ?? { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
   }
   const tokens = Number((BigInt(moreTokens) * granted) / increase);
   return { ...hold, outputTokens: hold.outputTokens + tokens, holdNanos: hold.holdNanos + granted };
 }
 
-function leftOf({ limitNanos, chargedNanos, heldNanos }: BudgetRoom): Nanos {
+/** What each limit of a level leaves. */
+function leftOf({ spendLimitNanos, chargedNanos, heldNanos, budgets }: LevelRoom): Nanos[] {
+  const ofBudgets = budgets.map(leftOfBudget);
+  return spendLimitNanos === null ? ofBudgets : [spendLimitNanos - chargedNanos - heldNanos, ...ofBudgets];
+}
+
+function leftOfBudget({ limitNanos, chargedNanos, heldNanos }: BudgetRoom): Nanos {
   return limitNanos - chargedNanos - heldNanos;
+}
+
+/** The limits of a level that leave nothing. */
+function spentOf(level: LevelRoom, { admittedAtMs }: HoldRow): (Reached & AtLevel)[] {
+  const { at, spendLimitNanos, chargedNanos, heldNanos, budgets } = level;
+  const isReached = spendLimitNanos !== null && spendLimitNanos - chargedNanos - heldNanos <= 0n;
+  const month = { limitNanos: spendLimitNanos, chargedNanos, atMs: admittedAtMs };
+  const reached: readonly Reached[] = budgets.filter((room) => leftOfBudget(room) <= 0n);
+  return (isReached ? [reachedMonth(month), ...reached] : reached).map((limit) => ({ ...limit, ...at }));
 }
 
 function least(...amounts: readonly [Nanos, ...Nanos[]]): Nanos {

@@ -1,64 +1,124 @@
 /** What a client may do without a request for a completion: be identified, list the models, and count tokens. */
-import type { Limits } from '../../core/limits.ts';
-import { untouchedFigures } from '../figures.ts';
-import type { Identity, KeyAccount, ListingAdmission } from '../ledger.ts';
-import type { Activity } from './activity.ts';
-import type { ActivityTable } from './activity-table.ts';
-import { type AdmissionFacts, refusalOfLeast, waitForListing } from './admission.ts';
-import type { CachedKey } from './key-cache.ts';
+import type { Limits, RateFigures } from '../../core/limits.ts';
+import { type RequestWindow, untouchedFigures } from '../figures.ts';
+import type { AtLevel, Identity, KeyAccount, LevelAccount, ListingAdmission } from '../ledger.ts';
+import {
+  type AdmissionFacts,
+  allowlistOf,
+  type LevelFacts,
+  refusalForState,
+  refusalOfLeast,
+  waitForListing,
+} from './admission.ts';
 
 /** `facts` are undefined for an unknown client, which is shown the limits `defaults`. */
 export function identify(facts: AdmissionFacts | undefined, defaults: Limits): Identity {
-  if (facts === undefined) return { kind: 'unknown', figures: untouchedFigures('requests', defaults) };
-  const { key, limits, activity, nowMs } = facts;
-  const { id: keyId, state, allowlist } = key;
-  const figures = activity.figures('requests', limits, nowMs);
-  if (state === 'disabled') return { kind: 'disabled', keyId, figures };
+  const off = facts && refusalForState(facts);
+  if (facts === undefined || off?.reason === 'unknown_key') {
+    return { kind: 'unknown', figures: untouchedFigures('requests', defaults) };
+  }
+  const { key, levels } = facts;
+  const figures = figuresOf('requests', facts);
+  if (off?.reason === 'key_disabled') return { kind: 'disabled', keyId: key.id, figures, ...levelOf(off) };
   const refusal = refusalOfLeast(facts, 1n);
-  const refusalIfFree = refusal && refusalOfLeast(facts, 0n);
-  const terms = { allowlist, concurrency: limits.concurrency, isLeashed: key.leash !== undefined };
-  const freeSlots = freeSlotsOf(activity, limits);
-  return { kind: 'enabled', keyId, ...terms, freeSlots, refusal, refusalIfFree, figures };
+  return {
+    kind: 'enabled',
+    keyId: key.id,
+    allowlist: allowlistOf(facts),
+    concurrency: own(facts).level.limits.concurrency,
+    isLeashed: key.isLeashed,
+    requiresUser: levels.some(({ level }) => level.requiresUser),
+    freeSlots: freeSlotsOf(facts),
+    refusal,
+    refusalIfFree: refusal && refusalOfLeast(facts, 0n),
+    figures,
+  };
 }
 
 /**
- * Takes an entry of the window of listings where it admits one. `key` is undefined for an unknown client. `counts` are
- * those in flight that `activities` do not know of, where this is one that needs a slot.
+ * Takes an entry of the window of listings where it admits one. `facts` are undefined for an unknown client. `counts` are
+ * those in flight that its activity does not know of, where this is one that needs a slot.
  */
 export function admitListing(
-  key: CachedKey | undefined,
-  activities: ActivityTable,
+  facts: AdmissionFacts | undefined,
   defaults: Limits,
-  { wallMs, nowMs }: Pick<AdmissionFacts, 'wallMs' | 'nowMs'>,
   counts: number | undefined,
 ): ListingAdmission {
-  if (key === undefined) {
+  const off = facts && refusalForState(facts);
+  if (facts === undefined || off?.reason === 'unknown_key') {
     return { kind: 'unknown', figures: untouchedFigures('listings', defaults) };
   }
-  const { limits } = key;
-  const { id: keyId, state, allowlist } = key.record;
-  const activity = activities.of(keyId);
+  const { key, nowMs } = facts;
+  const { level, activity } = own(facts);
+  const { limits } = level;
   const figures = () => activity.figures('listings', limits, nowMs);
-  if (state === 'disabled') return { kind: 'disabled', keyId, figures: figures() };
-  const retryAfterS = waitForListing({ activity, limits, nowMs });
-  if (retryAfterS > 0) return { kind: 'limited', keyId, retryAfterS, limit: limits.modelsRpm, figures: figures() };
-  const requests = activity.figures('requests', limits, nowMs);
-  const freeSlots = freeSlotsOf(activity, limits);
-  if (counts !== undefined && freeSlots <= counts)
-    return { kind: 'busy', keyId, limit: limits.concurrency, figures: requests };
+  if (off?.reason === 'key_disabled') return { kind: 'disabled', keyId: key.id, figures: figures(), ...levelOf(off) };
+  const retryAfterS = waitForListing(activity, limits, nowMs);
+  if (retryAfterS > 0)
+    return { kind: 'limited', keyId: key.id, retryAfterS, limit: limits.modelsRpm, figures: figures() };
+  const account = accountOf(facts);
+  if (counts !== undefined && limits.concurrency - activity.slots <= counts)
+    return { kind: 'busy', keyId: key.id, limit: limits.concurrency, figures: account.requests };
   activity.listings.add(nowMs, 1);
-  const account: KeyAccount = {
-    name: key.record.name,
-    spendLimitNanos: key.record.spendLimitNanos,
-    chargedNanos: key.chargedNanos,
-    budgets: key.budgets?.spends(wallMs) ?? [],
-    expiresAtMs: key.record.expiresAtMs,
-    requests,
-    freeSlots,
-  };
-  return { kind: 'admitted', keyId, allowlist, concurrency: limits.concurrency, account, figures: figures() };
+  const terms = { allowlist: allowlistOf(facts), concurrency: limits.concurrency };
+  return { kind: 'admitted', keyId: key.id, ...terms, account, figures: figures() };
 }
 
-function freeSlotsOf({ slots }: Activity, { concurrency }: Limits): number {
-  return Math.max(0, concurrency - slots);
+/** Of requests and of tokens the level that has the least left; of equals the innermost. */
+export function figuresOf(
+  name: RequestWindow,
+  { levels, nowMs }: Pick<AdmissionFacts, 'levels' | 'nowMs'>,
+): RateFigures {
+  const [first, ...outer] = levels as [LevelFacts, ...LevelFacts[]];
+  let figures = first.activity.figures(name, first.level.limits, nowMs);
+  for (const { level, activity } of outer) {
+    const { rpm, tpm } = level.limits;
+    if (rpm - activity[name].total(nowMs) < figures.remainingRequests) {
+      figures = { ...figures, ...activity.requestFigures(name, level.limits, nowMs) };
+    }
+    if (tpm - activity.tokensUsed(nowMs) < figures.remainingTokens) {
+      figures = { ...figures, ...activity.tokenFigures(level.limits, nowMs) };
+    }
+  }
+  return figures;
+}
+
+function accountOf(facts: AdmissionFacts): KeyAccount {
+  const { key, levels, wallMs } = facts;
+  const { level } = own(facts);
+  return {
+    name: key.name,
+    spendLimitNanos: level.spendLimitNanos,
+    chargedNanos: level.chargedNanos,
+    budgets: level.budgets?.spends(wallMs) ?? [],
+    expiresAtMs: key.expiresAtMs,
+    requests: own(facts).activity.figures('requests', level.limits, facts.nowMs),
+    freeSlots: freeSlotsOf(facts),
+    outer: levels.filter(({ level: { id } }) => id !== key.id).map((each) => outerAccountOf(each, facts)),
+  };
+}
+
+function outerAccountOf({ level, activity }: LevelFacts, { wallMs, nowMs }: AdmissionFacts): LevelAccount {
+  return {
+    ...level.name,
+    spendLimitNanos: level.spendLimitNanos,
+    chargedNanos: level.chargedNanos,
+    budgets: level.budgets?.spends(wallMs) ?? [],
+    requests: activity.figures('requests', level.limits, nowMs),
+    concurrency: level.limits.concurrency,
+    freeSlots: Math.max(0, level.limits.concurrency - activity.slots),
+  };
+}
+
+function levelOf({ level }: AtLevel): AtLevel {
+  return level === undefined ? {} : { level };
+}
+
+/** The key itself among its levels. */
+function own({ key, levels }: AdmissionFacts): LevelFacts {
+  return levels.find(({ level }) => level.id === key.id) as LevelFacts;
+}
+
+function freeSlotsOf({ levels }: AdmissionFacts): number {
+  return Math.max(0, Math.min(...levels.map(({ level, activity }) => level.limits.concurrency - activity.slots)));
 }

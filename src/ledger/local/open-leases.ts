@@ -3,10 +3,10 @@ import { invariant } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Activity, Lease } from './activity.ts';
 
-/** A lease, and the activity of its key. */
+/** A lease, and the activities of its levels, from inside out. */
 export interface OpenLease {
   readonly lease: Lease;
-  readonly activity: Activity;
+  readonly activities: readonly Activity[];
 }
 
 export class OpenLeases {
@@ -23,13 +23,6 @@ export class OpenLeases {
   /** The sum of the holds. */
   get heldNanos(): Nanos {
     return this.#heldNanos;
-  }
-
-  /** The sum of the holds of some keys. */
-  heldBy(keyIds: ReadonlySet<string>): Nanos {
-    let held = 0n;
-    for (const { lease } of this.#byRequest.values()) if (keyIds.has(lease.hold.keyId)) held += lease.hold.holdNanos;
-    return held;
   }
 
   /** The lease of a request; undefined if it is not open. */
@@ -50,26 +43,26 @@ export class OpenLeases {
   }
 
   /** Opens a lease. Throws an InvariantError if its request has one. */
-  add(lease: Lease, activity: Activity): void {
+  add(lease: Lease, activities: readonly Activity[]): void {
     const { requestId, holdNanos } = lease.hold;
     invariant(!this.#byRequest.has(requestId), () => `request ${requestId} is admitted, but it is already open`);
-    activity.open(lease);
-    this.#byRequest.set(requestId, { lease, activity });
+    for (const activity of activities) activity.open(lease);
+    this.#byRequest.set(requestId, { lease, activities });
     this.#heldNanos += holdNanos;
   }
 
   /** Ends a lease. Throws an InvariantError if it is not open. */
-  remove(lease: Lease, activity: Activity): void {
+  remove(lease: Lease, activities: readonly Activity[]): void {
     const { requestId, holdNanos } = lease.hold;
-    activity.end(lease);
+    for (const activity of activities) activity.end(lease);
     this.#byRequest.delete(requestId);
     this.#heldNanos -= holdNanos;
   }
 
   /** Puts a changed lease in the place of an open one. Throws an InvariantError if that is not open. */
-  replace(before: Lease, after: Lease, activity: Activity): void {
-    activity.replace(before, after);
-    this.#byRequest.set(after.hold.requestId, { lease: after, activity });
+  replace(before: Lease, after: Lease, activities: readonly Activity[]): void {
+    for (const activity of activities) activity.replace(before, after);
+    this.#byRequest.set(after.hold.requestId, { lease: after, activities });
     this.#heldNanos += after.hold.holdNanos - before.hold.holdNanos;
   }
 

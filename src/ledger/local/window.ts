@@ -16,15 +16,17 @@ export interface WindowEntries {
   readonly weights: Float64Array;
 }
 
-const INITIAL_CAPACITY = 8;
+const FIRST_CAPACITY = 8;
+/** Most levels that are in memory never use all of their windows. */
+const NOTHING = new Float64Array(0);
 
 /**
  * A ring buffer of entries in order of time. An entry added at t counts at every moment before t +
  * 60 s. The ring grows to as many entries as the limit admits in a minute, at 16 bytes each.
  */
 export class SlidingWindow {
-  #times = new Float64Array(INITIAL_CAPACITY);
-  #weights = new Float64Array(INITIAL_CAPACITY);
+  #times = NOTHING;
+  #weights = NOTHING;
   #head = 0;
   #size = 0;
   #total = 0;
@@ -113,7 +115,7 @@ export class SlidingWindow {
   }
 
   #grow(): void {
-    const times = new Float64Array(this.#times.length * 2);
+    const times = new Float64Array(Math.max(FIRST_CAPACITY, this.#times.length * 2));
     const weights = new Float64Array(times.length);
     for (let i = 0; i < this.#size; i++) {
       times[i] = this.#timeAt(i);

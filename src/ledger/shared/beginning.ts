@@ -4,6 +4,7 @@
  * has decided them. Pure.
  */
 import { utcMonth } from '../../core/clock.ts';
+import { levelIdsOf } from '../../state/levels.ts';
 import type { Decided, DecidedHold, GrownHold, Listed } from '../../state/postgres/batch.ts';
 import type { EntryRow, OpenHold, Rebuilt, RecentRequest, TailEnd, Unwritten } from '../../state/postgres/log.ts';
 import type { EngineHandover, KeyHandover, OpenRequestHandover } from '../handover.ts';
@@ -24,7 +25,13 @@ export interface Change {
   readonly rules?: number;
   readonly before?: number;
   /** A request of the key was settled after that. */
-  readonly late?: readonly [keyId: string, tokens: number, counted: number | null, countedUs: number | null];
+  readonly late?: readonly [
+    keyId: string,
+    tokens: number,
+    counted: number | null,
+    countedUs: number | null,
+    levels: string[] | null,
+  ];
 }
 
 type Windows = Pick<Rebuilt, 'holds' | 'recent' | 'listings'>;
@@ -46,7 +53,7 @@ export function beginningOf(rebuilt: Rebuilt, facts: Facts): Beginning {
   let windows: Windows = before.windows;
   const unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
   for (const entry of rebuilt.unwritten) {
-    const decided = decidedOf(entry);
+    const decided = decidedOf(entry, facts);
     unwritten.set(entry.nodeId, { ...decided, atUs: entry.atUs });
     windows = withDecided(windows, entry.nodeId, decided);
   }
@@ -107,8 +114,14 @@ class BeforeTail {
       (each) => each.keyId === keyId && each.settledUs === atUs && each.tokens === tokens,
     );
     if (at < 0) return;
-    const { admittedUs } = this.#recent[at] as RecentRequest;
-    this.#recent = this.#recent.with(at, { keyId, admittedUs, settledUs: countedUs ?? 0, tokens: counted ?? 0 });
+    const { admittedUs, levels } = this.#recent[at] as RecentRequest;
+    this.#recent = this.#recent.with(at, {
+      keyId,
+      levels,
+      admittedUs,
+      settledUs: countedUs ?? 0,
+      tokens: counted ?? 0,
+    });
   }
 
   #change(requestId: string, nodeId: number, change: Partial<OpenHold>): void {
@@ -129,7 +142,7 @@ function soundlyDecoded(commands: unknown): EntryCommands | undefined {
 }
 
 /** What was decided on an entry, as it is recorded. */
-function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten): Decided {
+function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten, facts: Facts): Decided {
   const { growths = [], questions = [] } = soundlyDecoded(commands) ?? {};
   const decided = typeof recorded === 'string' ? recorded : ';';
   const [grown = '', signs = ''] = decided.split(';');
@@ -141,9 +154,11 @@ function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten): Decid
     digest: '',
     holds: taken.flatMap((question): DecidedHold[] => {
       if (question.kind === 'listing') return [];
-      return [
-        { ...question.request, price: question.request.price, keyId: question.keyId, admittedUs: atUs, hasSlot: true },
-      ];
+      const { keyId } = question;
+      const { user, ...request } = question.request;
+      const outer = facts.chainOf(keyId, user).filter((id) => id !== keyId);
+      const levels = outer.length === 0 ? undefined : outer;
+      return [{ ...request, price: request.price, keyId, admittedUs: atUs, hasSlot: true, levels }];
     }),
     grown: growths.flatMap(({ requestId }, index): GrownHold[] => {
       const [, output, reserved, nanos] = GROWN.exec(grownTo[index] ?? '') ?? [];
@@ -179,8 +194,8 @@ function withDecided({ holds, recent, listings }: Windows, nodeId: number, decid
   };
 }
 
-function chargedOf({ keyId, admittedUs }: DecidedHold) {
-  return { keyId, admittedAtMs: Number(admittedUs) / 1_000 };
+function chargedOf({ keyId, admittedUs, levels }: DecidedHold) {
+  return { keyId, levels, admittedAtMs: Number(admittedUs) / 1_000 };
 }
 
 /** The windows and the open requests as a process hands them over to the next, by the clock of the log. */
@@ -191,11 +206,15 @@ export function handoverOf({ holds, recent, listings }: Windows): EngineHandover
     windows.set(keyId, window);
     return window;
   };
-  for (const { keyId, admittedUs, settledUs, tokens } of recent) {
-    if (admittedUs !== null) of(keyId).requests.push([admittedUs / 1_000, 1]);
-    if (tokens > 0) of(keyId).tokens.push([settledUs / 1_000, tokens]);
+  for (const { admittedUs, settledUs, tokens, ...booked } of recent) {
+    for (const id of levelIdsOf(booked)) {
+      if (admittedUs !== null) of(id).requests.push([admittedUs / 1_000, 1]);
+      if (tokens > 0) of(id).tokens.push([settledUs / 1_000, tokens]);
+    }
   }
-  for (const { keyId, countedUs } of holds) of(keyId).requests.push([Number(countedUs) / 1_000, 1]);
+  for (const hold of holds) {
+    for (const id of levelIdsOf(hold)) of(id).requests.push([Number(hold.countedUs) / 1_000, 1]);
+  }
   for (const { keyId, atUs, listings: count } of listings) of(keyId).listings.push([Number(atUs) / 1_000, count]);
   const keys = [...windows].map(([keyId, { requests, tokens, listings }]): KeyHandover => {
     return { keyId, requests: entriesOf(requests), tokens: entriesOf(tokens), listings: entriesOf(listings) };
@@ -213,9 +232,9 @@ function entriesOf(entries: readonly (readonly [number, number])[]): WindowEntri
 
 function openOf({ admittedUs, reservedTokens, hasSlot, ...hold }: DecidedHold): OpenRequestHandover {
   const admittedAtMs = Number(admittedUs) / 1_000;
-  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price } = hold;
+  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
   return {
-    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price },
+    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price, levels },
     reservedTokens,
     month: utcMonth(admittedAtMs),
     admittedAtMs,

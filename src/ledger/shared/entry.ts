@@ -2,6 +2,7 @@
 import { InvariantError } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import { ownerOf, userId, userStoredAs } from '../../state/levels.ts';
 import type { DecidedHold } from '../../state/postgres/batch.ts';
 import type { AdmissionRequest, Growth, LedgerSettings } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
@@ -56,7 +57,8 @@ type HoldJson = readonly [
   hold: string,
   admittedUs: string,
   slot: number,
-  price?: string,
+  price?: string | null,
+  levels?: readonly string[],
 ];
 
 type Asked =
@@ -76,7 +78,7 @@ type Asked =
 /** As it is in the log: short, since every gateway reads it. The database reads the ids of `k`, `s` and `b`. */
 interface EntryJson {
   readonly t: readonly number[];
-  /** The ids of the keys of the questions. */
+  /** Who asks: the ids of keys, and of their end users where they are named. */
   readonly k?: readonly string[];
   readonly s?: readonly EndJson[];
   readonly f?: readonly string[];
@@ -86,7 +88,7 @@ interface EntryJson {
 }
 
 export function encode({ tier, ends, freed, givenBack, growths, questions }: EntryCommands): string {
-  const keys = [...new Set(questions.map(({ keyId }) => keyId))];
+  const keys = [...new Set(questions.map(askerOf))];
   const at = new Map(keys.map((id, index) => [id, index]));
   const json: EntryJson = {
     t: [tier.rpm, tier.tpm, tier.concurrency, tier.modelsRpm, Number(tier.creditEnforced)],
@@ -101,13 +103,15 @@ export function encode({ tier, ends, freed, givenBack, growths, questions }: Ent
     ...(growths.length > 0 && {
       g: growths.map(({ requestId, outputTokens, holdNanos }) => [requestId, outputTokens, `${holdNanos}`] as const),
     }),
-    ...(questions.length > 0 && { a: questions.map((question) => asked(question, at.get(question.keyId) as number)) }),
+    ...(questions.length > 0 && {
+      a: questions.map((question) => asked(question, at.get(askerOf(question)) as number)),
+    }),
   };
   return JSON.stringify(json);
 }
 
 function holdJson(hold: DecidedHold): HoldJson {
-  const { requestId, keyId, model, reservedTokens, inputTokens, outputTokens, holdNanos, price } = hold;
+  const { requestId, keyId, model, reservedTokens, inputTokens, outputTokens, holdNanos, price, levels } = hold;
   const tokens = [reservedTokens, inputTokens, outputTokens] as const;
   const values = [
     requestId,
@@ -118,6 +122,7 @@ function holdJson(hold: DecidedHold): HoldJson {
     `${hold.admittedUs}`,
     Number(hold.hasSlot),
   ] as const;
+  if (levels !== undefined) return [...values, price ?? null, levels];
   return price === undefined ? values : [...values, price];
 }
 
@@ -149,6 +154,17 @@ export function decode(json: unknown): EntryCommands {
   };
 }
 
+/** The end user whom a question is for. */
+export function userIn(question: Question): string | undefined {
+  return question.kind === 'admit' ? question.request.user : undefined;
+}
+
+/** The id of the key of a question, or of its end user where that is named. */
+function askerOf(question: Question): string {
+  const user = userIn(question);
+  return user === undefined ? question.keyId : userId(question.keyId, user);
+}
+
 function endOf(json: unknown): End {
   const [requestId, prompt, completion, cost] = listOf(json);
   const usage = { promptTokens: amount(prompt), cachedTokens: 0, completionTokens: amount(completion) };
@@ -162,7 +178,7 @@ export function reservedIn(end: unknown): Reserved {
 }
 
 function holdOf(json: unknown): DecidedHold {
-  const [requestId, keyId, model, reserved, input, output, hold, admittedUs, slot, price] = listOf(json);
+  const [requestId, keyId, model, reserved, input, output, hold, admittedUs, slot, price, levels] = listOf(json);
   return {
     requestId: text(requestId),
     keyId: text(keyId),
@@ -173,17 +189,20 @@ function holdOf(json: unknown): DecidedHold {
     holdNanos: nanos(hold),
     admittedUs: nanos(admittedUs),
     hasSlot: slot === 1,
-    price: price === undefined ? undefined : text(price),
+    price: price === undefined || price === null ? undefined : text(price),
+    levels: levels === undefined ? undefined : listOf(levels).map(text),
   };
 }
 
-function questionOf(each: readonly unknown[], keyIds: readonly string[]): Question {
-  const keyId = text(keyIds[amount(each[0])]);
+function questionOf(each: readonly unknown[], askers: readonly string[]): Question {
+  const asker = text(askers[amount(each[0])]);
+  const { ownerId: keyId, stored } = ownerOf(asker) ?? { ownerId: asker };
   if (each.length === 2) return { kind: 'listing', keyId, counts: each[1] === -1 ? undefined : amount(each[1]) };
   const [, requestId, model, reserved, input, output, hold, price] = each;
   const tokens = { reservedTokens: amount(reserved), inputTokens: amount(input), outputTokens: amount(output) };
   const request = { requestId: text(requestId), model: text(model), ...tokens, holdNanos: nanos(hold) };
-  return { kind: 'admit', keyId, request: { ...request, price: price === undefined ? undefined : text(price) } };
+  const user = stored === undefined || stored === '' ? undefined : userStoredAs(stored);
+  return { kind: 'admit', keyId, request: { ...request, price: price === undefined ? undefined : text(price), user } };
 }
 
 function listOf(value: unknown): readonly unknown[] {

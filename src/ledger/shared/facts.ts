@@ -1,42 +1,48 @@
-/** What is stored of the keys that have been used lately, as of the last entry of the log that this gateway has followed. */
+/** What is stored of the levels that have been used lately, as of the last entry of the log that this gateway has followed. */
 import { addToStep, stepOf, windowSOf } from '../../core/budgets.ts';
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Step } from '../../state/budgets.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import type { KeyRecord } from '../../state/keys.ts';
-import { keyOf, type Row } from '../../state/rows.ts';
+import { type GroupRecord, isKeyId, levelIdsOf, ownerOf, type UserRecord, userId } from '../../state/levels.ts';
+import { groupOf, keyOf, type Row, userOf } from '../../state/rows.ts';
 import type { Books } from '../local/books.ts';
 
 /** As the database answers with them. Amounts are text, and so are lists of the record. */
-export interface FactsRow extends Readonly<Record<string, unknown>> {
+export interface FactsRow {
   readonly id: string;
-  readonly hash: string;
-  readonly spend_limit_nanos: string | null;
+  /** Of a key. */
+  readonly hash: string | null;
+  /** Null for an end user who has nothing of their own. */
+  readonly record: Readonly<Record<string, unknown>> | null;
   readonly months: Readonly<Record<string, string>> | null;
   readonly days: Readonly<Record<string, string>> | null;
   readonly ever: string | null;
   readonly steps: readonly (readonly [windowS: number, atMs: number, nanos: string])[] | null;
 }
 
-/** A key, and what it was charged. */
-interface KeyFacts {
-  readonly record: KeyRecord;
-  readonly hash: string;
+/** What a level was charged. */
+interface Sums {
   readonly months: Map<string, Nanos>;
   readonly days: Map<string, Nanos>;
-  /** With the keys on its leash. */
   ever: Nanos;
   /** By the lengths of its sliding windows in seconds. */
   readonly steps: Map<number, Map<number, Nanos>>;
 }
 
-/** A key takes about 2 KB. */
+/** A level, and what it was charged. */
+type LevelFacts = Sums &
+  (
+    | { readonly kind: 'key'; readonly record: KeyRecord; readonly hash: string }
+    | { readonly kind: 'group'; readonly record: GroupRecord }
+    | { readonly kind: 'user'; readonly record: UserRecord | undefined }
+  );
+
+/** A level takes about 2 KB. */
 export class Facts implements Books {
-  readonly #byId = new Map<string, KeyFacts>();
+  readonly #byId = new Map<string, LevelFacts>();
   readonly #idByHash = new Map<string, string>();
-  /** The keys inside the runs of others. */
-  readonly #innerIds = new Map<string, Set<string>>();
   #balanceNanos: Nanos;
   #changes = 0;
 
@@ -45,19 +51,29 @@ export class Facts implements Books {
   }
 
   readonly keys: Books['keys'] = {
-    byHash: (hash) => this.#byId.get(this.#idByHash.get(hash) ?? '')?.record,
-    find: (id) => this.#byId.get(id)?.record,
-    innerIds: (id) => [...(this.#innerIds.get(id) ?? [])],
+    byHash: (hash) => this.#key(this.#idByHash.get(hash) ?? '')?.record,
+    find: (id) => this.#key(id)?.record,
+  };
+
+  readonly groups: Books['groups'] = {
+    find: (id) => {
+      const facts = this.#byId.get(id);
+      return facts?.kind === 'group' ? facts.record : undefined;
+    },
+    findUser: (ownerId, name) => {
+      const facts = this.#byId.get(userId(ownerId, name));
+      return facts?.kind === 'user' ? facts.record : undefined;
+    },
   };
 
   readonly journal: Books['journal'] = {
     hold: () => {},
     grow: () => {},
     settle: (hold, { costNanos }, wallMs) => this.charge(hold, costNanos, wallMs),
-    chargedInMonth: (keyId, month) => this.#byId.get(keyId)?.months.get(month) ?? 0n,
-    chargedOnDays: (keyId, fromMs, toMs) => this.#chargedOnDays(keyId, utcDay(fromMs), utcDay(toMs)),
-    chargedEver: (keyId) => this.#byId.get(keyId)?.ever ?? 0n,
-    windowSteps: (keyId, windowS): Step[] => [...(this.#byId.get(keyId)?.steps.get(windowS) ?? [])],
+    chargedInMonth: (levelId, month) => this.#byId.get(levelId)?.months.get(month) ?? 0n,
+    chargedOnDays: (levelId, fromMs, toMs) => this.#chargedOnDays(levelId, utcDay(fromMs), utcDay(toMs)),
+    chargedEver: (levelId) => this.#byId.get(levelId)?.ever ?? 0n,
+    windowSteps: (levelId, windowS): Step[] => [...(this.#byId.get(levelId)?.steps.get(windowS) ?? [])],
   };
 
   balance(): Nanos {
@@ -72,43 +88,66 @@ export class Facts implements Books {
     return this.#byId.size;
   }
 
-  has(keyId: string): boolean {
-    return this.#byId.has(keyId);
+  has(levelId: string): boolean {
+    return this.#byId.has(levelId);
   }
 
   /** The hash of a key that is known. */
   hashOf(keyId: string): string | undefined {
-    return this.#byId.get(keyId)?.hash;
+    return this.#key(keyId)?.hash;
   }
 
-  /** Takes over what the database says of some keys, and of the account. */
+  /** The ids of the levels of a key, from inside out; those of end users only for one of that name. */
+  chainOf(keyId: string, user?: string): string[] {
+    const chain: string[] = [];
+    for (let id: string | null = keyId; id !== null; ) {
+      const owner = this.#owner(id);
+      if (user !== undefined && owner !== undefined && owner.userLimits !== null) chain.push(userId(id, user));
+      chain.push(id);
+      id = owner === undefined ? null : outerIdOf(owner);
+    }
+    return chain;
+  }
+
+  /** Takes over what the database says of some levels, and of the account. */
   take(rows: readonly FactsRow[], balanceNanos = this.#balanceNanos): void {
     this.#changes++;
     this.#balanceNanos = balanceNanos;
     for (const row of rows) {
-      const facts = factsOf(row);
-      this.#byId.set(row.id, facts);
-      this.#idByHash.set(row.hash, row.id);
-      for (const outerId of facts.record.leash?.outerIds ?? []) {
-        const inner = this.#innerIds.get(outerId) ?? new Set();
-        this.#innerIds.set(outerId, inner.add(row.id));
-      }
+      this.#byId.set(row.id, factsOf(row));
+      if (row.hash !== null) this.#idByHash.set(row.hash, row.id);
     }
   }
 
-  /** Forgets keys, but for those around others that stay. */
-  keepOnly(isUsed: (keyId: string) => boolean): void {
-    const kept = new Set<string>();
-    for (const [id, { record }] of this.#byId) {
-      if (isUsed(id)) for (const each of [id, ...(record.leash?.outerIds ?? [])]) kept.add(each);
+  /** The same after an edit: end users who have lost a sliding window begin anew, should they get it again. */
+  edit(rows: readonly FactsRow[], balanceNanos: Nanos): void {
+    this.take(rows, balanceNanos);
+    if (rows.length === 0) return;
+    for (const [id, facts] of this.#byId) {
+      if (facts.kind !== 'user') continue;
+      const windows = this.#windowsOf(id, facts);
+      for (const windowS of facts.steps.keys()) if (!windows.has(windowS)) facts.steps.delete(windowS);
     }
-    for (const [id, { hash, record }] of this.#byId) {
+  }
+
+  /** Whether a key may call a model, by all that is around it. */
+  allows(keyId: string, model: string): boolean {
+    return this.chainOf(keyId).every((id) => this.#owner(id)?.allowlist?.includes(model) ?? true);
+  }
+
+  /** Forgets levels, but for those around keys that stay. */
+  keepOnly(isUsed: (levelId: string) => boolean): void {
+    const kept = new Set<string>();
+    for (const id of this.#byId.keys()) {
+      if (!isUsed(id)) continue;
+      kept.add(id);
+      for (const outer of this.chainOf(ownerOf(id)?.ownerId ?? id)) kept.add(outer);
+    }
+    for (const [id, facts] of this.#byId) {
       if (kept.has(id)) continue;
       this.#byId.delete(id);
-      this.#idByHash.delete(hash);
-      for (const outerId of record.leash?.outerIds ?? []) this.#innerIds.get(outerId)?.delete(id);
+      if (facts.kind === 'key') this.#idByHash.delete(facts.hash);
     }
-    for (const [id, inner] of this.#innerIds) if (inner.size === 0) this.#innerIds.delete(id);
     this.#changes++;
   }
 
@@ -127,6 +166,15 @@ export class Facts implements Books {
     }
   }
 
+  #owner(id: string): KeyRecord | GroupRecord | undefined {
+    return this.#key(id)?.record ?? this.groups.find(id);
+  }
+
+  #key(id: string): Extract<LevelFacts, { kind: 'key' }> | undefined {
+    const facts = this.#byId.get(id);
+    return facts?.kind === 'key' ? facts : undefined;
+  }
+
   /** Adds to the account. */
   credit(nanos: Nanos): void {
     this.#balanceNanos += nanos;
@@ -134,57 +182,69 @@ export class Facts implements Books {
   }
 
   /** Charges for a request that ended then. The same amount, negative, takes it back. */
-  charge({ keyId, admittedAtMs }: Pick<HoldRow, 'keyId' | 'admittedAtMs'>, costNanos: Nanos, wallMs: number): void {
+  charge(hold: Pick<HoldRow, 'keyId' | 'admittedAtMs' | 'levels'>, costNanos: Nanos, wallMs: number): void {
     this.#balanceNanos -= costNanos;
-    const facts = this.#byId.get(keyId);
-    if (facts === undefined) return;
-    add(facts.months, utcMonth(admittedAtMs), costNanos);
-    add(facts.days, utcDay(admittedAtMs), costNanos);
-    facts.ever += costNanos;
-    for (const [windowS, sums] of facts.steps) {
-      if (costNanos !== 0n) addToStep(sums, windowS, stepOf(wallMs, windowS), costNanos);
-    }
-    for (const outerId of facts.record.leash?.outerIds ?? []) {
-      const outer = this.#byId.get(outerId);
-      if (outer !== undefined) outer.ever += costNanos;
+    const [month, day] = [utcMonth(hold.admittedAtMs), utcDay(hold.admittedAtMs)];
+    for (const id of levelIdsOf(hold)) {
+      const facts = this.#byId.get(id);
+      if (facts === undefined) continue;
+      add(facts.months, month, costNanos);
+      add(facts.days, day, costNanos);
+      facts.ever += costNanos;
+      if (costNanos === 0n) continue;
+      for (const windowS of this.#windowsOf(id, facts)) {
+        const sums = facts.steps.get(windowS) ?? new Map<number, Nanos>();
+        addToStep(sums, windowS, stepOf(wallMs, windowS), costNanos);
+        facts.steps.set(windowS, sums);
+      }
     }
   }
 
-  #chargedOnDays(keyId: string, from: string, to: string): Nanos {
+  #chargedOnDays(levelId: string, from: string, to: string): Nanos {
     let sum = 0n;
-    for (const [day, nanos] of this.#byId.get(keyId)?.days ?? []) if (day >= from && day < to) sum += nanos;
+    for (const [day, nanos] of this.#byId.get(levelId)?.days ?? []) if (day >= from && day < to) sum += nanos;
     return sum;
   }
+
+  /** The lengths of the sliding windows of a level: an end user has those of all as well. */
+  #windowsOf(id: string, { kind, record }: LevelFacts): ReadonlySet<number> {
+    const ofAll = kind === 'user' ? this.#owner(ownerOf(id)?.ownerId ?? '')?.userLimits : undefined;
+    const budgets = [...(record?.budgets ?? []), ...(ofAll?.budgets ?? [])];
+    return new Set(budgets.map(windowSOf).filter((windowS) => windowS !== null));
+  }
+}
+
+function factsOf(row: FactsRow): LevelFacts {
+  const { id, record, hash } = row;
+  const sums = sumsOf(row);
+  if (isKeyId(id)) return { kind: 'key', record: keyOf(rowOf(record as object)), hash: hash as string, ...sums };
+  if (ownerOf(id) === undefined) return { kind: 'group', record: groupOf(rowOf(record as object)), ...sums };
+  return { kind: 'user', record: record === null ? undefined : userOf(rowOf(record)), ...sums };
+}
+
+function outerIdOf(owner: KeyRecord | GroupRecord): string | null {
+  return ('parentId' in owner ? owner.parentId : null) ?? owner.groupId;
 }
 
 function add(sums: Map<string, Nanos>, period: string, nanos: Nanos): void {
   sums.set(period, (sums.get(period) ?? 0n) + nanos);
 }
 
-function factsOf(row: FactsRow): KeyFacts {
-  const { spend_limit_nanos: limit } = row;
-  const integers = Object.entries(row).map(([name, value]) => [
-    name,
-    typeof value === 'number' ? BigInt(value) : value,
-  ]);
-  const record = keyOf({
-    ...Object.fromEntries(integers),
-    spend_limit_nanos: limit === null ? null : BigInt(limit),
-  } as Row);
+/** As the rows of a store are: integers are bigints. */
+function rowOf(record: object): Row {
+  const values = Object.entries(record).map(([name, value]) => {
+    if (name === 'spend_limit_nanos') return [name, value === null ? null : BigInt(value)];
+    return [name, typeof value === 'number' ? BigInt(value) : value];
+  });
+  return Object.fromEntries(values) as Row;
+}
+
+function sumsOf({ months, days, ever, steps: stored }: FactsRow): Sums {
   const steps = new Map<number, Map<number, Nanos>>();
-  for (const budget of record.budgets) {
-    const windowS = windowSOf(budget);
-    if (windowS !== null) steps.set(windowS, new Map());
+  for (const [windowS, atMs, nanos] of stored ?? []) {
+    steps.set(windowS, (steps.get(windowS) ?? new Map<number, Nanos>()).set(atMs, BigInt(nanos)));
   }
-  for (const [windowS, atMs, nanos] of row.steps ?? []) steps.get(windowS)?.set(atMs, BigInt(nanos));
-  return {
-    record,
-    hash: row.hash,
-    months: sumsIn(row.months),
-    days: sumsIn(row.days),
-    ever: BigInt(row.ever ?? 0),
-    steps,
-  };
+  return { months: sumsIn(months), days: sumsIn(days), ever: BigInt(ever ?? 0), steps };
 }
 
 function sumsIn(sums: Readonly<Record<string, string>> | null): Map<string, Nanos> {

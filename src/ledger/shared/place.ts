@@ -1,6 +1,7 @@
 /** Sorts the commands of a batch: what goes into the log, and what takes nothing. Pure. */
 import { invariant } from '../../core/invariant.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import { userId } from '../../state/levels.ts';
 import type { NamedRequest } from '../../state/postgres/batch.ts';
 import type { OpenRequest } from '../../state/postgres/ledger-store.ts';
 import type { Growth } from '../ledger.ts';
@@ -32,7 +33,7 @@ export interface Placed {
   readonly others: readonly number[];
   readonly settlements: readonly Settlement[];
   readonly named: readonly NamedRequest[];
-  /** The keys that are decided on or asked about. */
+  /** Whose facts it takes: ids of keys, and of their end users where they are named. */
   readonly keyIds: readonly string[];
   /** Whether something is decided by the clock. */
   readonly decides: boolean;
@@ -57,7 +58,7 @@ export function place(commands: readonly Command[], indices: readonly number[], 
   for (const index of indices) {
     const command = commands[index] as Command;
     const keyId = lookup.keyOf(command);
-    if (keyId !== undefined) keyIds.add(keyId);
+    if (keyId !== undefined) keyIds.add(askerIn(command, keyId));
     if (command.kind === 'settle') {
       const { settlement } = command;
       const open = openOf(lookup, command.kind, settlement.requestId);
@@ -97,6 +98,13 @@ export function place(commands: readonly Command[], indices: readonly number[], 
     isEmpty,
     isTrivial: isEmpty && indices.every((index) => TRIVIAL.includes((commands[index] as Command).kind)),
   };
+}
+
+/** Who asks. */
+export function askerIn(command: Command, keyId: string): string {
+  const request =
+    command.kind === 'admit' ? command.request : command.kind === 'forecast' ? command.question.requests[0] : undefined;
+  return request?.user === undefined ? keyId : userId(keyId, request.user);
 }
 
 /** Windows need a clock that runs true. */

@@ -3,6 +3,7 @@
  * in the log's order and at the log's times, and so all come to the same decisions.
  */
 import { type Clock, utcMonth } from '../../core/clock.ts';
+import { levelIdsOf, ownerOf } from '../../state/levels.ts';
 import type { Decided, DecidedHold, GrownHold } from '../../state/postgres/batch.ts';
 import type { EntryRow, Rebuilt } from '../../state/postgres/log.ts';
 import type { Admission, Grant, LedgerSettings, ListingAdmission } from '../ledger.ts';
@@ -11,7 +12,7 @@ import { Decisions } from '../local/decisions.ts';
 import type { Answer, Command } from '../protocol.ts';
 import { beginningOf, type Change, handoverOf, listedIn } from './beginning.ts';
 import { Digest } from './digest.ts';
-import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier } from './entry.ts';
+import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier, userIn } from './entry.ts';
 import { Facts, type FactsRow } from './facts.ts';
 
 /** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
@@ -88,17 +89,28 @@ export class Replica {
     return this.#decisions.leaseOf(requestId);
   }
 
-  /** Whether all gateways know the facts of a key so many milliseconds after the last entry. */
-  isActive(keyId: string, laterMs = 0): boolean {
+  /** Whether all gateways know the facts of a key and its end user so many milliseconds after the last entry. */
+  isKnown(keyId: string, user: string | undefined, laterMs: number): boolean {
+    return this.#isKnown(keyId, user, (levelId) => this.#isActive(levelId, laterMs));
+  }
+
+  /** What is around a key comes with it. */
+  #isKnown(keyId: string, user: string | undefined, isGiven: (levelId: string) => boolean): boolean {
+    if (!isGiven(keyId)) return false;
     return (
-      this.facts.has(keyId) && this.#decisions.activityOf(keyId, this.#clock.monotonicMs() + laterMs) !== undefined
+      user === undefined || this.facts.chainOf(keyId, user).every((id) => ownerOf(id) === undefined || isGiven(id))
     );
+  }
+
+  #isActive(levelId: string, laterMs = 0): boolean {
+    const nowMs = this.#clock.monotonicMs() + laterMs;
+    return this.facts.has(levelId) && this.#decisions.activityOf(levelId, nowMs) !== undefined;
   }
 
   /** A request in flight, as its hold is stored. */
   holdOf(requestId: string): DecidedHold {
     const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
-    const { keyId, model, inputTokens, outputTokens, holdNanos, price } = hold;
+    const { keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
     const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
     return {
       requestId,
@@ -111,6 +123,7 @@ export class Replica {
       holdNanos,
       hasSlot,
       price,
+      levels,
     };
   }
 
@@ -194,7 +207,7 @@ export class Replica {
 
   /** Forgets keys that nobody has used for a minute. */
   dropIdle(): void {
-    this.facts.keepOnly((keyId) => this.#decisions.activityOf(keyId) !== undefined);
+    this.facts.keepOnly((levelId) => this.#decisions.activityOf(levelId) !== undefined);
     this.#decisions.dropIdle();
   }
 
@@ -222,15 +235,16 @@ export class Replica {
     }
     this.#rules = rules;
     if (late !== undefined) {
-      const [keyId, tokens, counted, countedUs] = late;
-      this.#decisions.recountTokens(keyId, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
+      const [keyId, tokens, counted, countedUs, levels] = late;
+      const ids = levelIdsOf({ keyId, levels: levels ?? undefined });
+      this.#decisions.recountTokens(ids, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
     }
     if (reaped !== undefined) {
       for (const requestId of this.#requestsOf(reaped)) this.#run({ kind: 'charge_held', requestId });
       this.#requests.delete(reaped);
       this.#unwritten.delete(reaped);
     }
-    this.facts.take(facts ?? [], BigInt(balance));
+    this.facts.edit(facts ?? [], BigInt(balance));
   }
 
   /** Nonsense decides nothing, for all alike. */
@@ -273,11 +287,14 @@ export class Replica {
     if (facts !== null) this.facts.take(facts);
     this.#decisions.noticeOtherWriters();
     const { tier, ends, freed, givenBack, growths, questions } = commands;
-    const isKnown = (keyId: string) => given.has(keyId) || this.isActive(keyId);
+    const isGiven = (levelId: string) => given.has(levelId) || this.#isActive(levelId);
     this.#use(tier);
     const own = this.#requestsOf(nodeId);
     const touched = new Set<string>();
-    const touch = (requestId: string) => touched.add(this.leaseOf(requestId)?.hold.keyId ?? '');
+    const touch = (requestId: string) => {
+      const hold = this.leaseOf(requestId)?.hold;
+      for (const id of hold === undefined ? [] : levelIdsOf(hold)) touched.add(id);
+    };
     const endAnswers = ends.map((end) => {
       if (!own.has(end.requestId)) return undefined;
       touch(end.requestId);
@@ -295,8 +312,10 @@ export class Replica {
       return this.#run({ kind: 'grow', growth }) as Grant;
     });
     const answers = questions.map((question) => {
-      if (!isKnown(question.keyId)) return 'void' as const;
-      touched.add(question.keyId);
+      const { keyId } = question;
+      const user = userIn(question);
+      if (!this.#isKnown(keyId, user, isGiven)) return 'void' as const;
+      for (const id of this.facts.chainOf(keyId, user)) touched.add(id);
       return this.#ask(question, own);
     });
     if (growths.length + questions.length > 0) {
@@ -344,14 +363,14 @@ export class Replica {
     return { holds, grown, listings: listedIn(listed, this.#clock.us) };
   }
 
-  /** What all gateways must agree on after an entry: the rules, the account, and the keys that the entry names. */
-  #digest(keyIds: ReadonlySet<string>): string {
+  /** What all gateways must agree on after an entry: the rules, the account, and the levels that the entry names. */
+  #digest(levelIds: ReadonlySet<string>): string {
     const digest = new Digest();
     digest.add(this.#rules, this.#decisions.balanceNanos, this.#decisions.heldNanos);
-    for (const keyId of keyIds) {
-      const activity = this.#decisions.activityOf(keyId);
+    for (const levelId of levelIds) {
+      const activity = this.#decisions.activityOf(levelId);
       const nowMs = this.#clock.monotonicMs();
-      digest.add(this.facts.journal.chargedInMonth(keyId, utcMonth(nowMs)));
+      digest.add(this.facts.journal.chargedInMonth(levelId, utcMonth(nowMs)));
       if (activity === undefined) continue;
       digest.add(activity.requests.total(nowMs), activity.tokensUsed(nowMs), activity.listings.total(nowMs));
       digest.add(activity.slots, activity.openRequests);

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { InvariantError, invariant } from '../../core/invariant.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import { ownerOf, userStoredAs } from '../../state/levels.ts';
 import { type Addition, NOTHING_ADDED } from '../../state/postgres/batch.ts';
 import { type Appended, type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
@@ -24,7 +25,7 @@ import {
   LATE_FAULT,
   LateBatchError,
 } from './faults.ts';
-import { type Placed, place } from './place.ts';
+import { askerIn, type Placed, place } from './place.ts';
 import { completeOthers, rebuild } from './rebuild.ts';
 import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
 import { RULES } from './rules.ts';
@@ -331,7 +332,9 @@ export class SharedEngine implements Engine {
     for (let turn = 0; left.length > 0; turn++) {
       invariant(turn < 8, () => 'a key is never known');
       left = await this.#answerSome(commands, left, answers, missing);
-      missing = new Set(left.map((index) => this.#keyOf(commands[index] as Command) as string));
+      missing = new Set(
+        left.map((index) => askerIn(commands[index] as Command, this.#keyOf(commands[index] as Command) as string)),
+      );
     }
     return answers;
   }
@@ -353,7 +356,10 @@ export class SharedEngine implements Engine {
     if (placed.isTrivial) return this.#finish(commands, placed, answers, replica);
     const entry: EntryCommands = { ...placed.entry, tier: this.#settings };
     const laterMs = this.#clock.monotonicMs() - this.#heardMs + SOON_MS;
-    const keyIds = placed.keyIds.filter((id) => missing.has(id) || !replica.isActive(id, laterMs));
+    const keyIds = placed.keyIds.filter((id) => {
+      const { ownerId, stored } = ownerOf(id) ?? { ownerId: id };
+      return missing.has(id) || !replica.isKnown(ownerId, stored && userStoredAs(stored), laterMs);
+    });
     const isEmpty = placed.isEmpty;
     const addition: Addition = {
       ...NOTHING_ADDED,
@@ -421,10 +427,11 @@ export class SharedEngine implements Engine {
     if (command.kind !== 'admit' || !isAdmitted(command, answer)) return answer;
     const { requestId, model, holdNanos, fallbacks } = command.request;
     const keyId = this.#keyOf(command) as string;
-    this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos });
+    const levels = replica.leaseOf(requestId)?.hold.levels;
+    this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos, levels });
     if (fallbacks === undefined) return answer;
-    const allowlist = replica.facts.keys.find(keyId)?.allowlist;
-    return { ...(answer as Admission), fallbacks: fallbacks.filter((id) => allowlist?.includes(id) ?? true) } as Answer;
+    const allowed = fallbacks.filter((id) => replica.facts.allows(keyId, id));
+    return { ...(answer as Admission), fallbacks: allowed } as Answer;
   }
 
   #ended(requestId: string): void {

@@ -3,7 +3,7 @@ import { type Column, type FieldType, Layout } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { SpentBy } from '../../core/spent-by.ts';
-import { END } from '../journal.ts';
+import { END, LEVELS } from '../journal.ts';
 
 export const SQL_TYPES: Readonly<Record<FieldType, string>> = {
   text: 'text',
@@ -48,6 +48,8 @@ export interface DecidedHold {
   readonly holdNanos: Nanos;
   readonly hasSlot: boolean;
   readonly price: string | undefined;
+  /** As in `HoldRow`. */
+  readonly levels: readonly string[] | undefined;
 }
 
 export const DECIDED_HOLD = new Layout<DecidedHold>({
@@ -61,6 +63,7 @@ export const DECIDED_HOLD = new Layout<DecidedHold>({
   holdNanos: 'nanos',
   hasSlot: 'flag',
   price: 'text',
+  levels: LEVELS,
 });
 
 /** What a request holds after it has grown. */

@@ -12,5 +12,6 @@ export const DIALECT: Dialect = {
   greatest: 'greatest',
   jsonArray: 'jsonb_agg',
   jsonObject: 'jsonb_build_object',
+  textsIn: (column) => `jsonb_array_elements_text(CAST(${column} AS jsonb))`,
   isAnyOf: (column, parameter) => `${column} = ANY (${parameter})`,
 };

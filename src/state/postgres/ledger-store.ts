@@ -4,7 +4,7 @@ import type { Nanos } from '../../core/money.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { NAME_KINDS } from '../../core/spent-by.ts';
-import { END, SETTLEMENT } from '../journal.ts';
+import { END, LEVELS, SETTLEMENT } from '../journal.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import {
@@ -28,6 +28,8 @@ export interface OpenRequest {
   /** In microseconds since 1970, by the ledger's clock. */
   readonly admittedUs: bigint;
   readonly holdNanos: Nanos;
+  /** As in its hold. */
+  readonly levels: readonly string[] | undefined;
 }
 
 /** Where a gateway is in the log: the last entry that it has followed. */
@@ -62,11 +64,11 @@ const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
 /** Its admission: of a request that this process does not know, as its row has it. */
-const LATE_ADMITTED_MS = 'coalesce($5 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $7))';
-/** The hold in six, the end, whose first is the id of the request, and who it was for in three. */
-const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(6 + END.columns.length)}) THEN
-    inf_gw.enter_names(ARRAY[$7], ARRAY[$7], ARRAY[${LATE_ADMITTED_MS}],
-      ${NAME_KINDS.map((_, at) => `ARRAY[$${7 + END.columns.length + at}::text]`).join(', ')})
+const LATE_ADMITTED_MS = 'coalesce($5 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $8))';
+/** The hold in seven, the end, whose first is the id of the request, and who it was for in three. */
+const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(7 + END.columns.length)}) THEN
+    inf_gw.enter_names(ARRAY[$8], ARRAY[$8], ARRAY[${LATE_ADMITTED_MS}],
+      ${NAME_KINDS.map((_, at) => `ARRAY[$${8 + END.columns.length + at}::text]`).join(', ')})
   END, ${DURABLY}`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
@@ -230,7 +232,7 @@ export class SharedLedgerStore {
    * Without `open`, only corrects. Counts once, however often it is called.
    */
   async settleLate(settlement: Settlement, open: OpenRequest | undefined): Promise<void> {
-    const hold = [open?.keyId, open?.model, open?.admittedUs, open?.holdNanos];
+    const hold = [open?.keyId, open?.model, open?.admittedUs, open?.holdNanos, LEVELS.flat(open?.levels)];
     await this.#membership.run(({ link, nodeId }) =>
       link.decide('settle_late', SETTLE_LATE, [nodeId, open !== undefined, ...hold, ...SETTLEMENT.values(settlement)]),
     );

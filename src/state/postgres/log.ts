@@ -46,6 +46,8 @@ export interface RecentRequest {
   readonly admittedUs: number | null;
   readonly settledUs: number;
   readonly tokens: number;
+  /** As in its hold. */
+  readonly levels?: readonly string[] | undefined;
 }
 
 /** An entry whose decisions are recorded, and not written yet. */
@@ -96,6 +98,8 @@ export interface Rebuilt {
   readonly facts: unknown;
 }
 
+type RecentValues = [string, number | null, number, number, string[] | null];
+
 type HoldValues = [
   string,
   number,
@@ -109,6 +113,7 @@ type HoldValues = [
   boolean,
   string | null,
   number,
+  string[] | null,
 ];
 
 export function rebuiltOf(row: RebuildRow): Rebuilt {
@@ -118,9 +123,9 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
     balanceNanos: BigInt(row.o_balance),
     rules: row.o_rules,
     holds: listIn<HoldValues>(row.o_holds).map(holdOf),
-    recent: listIn<[string, number | null, number, number]>(row.o_recent).map(
-      ([keyId, admittedUs, settledUs, tokens]) => ({ keyId, admittedUs, settledUs, tokens }),
-    ),
+    recent: listIn<RecentValues>(row.o_recent).map(([keyId, admittedUs, settledUs, tokens, levels]) => {
+      return { keyId, admittedUs, settledUs, tokens, levels: levels ?? undefined };
+    }),
     listings: listIn<[string, number, number]>(row.o_listings).map(([keyId, atUs, listings]) => ({
       keyId,
       atUs: BigInt(atUs),
@@ -149,11 +154,26 @@ type EndValues = [
   price: string | null,
   cost: string,
   countedUs: number,
+  levels: string[] | null,
 ];
 
 function endOf(values: EndValues): TailEnd {
-  const [seq, said, requestId, nodeId, keyId, model, admittedUs, prompt, completion, nanos, price, cost, countedUs] =
-    values;
+  const [
+    seq,
+    said,
+    requestId,
+    nodeId,
+    keyId,
+    model,
+    admittedUs,
+    prompt,
+    completion,
+    nanos,
+    price,
+    cost,
+    countedUs,
+    levels,
+  ] = values;
   const hold = holdOf([
     requestId,
     nodeId,
@@ -167,6 +187,7 @@ function endOf(values: EndValues): TailEnd {
     true,
     price,
     countedUs,
+    levels,
   ]);
   return { seq: BigInt(seq), said, costNanos: BigInt(cost), hold };
 }
@@ -185,10 +206,18 @@ function holdOf(values: HoldValues): OpenHold {
     hasSlot,
     price,
     countedUs,
+    levels,
   ] = values;
   const tokens = { inputTokens, outputTokens, reservedTokens };
   const hold = { requestId, keyId, model, admittedUs: BigInt(admittedUs), ...tokens, holdNanos: BigInt(nanos) };
-  return { ...hold, nodeId, hasSlot, price: price ?? undefined, countedUs: BigInt(countedUs) };
+  return {
+    ...hold,
+    nodeId,
+    hasSlot,
+    price: price ?? undefined,
+    countedUs: BigInt(countedUs),
+    levels: levels ?? undefined,
+  };
 }
 
 function listIn<T>(json: string | null): T[] {

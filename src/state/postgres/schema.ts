@@ -4,7 +4,7 @@ import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { CLOCK } from './schema/clock.ts';
 import { KEPT, KEPT_TABLES } from './schema/kept.ts';
-import { LEASH_TABLES } from './schema/leashes.ts';
+import { LEVEL_TABLES, LEVELS } from './schema/levels.ts';
 import { LOG, REBUILD } from './schema/log.ts';
 import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
@@ -17,7 +17,7 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  * changed. A change of functions alone is a step, too: an empty one.
  */
 export const MIGRATIONS: readonly string[] = [
-  [TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, LEASH_TABLES, RETENTION_TABLE, KEPT_TABLES].join('\n'),
+  [TABLES, LEVEL_TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, RETENTION_TABLE, KEPT_TABLES].join('\n'),
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
@@ -43,6 +43,7 @@ END $$;`;
  * parameters and results. What has others has another name.
  */
 export const FUNCTIONS = [
+  LEVELS,
   SETTLE,
   NODES,
   UPKEEP,

@@ -14,6 +14,7 @@ export const DIALECT: Dialect = {
   greatest: 'max',
   jsonArray: 'json_group_array',
   jsonObject: 'json_object',
+  textsIn: (column) => `json_each(${column})`,
   isAnyOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
 };
 

@@ -13,44 +13,63 @@ import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { latestEndMs } from '../budget-book.ts';
 import { type BudgetedKey, exactAfterMs, type Step } from '../budgets.ts';
+import { isKeyId, ofAllUsers } from '../levels.ts';
 import { carryOut } from './book.ts';
 import type { Sqlite, Statement } from './database.ts';
 
-/** All months that have sums, one by one: the sums are sorted by month first. A leash counts for all keys that are on it. */
+/** All months that have sums, one by one: the sums are sorted by month first. */
 const CHARGED_EVER = `WITH RECURSIVE months (month) AS (
     SELECT min(month) FROM usage_months
     UNION ALL SELECT (SELECT min(u.month) FROM usage_months u WHERE u.month > m.month) FROM months m WHERE m.month IS NOT NULL
-  ), ids (id) AS (SELECT $id UNION SELECT key_id FROM leashes WHERE outer_id = $id)
-  SELECT coalesce(sum(u.cost_nanos), 0) FROM months m CROSS JOIN ids i JOIN usage_months u ON u.month = m.month AND u.key_id = i.id`;
+  )
+  SELECT coalesce(sum(u.cost_nanos), 0) FROM months m JOIN usage_months u ON u.month = m.month AND u.key_id = ?`;
 
 /** Reads what was charged, as it is stored. */
 export class BudgetReader {
+  readonly #month: Statement;
   readonly #day: Statement;
   readonly #ever: Statement;
+  /** What is booked to a level by others. */
+  readonly #bookedMonth: Statement;
+  readonly #bookedDays: Statement;
+  readonly #bookedEver: Statement;
   readonly #steps: Statement;
 
   constructor(database: Sqlite) {
     const figure = (sql: string) => database.prepare(sql).safeIntegers();
-    this.#day = figure('SELECT coalesce(sum(cost_nanos), 0) FROM usage_days WHERE day = ? AND key_id = ?').pluck();
+    const sum = (from: string) => figure(`SELECT coalesce(sum(cost_nanos), 0) FROM ${from}`).pluck();
+    this.#month = sum('usage_months WHERE month = ? AND key_id = ?');
+    this.#day = sum('usage_days WHERE day = ? AND key_id = ?');
     this.#ever = figure(CHARGED_EVER).pluck();
+    this.#bookedMonth = sum('level_months WHERE level_id = ? AND month = ?');
+    this.#bookedDays = sum('level_days WHERE level_id = ? AND day >= ? AND day < ?');
+    this.#bookedEver = sum('level_months WHERE level_id = ?');
     this.#steps = figure('SELECT at_ms, cost_nanos FROM budget_steps WHERE key_id = ? AND window_s = ?');
   }
 
-  /** What a key was charged for the requests of whole days, of which there are few. */
-  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos {
-    let nanos = 0n;
-    for (let at = fromMs; at < toMs; at += DAY_MS) nanos += this.#day.get(utcDay(at), keyId) as bigint;
+  /** What a level was charged for the requests of a month. */
+  chargedInMonth(levelId: string, month: string): Nanos {
+    const booked = this.#bookedMonth.get(levelId, month) as bigint;
+    return isKeyId(levelId) ? booked + (this.#month.get(month, levelId) as bigint) : booked;
+  }
+
+  /** What a level was charged for the requests of whole days, of which there are few. */
+  chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos {
+    let nanos = this.#bookedDays.get(levelId, utcDay(fromMs), utcDay(toMs)) as bigint;
+    if (!isKeyId(levelId)) return nanos;
+    for (let at = fromMs; at < toMs; at += DAY_MS) nanos += this.#day.get(utcDay(at), levelId) as bigint;
     return nanos;
   }
 
-  /** What a key was ever charged, with the keys on its leash. */
-  chargedEver(keyId: string): Nanos {
-    return this.#ever.get({ id: keyId }) as bigint;
+  /** What a level was ever charged. */
+  chargedEver(levelId: string): Nanos {
+    const booked = this.#bookedEver.get(levelId) as bigint;
+    return isKeyId(levelId) ? booked + (this.#ever.get(levelId) as bigint) : booked;
   }
 
   /** The steps of a sliding window, some of which may have left it. */
-  steps(keyId: string, windowS: number): Step[] {
-    const rows = this.#steps.all(keyId, windowS) as { at_ms: bigint; cost_nanos: bigint }[];
+  steps(levelId: string, windowS: number): Step[] {
+    const rows = this.#steps.all(levelId, windowS) as { at_ms: bigint; cost_nanos: bigint }[];
     return rows.map(({ at_ms: atMs, cost_nanos: nanos }) => [Number(atMs), nanos]);
   }
 
@@ -110,15 +129,15 @@ function stepAdder(database: Sqlite): Statement {
   );
 }
 
-/** A sliding window of a key, and the newest step that was written of it. */
+/** A sliding window of a level, and the newest step that was written of it. */
 interface Window {
   readonly windowS: number;
   newestMs: number;
 }
 
 const NO_WINDOWS: readonly Window[] = [];
-/** The keys of which it is kept whether they have windows. When there are more, all are looked up again. */
-const MOST_KEYS = 100_000;
+/** The levels of which it is kept whether they have windows. When there are more, all are looked up again. */
+const MOST_LEVELS = 100_000;
 
 /** Adds up what a batch of settled requests changes in sliding windows, and writes it once per batch. */
 export class StepWriter {
@@ -128,11 +147,11 @@ export class StepWriter {
   /** Known until another process commits. */
   readonly #windows = new Map<string, readonly Window[]>();
   /** Not written yet: by window of a key, and by step. */
-  readonly #pending = new Map<string, { keyId: string; window: Window; steps: Map<number, Nanos> }>();
+  readonly #pending = new Map<string, { levelId: string; window: Window; steps: Map<number, Nanos> }>();
 
   constructor(database: Sqlite) {
     this.#windowsOf = database
-      .prepare('SELECT window_s FROM budgets WHERE key_id = ? AND window_s IS NOT NULL')
+      .prepare('SELECT DISTINCT window_s FROM budgets WHERE key_id IN (?, ?) AND window_s IS NOT NULL')
       .pluck();
     this.#add = stepAdder(database);
     this.#drop = database.prepare(
@@ -142,12 +161,12 @@ export class StepWriter {
   }
 
   /** Counts the cost of a request that was settled then. */
-  add(keyId: string, settledAtMs: number, costNanos: Nanos): void {
-    const windows = this.#windowsFor(keyId);
+  add(levelId: string, settledAtMs: number, costNanos: Nanos): void {
+    const windows = this.#windowsFor(levelId);
     if (windows.length === 0 || costNanos === 0n) return;
     for (const window of windows) {
-      const name = `${keyId} ${window.windowS}`;
-      const pending = this.#pending.get(name) ?? { keyId, window, steps: new Map<number, Nanos>() };
+      const name = `${levelId} ${window.windowS}`;
+      const pending = this.#pending.get(name) ?? { levelId, window, steps: new Map<number, Nanos>() };
       const atMs = stepOf(settledAtMs, window.windowS);
       pending.steps.set(atMs, (pending.steps.get(atMs) ?? 0n) + costNanos);
       this.#pending.set(name, pending);
@@ -155,19 +174,19 @@ export class StepWriter {
   }
 
   /** What is not written yet of a window. */
-  pending(keyId: string, windowS: number): Iterable<Step> {
-    return this.#pending.get(`${keyId} ${windowS}`)?.steps ?? [];
+  pending(levelId: string, windowS: number): Iterable<Step> {
+    return this.#pending.get(`${levelId} ${windowS}`)?.steps ?? [];
   }
 
   /** Writes everything that was added, and drops the oldest. Belongs in the transaction that writes the requests. */
   write(): void {
-    for (const { keyId, window, steps } of this.#pending.values()) {
+    for (const { levelId, window, steps } of this.#pending.values()) {
       const { windowS } = window;
       for (const [atMs, nanos] of steps) {
-        this.#add.run(keyId, windowS, atMs, nanos);
+        this.#add.run(levelId, windowS, atMs, nanos);
         if (atMs <= window.newestMs) continue;
         window.newestMs = atMs;
-        this.#drop.run({ key: keyId, window: windowS });
+        this.#drop.run({ key: levelId, window: windowS });
       }
     }
     this.forget();
@@ -183,13 +202,14 @@ export class StepWriter {
     this.#windows.clear();
   }
 
-  #windowsFor(keyId: string): readonly Window[] {
-    let windows = this.#windows.get(keyId);
+  #windowsFor(levelId: string): readonly Window[] {
+    let windows = this.#windows.get(levelId);
     if (windows === undefined) {
-      if (this.#windows.size >= MOST_KEYS) this.#windows.clear();
-      const found = this.#windowsOf.all(keyId) as number[];
+      if (this.#windows.size >= MOST_LEVELS) this.#windows.clear();
+      // An end user has those of all as well.
+      const found = this.#windowsOf.all(levelId, ofAllUsers(levelId)) as number[];
       windows = found.length === 0 ? NO_WINDOWS : found.map((windowS) => ({ windowS, newestMs: 0 }));
-      this.#windows.set(keyId, windows);
+      this.#windows.set(levelId, windows);
     }
     return windows;
   }

@@ -11,14 +11,23 @@ import { isErrorOutcome } from '../../core/settlement.ts';
 import { NAME_KINDS } from '../../core/spent-by.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
 import type { Step } from '../budgets.ts';
-import { END, HOLD, type HoldRow, type RecentEntry, SETTLEMENT } from '../journal.ts';
+import { END, HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLEMENT } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
+import { LevelSumWriter } from './level-sums.ts';
 import { NameSumWriter } from './name-sums.ts';
 import { SumWriter } from './sums.ts';
 
 /** What a hold knows where the end of its request does not say it. */
 const [REQUEST_ID, MODEL, PRICE] = [placeOf('request_id'), placeOf('model'), placeOf('price')];
+
+interface RecentRow {
+  readonly key_id: string;
+  readonly levels: string | null;
+  readonly admitted_at_ms: number;
+  readonly settled_at_ms: number;
+  readonly tokens: number;
+}
 
 export class Journal {
   readonly #database: Sqlite;
@@ -30,8 +39,7 @@ export class Journal {
   readonly #steps: StepWriter;
   readonly #budgets: BudgetReader;
   readonly #nameSums: NameSumWriter;
-  readonly #month: Statement;
-  readonly #innerIds: Statement;
+  readonly #levelSums: LevelSumWriter;
 
   constructor(database: Sqlite) {
     this.#database = database;
@@ -41,18 +49,14 @@ export class Journal {
     this.#growHold = database.prepare('UPDATE holds SET output_tokens = ?, hold_nanos = ? WHERE request_id = ?');
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
-      `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, ${names(SETTLEMENT.columns)})
-         VALUES (${places(5 + END.columns.length)}, ${NAME_KINDS.map(() => "nullif(?, '')").join(', ')})`,
+      `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, levels, ${names(SETTLEMENT.columns)})
+         VALUES (${places(6 + END.columns.length)}, ${NAME_KINDS.map(() => "nullif(?, '')").join(', ')})`,
     );
     this.#sums = new SumWriter(database);
     this.#nameSums = new NameSumWriter(database);
     this.#steps = new StepWriter(database);
     this.#budgets = new BudgetReader(database);
-    this.#month = database
-      .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
-      .pluck()
-      .safeIntegers();
-    this.#innerIds = database.prepare('SELECT key_id FROM leashes WHERE outer_id = ? AND key_id <> outer_id').pluck();
+    this.#levelSums = new LevelSumWriter(database);
   }
 
   hold(hold: HoldRow): void {
@@ -85,6 +89,7 @@ export class Journal {
       wallMs,
       hold.holdNanos,
       model === hold.model ? null : hold.model,
+      LEVELS.flat(hold.levels),
       ...values,
     );
     const isError = isErrorOutcome(end.outcome);
@@ -93,6 +98,9 @@ export class Journal {
     this.#sums.add(summand);
     if (spentBy !== undefined) this.#nameSums.add(spentBy, summand);
     this.#steps.add(keyId, wallMs, costNanos);
+    if (hold.levels === undefined) return;
+    this.#levelSums.add(hold.levels, summand);
+    for (const id of hold.levels) this.#steps.add(id, wallMs, costNanos);
   }
 
   /**
@@ -101,6 +109,7 @@ export class Journal {
    */
   writeCharges(): void {
     this.#sums.write();
+    this.#levelSums.write();
     this.#steps.write();
     this.#nameSums.write();
   }
@@ -108,6 +117,7 @@ export class Journal {
   /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
   forgetCharges(): void {
     this.#sums.forget();
+    this.#levelSums.forget();
     this.#nameSums.forget();
     this.#steps.forget();
   }
@@ -117,28 +127,30 @@ export class Journal {
     this.#steps.forgetWindows();
   }
 
-  /** What a key was charged in a month, with what is not written yet. */
-  chargedInMonth(keyId: string, month: string): Nanos {
-    return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, (sum) => sum.month === month);
+  /** What a level was charged in a month, with what is not written yet. */
+  chargedInMonth(levelId: string, month: string): Nanos {
+    return this.#budgets.chargedInMonth(levelId, month) + this.#pending(levelId, (sum) => sum.month === month);
   }
 
-  /** What a key was charged for the requests of whole days, with what is not written yet. */
-  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos {
+  /** What a level was charged for the requests of whole days, with what is not written yet. */
+  chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos {
     const [from, to] = [utcDay(fromMs), utcDay(toMs)];
-    const pending = this.#sums.pendingCharge(keyId, ({ day }) => day >= from && day < to);
-    return this.#budgets.chargedOnDays(keyId, fromMs, toMs) + pending;
+    const pending = this.#pending(levelId, ({ day }) => day >= from && day < to);
+    return this.#budgets.chargedOnDays(levelId, fromMs, toMs) + pending;
   }
 
-  /** What a key was ever charged, with the keys on its leash, and with what is not written yet. */
-  chargedEver(keyId: string): Nanos {
-    const ids = [keyId, ...(this.#innerIds.all(keyId) as string[])];
-    const pending = ids.reduce((sum, id) => sum + this.#sums.pendingCharge(id, () => true), 0n);
-    return this.#budgets.chargedEver(keyId) + pending;
+  /** What a level was ever charged, with what is not written yet. */
+  chargedEver(levelId: string): Nanos {
+    return this.#budgets.chargedEver(levelId) + this.#pending(levelId, () => true);
   }
 
   /** The steps of a sliding window, with what is not written yet. A step may come twice. */
-  windowSteps(keyId: string, windowS: number): Step[] {
-    return [...this.#budgets.steps(keyId, windowS), ...this.#steps.pending(keyId, windowS)];
+  windowSteps(levelId: string, windowS: number): Step[] {
+    return [...this.#budgets.steps(levelId, windowS), ...this.#steps.pending(levelId, windowS)];
+  }
+
+  #pending(levelId: string, counts: (sum: { readonly day: string; readonly month: string }) => boolean): Nanos {
+    return this.#sums.pendingCharge(levelId, counts) + this.#levelSums.pendingCharge(levelId, counts);
   }
 
   openHolds(): HoldRow[] {
@@ -159,9 +171,9 @@ export class Journal {
   recent(sinceMs: number): RecentEntry[] {
     const rows = this.#database
       .prepare(
-        'SELECT key_id, admitted_at_ms, settled_at_ms, prompt_tokens + completion_tokens AS tokens FROM journal ORDER BY id DESC',
+        'SELECT key_id, levels, admitted_at_ms, settled_at_ms, prompt_tokens + completion_tokens AS tokens FROM journal ORDER BY id DESC',
       )
-      .iterate() as IterableIterator<{ key_id: string; admitted_at_ms: number; settled_at_ms: number; tokens: number }>;
+      .iterate() as IterableIterator<RecentRow>;
     const recent: RecentEntry[] = [];
     for (const row of rows) {
       if (row.settled_at_ms < sinceMs) break;
@@ -170,6 +182,7 @@ export class Journal {
         admittedAtMs: row.admitted_at_ms,
         settledAtMs: row.settled_at_ms,
         tokens: row.tokens,
+        levels: LEVELS.full(row.levels),
       });
     }
     return recent;

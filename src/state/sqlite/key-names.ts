@@ -1,4 +1,4 @@
-/** The names of the keys in a state file, for who only suggests them: nothing is made, migrated or waited for. */
+/** The names of the keys and groups in a state file, for who only suggests them: nothing is made, migrated or waited for. */
 import Database from 'better-sqlite3';
 import { refuseWithoutIndex } from './lock.ts';
 
@@ -12,7 +12,8 @@ export function keyNames(path: string, most: number): string[] {
   const database = new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS });
   try {
     database.pragma('query_only = on');
-    const statement = database.prepare("SELECT name FROM keys WHERE state <> 'deleted' ORDER BY id DESC LIMIT ?");
+    const statement = database.prepare(`SELECT name FROM (SELECT id, name FROM keys WHERE state <> 'deleted'
+      UNION ALL SELECT id, '@' || name FROM groups WHERE state <> 'deleted') ORDER BY substr(id, 5) DESC LIMIT ?`);
     return statement.pluck().all(most) as string[];
   } finally {
     database.close();

@@ -37,6 +37,7 @@ export class LedgerStore {
   /** Whether opening created the file. */
   readonly created: boolean;
   readonly keys: BookAtOnce['keys'];
+  readonly groups: BookAtOnce['groups'];
   /** To be written within a `transaction`. */
   readonly journal: Journal;
   readonly #database: Sqlite;
@@ -76,7 +77,9 @@ export class LedgerStore {
     this.created = created;
     this.#logSync = logSync;
     this.#database = database;
-    this.keys = bookOf(database).keys;
+    const { keys, groups } = bookOf(database);
+    this.keys = keys;
+    this.groups = groups;
     this.journal = new Journal(database);
     this.#refusals = new RefusalWriter(database);
     this.#file = new StateFile(database.name);

@@ -26,19 +26,51 @@ const TABLES = `
     allowlist TEXT CHECK (allowlist IS NULL OR json_type(allowlist) = 'array'),
     created_at_ms INTEGER NOT NULL,
     -- From then on a key is refused as if it were deleted. NULL for never.
-    expires_at_ms INTEGER
+    expires_at_ms INTEGER,
+    group_id TEXT,
+    -- The key that has made it.
+    parent_id TEXT CHECK (parent_id <> id),
+    may_create INTEGER NOT NULL DEFAULT 0 CHECK (may_create IN (0, 1)),
+    -- Whether run has made it.
+    is_leashed INTEGER NOT NULL DEFAULT 0 CHECK (is_leashed IN (0, 1))
   ) STRICT;
   CREATE UNIQUE INDEX keys_by_live_name ON keys (name) WHERE state <> 'deleted';
+  CREATE INDEX keys_by_group ON keys (group_id) WHERE group_id IS NOT NULL;
+  CREATE INDEX keys_by_parent ON keys (parent_id) WHERE parent_id IS NOT NULL;
 
-  -- A key that run has made is on its own leash, and on those of the runs around it, all of them.
-  CREATE TABLE leashes (
-    outer_id TEXT NOT NULL,
-    key_id TEXT NOT NULL,
-    PRIMARY KEY (outer_id, key_id)
+  -- Named sets of keys and groups, which share limits. A limit that is NULL is none.
+  CREATE TABLE groups (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('enabled', 'disabled', 'deleted')),
+    rpm INTEGER CHECK (rpm >= 1),
+    tpm INTEGER CHECK (tpm >= 1),
+    concurrency INTEGER CHECK (concurrency >= 1),
+    spend_limit_nanos INTEGER CHECK (spend_limit_nanos >= 0),
+    allowlist TEXT CHECK (allowlist IS NULL OR json_type(allowlist) = 'array'),
+    -- The group that it is in.
+    group_id TEXT CHECK (group_id <> id),
+    created_at_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX groups_by_live_name ON groups (name) WHERE state <> 'deleted';
+  CREATE INDEX groups_by_group ON groups (group_id) WHERE group_id IS NOT NULL;
+
+  -- What each end user of a key or a group may use and spend: the row without a name is for all, the others are for one.
+  -- Where there is no row for all, end users are no levels. Budgets are in the table of budgets, by owner_id/name.
+  CREATE TABLE users (
+    owner_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('enabled', 'disabled')),
+    rpm INTEGER CHECK (rpm >= 1),
+    tpm INTEGER CHECK (tpm >= 1),
+    concurrency INTEGER CHECK (concurrency >= 1),
+    spend_limit_nanos INTEGER CHECK (spend_limit_nanos >= 0),
+    -- Whether a request has to name its end user.
+    required INTEGER NOT NULL CHECK (required IN (0, 1)),
+    PRIMARY KEY (owner_id, name)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX leashes_by_key ON leashes (key_id);
 
-  -- How much a key may spend beside its limit of the month.
+  -- How much a key may spend beside its limit of the month, or a group, or an end user.
   CREATE TABLE budgets (
     key_id TEXT NOT NULL,
     -- day, week or total; or the length of a sliding window, such as 24h.
@@ -85,7 +117,9 @@ const TABLES = `
     input_tokens INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     hold_nanos INTEGER NOT NULL CHECK (hold_nanos >= 0),
-    price TEXT
+    price TEXT,
+    -- The ids of the levels that it is booked to besides its key, from inside out, as a JSON array. NULL for none.
+    levels TEXT
   ) STRICT, WITHOUT ROWID;
 
   -- One row for each request that was admitted and has ended, in the order of their ends.
@@ -123,7 +157,9 @@ const TABLES = `
     by_user TEXT,
     by_tag TEXT,
     by_app TEXT,
-    corrected_at_ms INTEGER
+    corrected_at_ms INTEGER,
+    -- As in its hold.
+    levels TEXT
   ) STRICT;
   CREATE INDEX journal_by_admission ON journal (admitted_at_ms);
   -- A few requests take long: with them, all that ended since a moment are found by their admission.
@@ -156,6 +192,35 @@ const TABLES = `
     -- When the last of them was settled.
     settled_to_ms INTEGER NOT NULL,
     PRIMARY KEY (day, key_id, model, source)
+  ) STRICT, WITHOUT ROWID;
+
+  -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
+  -- users as owner_id/name.
+  CREATE TABLE level_days (
+    level_id TEXT NOT NULL,
+    day TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('reported', 'counted', 'held')),${FIGURES}
+    PRIMARY KEY (level_id, day, key_id, model, source)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE level_months (
+    level_id TEXT NOT NULL,
+    month TEXT NOT NULL,${FIGURES}
+    last_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (level_id, month)
+  ) STRICT, WITHOUT ROWID;
+  -- Those of end users are dropped when nothing is bounded by them any more.
+  CREATE INDEX level_days_of_users ON level_days (day) WHERE level_id LIKE '%/%';
+  CREATE INDEX level_months_of_users ON level_months (month) WHERE level_id LIKE '%/%';
+  CREATE TABLE sealed_levels (
+    level_id TEXT NOT NULL,
+    day TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('reported', 'counted', 'held')),${FIGURES}
+    settled_to_ms INTEGER NOT NULL,
+    PRIMARY KEY (level_id, day, key_id, model, source)
   ) STRICT, WITHOUT ROWID;
 
   -- The names that have sums of their own in a month, numbered in the order in which they came. All others share one.

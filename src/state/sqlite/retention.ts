@@ -13,6 +13,13 @@ const SEAL = `INSERT INTO sealed_days (day, ${SUM_COLUMNS}, settled_to_ms)
   GROUP BY day, ${SUM_NAMES}
   ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, settled_to_ms = max(settled_to_ms, excluded.settled_to_ms)`;
 
+const SEAL_LEVELS = `INSERT INTO sealed_levels (level_id, day, ${SUM_COLUMNS}, settled_to_ms)
+  SELECT level_id, day, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}, max(settled_at_ms)
+  FROM (SELECT l.value AS level_id, ${ADMISSION_DAY} AS day, ${SUM_NAMES}, ${ROW_FIGURES}, settled_at_ms
+    FROM journal JOIN json_each(levels) AS l WHERE ${ROWS.replace('id IN', 'journal.id IN')})
+  GROUP BY level_id, day, ${SUM_NAMES}
+  ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, settled_to_ms = max(settled_to_ms, excluded.settled_to_ms)`;
+
 /**
  * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step
  * takes. Returns true if there may be more. No step changes the sums of the journal and the sealed
@@ -30,6 +37,7 @@ export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: num
     if (ids.length === 0) return false;
     const parameters = { ids: JSON.stringify(ids) };
     database.prepare(SEAL).run(parameters);
+    database.prepare(SEAL_LEVELS).run(parameters);
     database.prepare(`DELETE FROM journal WHERE ${ROWS}`).run(parameters);
     return ids.length === STEP_ROWS;
   };

@@ -1,6 +1,6 @@
 /** Key presses in the views. */
 import { NAME_KINDS, OTHER_NAMES } from '../../core/spent-by.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../../state/usage.ts';
+import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import { typed } from '../draw/typed.ts';
 import { shownJournal } from '../lists/journal.ts';
 import { currentKey } from '../lists/keys.ts';
@@ -9,7 +9,7 @@ import { shownModels } from '../lists/models.ts';
 import { chosenItem, type OverviewItem, shownItems } from '../lists/overview.ts';
 import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
-import { type Model, RANGES, type UsageOf } from '../model.ts';
+import { type Model, RANGES, USAGE_CHOICES, type UsageOf } from '../model.ts';
 import { hasPane, keyNames } from '../select.ts';
 import { onOverviewKey } from './charts.ts';
 import { exportForm } from './forms.ts';
@@ -162,9 +162,9 @@ function onUsageKey(model: Model, key: string): Step {
   };
   switch (key) {
     case 'left':
-      return show({ by: before(USAGE_GROUPS, by) });
+      return show({ by: before(USAGE_CHOICES, by) });
     case 'right':
-      return show({ by: after(USAGE_GROUPS, by) });
+      return show({ by: after(USAGE_CHOICES, by) });
     case '[':
       return show({ range: before(RANGES, range) });
     case ']':

@@ -2,11 +2,11 @@
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
-import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
+import type { UsageRow } from '../../state/usage.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bold, dim, type Line, type Span, span, spread } from '../draw/line.ts';
 import { changePercent, nameOfUsage, shownUsage } from '../lists/usage.ts';
-import { type ComparedUsage, type Model, RANGES, type Range } from '../model.ts';
+import { type ComparedUsage, type Model, RANGES, type Range, USAGE_CHOICES } from '../model.ts';
 import { stretched } from '../series.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
@@ -34,7 +34,7 @@ export function usage(model: Model, height: number): Line[] {
   const hasRoom = (columns: number) => model.columns >= columns && model.trail.length === 0;
   const choice: Line = [
     dim('by '),
-    ...choices(USAGE_GROUPS, by, hasRoom(GROUPS_COLUMNS)),
+    ...choices(USAGE_CHOICES, by, hasRoom(GROUPS_COLUMNS)),
     dim('  over '),
     ...(of.period === undefined ? choices(RANGES, range, hasRoom(RANGES_COLUMNS)) : [{ text: of.period }]),
   ];

@@ -16,7 +16,7 @@ import {
   SLACK,
   type Verdict,
 } from '../../../src/alerts/judge.ts';
-import type { AccountMoney, KeyMoney, ObservedUpstream, RefusedForMoney } from '../../../src/alerts/observation.ts';
+import type { AccountMoney, ObservedUpstream, OwnerMoney, RefusedForMoney } from '../../../src/alerts/observation.ts';
 import { type BudgetSpend, fixedSpend } from '../../../src/core/budgets.ts';
 import type { StoredMark } from '../../../src/state/alerts.ts';
 
@@ -40,14 +40,16 @@ class Told {
     return verdicts.flatMap(({ facts }) => facts ?? []);
   }
 
-  money(keys: readonly KeyMoney[], account?: AccountMoney, nowMs = NOON): AlertFacts[] {
-    return this.apply(judgeMoney({ keys, account }, this.marks, nowMs));
+  money(owners: readonly OwnerMoney[], account?: AccountMoney, nowMs = NOON): AlertFacts[] {
+    return this.apply(judgeMoney({ owners, account }, this.marks, nowMs));
   }
 
   /** The levels that are reported for a key with one budget of 100. */
   levels(spent: number, budget: Partial<BudgetSpend> = {}): (string | null | undefined)[] {
     const spend = { ...month(spent), ...budget };
-    return this.money([{ id: 'key_1', name: 'app', budgets: [spend] }]).map(({ figures }) => figures.level_percent);
+    return this.money([{ kind: 'key', id: 'key_1', name: 'app', budgets: [spend] }]).map(
+      ({ figures }) => figures.level_percent,
+    );
   }
 }
 
@@ -103,8 +105,8 @@ describe('of a budget is told', () => {
     const seen = new Told();
     const day = fixedSpend({ period: 'day', limitNanos: 10n }, 10n, NOON + DAY, NOON);
     const told = seen.money([
-      { id: 'key_1', name: 'app', budgets: [day, month(85)] },
-      { id: 'key_2', name: 'other', budgets: [month(10)] },
+      { kind: 'key', id: 'key_1', name: 'app', budgets: [day, month(85)] },
+      { kind: 'key', id: 'key_2', name: 'other', budgets: [month(10)] },
     ]);
     assert.deepEqual(
       told.map(({ key, severity, figures }) => [key?.name, severity, figures.period, figures.level_percent]),
@@ -128,7 +130,7 @@ describe('of a budget is told', () => {
   });
 
   test('the figures as decimal strings, and the end of the period', () => {
-    const [facts] = new Told().money([{ id: 'key_1', name: 'app', budgets: [month(95)] }]);
+    const [facts] = new Told().money([{ kind: 'key', id: 'key_1', name: 'app', budgets: [month(95)] }]);
     assert.deepEqual(facts, {
       kind: 'budget',
       severity: 'warning',
@@ -142,6 +144,18 @@ describe('of a budget is told', () => {
         resets_at: '2026-12-01T00:00:00.000Z',
       },
     });
+  });
+
+  test('of which group it is, each by itself', () => {
+    const group = { kind: 'group', id: 'grp_1', name: 'research', budgets: [month(100)] } as const;
+    const told = new Told().money([group, { ...group, id: 'grp_2', name: 'nlp', budgets: [month(80)] }]);
+    assert.deepEqual(
+      told.map(({ text, key, group }) => [text, key, group?.id]),
+      [
+        ['the group research has spent all of its 0.0000001 USD per month', undefined, 'grp_1'],
+        ['the group nlp has spent 80% of its 0.0000001 USD per month', undefined, 'grp_2'],
+      ],
+    );
   });
 });
 

@@ -1,12 +1,54 @@
 /** Admission as a pure function: each refusal, their order, and the wait that each names. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Limits } from '../../../src/core/limits.ts';
 import type { AdmissionRequest, Refusal } from '../../../src/ledger/ledger.ts';
 import { Activity } from '../../../src/ledger/local/activity.ts';
-import { type AdmissionFacts, refusalOf } from '../../../src/ledger/local/admission.ts';
+import { refusalOf as refusalAt } from '../../../src/ledger/local/admission.ts';
+import type { KeyRecord } from '../../../src/state/keys.ts';
+import type { LevelName } from '../../../src/state/levels.ts';
+import { ALONE } from '../../support/state.ts';
 import { NOON, USD } from './bench.ts';
 
-type Facts = { -readonly [K in keyof AdmissionFacts]: AdmissionFacts[K] };
+/** Of a key, or of a group or an end user in its place. */
+interface Facts {
+  key: KeyRecord;
+  limits: Limits;
+  activity: Activity;
+  chargedNanos: bigint;
+  balanceNanos: bigint;
+  heldNanos: bigint;
+  creditEnforced: boolean;
+}
+
+const levelOf = ({ key, limits, activity, chargedNanos }: Facts, name: LevelName, requiresUser = false) => {
+  const { id, state, expiresAtMs, allowlist, spendLimitNanos } = key;
+  const terms = { state, expiresAtMs, allowlist, spendLimitNanos, requiresUser, limits };
+  return {
+    level: { id: name.kind === 'key' ? id : name.name, name, ...terms, chargedNanos, budgets: undefined },
+    activity,
+  };
+};
+
+/** `around`: levels in the place of the group that the key is in, and of the end user. */
+function refusalOf(request: AdmissionRequest, facts: Facts, around: readonly (readonly [LevelName, Facts])[] = []) {
+  const { key, balanceNanos, heldNanos, creditEnforced } = facts;
+  const levels = [
+    ...around.filter(([{ kind }]) => kind === 'user'),
+    [{ kind: 'key', name: key.name }, facts] as const,
+    ...around.filter(([{ kind }]) => kind === 'group'),
+  ].map(([name, of]) => levelOf(of, name));
+  return refusalAt(request, {
+    key,
+    levels,
+    month: MONTH,
+    balanceNanos,
+    heldNanos,
+    creditEnforced,
+    wallMs: NOON,
+    nowMs: NOW,
+  });
+}
 
 const NOW = 1_000_000;
 const MONTH = '2026-11';
@@ -39,17 +81,14 @@ function soundFacts(): Facts {
       budgets: [],
       expiresAtMs: null,
       createdAtMs: NOON,
+      ...ALONE,
     },
     limits: { rpm: 3, tpm: 1_000, concurrency: 2, modelsRpm: 5 },
     activity: new Activity(),
-    month: MONTH,
     chargedNanos: 0n,
     balanceNanos: 10n * USD,
     heldNanos: 0n,
     creditEnforced: true,
-    budgets: undefined,
-    wallMs: NOON,
-    nowMs: NOW,
   };
 }
 
@@ -63,7 +102,7 @@ function openLease(facts: Facts, lease: { tokens?: number; holdNanos?: bigint; m
     requestId,
     keyId: 'key_1',
     model: 'm',
-    admittedAtMs: NOON,
+    admittedAtMs: month === MONTH ? NOON : Date.parse(`${month}-15`),
     inputTokens: 0,
     outputTokens: 0,
     holdNanos,
@@ -164,6 +203,54 @@ describe('each precondition has a refusal of its own, and is checked before the 
       }
     });
   }
+});
+
+/** What is of the account, and not of a level. */
+const OF_ACCOUNT: readonly string[] = ['insufficient_credit', 'money_spoken_for'];
+
+describe('each precondition holds at every level, the innermost first, and all of one before the next:', () => {
+  const USER: LevelName = { kind: 'user', name: 'app' };
+  const GROUP: LevelName = { kind: 'group', name: 'research' };
+  const conditions = CONDITIONS.filter(
+    ({ refusal: { reason } }) => reason !== 'unknown_key' && !OF_ACCOUNT.includes(reason),
+  );
+  const worse = ({ worsen }: Condition) => {
+    const facts = soundFacts();
+    worsen(facts);
+    return facts;
+  };
+  for (const [position, condition] of conditions.entries()) {
+    const { refusal } = condition;
+    test(refusal.reason, () => {
+      for (const level of [USER, GROUP]) {
+        assert.deepEqual(refusalOf(REQUEST, soundFacts(), [[level, worse(condition)]]), { ...refusal, level });
+      }
+      const both = [
+        [USER, worse(condition)],
+        [GROUP, worse(condition)],
+      ] as const;
+      assert.deepEqual(refusalOf(REQUEST, soundFacts(), both), { ...refusal, level: USER });
+      const own = worse(condition);
+      assert.deepEqual(refusalOf(REQUEST, own, both.slice(1)), refusal);
+      for (const later of conditions.slice(position + 1)) {
+        const reason = refusalOf(REQUEST, worse(later), both.slice(1))?.reason;
+        assert.equal(
+          reason,
+          refusal.reason,
+          `${later.refusal.reason} of the key was looked at before that of its group`,
+        );
+      }
+    });
+  }
+
+  test('the wait is the longest of all levels', () => {
+    const facts = soundFacts();
+    for (const agoMs of [20_000, 10_000, 0]) facts.activity.requests.add(NOW - agoMs, 1);
+    const group = soundFacts();
+    for (const agoMs of [15_000, 10_000, 0]) group.activity.requests.add(NOW - agoMs, 1);
+    const refusal = { reason: 'requests_per_minute', limit: 3, retryAfterS: 45 };
+    assert.deepEqual(refusalOf(REQUEST, facts, [[GROUP, group]]), refusal);
+  });
 });
 
 describe('at the boundary of a precondition:', () => {

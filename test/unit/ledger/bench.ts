@@ -59,6 +59,7 @@ export interface BenchKey {
   readonly id: string;
   readonly hash: string;
   readonly secret: string;
+  readonly name: string;
 }
 
 const DEFAULTS = {
@@ -138,7 +139,7 @@ export class Bench {
     const name = settings.name ?? `key ${this.operator.keys.list({ withDeleted: true }).length + 1}`;
     const change = this.operator.keys.create(secret, { ...NO_LIMITS, ...settings, name }, this.clock.wallMs());
     if (change.kind !== 'done') throw new Error(`no key: ${change.kind}`);
-    return { id: change.key.id, hash: hashKey(secret), secret };
+    return { id: change.key.id, hash: hashKey(secret), secret, name };
   }
 
   record(key: BenchKey): KeyRecord {

@@ -23,6 +23,7 @@ test('an admitted request has its hold in the file before it is answered', (t) =
         output_tokens: 22n,
         hold_nanos: 7n,
         price: null,
+        levels: null,
       },
     ],
   );

@@ -25,6 +25,7 @@ const admission = record({
   holdNanos: nanos,
   price: maybe(text),
   stream: maybe(fc.boolean()),
+  user: maybe(text),
 }) as fc.Arbitrary<AdmissionRequest>;
 /** The ledger learns of all writes to a cache, and of no other part. */
 const parts = fc.integer({ min: 1 }).map((cacheWriteTokens) => ({ ...NO_PARTS, cacheWriteTokens }));

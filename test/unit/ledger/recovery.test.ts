@@ -92,8 +92,8 @@ test('after a takeover, a leash counts what the runs inside of it have in flight
   const bench = openBench(t);
   bench.addCredit(USD);
   const budgets = [{ period: 'total', limitNanos: 100n }];
-  const outer = bench.newKey({ budgets, leash: { outerIds: [] } });
-  const inner = bench.newKey({ budgets, leash: { outerIds: [outer.id] } });
+  const outer = bench.newKey({ budgets, isLeashed: true });
+  const inner = bench.newKey({ budgets, isLeashed: true, parentId: outer.id });
   bench.settle(bench.admit(inner, { holdNanos: 40n }), { costNanos: 40n });
   const open = bench.admit(inner, { holdNanos: 60n });
   bench.takeOver(1_000);

@@ -129,7 +129,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       ...each(['', 'x'.repeat(65), '😀'.repeat(65)], LENGTH),
       ...each([' a', 'a ', ' ', '\ta', 'a\n'], 'A name cannot begin or end with a space.'),
       ...each(['a\u0007b', 'a\u001b[0mb', 'a\nb', 'a\u202eb', 'a\u200bb', 'a\u2028b', 'a\ud800b'], CONTROL),
-      ...each([`key_${'0'.repeat(26)}`], 'A name cannot look like a key id.'),
+      ...each([`key_${'0'.repeat(26)}`], 'A name cannot look like the id of a key or a group.'),
     ],
   },
   'a model': {

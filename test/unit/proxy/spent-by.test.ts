@@ -1,56 +1,62 @@
-/** Who a request was for: which field names the user, which app a User-Agent is of, and names that are hostile. */
+/** Who a request is for: which header or field names the user, which app a User-Agent is of, and names that are hostile. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { isPrintable } from '../../../src/core/printable.ts';
 import { appOf } from '../../../src/proxy/app.ts';
-import { cleanName, MAX_NAME_CHARACTERS, spentByOf } from '../../../src/proxy/spent-by.ts';
+import { cleanName, endUserOf, MAX_NAME_CHARACTERS, spentByHeaders, spentByOf } from '../../../src/proxy/spent-by.ts';
 import { anyText } from '../../support/any-text.ts';
 
 const DEVICE = 'a'.repeat(64);
 const ACCOUNT = '0e1f8d2c-1111-4222-8333-944445555666';
 const claudeCode = (parts: object) => JSON.stringify(parts);
 
-const USERS: readonly (readonly [
-  what: string,
-  dialect: 'chat' | 'responses' | 'messages',
-  fields: object,
-  user: string,
-])[] = [
-  ['chat', 'chat', { user: 'alice' }, 'alice'],
-  ['chat, by its newer field', 'chat', { safety_identifier: 'hash' }, 'hash'],
-  ['responses', 'responses', { user: 'alice' }, 'alice'],
-  ['messages', 'messages', { metadata: { user_id: 'alice' } }, 'alice'],
-  ['a field of another dialect', 'messages', { user: 'alice' }, ''],
-  ['a field of another dialect', 'chat', { metadata: { user_id: 'alice' } }, ''],
-  ['no text', 'chat', { user: { name: 'alice' } }, ''],
-  ['no metadata', 'messages', { metadata: null }, ''],
-  ['blanks', 'chat', { user: ' \t ' }, ''],
-  [
-    'Claude Code',
-    'messages',
-    { metadata: { user_id: `user_${DEVICE}_account_${ACCOUNT}_session_${ACCOUNT}` } },
-    ACCOUNT,
-  ],
-  [
-    'Claude Code with a key',
-    'messages',
-    { metadata: { user_id: `user_${DEVICE}_account__session_${ACCOUNT}` } },
-    DEVICE,
-  ],
+const header = (name: string) => ({ 'x-inf-gw-user': Buffer.from(name).toString('latin1') });
+const messagesOf = (user_id: unknown) => ({ metadata: { user_id } });
+
+const USERS: readonly (readonly [what: string, headers: object, fields: object, user: string])[] = [
+  ['a header', header('zoë'), {}, 'zoë'],
+  ['a header before a body that says otherwise', header('zoë'), { safety_identifier: 'b', user: 5 }, 'zoë'],
+  ['an empty header is none', header(''), { user: 'alice' }, 'alice'],
+  ['safety_identifier before user', {}, { user: 'alice', safety_identifier: 'hash' }, 'hash'],
+  ['user before metadata', {}, { user: 'alice', ...messagesOf('bob') }, 'alice'],
+  ['an empty field is none', {}, { safety_identifier: '', user: '', ...messagesOf('bob') }, 'bob'],
+  ['null is none', {}, { safety_identifier: null, user: null, ...messagesOf(null) }, ''],
+  ['metadata that is no object', {}, { metadata: null }, ''],
+  ['metadata of something else', {}, { metadata: { trace: 'x' } }, ''],
+  ['blanks are a name', {}, { user: ' \t ' }, ' \t '],
+  ['another letter case is another name', {}, { user: 'Alice' }, 'Alice'],
+  ['composed', {}, { user: 'zo\u00eb' }, 'zo\u00eb'],
+  ['decomposed: another name, though it looks the same', {}, { user: 'zoe\u0308' }, 'zoe\u0308'],
+  ['from right to left', {}, { user: '\u202eecila' }, '\u202eecila'],
+  ['a zero byte', {}, { user: 'a\0' }, 'a\0'],
+  ['256 bytes', {}, { user: 'é'.repeat(128) }, 'é'.repeat(128)],
+  ['Claude Code', {}, { metadata: { user_id: `user_${DEVICE}_account_${ACCOUNT}_session_${ACCOUNT}` } }, ACCOUNT],
+  ['Claude Code with a key', {}, { metadata: { user_id: `user_${DEVICE}_account__session_${ACCOUNT}` } }, DEVICE],
   [
     'Claude Code, later',
-    'messages',
+    {},
     { metadata: { user_id: claudeCode({ device_id: DEVICE, account_uuid: ACCOUNT, session_id: 's' }) } },
     ACCOUNT,
   ],
   [
     'Claude Code, later, with a key',
-    'messages',
+    {},
     { metadata: { user_id: claudeCode({ device_id: DEVICE, account_uuid: '', session_id: 's' }) } },
     DEVICE,
   ],
-  ['JSON of somebody else', 'messages', { metadata: { user_id: '{"session_id" 1' } }, '{"session_id" 1'],
+  ['JSON of somebody else', {}, messagesOf('{"session_id" 1'), '{"session_id" 1'],
+];
+
+const NO_NAMES: readonly (readonly [what: string, headers: object, fields: object, place: string])[] = [
+  ['a number', {}, { user: 5 }, 'user'],
+  ['an object', {}, { safety_identifier: { name: 'alice' }, user: 'alice' }, 'safety_identifier'],
+  ['a list', {}, messagesOf(['alice']), 'metadata.user_id'],
+  ['257 bytes', {}, { user: `${'é'.repeat(128)}x` }, 'user'],
+  ['257 bytes in a header', header('x'.repeat(257)), { user: 'alice' }, 'X-Inf-Gw-User'],
+  ['a megabyte', {}, messagesOf('x'.repeat(1_000_000)), 'metadata.user_id'],
+  ['bytes that are no UTF-8', { 'x-inf-gw-user': 'b\xfcro' }, {}, 'X-Inf-Gw-User'],
+  ['half of a pair', {}, { user: 'a\ud800' }, 'user'],
 ];
 
 const APPS: readonly (readonly [agent: string, app: string])[] = [
@@ -92,19 +98,38 @@ const APPS: readonly (readonly [agent: string, app: string])[] = [
 ];
 
 describe('the names of a request', () => {
-  for (const [what, name, fields, user] of USERS) {
-    test(`${what}: ${JSON.stringify(user)}`, () => {
-      const request = { dialect: { name }, body: { fields: fields as Record<string, unknown> } };
-      assert.equal(spentByOf({}, request)?.user ?? '', user);
+  for (const [what, headers, fields, user] of USERS) {
+    test(`the end user, ${what}: ${JSON.stringify(user)}`, () =>
+      assert.deepEqual(endUserOf({ ...headers }, { ...fields }), { ok: true, name: user }));
+  }
+
+  for (const [what, headers, fields, place] of NO_NAMES) {
+    test(`the end user, ${what}: no name, and the problem names the place`, () => {
+      const user = endUserOf({ ...headers }, { ...fields });
+      assert.ok(!user.ok && user.problem.startsWith(`${place}: `), JSON.stringify(user));
     });
   }
 
+  test('the end user is any text of up to 256 bytes, byte for byte, or none', () => {
+    fc.assert(
+      fc.property(anyText(300), (name) => {
+        const user = endUserOf({}, { user: name });
+        const isName = name.isWellFormed() && Buffer.byteLength(name) <= 256;
+        assert.equal(user.ok, isName);
+        if (user.ok) assert.equal(user.name, name);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test('are none without a user, a tag and an app', () => {
-    const request = { dialect: { name: 'chat' as const }, body: { fields: {} } };
-    assert.equal(spentByOf({}, request), undefined);
-    const tagged = spentByOf({ 'x-inf-gw-tag': Buffer.from('büro ü').toString('latin1') }, request);
+    assert.equal(spentByOf({}, ''), undefined);
+    assert.equal(spentByHeaders({}), undefined);
+    const tagged = spentByOf({ 'x-inf-gw-tag': Buffer.from('büro ü').toString('latin1') }, ' ');
     assert.deepEqual(tagged, { user: '', tag: 'büro ü', app: '' });
-    assert.equal(spentByOf({ 'x-inf-gw-tag': 'b\xfcro' }, request)?.tag, 'büro');
+    assert.equal(spentByOf({ 'x-inf-gw-tag': 'b\xfcro' }, '')?.tag, 'büro');
+    assert.equal(spentByHeaders(header('zoë'))?.user, 'zoë');
+    assert.equal(spentByHeaders({ 'x-inf-gw-user': 'b\xfcro' }), undefined);
   });
 
   for (const [agent, app] of APPS) {

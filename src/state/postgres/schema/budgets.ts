@@ -1,5 +1,6 @@
 /** Budgets of keys: their tables, what is spent of them, and the sums of sliding windows. */
 import { MOST_STEPS } from '../../../core/budgets.ts';
+import { templateOf } from './levels.ts';
 
 export const BUDGET_TABLES = `
 -- How much a key may spend beside its limit of the month.
@@ -31,9 +32,10 @@ const STEP_MS = 'b.window_s * 10';
 const COUNTS_MS = 'b.window_s * 1010';
 
 export const BUDGETS = `
--- What keys have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. A total counts for all
--- keys on the leash of a key, and the others for the key alone. An open request counts in a sliding window however old it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL
--- for never. The caller holds the lock.
+-- What levels have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. End users have those
+-- of all as well, unless they have one of that period of their own. An open request counts in a sliding window however old
+-- it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL for never. The caller holds the
+-- lock.
 CREATE OR REPLACE FUNCTION inf_gw.budget_spends(p_key_ids text[], p_at_us bigint, p_now_us bigint)
 RETURNS TABLE (key_id text, period text, limit_nanos bigint, charged_nanos bigint, held_nanos bigint, frees_ms bigint,
   resets_ms bigint)
@@ -58,39 +60,50 @@ BEGIN
       ELSE (SELECT max(s.at_ms) + ${COUNTS_MS} FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
         AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS} AND s.cost_nanos > 0)
     END
-  FROM inf_gw.budgets b
+  FROM (
+    SELECT DISTINCT ON (a.id, w.period) a.id AS key_id, w.period, w.limit_nanos, w.window_s
+    FROM unnest(p_key_ids) AS a (id) JOIN inf_gw.budgets w ON w.key_id IN (a.id, ${templateOf('a.id')})
+    ORDER BY a.id, w.period, w.key_id DESC
+  ) b
   CROSS JOIN LATERAL (
     SELECT CASE b.period WHEN 'day' THEN v_day WHEN 'week' THEN v_monday END * 86400000000 AS from_us,
       CASE b.period WHEN 'day' THEN v_day + 1 WHEN 'week' THEN v_monday + 7 END * 86400000000 AS to_us
   ) t
   CROSS JOIN LATERAL (
-    SELECT CASE WHEN b.period = 'total' THEN ARRAY(SELECT b.key_id UNION SELECT l.key_id FROM inf_gw.leashes l
-      WHERE l.outer_id = b.key_id) ELSE ARRAY[b.key_id] END AS ids
-  ) i
-  CROSS JOIN LATERAL (
     SELECT coalesce(CASE
       WHEN b.window_s IS NOT NULL THEN (SELECT sum(s.cost_nanos) FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
         AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS})
-      WHEN t.from_us IS NULL THEN (SELECT sum(u.cost_nanos) FROM inf_gw.usage_months u WHERE u.key_id = ANY (i.ids))
-      ELSE (SELECT sum(u.cost_nanos) FROM inf_gw.usage_days u WHERE u.key_id = b.key_id
-        AND u.day >= inf_gw.utc_day(t.from_us) AND u.day < inf_gw.utc_day(t.to_us))
+      WHEN t.from_us IS NULL THEN (SELECT sum(x.cost_nanos) FROM (
+        SELECT u.cost_nanos FROM inf_gw.usage_months u WHERE u.key_id = b.key_id
+        UNION ALL SELECT u.cost_nanos FROM inf_gw.level_months u WHERE u.level_id = b.key_id) x)
+      ELSE (SELECT sum(x.cost_nanos) FROM (
+        SELECT u.day, u.cost_nanos FROM inf_gw.usage_days u WHERE u.key_id = b.key_id
+        UNION ALL SELECT u.day, u.cost_nanos FROM inf_gw.level_days u WHERE u.level_id = b.key_id) x
+        WHERE x.day >= inf_gw.utc_day(t.from_us) AND x.day < inf_gw.utc_day(t.to_us))
     END, 0)::bigint AS charged
   ) c
   CROSS JOIN LATERAL (
-    SELECT coalesce(sum(o.hold_nanos), 0)::bigint AS held FROM inf_gw.holds o WHERE o.key_id = ANY (i.ids)
-      AND (t.from_us IS NULL OR o.admitted_us >= t.from_us AND o.admitted_us < t.to_us)
-  ) h
-  WHERE b.key_id = ANY (p_key_ids);
+    SELECT coalesce(sum(o.hold_nanos), 0)::bigint AS held FROM (
+      SELECT h.hold_nanos, h.admitted_us FROM inf_gw.holds h WHERE h.key_id = b.key_id
+      UNION ALL SELECT h.hold_nanos, h.admitted_us FROM inf_gw.holds h WHERE h.levels IS NOT NULL AND h.levels::jsonb ? b.key_id) o
+    WHERE t.from_us IS NULL OR o.admitted_us >= t.from_us AND o.admitted_us < t.to_us
+  ) h;
 END $$;
 
--- Adds an amount, possibly negative, to the sliding windows of a key, at the end of a request. What a window knows by day
+-- Adds an amount, possibly negative, to the sliding windows of a level, at the end of a request. What a window knows by day
 -- only may be less there: it then counts too much, and not too little. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_settled_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
-    SELECT b.key_id, b.window_s, p_settled_ms / (${STEP_MS}) * (${STEP_MS}), greatest(0, p_nanos) FROM inf_gw.budgets b
-    WHERE b.key_id = p_key_id AND b.window_s IS NOT NULL
+    SELECT DISTINCT p_key_id, b.window_s, p_settled_ms / (${STEP_MS}) * (${STEP_MS}), greatest(0, p_nanos) FROM inf_gw.budgets b
+    WHERE b.key_id IN (p_key_id, ${templateOf('p_key_id')}) AND b.window_s IS NOT NULL
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = greatest(0, u.cost_nanos + p_nanos);
+  DELETE FROM inf_gw.budget_steps s USING (
+    SELECT w.window_s, (SELECT o.at_ms FROM inf_gw.budget_steps o WHERE o.key_id = p_key_id AND o.window_s = w.window_s
+      ORDER BY o.at_ms DESC OFFSET ${MOST_STEPS} LIMIT 1) AS at_ms
+    FROM (SELECT DISTINCT b.window_s FROM inf_gw.budgets b
+      WHERE b.key_id IN (p_key_id, ${templateOf('p_key_id')}) AND b.window_s IS NOT NULL) w) x
+  WHERE s.key_id = p_key_id AND s.window_s = x.window_s AND s.at_ms <= x.at_ms;
 END $$;
 
 -- Counts as now what sliding windows have in the future, because the clock was ahead and came back. Until it has passed the

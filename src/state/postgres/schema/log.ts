@@ -22,36 +22,77 @@ const HELD = arraysOf(DECIDED_HOLD.columns, 'h_');
 const GROWN = arraysOf(GROWN_HOLD.columns, 'g_');
 const LISTINGS = arraysOf(LISTED.columns, 'l_');
 
+/** What a key or a group is in: none or one row. */
+const outerOf = (id: string) => `SELECT coalesce(k.parent_id, k.group_id) AS id FROM inf_gw.keys k WHERE k.id = ${id}
+      UNION ALL SELECT g.group_id FROM inf_gw.groups g WHERE g.id = ${id}`;
+
+const budgetsOf = (
+  id: string,
+) => `(SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text
+          FROM inf_gw.budgets b WHERE b.key_id = ${id})`;
+
+/** What keys and groups, called `k`, have in common. */
+const OWNER = `'id', k.id, 'name', k.name, 'state', k.state, 'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency,
+      'spend_limit_nanos', k.spend_limit_nanos::text, 'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms,
+      'group_id', k.group_id, 'budgets', ${budgetsOf('k.id')},
+      'user_limits', (SELECT json_build_object('rpm', u.rpm, 'tpm', u.tpm, 'concurrency', u.concurrency,
+          'spend_limit', u.spend_limit_nanos::text, 'required', u.required, 'budgets', ${budgetsOf("k.id || '/'")})::text
+        FROM inf_gw.users u WHERE u.owner_id = k.id AND u.name = '')`;
+
 export const LOG = `
--- What is stored of keys, and of those of the runs around them: all that is decided by besides what the last minute has.
--- Sums go back to the periods of the oldest request in flight.
+-- What is stored of levels, and of those around them: all that is decided by besides what the last minute has. An id with a
+-- name asks for that end user of the key or the group, and of all around it. Sums go back to the periods of the oldest
+-- request in flight. End users have all sums: their limits are those of others, which change without them.
 CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_oldest_us bigint := least(p_us, (SELECT min(admitted_us) FROM inf_gw.holds));
 BEGIN
   IF cardinality(p_ids) = 0 THEN RETURN NULL; END IF;
-  RETURN (SELECT json_agg(json_build_object('hash', k.hash, 'id', k.id, 'name', k.name, 'preview', k.preview, 'state', k.state,
-      'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency, 'spend_limit_nanos', k.spend_limit_nanos::text,
-      'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms, 'expires_at_ms', k.expires_at_ms,
-      'budgets', b.listed,
-      'leashes', (SELECT json_agg(l.outer_id ORDER BY l.outer_id)::text FROM inf_gw.leashes l WHERE l.key_id = k.id),
-      'months', (SELECT json_object_agg(month, nanos::text) FROM (SELECT u.month, sum(u.cost_nanos) AS nanos
-        FROM inf_gw.usage_months u WHERE u.key_id = k.id AND u.month >= inf_gw.utc_month(f.us - 2764800000000) GROUP BY 1) m),
-      'days', CASE WHEN b.has_days THEN
-        (SELECT json_object_agg(day, nanos::text) FROM (SELECT u.day, sum(u.cost_nanos) AS nanos
-          FROM inf_gw.usage_days u WHERE u.key_id = k.id AND u.day >= inf_gw.utc_day(f.us - 691200000000) GROUP BY 1) d) END,
-      'ever', CASE WHEN b.has_total THEN
-        (SELECT coalesce(sum(u.cost_nanos), 0)::text FROM inf_gw.usage_months u WHERE u.key_id = ANY (ARRAY(
-          SELECT k.id UNION SELECT l.key_id FROM inf_gw.leashes l WHERE l.outer_id = k.id))) END,
-      'steps', CASE WHEN b.has_windows THEN
+  RETURN (WITH RECURSIVE asked AS (
+    SELECT DISTINCT split_part(a, '/', 1) AS id, substr(a, nullif(strpos(a, '/'), 0) + 1) AS named FROM unnest(p_ids) a
+  ), chain AS (
+    SELECT o.id, a.named FROM asked a CROSS JOIN LATERAL (${outerOf('a.id')}) o WHERE o.id IS NOT NULL
+    UNION SELECT o.id, c.named FROM chain c CROSS JOIN LATERAL (${outerOf('c.id')}) o WHERE o.id IS NOT NULL
+  ), owners AS (
+    SELECT id, named FROM asked UNION SELECT id, named FROM chain
+  ), ids AS (
+    SELECT DISTINCT id FROM owners
+  ), levels AS (
+    SELECT k.id, k.hash, false AS is_user, json_build_object(${OWNER}, 'preview', k.preview,
+      'expires_at_ms', k.expires_at_ms, 'parent_id', k.parent_id, 'may_create', k.may_create, 'is_leashed', k.is_leashed) AS record
+    FROM ids JOIN inf_gw.keys k ON k.id = ids.id
+    UNION ALL
+    SELECT k.id, NULL, false, json_build_object(${OWNER}) FROM ids JOIN inf_gw.groups k ON k.id = ids.id
+    UNION ALL
+    SELECT o.id || '/' || o.named, NULL, true, CASE WHEN u.owner_id IS NOT NULL THEN
+      json_build_object('owner_id', u.owner_id, 'name', u.name, 'state', u.state, 'rpm', u.rpm, 'tpm', u.tpm,
+        'concurrency', u.concurrency, 'spend_limit_nanos', u.spend_limit_nanos::text,
+        'budgets', ${budgetsOf("u.owner_id || '/' || u.name")}) END
+    FROM owners o JOIN inf_gw.users a ON a.owner_id = o.id AND a.name = ''
+      LEFT JOIN inf_gw.users u ON u.owner_id = o.id AND u.name = o.named WHERE o.named <> ''
+  )
+  SELECT json_agg(json_build_object('id', l.id, 'hash', l.hash, 'record', l.record,
+      'months', (SELECT json_object_agg(month, nanos::text) FROM (SELECT month, sum(cost_nanos) AS nanos FROM (
+        SELECT u.month, u.cost_nanos FROM inf_gw.usage_months u WHERE u.key_id = l.id AND u.month >= p.month
+        UNION ALL SELECT u.month, u.cost_nanos FROM inf_gw.level_months u WHERE u.level_id = l.id AND u.month >= p.month) c
+        GROUP BY 1) m),
+      'days', CASE WHEN l.is_user OR b.has_days THEN
+        (SELECT json_object_agg(day, nanos::text) FROM (SELECT day, sum(cost_nanos) AS nanos FROM (
+          SELECT u.day, u.cost_nanos FROM inf_gw.usage_days u WHERE u.key_id = l.id AND u.day >= p.day
+          UNION ALL SELECT u.day, u.cost_nanos FROM inf_gw.level_days u WHERE u.level_id = l.id AND u.day >= p.day) c
+          GROUP BY 1) d) END,
+      'ever', CASE WHEN l.is_user OR b.has_total THEN
+        (SELECT (coalesce((SELECT sum(u.cost_nanos) FROM inf_gw.usage_months u WHERE u.key_id = l.id), 0)
+          + coalesce((SELECT sum(u.cost_nanos) FROM inf_gw.level_months u WHERE u.level_id = l.id), 0))::text) END,
+      'steps', CASE WHEN l.is_user OR b.has_windows THEN
         (SELECT json_agg(json_build_array(s.window_s, s.at_ms, s.cost_nanos::text))
-          FROM inf_gw.budget_steps s WHERE s.key_id = k.id) END))::text
-  FROM (SELECT unnest(p_ids) AS id UNION SELECT l.outer_id FROM inf_gw.leashes l WHERE l.key_id = ANY (p_ids)) i
-    JOIN inf_gw.keys k ON k.id = i.id
-    CROSS JOIN LATERAL (SELECT least(p_us, (SELECT min(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = k.id)) AS us) f
+          FROM inf_gw.budget_steps s WHERE s.key_id = l.id) END))::text
+  FROM levels l
+    CROSS JOIN (SELECT inf_gw.utc_month(v_oldest_us - 2764800000000) AS month, inf_gw.utc_day(v_oldest_us - 691200000000) AS day) p
     CROSS JOIN LATERAL (
-      SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text AS listed,
-        bool_or(b.period IN ('day', 'week')) AS has_days, bool_or(b.period = 'total') AS has_total,
+      SELECT bool_or(b.period IN ('day', 'week')) AS has_days, bool_or(b.period = 'total') AS has_total,
         bool_or(b.window_s IS NOT NULL) AS has_windows
-      FROM inf_gw.budgets b WHERE b.key_id = k.id) b);
+      FROM inf_gw.budgets b WHERE b.key_id = l.id AND NOT l.is_user) b);
 END $$;
 
 -- Adds an entry that no gateway asks for. p_before: what was stored of the keys before it. The caller holds the lock.
@@ -116,6 +157,7 @@ BEGIN
         SELECT p_node, ${names(DECIDED_HOLD.columns, 'a.')}
         FROM unnest(${names(DECIDED_HOLD.columns, 'h_')}) AS a (${names(DECIDED_HOLD.columns)})
         WHERE EXISTS (SELECT FROM inf_gw.keys k WHERE k.id = a.key_id)
+          AND (a.levels IS NULL OR jsonb_typeof(a.levels::jsonb) = 'array')
         RETURNING hold_nanos
     ) SELECT sum(hold_nanos) INTO v_held FROM held;
   END IF;
@@ -272,10 +314,10 @@ LANGUAGE sql STABLE AS $$
     SELECT n.seq, n.x, j.* FROM named n JOIN inf_gw.journal j ON j.request_id = n.x ->> 0 AND to_jsonb(j.node_id) = n.node_id
       AND j.settled_at_ms = n.at_us / 1000 AND j.settled_micros = n.at_us % 1000
   ), recent AS MATERIALIZED (
-    SELECT key_id, request_id, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
+    SELECT key_id, levels, request_id, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
     FROM (${endedSince('*', 'inf_gw.journal', `(coalesce((SELECT min(at_us) FROM tail), (SELECT last_us FROM a)) - ${MINUTE_US}) / 1000`)}) j
   ), dated AS (
-    SELECT r.key_id, CASE WHEN r.admitted_us > a.last_us THEN a.clock_us ELSE r.admitted_us END AS admitted_us,
+    SELECT r.key_id, r.levels, CASE WHEN r.admitted_us > a.last_us THEN a.clock_us ELSE r.admitted_us END AS admitted_us,
       CASE WHEN r.settled_us > a.last_us THEN a.clock_us ELSE r.settled_us END AS settled_us, r.tokens FROM recent r, a
     WHERE NOT EXISTS (SELECT FROM ended e WHERE e.request_id = r.request_id)
   ), listed AS (
@@ -284,18 +326,22 @@ LANGUAGE sql STABLE AS $$
     SELECT key_id FROM inf_gw.holds UNION SELECT key_id FROM recent UNION SELECT key_id FROM listed UNION SELECT key_id FROM ended
     UNION SELECT k.x #>> '{}' FROM unwritten u, jsonb_path_query(u.commands::jsonb, 'lax $.k[*]') k (x)
     UNION SELECT b.x ->> 1 FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.b[*]') b (x)
+    UNION SELECT inf_gw.levels_in(h.levels) FROM inf_gw.holds h WHERE h.levels IS NOT NULL
+    UNION SELECT inf_gw.levels_in(r.levels) FROM recent r WHERE r.levels IS NOT NULL
+    UNION SELECT inf_gw.levels_in(e.levels) FROM ended e WHERE e.levels IS NOT NULL
+    UNION SELECT l.x #>> '{}' FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.b[*][10][*]') l (x)
   )
   SELECT a.seq, a.last_us, a.balance_nanos, a.rules,
     (SELECT json_agg(json_build_array(h.request_id, h.node_id, h.key_id, h.model, h.admitted_us, h.input_tokens, h.output_tokens,
       h.reserved_tokens, h.hold_nanos::text, h.has_slot, h.price,
-      CASE WHEN h.admitted_us > a.last_us THEN a.clock_us ELSE h.admitted_us END) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
-    (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens))::text FROM dated d),
+      CASE WHEN h.admitted_us > a.last_us THEN a.clock_us ELSE h.admitted_us END, h.levels::json) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
+    (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens, d.levels::json))::text FROM dated d),
     (SELECT json_agg(json_build_array(l.key_id, l.at_us, l.listings))::text FROM listed l),
     (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json,
       (SELECT r.x -> 1 FROM recorded r WHERE r.x -> 0 = to_jsonb(u.seq))) ORDER BY u.seq)::text FROM unwritten u),
     (SELECT json_agg(json_build_array(e.seq, e.x, e.request_id, e.node_id, e.key_id, coalesce(e.requested_model, e.model),
       ${AT('e.admitted')}, e.prompt_tokens, e.completion_tokens, e.hold_nanos::text, e.price, e.cost_nanos::text,
-      CASE WHEN ${AT('e.admitted')} > a.last_us THEN a.clock_us ELSE ${AT('e.admitted')} END))::text FROM ended e),
+      CASE WHEN ${AT('e.admitted')} > a.last_us THEN a.clock_us ELSE ${AT('e.admitted')} END, e.levels::json))::text FROM ended e),
     (SELECT json_agg(json_build_array(json_build_array(t.seq, t.at_us, t.node_id, t.commands::json, t.facts::json,
       coalesce(t.written_seq, 0), t.decided, t.digest, coalesce(t.seen_seq, 0)), t.facts_before::json) ORDER BY t.seq)::text FROM tail t),
     inf_gw.facts(ARRAY(SELECT key_id FROM active), a.last_us)

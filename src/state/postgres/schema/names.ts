@@ -1,7 +1,7 @@
 /** Usage by user, tag and app in the database: its tables, and the function that keeps it. */
 import { MAX_NAMES, OTHER_NAMES } from '../../../core/spent-by.ts';
 import { NAME_SUM_COLUMNS } from '../../names.ts';
-import { ADD_FIGURES } from './settle.ts';
+import { ADD_FIGURES } from './sums.ts';
 
 export const NAME_TABLES = `
 -- The names that have sums of their own in a month, numbered in the order in which they came. All others share one.

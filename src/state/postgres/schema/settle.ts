@@ -4,31 +4,13 @@ import { names } from '../../../core/layout.ts';
 import { END } from '../../journal.ts';
 import { arraysOf, typed } from '../batch.ts';
 import { STEPS_OF_ENDED } from './budgets.ts';
-
-/** What a journal row adds to the sums of its day and month. */
-const FIGURES = [
-  'requests',
-  'errors',
-  'prompt_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'completion_tokens',
-  'cost_nanos',
-] as const;
-
-/** `ON CONFLICT … DO UPDATE SET` what adds the new figures to the stored ones, which are called `u`. */
-export const ADD_FIGURES = FIGURES.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ');
-
-export const SUM_COLUMNS = `key_id, model, source, ${FIGURES.join(', ')}`;
-
-const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-  sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)`;
+import { ADD_FIGURES, SUM_COLUMNS, SUMS } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
 const SAID = END.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
 
 /** What becomes of both, in an order that `SAID` follows. */
-const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, request_id, model, price,
+const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, levels, request_id, model, price,
   ${names(SAID)}`;
 
 /** How requests ended, as one array for each column. */
@@ -41,7 +23,7 @@ CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OU
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_cost bigint; v_released bigint;
+  v_cost bigint; v_released bigint; v_booked boolean;
 BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
@@ -51,7 +33,7 @@ BEGIN
   ), j AS (
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
-      hold_nanos, node_id, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
+      hold_nanos, node_id, levels, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
@@ -66,21 +48,22 @@ BEGIN
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   ), ${STEPS_OF_ENDED}
   SELECT coalesce(array_agg(request_id), '{}'), coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint, sum(cost_nanos)::bigint,
-    sum(hold_nanos)::bigint INTO ended, tokens, v_cost, v_released FROM d;
+    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL) INTO ended, tokens, v_cost, v_released, v_booked FROM d;
   IF cardinality(ended) > 0 THEN
     UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_cost, held_nanos = held_nanos - v_released;
   END IF;
+  IF v_booked THEN PERFORM inf_gw.book_levels(ended, p_us); END IF;
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
 -- really came to. The database lost the hold in a failover: the row is written now, if p_writes. Anything else was settled
 -- before. Returns whether something changed.
 CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_key_id text, p_requested_model text,
-  p_admitted_us bigint, p_hold_nanos bigint, ${typed(END.columns, 'p_')})
+  p_admitted_us bigint, p_hold_nanos bigint, p_levels text, ${typed(END.columns, 'p_')})
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
-  v_before text; v_model text := coalesce(p_model, p_requested_model);
+  v_ids text[]; v_before text; v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
@@ -88,18 +71,22 @@ BEGIN
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
   SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
-  v_before := inf_gw.facts(ARRAY[coalesce(v_old.key_id, p_key_id)], v_us);
+  v_ids := ARRAY(SELECT coalesce(v_old.key_id, p_key_id)
+    UNION SELECT inf_gw.levels_in(CASE WHEN v_old.request_id IS NULL THEN p_levels ELSE v_old.levels END));
+  v_before := inf_gw.facts(v_ids, v_us);
   IF v_old.request_id IS NOT NULL THEN
     IF v_old.outcome <> 'interrupted' OR v_old.source <> 'held' OR v_old.corrected_at_ms IS NOT NULL THEN
       RETURN false;
     END IF;
+    IF v_old.levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], -1); END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
-    PERFORM inf_gw.add_to_steps(v_old.key_id, v_old.settled_at_ms, -v_old.cost_nanos);
+    PERFORM inf_gw.add_to_steps(l.id, v_old.settled_at_ms, -v_old.cost_nanos)
+      FROM (SELECT v_old.key_id AS id UNION ALL SELECT inf_gw.levels_in(v_old.levels)) l;
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
-    p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos;
+    p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos; p_levels := v_old.levels;
     v_model := coalesce(p_model, p_requested_model);
   ELSIF NOT p_writes THEN
     RETURN false;
@@ -108,17 +95,19 @@ BEGIN
   END IF;
   INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
   VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
-    p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_request_id, v_model, coalesce(p_price, v_old.price),
+    p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_levels, p_request_id, v_model, coalesce(p_price, v_old.price),
     ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000);
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  PERFORM inf_gw.add_to_steps(p_key_id, v_us / 1000, p_cost_nanos);
+  IF p_levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], 1); END IF;
+  PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
+    FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;
   -- In the windows of tokens, what was used stands for what was held.
   PERFORM inf_gw.log_change(v_us, jsonb_build_object('late', jsonb_build_array(p_key_id, v_tokens,
-    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros),
-    'added', (-v_charge)::text), ARRAY[p_key_id], v_before);
+    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros, p_levels::json),
+    'added', (-v_charge)::text), v_ids, v_before);
   RETURN true;
 END $$;
 

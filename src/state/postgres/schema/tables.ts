@@ -23,9 +23,17 @@ CREATE TABLE inf_gw.keys (
   allowlist jsonb CHECK (jsonb_typeof(allowlist) = 'array'),
   created_at_ms bigint NOT NULL,
   -- From then on a key is refused as if it were deleted. NULL for never.
-  expires_at_ms bigint
+  expires_at_ms bigint,
+  group_id text COLLATE "C",
+  -- The key that has made it.
+  parent_id text COLLATE "C" CHECK (parent_id <> id),
+  may_create bigint NOT NULL DEFAULT 0 CHECK (may_create IN (0, 1)),
+  -- Whether run has made it.
+  is_leashed bigint NOT NULL DEFAULT 0 CHECK (is_leashed IN (0, 1))
 );
 CREATE UNIQUE INDEX keys_by_live_name ON inf_gw.keys (name) WHERE state <> 'deleted';
+CREATE INDEX keys_by_group ON inf_gw.keys (group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX keys_by_parent ON inf_gw.keys (parent_id) WHERE parent_id IS NOT NULL;
 
 -- The listings of the last minute, which are nowhere else: one row for each key and entry of the log.
 CREATE TABLE inf_gw.listings (
@@ -104,7 +112,9 @@ CREATE TABLE inf_gw.holds (
   hold_nanos bigint NOT NULL CHECK (hold_nanos >= 0),
   has_slot boolean NOT NULL DEFAULT true,
   -- As in the journal of a state file.
-  price text
+  price text,
+  -- The ids of the levels that it is booked to besides its key, from inside out, as a JSON array. NULL for none.
+  levels text
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX holds_by_key ON inf_gw.holds (key_id, admitted_us);
 
@@ -146,6 +156,8 @@ CREATE TABLE inf_gw.journal (
   by_tag text,
   by_app text,
   corrected_at_ms bigint,
+  -- As in its hold.
+  levels text,
   node_id int,
   -- The microseconds beyond both times. NULL where no window of requests has the admission.
   admitted_micros smallint DEFAULT 0,

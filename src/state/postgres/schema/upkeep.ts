@@ -1,5 +1,5 @@
 /** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
-import { ADD_FIGURES, SUM_COLUMNS } from './settle.ts';
+import { ADD_FIGURES, SUM_COLUMNS, SUMS } from './sums.ts';
 
 export const RETENTION_TABLE = `
 -- How long the owner keeps requests in the journal, as \`state grant\` has it from the config: what gateways with a role of
@@ -75,6 +75,13 @@ BEGIN
       max(settled_at_ms)
     FROM gone GROUP BY admitted_at_ms / 86400000, key_id, model, source
     ON CONFLICT (key_id, day, model, source) DO UPDATE
+      SET ${ADD_FIGURES}, settled_to_ms = greatest(u.settled_to_ms, excluded.settled_to_ms)
+  ), sealed_levels AS (
+    INSERT INTO inf_gw.sealed_levels AS u (level_id, day, ${SUM_COLUMNS}, settled_to_ms)
+    SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, ${SUMS}, max(settled_at_ms)
+    FROM (SELECT inf_gw.levels_in(g.levels) AS level_id, g.* FROM gone g WHERE g.levels IS NOT NULL) b
+    GROUP BY level_id, admitted_at_ms / 86400000, key_id, model, source
+    ON CONFLICT (level_id, day, key_id, model, source) DO UPDATE
       SET ${ADD_FIGURES}, settled_to_ms = greatest(u.settled_to_ms, excluded.settled_to_ms)
   )
   SELECT count(*) INTO v_rows FROM gone;

@@ -1,4 +1,4 @@
-/** What a cached key has spent of its budgets, kept up to date until the day is over. */
+/** What a cached level has spent of its budgets, kept up to date until the day is over. */
 import {
   addToStep,
   type Budget,
@@ -11,7 +11,7 @@ import {
 } from '../../core/budgets.ts';
 import { utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { KeyRecord } from '../../state/keys.ts';
+import type { BudgetedKey } from '../../state/budgets.ts';
 import type { Activity } from './activity.ts';
 import type { Charges } from './books.ts';
 
@@ -39,24 +39,19 @@ interface Sliding {
   readonly steps: Map<number, Nanos>;
 }
 
-export class KeyBudgets {
-  readonly #keyId: string;
+export class LevelBudgets {
+  readonly #levelId: string;
   readonly #source: Charges;
   readonly #day: string;
   readonly #entries: readonly (Fixed | Sliding)[];
-  readonly #heldOnLeash: (() => Nanos) | undefined;
 
-  /**
-   * Undefined for a key without budgets, which has nothing to keep. `heldOnLeash`: what the requests of all keys on its
-   * leash hold, which its total counts for; undefined for a key that is on none.
-   */
-  static read(key: KeyRecord, source: Charges, wallMs: number, heldOnLeash?: () => Nanos): KeyBudgets | undefined {
-    return key.budgets.length === 0 ? undefined : new KeyBudgets(key, source, wallMs, heldOnLeash);
+  /** Undefined for a level without budgets, which has nothing to keep. */
+  static read(level: BudgetedKey, source: Charges, wallMs: number): LevelBudgets | undefined {
+    return level.budgets.length === 0 ? undefined : new LevelBudgets(level, source, wallMs);
   }
 
-  private constructor({ id, budgets }: KeyRecord, source: Charges, wallMs: number, heldOnLeash?: () => Nanos) {
-    this.#keyId = id;
-    this.#heldOnLeash = heldOnLeash;
+  private constructor({ id, budgets }: BudgetedKey, source: Charges, wallMs: number) {
+    this.#levelId = id;
     this.#source = source;
     this.#day = utcDay(wallMs);
     this.#entries = budgets.map((budget) => entryOf(budget, id, source, wallMs));
@@ -76,72 +71,61 @@ export class KeyBudgets {
     }
   }
 
-  /** Counts the charge for a request of another key on the leash. */
-  addToTotal(nanos: Nanos): void {
-    for (const entry of this.#entries) if (isTotal(entry)) entry.chargedNanos += nanos;
-  }
-
   /** What counts now. */
   spends(wallMs: number): readonly BudgetSpend[] {
     return this.#entries.map((entry) => spendOf(entry, wallMs));
   }
 
-  /** What counts now, with the holds of the key's open requests. */
+  /** What counts now, with the holds of the level's open requests. */
   rooms(activity: Activity, wallMs: number): readonly BudgetRoom[] {
-    return this.#entries.map((entry) => ({ ...spendOf(entry, wallMs), heldNanos: this.#heldOf(entry, activity) }));
+    return this.#entries.map((entry) => ({ ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) }));
   }
 
   /** The same for a request that was admitted then: in the day and week of its admission, also when they are over. */
   roomsOf(admittedAtMs: number, activity: Activity, wallMs: number): readonly BudgetRoom[] {
     return this.#entries.map((entry) => {
       if (entry.kind === 'sliding' || entry.calendar === undefined || isWithin(entry, admittedAtMs)) {
-        return { ...spendOf(entry, wallMs), heldNanos: this.#heldOf(entry, activity) };
+        return { ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) };
       }
-      const then = fixedEntry(entry.budget, entry.calendar, this.#keyId, this.#source, admittedAtMs);
-      return { ...spendOf(then, wallMs), heldNanos: this.#heldOf(then, activity) };
+      const then = fixedEntry(entry.budget, entry.calendar, this.#levelId, this.#source, admittedAtMs);
+      return { ...spendOf(then, wallMs), heldNanos: heldOf(then, activity) };
     });
-  }
-
-  /** An open request counts in a sliding window however old it is: its cost is not known yet. */
-  #heldOf(entry: Fixed | Sliding, activity: Activity): Nanos {
-    if (entry.kind === 'sliding') return activity.heldBetween();
-    if (isTotal(entry) && this.#heldOnLeash !== undefined) return this.#heldOnLeash();
-    return activity.heldBetween(entry.fromMs, entry.toMs);
   }
 }
 
-function entryOf(budget: Budget, keyId: string, source: Charges, wallMs: number): Fixed | Sliding {
+/** An open request counts in a sliding window however old it is: its cost is not known yet. */
+function heldOf(entry: Fixed | Sliding, activity: Activity): Nanos {
+  return entry.kind === 'sliding' ? activity.heldBetween() : activity.heldBetween(entry.fromMs, entry.toMs);
+}
+
+function entryOf(budget: Budget, levelId: string, source: Charges, wallMs: number): Fixed | Sliding {
   const period = periodOf(budget);
   switch (period.kind) {
     case 'day':
     case 'week':
-      return fixedEntry(budget, period.kind, keyId, source, wallMs);
+      return fixedEntry(budget, period.kind, levelId, source, wallMs);
     case 'total': {
       const ever = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
-      return { kind: 'fixed', budget, calendar: undefined, ...ever, chargedNanos: source.chargedEver(keyId) };
+      return { kind: 'fixed', budget, calendar: undefined, ...ever, chargedNanos: source.chargedEver(levelId) };
     }
     case 'sliding': {
       const { windowS } = period;
       const steps = new Map<number, Nanos>();
-      for (const [atMs, nanos] of source.windowSteps(keyId, windowS)) addToStep(steps, windowS, atMs, nanos);
+      for (const [atMs, nanos] of source.windowSteps(levelId, windowS)) addToStep(steps, windowS, atMs, nanos);
       return { kind: 'sliding', budget, windowS, steps };
     }
   }
 }
 
-function fixedEntry(budget: Budget, calendar: 'day' | 'week', keyId: string, source: Charges, atMs: number): Fixed {
+function fixedEntry(budget: Budget, calendar: 'day' | 'week', levelId: string, source: Charges, atMs: number): Fixed {
   const { fromMs, toMs } = calendarPeriod(calendar, atMs);
-  return { kind: 'fixed', budget, calendar, fromMs, toMs, chargedNanos: source.chargedOnDays(keyId, fromMs, toMs) };
+  return { kind: 'fixed', budget, calendar, fromMs, toMs, chargedNanos: source.chargedOnDays(levelId, fromMs, toMs) };
 }
 
 function spendOf(entry: Fixed | Sliding, wallMs: number): BudgetSpend {
   if (entry.kind === 'sliding') return slidingSpend(entry.budget, entry.windowS, entry.steps, wallMs);
   const endsAtMs = entry.calendar === undefined ? null : entry.toMs;
   return fixedSpend(entry.budget, entry.chargedNanos, endsAtMs, wallMs);
-}
-
-function isTotal(entry: Fixed | Sliding): entry is Fixed {
-  return entry.kind === 'fixed' && entry.calendar === undefined;
 }
 
 function isWithin({ fromMs, toMs }: Fixed, atMs: number): boolean {

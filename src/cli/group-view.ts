@@ -1,0 +1,195 @@
+/** Groups as the commands show them: as JSON, as fields, and as a tree. */
+import type { Command } from 'commander';
+import type { BudgetSpend } from '../core/budgets.ts';
+import { isoTime, utcMonth } from '../core/clock.ts';
+import { UserError } from '../core/errors.ts';
+import { formatUsd } from '../core/money.ts';
+import { PROGRAM } from '../core/program.ts';
+import { budgetsText } from '../operator/budgets.ts';
+import { count } from '../operator/format.ts';
+import { type Reader, readKeyName } from '../operator/input.ts';
+import { allowlistText } from '../operator/messages.ts';
+import { spendBounds, standingOf } from '../operator/spending.ts';
+import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { levelJson, TIER_NAMES, TIER_TERMS, userLimitsJson } from '../operator/terms.ts';
+import { groupsInside, inTreeOrder } from '../operator/tree.ts';
+import { NO_TERMS } from '../state/keys.ts';
+import type { GroupChange, GroupRecord } from '../state/levels.ts';
+import type { MonthFigures } from '../state/usage.ts';
+import { levelFields, monthField, mostAlike, NO_FIGURES, userLimitFields } from './level-view.ts';
+import { look, printFields, printJson, printNote, printTable } from './output.ts';
+import { globalOptions, type State } from './state.ts';
+
+/** What stands before the name of a group where a key could stand as well. */
+export const GROUP_SIGN = '@';
+
+/** All groups with their figures of this month. */
+export interface GroupFigures {
+  readonly groups: readonly GroupRecord[];
+  readonly months: ReadonlyMap<string, MonthFigures>;
+  readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
+  /** The keys in each and in the groups in it. */
+  readonly keys: ReadonlyMap<string, number>;
+}
+
+export async function groupFigures(state: State): Promise<GroupFigures> {
+  const groups = await state.groups.list();
+  const ids = groups.map(({ id }) => id);
+  const direct = await state.groups.keyCounts();
+  const keysIn = (id: string) => [...groupsInside(groups, id)].reduce((sum, each) => sum + (direct.get(each) ?? 0), 0);
+  return {
+    groups,
+    months: await state.levels.monthsOf(ids, utcMonth(state.nowMs)),
+    spends: await state.levels.spentBy(groups, state.nowMs),
+    keys: new Map(ids.map((id) => [id, keysIn(id)])),
+  };
+}
+
+function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigures) {
+  const { requests, tokens, costNanos } = months.get(group.id) ?? NO_FIGURES;
+  return {
+    id: group.id,
+    name: group.name,
+    group: groups.find(({ id }) => id === group.groupId)?.name ?? null,
+    state: group.state,
+    ...levelJson(group, spends.get(group.id) ?? []),
+    allowlist: group.allowlist,
+    user_limits: userLimitsJson(group.userLimits),
+    keys: keys.get(group.id) ?? 0,
+    created_at: isoTime(group.createdAtMs),
+    month: { requests, tokens, cost_usd: formatUsd(costNanos) },
+  };
+}
+
+export async function groupJson(group: GroupRecord, state: State) {
+  return jsonOf(group, await groupFigures(state));
+}
+
+export function groupsJson(figures: GroupFigures) {
+  return figures.groups.map((group) => jsonOf(group, figures));
+}
+
+/** Prints a group, as JSON if the command asks for it. */
+export async function printGroup(group: GroupRecord, command: Command, state: State): Promise<void> {
+  const figures = await groupFigures(state);
+  if (globalOptions(command).json) printJson(jsonOf(group, figures));
+  else printFields(fieldsOf(group, figures, state.nowMs));
+}
+
+function fieldsOf(group: GroupRecord, figures: GroupFigures, nowMs: number): Field[] {
+  const { groups, months, spends, keys } = figures;
+  const month = months.get(group.id) ?? NO_FIGURES;
+  const outer = groups.find(({ id }) => id === group.groupId);
+  return [
+    ['name', group.name],
+    ['id', group.id],
+    ...(outer === undefined ? [] : [['in', `${GROUP_SIGN}${outer.name}`] as const]),
+    ['state', stateOf(group, month, spends.get(group.id) ?? [], nowMs)],
+    ['created', isoTime(group.createdAtMs)],
+    ['keys', count(keys.get(group.id) ?? 0)],
+    ...levelFields(group, spends.get(group.id) ?? []),
+    ...userLimitFields(group.userLimits),
+    ['models', allowlistText(group.allowlist)],
+    monthField(month),
+  ];
+}
+
+function stateOf(group: GroupRecord, month: MonthFigures, spends: readonly BudgetSpend[], nowMs: number): Marked {
+  const bounds = spendBounds(group.spendLimitNanos, month.costNanos, spends, nowMs);
+  const { text, tone } = standingOf({ ...group, expiresAtMs: NO_TERMS.expiresAtMs }, bounds, nowMs);
+  return marked(text.replace(/^✕ /, ''), tone);
+}
+
+export function printGroups(figures: GroupFigures, nowMs: number): void {
+  printTable(groupsTable(figures, look(), nowMs));
+  printNote('Requests, tokens and cost are for this month (UTC), with those of the groups inside.');
+}
+
+/** On a terminal each group stands below the one that it is in, further to the right. */
+export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
+  const isTree = look.room !== undefined;
+  const rows = inTreeOrder(groups);
+  const nameOf = new Map(groups.map(({ id, name }) => [id, name]));
+  return {
+    columns: [
+      { head: 'NAME', least: 12 },
+      ...(isTree ? [] : [{ head: 'IN' }]),
+      { head: 'STATE' },
+      { head: 'KEYS', number: true, rank: 5 },
+      ...Object.values(TIER_TERMS).map(
+        ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
+      ),
+      { head: 'LIMIT (USD)', usd: true, rank: 2 },
+      { head: 'BUDGETS (USD)', least: 14, rank: 2 },
+      { head: 'REQUESTS', number: true, rank: 3 },
+      { head: 'TOKENS', number: true, rank: 4 },
+      { head: 'COST (USD)', usd: true, rank: 1 },
+      { head: 'MODELS', least: 12, rank: 6 },
+    ],
+    rows: rows.map(({ group, depth }) => {
+      const month = months.get(group.id) ?? NO_FIGURES;
+      const spent = spends.get(group.id) ?? [];
+      const { allowlist } = group;
+      return [
+        isTree ? `${'  '.repeat(depth)}${group.name}` : group.name,
+        ...(isTree ? [] : [nameOf.get(group.groupId ?? '') ?? '-']),
+        stateOf(group, month, spent, nowMs),
+        count(keys.get(group.id) ?? 0),
+        ...TIER_NAMES.map((name) => (group[name] === null ? '-' : count(group[name]))),
+        group.spendLimitNanos === null ? '-' : amount(group.spendLimitNanos, look),
+        budgetsText(spent, (nanos) => amount(nanos, look)) || '-',
+        count(month.requests),
+        count(month.tokens),
+        amount(month.costNanos, look),
+        allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,
+      ];
+    }),
+  };
+}
+
+/** The name of a new group, with the sign or without. */
+export const readGroupName: Reader<string> = (text) => readKeyName(nameIn(text));
+
+/** The group that `@name` or an id names. Throws a UserError if there is none. */
+export async function findGroup(word: string, { groups }: Pick<State, 'groups'>): Promise<GroupRecord> {
+  const group = await groups.find(nameIn(word));
+  return group !== undefined && group.state !== 'deleted'
+    ? group
+    : changedGroup({ kind: 'no_such_group' }, word, { groups });
+}
+
+/** Without the sign, if it has one. */
+export function nameIn(word: string): string {
+  return word.startsWith(GROUP_SIGN) ? word.slice(GROUP_SIGN.length) : word;
+}
+
+/** The group as it is after a change. Throws a UserError if the change was not possible. */
+export async function changedGroup(
+  change: GroupChange,
+  word: string,
+  { groups }: Pick<State, 'groups'>,
+): Promise<GroupRecord> {
+  const name = JSON.stringify(nameIn(word));
+  switch (change.kind) {
+    case 'done':
+      return change.group;
+    case 'no_such_group': {
+      const alike = mostAlike(
+        nameIn(word),
+        (await groups.list()).map((each) => each.name),
+      );
+      const next = alike === undefined ? `; list groups with \`${PROGRAM} groups list\`` : '';
+      throw new UserError(`no such group: ${name}${next || `; did you mean ${JSON.stringify(alike)}?`}`);
+    }
+    case 'name_taken':
+      throw new UserError(`a group named ${name} already exists; choose another name, or delete that group first`);
+    case 'in_itself':
+      throw new UserError(`the group ${name} cannot be in itself, nor in a group that is in it`);
+    case 'too_deep':
+      throw new UserError(`a key is in 4 groups at most, one in the other; for ${name} there would be more`);
+    case 'not_empty':
+      throw new UserError(
+        `the group ${name} is not empty: move out what is in it with \`${PROGRAM} keys move\`, or use --yes to move all of it to the group above`,
+      );
+  }
+}

@@ -1,0 +1,65 @@
+/** What commands show of keys, groups and end users alike. */
+import { Likenesses } from '../catalog/likeness.ts';
+import type { BudgetSpend } from '../core/budgets.ts';
+import { perPeriod, resetText } from '../operator/budgets.ts';
+import { count } from '../operator/format.ts';
+import type { Field } from '../operator/table.ts';
+import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
+import type { LevelTerms, UserLimits } from '../state/keys.ts';
+import { isUnlimited } from '../state/levels.ts';
+import type { MonthFigures } from '../state/usage.ts';
+import { money } from './output.ts';
+
+export const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
+
+/** The limits of a level that has no tier, with what is spent of its budgets. */
+export function levelFields(terms: LevelTerms, spends: readonly BudgetSpend[]): Field[] {
+  return [
+    ...TIER_NAMES.map((name) => {
+      const limit = terms[name];
+      return [TIER_TERMS[name].label.toLowerCase(), limit === null ? 'no limit' : count(limit)] as const;
+    }),
+    ['monthly spend limit', terms.spendLimitNanos === null ? 'none' : `${money(terms.spendLimitNanos)} USD`],
+    ...spends.map(budgetField),
+  ];
+}
+
+/** `budget per 24h`, with what is spent of it. */
+export function budgetField(spend: BudgetSpend): Field {
+  const spent = `${money(spend.chargedNanos)} of ${money(spend.limitNanos)} USD spent`;
+  const reset = resetText(spend);
+  return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
+}
+
+export function monthField({ requests, tokens, costNanos }: MonthFigures): Field {
+  return ['this month (UTC)', `${count(requests)} requests, ${count(tokens)} tokens, ${money(costNanos)} USD`];
+}
+
+/** What each end user may do, on one line; nothing where nothing is set for them. */
+export function userLimitFields(limits: UserLimits | null): Field[] {
+  if (limits === null || isUnlimited(limits)) return [];
+  const bounds = limitTexts(limits);
+  if (limits.required) bounds.push('must be named');
+  return [['each end user', bounds.join(', ')]];
+}
+
+/** `60 requests per minute`, `1.00 USD per day`. */
+export function limitTexts(terms: LevelTerms): string[] {
+  const { spendLimitNanos, budgets } = terms;
+  return [
+    ...TIER_NAMES.flatMap((name) => {
+      const { brief, unit } = TIER_TERMS[name];
+      const limit = terms[name];
+      if (limit === null) return [];
+      return [name === 'concurrency' ? `${brief} ${count(limit)}${unit}` : `${count(limit)} ${brief}${unit}`];
+    }),
+    ...(spendLimitNanos === null ? [] : [`${money(spendLimitNanos)} USD per month`]),
+    ...budgets.map(({ period, limitNanos }) => `${money(limitNanos)} USD ${perPeriod(period)}`),
+  ];
+}
+
+/** The name among these that a mistyped one may mean. */
+export function mostAlike(name: string, names: readonly string[]): string | undefined {
+  const named = names.map((id) => ({ id }));
+  return new Likenesses(named).mostAlike(name, new Set(named), 1)[0]?.id;
+}

@@ -1,0 +1,290 @@
+/** Groups and end users in the operator's book, which the ledger reads as well. */
+import { newId } from '../core/ids.ts';
+import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
+import type { AllowlistEdit, KeyState, UserLimits } from './keys.ts';
+import {
+  type GroupChange,
+  type GroupChanges,
+  type GroupRecord,
+  hasNoLimits,
+  MOST_GROUPS,
+  type NewGroup,
+  NO_LEVEL_TERMS,
+  NO_USER_LIMITS,
+  storedUser,
+  type UserRecord,
+  userId,
+  userStoredAs,
+} from './levels.ts';
+import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { budgetsAs, editUserLimits, ownerColumns, writeUser, writeUserLimits } from './owners.ts';
+import { groupOf, storedAllowlist, userOf } from './rows.ts';
+
+const LIVES = "state <> 'deleted'";
+
+/** The operations on groups, and on the end users of keys and groups. Each change is in force with the next decision. */
+export class GroupBook {
+  readonly #dialect: Dialect;
+  readonly #columns: string;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+    this.#columns = ownerColumns(dialect, 'groups');
+  }
+
+  /** A group by id, or one that is not deleted by name. */
+  *find(idOrName: string): Operation<GroupRecord | undefined> {
+    return (yield* this.#one('id = $1', idOrName)) ?? (yield* this.#one(`name = $1 AND ${LIVES}`, idOrName));
+  }
+
+  /** All that are not deleted, in order of creation. */
+  *list(): Operation<readonly GroupRecord[]> {
+    return (yield* rows(`SELECT ${this.#columns} FROM inf_gw.groups WHERE ${LIVES} ORDER BY id`)).map(groupOf);
+  }
+
+  create(group: NewGroup, wallMs: number): Operation<GroupChange> {
+    return transaction(this.#insert(group, wallMs));
+  }
+
+  setState(idOrName: string, state: KeyState): Operation<GroupChange> {
+    const text = 'UPDATE inf_gw.groups SET state = $2 WHERE id = $1';
+    return transaction(this.#change(idOrName, ({ id }) => rows(text, [id, state])));
+  }
+
+  /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
+  setLimits(
+    idOrName: string,
+    { budgets, userLimits, ...limits }: GroupChanges,
+    wallMs = Date.now(),
+  ): Operation<GroupChange> {
+    const dialect = this.#dialect;
+    return transaction(
+      this.#change(idOrName, function* (group) {
+        const { rpm, tpm, concurrency, spendLimitNanos } = { ...group, ...limits };
+        yield* rows(
+          'UPDATE inf_gw.groups SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5 WHERE id = $1',
+          [group.id, rpm, tpm, concurrency, spendLimitNanos],
+        );
+        if (budgets !== undefined) yield* writeBudgets(dialect, group, budgets(group.budgets), wallMs);
+        if (userLimits !== undefined) yield* editUserLimits(dialect, group, userLimits, wallMs);
+      }),
+    );
+  }
+
+  editAllowlist(idOrName: string, edit: AllowlistEdit): Operation<GroupChange> {
+    const text = 'UPDATE inf_gw.groups SET allowlist = $2 WHERE id = $1';
+    return transaction(
+      this.#change(idOrName, ({ id, allowlist }) => rows(text, [id, storedAllowlist(edit(allowlist))])),
+    );
+  }
+
+  /** Puts a group into another one; null takes it out. */
+  place(idOrName: string, into: string | null): Operation<GroupChange> {
+    return transaction(this.#place(idOrName, into));
+  }
+
+  /** Deletes a group. `isEmptied`: what is in it moves to the group that it is in. */
+  delete(idOrName: string, { isEmptied }: { readonly isEmptied: boolean }): Operation<GroupChange> {
+    return transaction(this.#delete(idOrName, isEmptied));
+  }
+
+  /** How many keys that are not deleted are in each group itself, by its id. */
+  *keyCounts(): Operation<ReadonlyMap<string, number>> {
+    const found = yield* rows(
+      `SELECT group_id, count(*) AS keys FROM inf_gw.keys WHERE group_id IS NOT NULL AND ${LIVES} GROUP BY group_id`,
+    );
+    return new Map(found.map((row) => [row.group_id as string, Number(row.keys)]));
+  }
+
+  /** Gives each end user of a key or a group these limits; null for none at all. */
+  setUserLimits(ownerId: string, before: UserLimits | null, after: UserLimits | null, wallMs = Date.now()) {
+    return transaction(this.#setUserLimits(ownerId, before, after, wallMs));
+  }
+
+  /** What is set for one end user; undefined if nothing is. */
+  *findUser(ownerId: string, name: string): Operation<UserRecord | undefined> {
+    const budgets = budgetsAs(this.#dialect, "users.owner_id || '/' || users.name");
+    const text = `SELECT users.*, ${budgets} AS budgets FROM inf_gw.users AS users WHERE owner_id = $1 AND name = $2`;
+    const [row] = yield* rows(text, [ownerId, storedUser(name)]);
+    return row && userOf(row);
+  }
+
+  /** Sets what holds for one end user, over what holds for all. They become levels, if they were none. */
+  setUser(user: UserRecord, wallMs = Date.now()): Operation<void> {
+    return transaction(this.#setUser(user, wallMs));
+  }
+
+  /** Changes what is set for one end user. */
+  editUser(
+    ownerId: string,
+    name: string,
+    edit: (before: UserRecord) => UserRecord,
+    wallMs = Date.now(),
+  ): Operation<void> {
+    return transaction(this.#editUser(ownerId, name, edit, wallMs));
+  }
+
+  /** The end users of a key or a group that were seen, or for whom something is set, in the order of their bytes. */
+  *userNames(ownerId: string, after: string, limit: number): Operation<readonly string[]> {
+    const found = yield* rows(
+      `SELECT name FROM (SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name > $2 ORDER BY name LIMIT $3) AS own
+         UNION SELECT name FROM (SELECT DISTINCT substr(level_id, length($1) + 2) AS name FROM inf_gw.level_months
+           WHERE level_id > $1 || '/' || $2 AND level_id < $1 || '0' ORDER BY 1 LIMIT $3) AS seen
+         ORDER BY name LIMIT $3`,
+      [ownerId, storedUser(after), limit],
+    );
+    return found.map((row) => userStoredAs(row.name as string));
+  }
+
+  /** Whether an end user was seen, and what they have used is still known. */
+  *wasSeen(ownerId: string, name: string): Operation<boolean> {
+    const text = 'SELECT level_id FROM inf_gw.level_months WHERE level_id = $1 LIMIT 1';
+    return (yield* rows(text, [userId(ownerId, name)])).length > 0;
+  }
+
+  *#editUser(ownerId: string, name: string, edit: (before: UserRecord) => UserRecord, wallMs: number): Operation<void> {
+    yield* stopDecisions(this.#dialect);
+    const nothing: UserRecord = { ...NO_LEVEL_TERMS, ownerId, name, state: 'enabled' };
+    const after = edit((yield* this.findUser(ownerId, name)) ?? nothing);
+    yield* this.#setUser(after, wallMs);
+    if (after.state !== 'enabled' || !hasNoLimits(after)) return;
+    const ids = [ownerId, userId(ownerId, name)];
+    yield* edited(this.#dialect, ids, this.#forgetUser(ownerId, name));
+  }
+
+  *#forgetUser(ownerId: string, name: string): Operation<void> {
+    yield* rows('DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = $2', [ownerId, storedUser(name)]);
+    // Where nothing else is set for any of them, they are no levels any more.
+    yield* rows(
+      `DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = '' AND required = 0 AND rpm IS NULL AND tpm IS NULL
+         AND concurrency IS NULL AND spend_limit_nanos IS NULL
+         AND NOT EXISTS (SELECT 1 FROM inf_gw.budgets WHERE key_id = $1 || '/')
+         AND NOT EXISTS (SELECT 1 FROM inf_gw.users AS u WHERE u.owner_id = $1 AND u.name <> '')`,
+      [ownerId],
+    );
+  }
+
+  *#delete(idOrName: string, isEmptied: boolean): Operation<GroupChange> {
+    yield* stopDecisions(this.#dialect);
+    const group = yield* this.find(idOrName);
+    if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
+    const inside = yield* rows(
+      `SELECT id FROM inf_gw.keys WHERE group_id = $1 AND ${LIVES}
+         UNION ALL SELECT id FROM inf_gw.groups WHERE group_id = $1 AND ${LIVES}`,
+      [group.id],
+    );
+    if (inside.length > 0 && !isEmptied) return { kind: 'not_empty' };
+    const ids = [group.id, ...inside.map(({ id }) => id as string)];
+    yield* edited(this.#dialect, ids, emptied(group));
+    return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
+  }
+
+  *#setUserLimits(
+    ownerId: string,
+    before: UserLimits | null,
+    after: UserLimits | null,
+    wallMs: number,
+  ): Operation<void> {
+    yield* edited(this.#dialect, [ownerId], writeUserLimits(this.#dialect, ownerId, before, after, wallMs));
+  }
+
+  *#setUser(user: UserRecord, wallMs: number): Operation<void> {
+    const ids = [user.ownerId, userId(user.ownerId, user.name)];
+    yield* edited(this.#dialect, ids, this.#writeUser(user, wallMs));
+  }
+
+  *#writeUser(user: UserRecord, wallMs: number): Operation<void> {
+    const { ownerId, name } = user;
+    const before = yield* this.findUser(ownerId, name);
+    const [all] = yield* rows("SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name = ''", [ownerId]);
+    if (all === undefined) yield* writeUser(ownerId, '', { ...NO_USER_LIMITS, state: 'enabled' });
+    yield* writeUser(ownerId, storedUser(name), user);
+    const level = { id: userId(ownerId, name), budgets: before?.budgets ?? [] };
+    yield* writeBudgets(this.#dialect, level, user.budgets, wallMs);
+  }
+
+  *#insert(group: NewGroup, wallMs: number): Operation<GroupChange> {
+    const id = newId('grp', wallMs);
+    const { name, rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, groupId = null } = group;
+    if (groupId !== null && (yield* this.#depthOf(groupId)) >= MOST_GROUPS) return { kind: 'too_deep' };
+    const made = yield* rows(
+      `INSERT INTO inf_gw.groups (id, name, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, group_id, created_at_ms)
+         VALUES ($1, $2, 'enabled', $3, $4, $5, $6, $7, $8, $9)
+       ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
+      [id, name, rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(group.allowlist ?? null), groupId, wallMs],
+    );
+    if (made.length === 0) return { kind: 'name_taken' };
+    yield* writeFirstBudgets(id, group.budgets ?? [], wallMs);
+    yield* writeUserLimits(this.#dialect, id, null, group.userLimits ?? null, wallMs);
+    return { kind: 'done', group: (yield* this.#one('id = $1', id)) as GroupRecord };
+  }
+
+  *#place(idOrName: string, into: string | null): Operation<GroupChange> {
+    yield* stopDecisions(this.#dialect);
+    const group = yield* this.find(idOrName);
+    if (group === undefined) return { kind: 'no_such_group' };
+    const outer = into === null ? null : yield* this.find(into);
+    if (outer === undefined) return { kind: 'no_such_group' };
+    if (outer !== null) {
+      const inside = yield* this.#inside(group.id);
+      const above = yield* this.#depthOf(outer.id);
+      if (inside.has(outer.id)) return { kind: 'in_itself' };
+      if (above + Math.max(...inside.values()) > MOST_GROUPS) return { kind: 'too_deep' };
+    }
+    const text = 'UPDATE inf_gw.groups SET group_id = $2 WHERE id = $1';
+    yield* edited(this.#dialect, [group.id], rows(text, [group.id, outer?.id ?? null]));
+    return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
+  }
+
+  /** How many groups a key in this one is in. */
+  *#depthOf(id: string): Operation<number> {
+    const [row] = yield* rows(
+      `WITH RECURSIVE above (id, group_id) AS (
+         SELECT id, group_id FROM inf_gw.groups WHERE id = $1
+         UNION SELECT g.id, g.group_id FROM above a JOIN inf_gw.groups g ON g.id = a.group_id
+       ) SELECT count(*) AS groups FROM above`,
+      [id],
+    );
+    return Number(row?.groups);
+  }
+
+  /** The group and those in it, with how deep they are, from 1 on. */
+  *#inside(id: string): Operation<ReadonlyMap<string, number>> {
+    const found = yield* rows(
+      `WITH RECURSIVE inside (id, depth) AS (
+         SELECT id, CAST(1 AS bigint) FROM inf_gw.groups WHERE id = $1
+         UNION ALL SELECT g.id, i.depth + 1 FROM inside i JOIN inf_gw.groups g ON g.group_id = i.id AND g.${LIVES}
+       ) SELECT id, depth FROM inside`,
+      [id],
+    );
+    return new Map(found.map((row) => [row.id as string, Number(row.depth)]));
+  }
+
+  *#change(idOrName: string, write: (group: GroupRecord) => Operation<unknown>): Operation<GroupChange> {
+    yield* stopDecisions(this.#dialect);
+    const group = yield* this.find(idOrName);
+    if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
+    yield* edited(this.#dialect, [group.id], write(group));
+    return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
+  }
+
+  *#one(where: string, value: string): Operation<GroupRecord | undefined> {
+    if (value.includes('\0')) return undefined;
+    const [row] = yield* rows(`SELECT ${this.#columns} FROM inf_gw.groups AS groups WHERE ${where}`, [value]);
+    return row && groupOf(row);
+  }
+}
+
+function* emptied({ id, groupId }: GroupRecord): Operation<void> {
+  for (const table of ['keys', 'groups']) {
+    yield* rows(`UPDATE inf_gw.${table} SET group_id = $2 WHERE group_id = $1`, [id, groupId]);
+  }
+  yield* rows("UPDATE inf_gw.groups SET state = 'deleted' WHERE id = $1", [id]);
+}
+
+/** Changes what is stored of some levels. No gateway decides meanwhile, and each hears of it. */
+function* edited(dialect: Dialect, keyIds: readonly string[], write: Operation<unknown>): Operation<void> {
+  const before = yield* factsBefore(dialect, keyIds);
+  yield* write;
+  yield* logEdit(dialect, { keyIds, before, addedNanos: 0n });
+}

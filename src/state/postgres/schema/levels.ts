@@ -1,0 +1,114 @@
+/** Levels: groups, end users, and what requests add up to for them. */
+import { ADD_FIGURES, FIGURES, SUM_COLUMNS, summed } from './sums.ts';
+
+const FIGURE_COLUMNS = FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
+const SUM_KEYS = `key_id text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  source text COLLATE "C" NOT NULL CHECK (source IN ('reported', 'counted', 'held'))`;
+
+/** Sums that are added, or taken out. */
+const SIGNED = summed('p_sign * ');
+
+/** Where the budgets of all end users are, if the level is one; otherwise itself. */
+export const templateOf = (id: string) =>
+  `CASE WHEN strpos(${id}, '/') > 0 THEN split_part(${id}, '/', 1) || '/' ELSE ${id} END`;
+
+export const LEVEL_TABLES = `
+-- Named sets of keys and groups, which share limits. A limit that is NULL is none.
+CREATE TABLE inf_gw.groups (
+  id text COLLATE "C" PRIMARY KEY,
+  name text NOT NULL,
+  state text NOT NULL CHECK (state IN ('enabled', 'disabled', 'deleted')),
+  rpm bigint CHECK (rpm >= 1),
+  tpm bigint CHECK (tpm >= 1),
+  concurrency bigint CHECK (concurrency >= 1),
+  spend_limit_nanos bigint CHECK (spend_limit_nanos >= 0),
+  allowlist jsonb CHECK (jsonb_typeof(allowlist) = 'array'),
+  -- The group that it is in.
+  group_id text COLLATE "C" CHECK (group_id <> id),
+  created_at_ms bigint NOT NULL
+);
+CREATE UNIQUE INDEX groups_by_live_name ON inf_gw.groups (name) WHERE state <> 'deleted';
+CREATE INDEX groups_by_group ON inf_gw.groups (group_id) WHERE group_id IS NOT NULL;
+
+-- What each end user of a key or a group may use and spend: the row without a name is for all, the others are for one.
+-- Where there is no row for all, end users are no levels. Budgets are in the table of budgets, by owner_id/name.
+CREATE TABLE inf_gw.users (
+  owner_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  state text NOT NULL CHECK (state IN ('enabled', 'disabled')),
+  rpm bigint CHECK (rpm >= 1),
+  tpm bigint CHECK (tpm >= 1),
+  concurrency bigint CHECK (concurrency >= 1),
+  spend_limit_nanos bigint CHECK (spend_limit_nanos >= 0),
+  -- Whether a request has to name its end user.
+  required bigint NOT NULL CHECK (required IN (0, 1)),
+  PRIMARY KEY (owner_id, name)
+);
+
+-- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
+-- users as owner_id/name.
+CREATE TABLE inf_gw.level_days (
+  level_id text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  ${SUM_KEYS},
+  ${FIGURE_COLUMNS},
+  PRIMARY KEY (level_id, day, key_id, model, source)
+) WITH (fillfactor = 50);
+CREATE TABLE inf_gw.level_months (
+  level_id text COLLATE "C" NOT NULL,
+  month text COLLATE "C" NOT NULL,
+  ${FIGURE_COLUMNS},
+  last_at_ms bigint NOT NULL,
+  PRIMARY KEY (level_id, month)
+) WITH (fillfactor = 50);
+-- Those of end users are dropped when nothing is bounded by them any more.
+CREATE INDEX level_days_of_users ON inf_gw.level_days (day) WHERE level_id LIKE '%/%';
+CREATE INDEX level_months_of_users ON inf_gw.level_months (month) WHERE level_id LIKE '%/%';
+CREATE TABLE inf_gw.sealed_levels (LIKE inf_gw.level_days INCLUDING ALL, settled_to_ms bigint NOT NULL);
+`;
+
+export const LEVELS = `
+-- The levels that a request is booked to besides its key.
+CREATE OR REPLACE FUNCTION inf_gw.levels_in(p_levels text) RETURNS SETOF text LANGUAGE sql IMMUTABLE
+  AS $$ SELECT jsonb_array_elements_text(p_levels::jsonb) $$;
+
+-- Adds rows of the journal to the sums of their levels, or takes them out: p_sign is 1 or -1. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_request_ids text[], p_sign int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  WITH booked AS (
+    SELECT inf_gw.levels_in(j.levels) AS level_id, j.* FROM inf_gw.journal j
+      WHERE j.request_id = ANY (p_request_ids) AND j.levels IS NOT NULL
+  ), days AS (
+    INSERT INTO inf_gw.level_days AS u (level_id, day, ${SUM_COLUMNS})
+    SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, ${SIGNED}
+    FROM booked GROUP BY level_id, admitted_at_ms / 86400000, key_id, model, source
+    ON CONFLICT (level_id, day, key_id, model, source) DO UPDATE SET ${ADD_FIGURES}
+  )
+  INSERT INTO inf_gw.level_months AS u (level_id, month, ${FIGURES.join(', ')}, last_at_ms)
+  SELECT level_id, month, ${SIGNED}, max(admitted_at_ms)
+  FROM (SELECT *, inf_gw.utc_month(admitted_at_ms * 1000) AS month FROM booked) b GROUP BY level_id, month
+  ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
+  IF p_sign < 0 THEN
+    DELETE FROM inf_gw.level_days u USING inf_gw.journal j WHERE j.request_id = ANY (p_request_ids)
+      AND u.level_id IN (SELECT inf_gw.levels_in(j.levels)) AND u.day = inf_gw.utc_day(j.admitted_at_ms * 1000) AND u.requests = 0;
+    DELETE FROM inf_gw.level_months u USING inf_gw.journal j WHERE j.request_id = ANY (p_request_ids)
+      AND u.level_id IN (SELECT inf_gw.levels_in(j.levels)) AND u.month = inf_gw.utc_month(j.admitted_at_ms * 1000) AND u.requests = 0;
+  END IF;
+END $$;
+
+-- Adds requests that have just ended at p_us to the sums and the sliding windows of their levels. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_levels(p_request_ids text[], p_us bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM inf_gw.book_level_sums(p_request_ids, 1);
+  PERFORM inf_gw.add_to_steps(l.id, p_us / 1000, l.nanos)
+  FROM (
+    SELECT b.id, sum(b.cost_nanos)::bigint AS nanos FROM (
+      SELECT inf_gw.levels_in(j.levels) AS id, j.cost_nanos FROM inf_gw.journal j
+        WHERE j.request_id = ANY (p_request_ids) AND j.levels IS NOT NULL AND j.cost_nanos > 0) b
+      WHERE EXISTS (SELECT FROM inf_gw.budgets w WHERE w.window_s IS NOT NULL
+        AND w.key_id IN (b.id, ${templateOf('b.id')}))
+    GROUP BY b.id
+  ) l;
+END $$;
+`;

@@ -1,0 +1,268 @@
+/** Groups and end users, from the command to the client: what each level refuses, in a file and in a database. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { ExplainedStep } from '../../src/core/explanation.ts';
+import { CONFIG, type GroupJson, type KeyJson, type Serving, type UserJson, Workplace } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
+
+/** Each of these limits refuses the second request at the latest. */
+const LIMITS: readonly (readonly [option: string, value: string, status: number, message: RegExp])[] = [
+  ['rpm', '1', 429, /limit of 1 requests per minute/],
+  ['tpm', '3', 429, /limit of 3 tokens per minute/],
+  ['spend-limit', '0', 402, /monthly spend limit of 0.00 USD/],
+  ['budget', 'day=0', 402, /budget of 0.00 USD per day/],
+];
+
+/** How two users look alike, and are not the same. */
+const LOOKALIKES = ['zoë', 'zoe\u0308', 'ZOË', 'zoë ', '\u202ezoë', 'zoë\u0000', '%', '_', 'a/b', '\\', '🦆'];
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly error: { readonly code: string; readonly message: string };
+  readonly text: string;
+}
+
+let made = 0;
+const newName = (kind: string) => `${kind}-${++made}`;
+
+for (const store of ['file', 'database']) {
+  describe(`in a ${store}:`, () => {
+    const place = new Workplace({ after });
+    let gateway: Serving;
+    before(async () => {
+      const url = store === 'file' ? './state.db' : await (await PostgresServer.shared()).createDatabase();
+      place.write('config.yaml', CONFIG.replace('./state.db', url));
+      await place.json('credit', 'add', '1000');
+      gateway = await place.serveHere();
+    });
+    after(() => gateway.stop());
+
+    const newGroup = (...options: string[]) => place.json<GroupJson>('groups', 'create', newName('group'), ...options);
+    const newKey = (...options: string[]) => place.createKey(newName('app'), ...options);
+
+    async function ask(path: string, key: string, fields: object, headers: Record<string, string> = {}) {
+      const sent = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers };
+      const posted = Object.keys(fields).length === 0 ? {} : { method: 'POST', body: JSON.stringify(fields) };
+      const reply = await fetch(`${gateway.url}${path}`, { headers: sent, ...posted });
+      const text = await reply.text();
+      return { status: reply.status, headers: reply.headers, text, error: JSON.parse(text).error } as Answer;
+    }
+    const complete = ({ key }: { key: string }, fields: object = {}, headers: Record<string, string> = {}) =>
+      ask(
+        '/v1/chat/completions',
+        key,
+        { model: 'mock/echo', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1, ...fields },
+        headers,
+      );
+
+    /** Asks twice, since what a first request used may be what refuses the second. Returns the refusal. */
+    async function refusalOf(key: { key: string }, fields: object, status: number): Promise<string> {
+      await complete(key, fields);
+      const answer = await complete(key, fields);
+      assert.equal(answer.status, status, answer.text);
+      assert.equal(answer.error.code, status === 402 ? 'spend_limit_reached' : 'rate_limited');
+      if (status === 429) assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+      return answer.error.message;
+    }
+
+    describe('a limit refuses', () => {
+      for (const [option, value, status, message] of LIMITS) {
+        test(`at the group and the one around it: --${option} ${value}`, async () => {
+          const outer = await newGroup(`--${option}`, value);
+          const inner = await newGroup('--in', `@${outer.name}`);
+          const [one, other] = [await newKey('--in', `@${inner.name}`), await newKey('--in', `@${outer.name}`)];
+          const said = await refusalOf(one, {}, status);
+          assert.match(said, message);
+          assert.ok(said.includes(outer.name), said);
+          // It is one limit for all its keys.
+          assert.equal((await complete(other)).status, status);
+          await place.json('limits', 'set', `@${outer.name}`, `--${option}`, 'none');
+          assert.equal((await complete(one)).status, 200);
+        });
+
+        test(`at the end user of a key: --user-${option} ${value}`, async () => {
+          const key = await newKey(`--user-${option}`, value);
+          const said = await refusalOf(key, { user: 'zoe' }, status);
+          assert.match(said, message);
+          assert.match(said, /end user/);
+          assert.ok(!said.includes('zoe'), said);
+          // Nobody is named: the key alone bounds it.
+          for (let i = 0; i < 2; i++) assert.equal((await complete(key)).status, 200);
+          await place.json('limits', 'set', key.id, `--user-${option}`, 'none');
+          assert.equal((await complete(key, { user: 'zoe' })).status, 200);
+        });
+
+        test(`at the end user of a group, over all its keys: --user-${option} ${value}`, async () => {
+          const { name } = await newGroup(`--user-${option}`, value);
+          const [one, other] = [await newKey('--in', `@${name}`), await newKey('--in', `@${name}`)];
+          await refusalOf(one, { user: 'zoe' }, status);
+          const answer = await complete(other, { user: 'zoe' });
+          assert.equal(answer.status, status);
+          assert.match(answer.error.message, /end user/);
+        });
+      }
+    });
+
+    test('a group that is disabled refuses all its keys, and names itself', async () => {
+      const outer = await newGroup();
+      const key = await newKey('--in', `@${(await newGroup('--in', `@${outer.name}`)).name}`);
+      await place.json('keys', 'disable', `@${outer.name}`);
+      for (const answer of [await complete(key), await ask('/v1/models', key.key, {})]) {
+        assert.deepEqual([answer.status, answer.error.code], [403, 'api_key_disabled']);
+        assert.ok(answer.error.message.includes(outer.name), answer.error.message);
+      }
+      await place.json('keys', 'enable', `@${outer.name}`);
+      assert.equal((await complete(key)).status, 200);
+    });
+
+    test('a model must be on the allowlist of the key and of each group that has one', async () => {
+      const group = await newGroup('--allow', 'mock/echo');
+      const key = await newKey('--in', `@${group.name}`, '--allow', 'mock/echo', '--allow', 'mock/paid');
+      assert.equal((await complete(key)).status, 200);
+      const answer = await complete(key, { model: 'mock/paid' });
+      assert.deepEqual([answer.status, answer.error.code], [403, 'model_not_allowed']);
+      const { data } = JSON.parse((await ask('/v1/models', key.key, {})).text);
+      assert.deepEqual(
+        data.map(({ id }: { id: string }) => id),
+        ['mock/echo'],
+      );
+      await place.json('allowlist', 'clear', `@${group.name}`);
+      assert.equal((await complete(key, { model: 'mock/paid' })).status, 200);
+    });
+
+    test('what is spent stays where it was when a key moves, and counts in the groups around', async () => {
+      const outer = await newGroup();
+      const inner = await newGroup('--in', `@${outer.name}`);
+      const other = await newGroup();
+      const key = await newKey('--in', `@${inner.name}`);
+      assert.equal((await complete(key, { model: 'mock/paid' })).status, 200);
+      await place.json('keys', 'move', key.id, '--to', `@${other.name}`);
+      assert.equal((await complete(key, { model: 'mock/paid' })).status, 200);
+      const spent = async ({ name }: GroupJson) => (await place.json<GroupJson>('groups', 'show', `@${name}`)).month;
+      const [first, second, third] = [await spent(inner), await spent(outer), await spent(other)];
+      assert.deepEqual([first.requests, second.requests, third.requests], [1, 1, 1]);
+      assert.deepEqual([first.cost_usd, second.cost_usd], [third.cost_usd, third.cost_usd]);
+      const rows = await place.json<{ group: string; requests: number }[]>('usage', '--by', 'group', '--key', key.id);
+      assert.deepEqual(
+        rows.map(({ group, requests }) => [group, requests]).toSorted(),
+        [inner, outer, other].map(({ name }) => [name, 1]).toSorted(),
+      );
+      const listed = await place.json<unknown[]>('requests', 'list', '--group', `@${outer.name}`);
+      assert.equal(listed.length, 1);
+    });
+
+    describe('an end user', () => {
+      test('is whom the header names, else the body, and each has their own limits, byte for byte', async () => {
+        const key = await newKey('--user-rpm', '1');
+        const header = (name: string) => ({ 'x-inf-gw-user': Buffer.from(name).toString('latin1') });
+        for (const name of LOOKALIKES) assert.equal((await complete(key, { user: name })).status, 200, name);
+        for (const name of LOOKALIKES) assert.equal((await complete(key, { user: name })).status, 429, name);
+        // The same users, named elsewhere.
+        assert.equal((await complete(key, { safety_identifier: 'zoë', user: 'new' })).status, 429);
+        assert.equal((await complete(key, { metadata: { user_id: 'zoë' } })).status, 429);
+        assert.equal((await complete(key, { user: 'newer' }, header('zoë'))).status, 429);
+        assert.equal((await complete(key, { user: 'zoë' }, header('newer'))).status, 200);
+        const seen = await place.json<UserJson[]>('users', 'list', '--key', key.id);
+        assert.deepEqual(seen.map(({ user }) => user).toSorted(), [...LOOKALIKES, 'newer'].toSorted());
+      });
+
+      test('has to be named where that is required, and by a name', async () => {
+        const key = await newKey('--user-required', '--rpm', '3');
+        for (const fields of [{}, { user: '' }, { user: null }, { user: 5 }, { user: 'x'.repeat(257) }]) {
+          const answer = await complete(key, fields);
+          assert.deepEqual([answer.status, answer.error.code], [400, 'invalid_request'], JSON.stringify(fields));
+        }
+        // They took nothing.
+        const rates = (await complete(key, { user: 'x'.repeat(256) })).headers;
+        assert.equal(rates.get('x-ratelimit-remaining-requests'), '2');
+        await place.json('limits', 'set', key.id, '--user-required', 'off');
+        assert.equal((await complete(key)).status, 200);
+      });
+
+      test('can have more than all, or less, and be blocked', async () => {
+        const key = await newKey('--user-rpm', '1');
+        await place.json('users', 'set', 'vip', '--key', key.id, '--rpm', '2');
+        const statuses = async (user: string, times: number) => {
+          const found: number[] = [];
+          for (let i = 0; i < times; i++) found.push((await complete(key, { user })).status);
+          return found;
+        };
+        assert.deepEqual(await statuses('vip', 3), [200, 200, 429]);
+        assert.deepEqual(await statuses('all', 2), [200, 429]);
+        await place.json('users', 'block', 'mallory', '--key', key.id);
+        const answer = await complete(key, { user: 'mallory' });
+        assert.deepEqual([answer.status, answer.error.code], [403, 'api_key_disabled']);
+        assert.ok(!answer.error.message.includes('mallory'));
+        await place.json('users', 'unblock', 'mallory', '--key', key.id);
+        assert.equal((await complete(key, { user: 'mallory' })).status, 200);
+      });
+
+      test('that was never seen nor set is an error', async () => {
+        const key = await newKey();
+        const { status, stderr } = await place.run(['users', 'show', 'nobody', '--key', key.id]);
+        assert.equal(status, 1);
+        assert.match(stderr, /^error: no such end user of app-\d+: "nobody"; list them with `inf-gw users list`\n$/);
+      });
+    });
+
+    test('a child is refused with its parent, and spends from it', async () => {
+      const parent = await newKey('--rpm', '2', '--may-create');
+      const child = JSON.parse((await ask('/v1/keys', parent.key, { name: newName('child') })).text) as typeof parent;
+      assert.equal((await complete(child)).status, 200);
+      assert.equal((await complete(parent)).status, 200);
+      assert.equal((await complete(child)).status, 429);
+      await place.json('keys', 'disable', parent.id);
+      assert.equal((await complete(child)).status, 403);
+      await place.json('keys', 'enable', parent.id);
+      await place.json('keys', 'delete', parent.id, '--yes');
+      assert.equal((await complete(child)).status, 401);
+      assert.equal((await place.json<KeyJson>('keys', 'show', child.id)).state, 'enabled');
+    });
+
+    test('`GET /v1/key` has the groups from the inside out, with what remains of them', async () => {
+      const outer = await newGroup('--budget', 'day=100');
+      const inner = await newGroup('--in', `@${outer.name}`, '--rpm', '5');
+      const key = await newKey('--in', `@${inner.name}`);
+      await complete(key);
+      const { groups } = JSON.parse((await ask('/v1/key', key.key, {})).text);
+      const [first, second] = groups;
+      assert.deepEqual([first.name, second.name], [inner.name, outer.name]);
+      assert.deepEqual(first.limits, { rpm: 5, tpm: null, concurrency: null });
+      assert.deepEqual(first.remaining, { requests: 4, tokens: null, concurrency: null });
+      assert.deepEqual([first.spend_limit_usd, first.budgets], [null, []]);
+      assert.equal(second.budgets[0].limit_usd, '100.00');
+    });
+
+    test('`explain` has the figures of each level, and says what to type for the one that refuses', async () => {
+      const group = await newGroup('--rpm', '1', '--budget', 'day=5');
+      const key = await newKey('--in', `@${group.name}`, '--user-rpm', '9');
+      await complete(key);
+      const asked = { model: 'mock/echo', messages: [{ role: 'user', content: 'Hi' }], user: 'zoe' };
+      place.write('body.json', JSON.stringify(asked));
+      const words = ['explain', 'body.json', '--key', key.id];
+      const { status, steps } = await place.json<{ status: number; steps: ExplainedStep[] }>(...words);
+      const shown = steps
+        .filter(({ level }) => level !== undefined)
+        .map(({ step, level, limit }) => [step, level, limit]);
+      const of = { kind: 'group', name: group.name };
+      assert.equal(status, 429);
+      assert.deepEqual(shown, [
+        ['budget', of, undefined],
+        ['requests_per_minute', { kind: 'user', name: key.name }, 9],
+        ['requests_per_minute', of, 1],
+      ]);
+      const refused = steps.filter((each) => each.status === 'refused');
+      assert.deepEqual(
+        refused.map(({ step, level }) => [step, level]),
+        [['requests_per_minute', of]],
+      );
+      const { stdout } = await place.run(words);
+      assert.ok(stdout.includes(`inf-gw limits set @${group.name} --rpm 2`), stdout);
+    });
+
+    test('and the books agree', async () => {
+      assert.equal((await place.json<{ ok: boolean }>('audit')).ok, true);
+    });
+  });
+}
