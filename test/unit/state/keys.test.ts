@@ -23,7 +23,7 @@ const NAMES: readonly (readonly [name: string, problem: RegExp | undefined])[] =
   ['a\u200bb', /control/],
   ['a\u202eb', /control/],
   ['a\u2028b', /control/],
-  [`key_${'0'.repeat(26)}`, /look like a key id/],
+  [`key_${'0'.repeat(26)}`, /look like the id of a key/],
 ];
 
 describe('a name for a key', () => {
