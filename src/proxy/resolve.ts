@@ -55,7 +55,7 @@ export function resolveRequest(
   headers: DialectHeaders = {},
   { address, sent = {} }: BesideBody = {},
 ): Resolution {
-  const parsed = dialect.isForm ? readForm(bytes, String(sent['content-type'] ?? '')) : readJsonBody(bytes);
+  const parsed = dialect.isForm ? readForm(bytes, sent['content-type']?.toString()) : readJsonBody(bytes);
   const read = parsed.ok ? (dialect.place?.(parsed.body, address) ?? parsed) : parsed;
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;

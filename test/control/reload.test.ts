@@ -147,7 +147,7 @@ describe('after a reload with two threads', () => {
   test('the maximum body size applies', async () => {
     await reload({ max_body: '1kb' });
     const key = place.key();
-    const long = { user: 'x'.repeat(2_000) };
+    const long = { padding: 'x'.repeat(2_000) };
     assert.deepEqual(await outcomes(key, long), ['413']);
     await reload({ max_body: '4kb' });
     assert.deepEqual(await outcomes(key, long), ['200']);

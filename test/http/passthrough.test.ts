@@ -23,7 +23,7 @@ const MESSAGES = '"messages":[{"role":"user","content":"Hello"}]';
 describe('the request', () => {
   const BODIES: readonly (readonly [name: string, members: string])[] = [
     ['number formats', '"temperature":1.0,"top_p":1e-0,"seed":12345678901234567890123,"x":[-0,1E+2,0.10,1e400]'],
-    ['escapes in strings', '"user":"\\u00e9\\/\\ud83d\\ude00\\ud800\\u0000\\n","caf\\u00e9":"é😀"'],
+    ['escapes in strings', '"x":"\\u00e9\\/\\ud83d\\ude00\\ud800\\u0000\\n","caf\\u00e9":"é😀"'],
     ['duplicates in nested objects', '"metadata":{"a":1,"a":2,"b":{"c":1,"c":1}}'],
     ['the order of keys, including numeric ones', '"z":1,"2":2,"1":1,"a":{"10":1,"9":2}'],
     ['__proto__ and constructor', '"__proto__":{"x":1},"constructor":{"prototype":{}}'],
