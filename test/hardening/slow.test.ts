@@ -31,7 +31,7 @@ const key = gateway.key();
 const authorization = `Authorization: Bearer ${key.secret}\r\n`;
 const post = `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n${authorization}`;
 const body = chat();
-const long = chat({ user: 'x'.repeat(64_000) });
+const long = chat({ padding: 'x'.repeat(64_000) });
 
 describe('a client that keeps sending slowly without end is disconnected', { concurrency: true }, () => {
   const rows: readonly (readonly [name: string, head: string, piece: (index: number) => string, message: RegExp])[] = [
