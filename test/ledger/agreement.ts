@@ -1,5 +1,6 @@
 /** One log, decided by every gateway: how they notice that they agree, follow, and write for each other. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { Engine } from '../../src/ledger/engine.ts';
 import type { Admission, EnabledKey } from '../../src/ledger/ledger.ts';
@@ -139,6 +140,7 @@ export function testAgreement(database: SharedDatabase): void {
 
   describe('an entry that no gateway asks', () => {
     const OTHER_TIER = '"t":[9,9,9,9,1]';
+    const RICH = Array.from({ length: 10 }, (_, each) => `[0,"req_${each}","m",0,1,1,"${'9'.repeat(18)}"]`);
     for (const [what, commands] of [
       ['is no object', '7'],
       ['has no settings', '{"t":[]}'],
@@ -146,6 +148,11 @@ export function testAgreement(database: SharedDatabase): void {
       ['ends a request for no amount', `{${OTHER_TIER},"s":[["req_1",1,1,"x",1,1]]}`],
       ['asks for a key that it does not name', `{${OTHER_TIER},"a":[[3,"req_1","mock/echo",1,1,1,"1"]]}`],
       ['asks for less than nothing', `{${OTHER_TIER},"k":["key"],"a":[[0,"req_1","mock/echo",-1,1,1,"1"]]}`],
+      [
+        'asks for a request by a name that no index takes',
+        `{${OTHER_TIER},"k":["KEY"],"a":[[0,"LONG","m",1,1,1,"1"]]}`,
+      ],
+      ['holds more than the database can write', `{"t":[99,99,99,99,0],"k":["KEY"],"a":[${RICH}]}`],
       ['asks for a request twice', `{${OTHER_TIER},"k":["key"],"a":[[0,"r","m",1,1,1,"1"],[0,"r","m",1,1,1,"1"]]}`],
     ] as const) {
       test(`is passed over by all alike, said and counted, and who wrote it is shut out: it ${what}`, async (t) => {
@@ -159,7 +166,7 @@ export function testAgreement(database: SharedDatabase): void {
           `WITH a AS (UPDATE inf_gw.account SET seq = seq + 1 RETURNING seq, last_us),
             p AS (INSERT INTO inf_gw.positions SELECT $1, seq, 0 FROM a)
           INSERT INTO inf_gw.log (seq, at_us, node_id, commands, seen_seq) SELECT seq, last_us, $1, $2, 0 FROM a`,
-          [evil?.id, commands],
+          [evil?.id, commands.replace('KEY', key.id).replace('LONG', randomBytes(9_000).toString('hex'))],
         );
         await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 40n }) }], other.engine);
         await bench.admit(key, { holdNanos: 50n });

@@ -233,8 +233,56 @@ async function rejoined(engine: SharedEngine): Promise<void> {
   }
 }
 
+/** Runs a history from its beginning, cut after each step. Returns how many cuts had an edit to take back. */
+async function cutAll(database: SharedDatabase, steps: readonly Step[], gateways: number): Promise<number> {
+  const bench = await LedgerBench.open(database.openStore, TIER);
+  try {
+    const store = bench.store as SharedStore;
+    await store.setClock(START);
+    const [row] = await database.read('SELECT * FROM inf_gw.rebuild()');
+    const witness = new Replica(rebuiltOf(row as unknown as RebuildRow));
+    const processes = [store.process];
+    for (let i = 1; i < gateways; i++) processes.push(await store.startOther(`other ${i}`));
+    // What one has decided is written with its next entry, and not before.
+    for (const process of processes) process.renew(bench.settings, bench.clock, NEVER_MS);
+    const keys = [];
+    for (let i = 0; i < KEYS; i++) keys.push(await bench.newKey());
+    await bench.addCredit(120n);
+    const history = new History(bench, database, keys, processes, witness);
+    for (const each of steps) {
+      await history.run(each);
+      await history.compare();
+    }
+    await store.assertBooks();
+    return history.cuts;
+  } finally {
+    await bench.store.close();
+  }
+}
+
+const ASKED = { kind: 'admit', key: 0, model: 'mock/a', inputTokens: 9, outputTokens: 7, holdNanos: 40n } as const;
+const SETTLED = { kind: 'settle', which: 0, promptTokens: 3, completionTokens: 2, costNanos: 5n } as const;
+
 /** Runs that many random histories. Rejects with the seed and the shortest history that deviates. */
 export function testCuts(database: SharedDatabase, numRuns: number): void {
+  for (const [what, after] of [
+    ['settled late', { kind: 'batch', gateway: 0, commands: [SETTLED] }],
+    ['corrected', { kind: 'correct', nanos: 5n }],
+  ] as const) {
+    test(`so it does where a request was charged as held and ${what} after an entry that nobody has recorded`, async () => {
+      const asked = { kind: 'batch', commands: [ASKED] } as const;
+      const steps = [
+        { ...asked, gateway: 0 },
+        { kind: 'wait', milliseconds: 20 },
+        { ...asked, gateway: 1 },
+      ] as const;
+      const wait = { kind: 'wait', milliseconds: 30 } as const;
+      assert.ok(
+        (await cutAll(database, [...steps, wait, { kind: 'death', gateway: 0 }, wait, after] as Step[], 2)) > 0,
+      );
+    });
+  }
+
   test('a gateway that begins when all others are gone comes to the decisions of each of them', async (t) => {
     const seed = Date.now() % 1_000_000;
     t.diagnostic(`seed ${seed}`);
@@ -244,29 +292,7 @@ export function testCuts(database: SharedDatabase, numRuns: number): void {
         fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }),
         fc.integer({ min: 1, max: 4 }),
         async (steps, gateways) => {
-          const bench = await LedgerBench.open(database.openStore, TIER);
-          try {
-            const store = bench.store as SharedStore;
-            await store.setClock(START);
-            const [row] = await database.read('SELECT * FROM inf_gw.rebuild()');
-            const witness = new Replica(rebuiltOf(row as unknown as RebuildRow));
-            const processes = [store.process];
-            for (let i = 1; i < gateways; i++) processes.push(await store.startOther(`other ${i}`));
-            // What one has decided is written with its next entry, and not before.
-            for (const process of processes) process.renew(bench.settings, bench.clock, NEVER_MS);
-            const keys = [];
-            for (let i = 0; i < KEYS; i++) keys.push(await bench.newKey());
-            await bench.addCredit(120n);
-            const history = new History(bench, database, keys, processes, witness);
-            for (const each of steps) {
-              await history.run(each);
-              await history.compare();
-            }
-            cuts += history.cuts;
-            await store.assertBooks();
-          } finally {
-            await bench.store.close();
-          }
+          cuts += await cutAll(database, steps, gateways);
         },
       ),
       { numRuns, seed, endOnFailure: true },

@@ -38,9 +38,9 @@ const ROWS = `SELECT request_id AS "requestId", key_id AS "keyId", node_id AS "n
   settled_at_ms::float8 AS "settledAtMs" FROM inf_gw.journal`;
 
 export class Cluster {
-  readonly server: PostgresServer;
+  server: PostgresServer;
   /** The address of the database without a link. */
-  readonly url: string;
+  url: string;
   readonly upstream: FakeUpstream;
   readonly nodes: Node[] = [];
   readonly #database: string;
@@ -70,6 +70,18 @@ export class Cluster {
     for (const node of cluster.nodes) await node.start();
     await cluster.operate((state) => state.account.enter(AMPLE_NANOS, 'to start with', Date.now()));
     return cluster;
+  }
+
+  /** The primary dies, and the standby takes its place behind all links. */
+  async failOver(standby: PostgresServer): Promise<void> {
+    await this.server.crash();
+    await standby.query('SELECT pg_promote(true)');
+    this.server = standby;
+    this.url = standby.url(this.#database);
+    for (const { link } of this.nodes) {
+      link.lead(standby.port);
+      link.cut();
+    }
   }
 
   /** Works on the state as a command does. */

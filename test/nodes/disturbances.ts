@@ -46,6 +46,19 @@ async function kill({ cluster, random, figures }: Scene): Promise<void> {
   );
 }
 
+/** Kills all gateways at once, and starts one, which has nobody to ask. The others start while it serves, or once it has charged what they held. */
+async function killAll({ cluster, random, figures }: Scene): Promise<void> {
+  const [first, ...others] = random.shuffled(cluster.nodes) as [Node, ...Node[]];
+  await Promise.all(cluster.nodes.map((node) => node.kill()));
+  figures.count('times that all gateways were killed');
+  await first.start();
+  await pause(random.between(0, 2_000));
+  for (const node of others) {
+    if (random.chance(0.5)) await cluster.settled(node.name);
+    await node.start();
+  }
+}
+
 /** Cuts connections of gateways in the middle of their work, at the server or on the way. */
 async function cut({ cluster, random, figures }: Scene): Promise<void> {
   for (let cuts = 0; cuts < CUTS; cuts++) {
@@ -185,6 +198,7 @@ async function lock({ cluster, random }: Scene): Promise<void> {
 
 export const DISTURBANCES = {
   kill,
+  'kill-all': killAll,
   cut,
   crash,
   stop,

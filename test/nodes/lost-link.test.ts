@@ -112,9 +112,17 @@ test('an admission that was given back stays so when the database crashes', asyn
   ]);
 });
 
-test('an entry that is no JSON is not taken', async (t) => {
+test('an entry is not taken that is no JSON, or none that whoever begins can read', async (t) => {
   const { store } = await openStore(t, 'writes nonsense');
-  await assert.rejects(store.append({ ...ASKING, commands: 'nonsense' }, BEGIN, null), { code: '22P02' });
+  const refused = [
+    [{ commands: 'nonsense' }, '22P02'],
+    [{ commands: '{"t":"\\u0000"}' }, '22P05'],
+    [{ commands: `{"t":${'['.repeat(20_000)}${']'.repeat(20_000)}}` }, '54001'],
+    [{ commands: 'null' }, 'IG901'],
+    [{ recorded: '["\\u0000"]' }, '22P05'],
+    [{ recorded: '{}' }, 'IG901'],
+  ] as const;
+  for (const [said, code] of refused) await assert.rejects(store.append({ ...ASKING, ...said }, BEGIN, null), { code });
   await store.append(ASKING, BEGIN, null);
 });
 

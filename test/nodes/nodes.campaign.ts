@@ -21,6 +21,7 @@ const ROUNDS: Readonly<Record<string, number>> = {
   outage: 3,
   names: 3,
   kill: 100,
+  'kill-all': 20,
   cut: 20,
   crash: 20,
   stop: 10,

@@ -13,6 +13,11 @@ import { Rounds } from './rounds.ts';
 const NODES = 2;
 const RACERS = 120;
 const PACE = { clientsPerNode: 2, restMs: 150 };
+/** Many in flight when all die. */
+const CROWD = { clientsPerNode: 12, restMs: 0 };
+/** Budgets are nearly used up then. */
+const DEAR = 30_000;
+const TIMES_ALL_DIE = 2;
 const SEED = 4_711;
 
 const scope = new RunScope();
@@ -37,6 +42,18 @@ describe('gateways on one database', () => {
     for (const line of figures.lines) t.diagnostic(line);
     assert.deepEqual(figures.deviations, []);
     assert.ok(figures.get('settlements that their clients saw') > 0);
+  });
+
+  test('all that are killed at once lose nothing, charge nothing twice and pass no limit, whoever starts then', async (t) => {
+    const figures = new Figures();
+    const random = new Random(SEED);
+    for (let times = 0; times < TIMES_ALL_DIE; times++) {
+      await new Rounds(cluster, figures, CROWD, DEAR).run('kill-all', random);
+    }
+    for (const line of figures.lines) t.diagnostic(line);
+    assert.deepEqual(figures.deviations, []);
+    assert.ok(figures.get('requests charged as held') > 0);
+    assert.ok(figures.get('requests refused for want of money') > 0);
   });
 
   test('without a database they refuse, forward nothing and say why; what was in flight ends, and they serve again', async (t) => {

@@ -18,9 +18,11 @@ export class Rounds {
   readonly #cluster: Cluster;
   readonly #figures: Figures;
   readonly #pace: Pace;
-  #nextMarker = 1;
+  #nextMarker: number;
 
-  constructor(cluster: Cluster, figures: Figures, pace: Pace) {
+  /** Requests cost the more the higher their markers are, which count from `firstMarker`. */
+  constructor(cluster: Cluster, figures: Figures, pace: Pace, firstMarker = 1) {
+    this.#nextMarker = firstMarker;
     this.#pace = pace;
     this.#cluster = cluster;
     this.#figures = figures;
@@ -53,6 +55,7 @@ export class Rounds {
     figures.count('settlements lost', verdicts.lost);
     figures.count('settlements counted twice', verdicts.countedTwice);
     figures.count('requests charged as held', verdicts.held);
+    figures.count('requests refused for want of money', load.sent.filter(isTooDear).length);
     this.#timeRefusals(name, load.sent);
   }
 
@@ -69,4 +72,8 @@ export class Rounds {
 
 function isSettled({ end }: Sent): boolean {
   return end.kind === 'answered' && end.status === 200;
+}
+
+function isTooDear({ end }: Sent): boolean {
+  return end.kind === 'answered' && end.status === 402;
 }

@@ -19,7 +19,7 @@ interface Treatment {
 
 export class Link {
   readonly #server: Server;
-  readonly #targetPort: number;
+  #targetPort: number;
   readonly #connections = new Set<Connection>();
   readonly #ways: Readonly<Record<Way, Treatment>> = {
     toServer: { state: 'passing', delayMs: 0, bytes: 0 },
@@ -43,6 +43,11 @@ export class Link {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Connections that are opened from now on lead to another server. */
+  lead(targetPort: number): void {
+    this.#targetPort = targetPort;
   }
 
   /** The address of a database by way of this link. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { atEnd } from './at-end.ts';
@@ -58,6 +58,32 @@ export class PostgresServer {
       if (isReady) return server;
       await server.stop();
       assert.ok(/could not bind/.test(log) && attempt < PORT_ATTEMPTS, `PostgreSQL did not start:\n${log}`);
+    }
+  }
+
+  /** Starts a standby that follows this one, whose connections to it go through `port`. Nobody may work on this one meanwhile. */
+  async startStandby(port: number, settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    const client = new pg.Client({ connectionString: this.adminUrl() });
+    await client.connect();
+    try {
+      await client.query(`SELECT pg_backup_start('standby', true)`);
+      const standby = await PostgresServer.#prepare({
+        settings: {
+          ...settings,
+          primary_conninfo: `host=127.0.0.1 port=${port} user=${SUPERUSER} password='${PASSWORD}' application_name=standby`,
+        },
+      });
+      const data = join(standby.folder, 'data');
+      rmSync(data, { recursive: true });
+      cpSync(join(this.folder, 'data'), data, { recursive: true, filter: (path) => !path.endsWith('postmaster.pid') });
+      const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+      writeFileSync(join(data, 'backup_label'), rows[0]?.labelfile ?? '');
+      writeFileSync(join(data, 'standby.signal'), '');
+      giveToServer(data);
+      await standby.restart();
+      return standby;
+    } finally {
+      await client.end();
     }
   }
 

@@ -9,7 +9,7 @@ import type { Decided, DecidedHold, GrownHold, Listed } from '../../state/postgr
 import type { EntryRow, OpenHold, Rebuilt, RecentRequest, TailEnd, Unwritten } from '../../state/postgres/log.ts';
 import type { EngineHandover, KeyHandover, OpenRequestHandover } from '../handover.ts';
 import type { WindowEntries } from '../local/window.ts';
-import { decode, type EntryCommands, NonsenseError, reservedIn } from './entry.ts';
+import { decode, type EntryCommands, endOf, NonsenseError } from './entry.ts';
 import type { Facts, FactsRow } from './facts.ts';
 
 /** What the database writes into the log of its own. */
@@ -30,6 +30,7 @@ export interface Change {
     tokens: number,
     counted: number | null,
     countedUs: number | null,
+    requestId: string,
     levels: string[] | null,
   ];
 }
@@ -94,8 +95,10 @@ class BeforeTail {
     const asked = nodeId === 0 || commands === null ? NOTHING_ASKED : soundlyDecoded(commands);
     // Nonsense decides nothing, but what it has ended is ended.
     if (asked === undefined) return;
-    for (const { hold, said, costNanos } of this.#ended.get(BigInt(seq)) ?? []) {
-      this.#holds.set(hold.requestId, { ...hold, ...reservedIn(said) });
+    for (const { said, ...hold } of this.#ended.get(BigInt(seq)) ?? []) {
+      const { usage, costNanos, reservedTokens, hasSlot } = endOf(said);
+      const tokens = { inputTokens: usage.promptTokens, outputTokens: usage.completionTokens, reservedTokens };
+      this.#holds.set(hold.requestId, { ...hold, ...tokens, hasSlot });
       this.#facts.charge(chargedOf(hold), -costNanos, atUs / 1_000);
     }
     for (const requestId of asked.freed) this.#change(requestId, nodeId, { hasSlot: true });
@@ -194,7 +197,7 @@ function withDecided({ holds, recent, listings }: Windows, nodeId: number, decid
   };
 }
 
-function chargedOf({ keyId, admittedUs, levels }: DecidedHold) {
+function chargedOf({ keyId, admittedUs, levels }: Pick<DecidedHold, 'keyId' | 'admittedUs' | 'levels'>) {
   return { keyId, levels, admittedAtMs: Number(admittedUs) / 1_000 };
 }
 

@@ -165,16 +165,12 @@ function askerOf(question: Question): string {
   return user === undefined ? question.keyId : userId(question.keyId, user);
 }
 
-function endOf(json: unknown): End {
-  const [requestId, prompt, completion, cost] = listOf(json);
+/** How an entry says that a request has ended; of one that it has charged as held, what was held. */
+export function endOf(json: unknown): End {
+  const [requestId, prompt, completion, cost, reserved, slot] = listOf(json);
   const usage = { promptTokens: amount(prompt), cachedTokens: 0, completionTokens: amount(completion) };
-  return { requestId: text(requestId), usage, costNanos: nanos(cost), ...reservedIn(json) };
-}
-
-/** What an entry says that a request had reserved which it ends. */
-export function reservedIn(end: unknown): Reserved {
-  const [, , , , reserved, slot] = listOf(end);
-  return { reservedTokens: amount(reserved), hasSlot: slot === 1 };
+  const amounts = { usage, costNanos: nanos(cost), reservedTokens: amount(reserved) };
+  return { requestId: text(requestId), ...amounts, hasSlot: slot === 1 };
 }
 
 function holdOf(json: unknown): DecidedHold {
@@ -209,8 +205,11 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : nonsense(value);
 }
 
+/** The indexes of the database take no more than 2,704. */
+const MOST_TEXT_BYTES = 2_000;
+
 function text(value: unknown): string {
-  return typeof value === 'string' ? value : nonsense(value);
+  return typeof value === 'string' && Buffer.byteLength(value) <= MOST_TEXT_BYTES ? value : nonsense(value);
 }
 
 function amount(value: unknown): number {

@@ -26,11 +26,14 @@ export interface EntryAnswers {
   readonly questions: readonly (Admission | ListingAdmission | 'void')[];
 }
 
+/** A column of the database has 64 bits. */
+const MOST_NANOS = 2n ** 63n - 1n;
+
 /** The clock of the log. */
 class LogClock implements Clock {
   us = 0n;
   wallMs(): number {
-    return Number(this.us) / 1_000;
+    return Number(this.us / 1_000n);
   }
   monotonicMs(): number {
     return Number(this.us) / 1_000;
@@ -235,7 +238,7 @@ export class Replica {
     }
     this.#rules = rules;
     if (late !== undefined) {
-      const [keyId, tokens, counted, countedUs, levels] = late;
+      const [keyId, tokens, counted, countedUs, , levels] = late;
       const ids = levelIdsOf({ keyId, levels: levels ?? undefined });
       this.#decisions.recountTokens(ids, (countedUs ?? 0) / 1_000, counted ?? 0, tokens);
     }
@@ -255,7 +258,10 @@ export class Replica {
       if (!(error instanceof NonsenseError)) throw error;
       this.#nonsense.push({ seq: this.#seq, nodeId });
       const nothing = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
-      this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
+      // What was decided before has to be written all the same.
+      if (!this.#unwritten.has(nodeId)) {
+        this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
+      }
       this.#unrecorded.push({ seq: this.#seq, nodeId, decided: ';' });
     }
   }
@@ -264,21 +270,25 @@ export class Replica {
   #check(nodeId: number, { growths, questions }: EntryCommands): void {
     const own = this.#requestsOf(nodeId);
     const held = new Map<string, bigint>();
+    let heldNanos = this.#decisions.heldNanos;
     for (const { requestId, holdNanos } of growths) {
       const before =
         held.get(requestId) ?? (own.has(requestId) ? this.leaseOf(requestId)?.hold.holdNanos : undefined) ?? 0n;
       if (holdNanos < before) throw new NonsenseError(`the hold of request ${requestId} would shrink`);
       held.set(requestId, holdNanos);
+      heldNanos += holdNanos - before;
     }
     const asked = new Set<string>();
     for (const question of questions) {
       if (question.kind === 'listing') continue;
-      const { requestId } = question.request;
+      const { requestId, holdNanos } = question.request;
+      heldNanos += holdNanos;
       if (asked.has(requestId) || this.leaseOf(requestId) !== undefined) {
         throw new NonsenseError(`request ${requestId} is asked for twice`);
       }
       asked.add(requestId);
     }
+    if (heldNanos > MOST_NANOS) throw new NonsenseError('the account would hold more than the database can write');
   }
 
   #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {

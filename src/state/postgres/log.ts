@@ -62,13 +62,10 @@ export interface Unwritten {
 /** An entry of the tail, and the facts from before it where it is an edit. */
 export type TailRow = readonly [entry: EntryRow, before: unknown];
 
-/** A request that an entry of the tail has ended. `said`: what the entry says of that. */
-export interface TailEnd {
+/** A request that an entry of the tail has ended, as it was before. `said`: what the entry says of the rest. */
+export interface TailEnd extends Omit<OpenHold, 'inputTokens' | 'outputTokens' | 'reservedTokens' | 'hasSlot'> {
   readonly seq: bigint;
   readonly said: unknown;
-  readonly costNanos: Nanos;
-  /** As it was before, but for the tokens that were reserved and the slot. */
-  readonly hold: OpenHold;
 }
 
 /** A request in flight at a gateway. */
@@ -148,48 +145,17 @@ type EndValues = [
   keyId: string,
   model: string,
   admittedUs: number,
-  promptTokens: number,
-  completionTokens: number,
   nanos: string,
   price: string | null,
-  cost: string,
   countedUs: number,
   levels: string[] | null,
 ];
 
 function endOf(values: EndValues): TailEnd {
-  const [
-    seq,
-    said,
-    requestId,
-    nodeId,
-    keyId,
-    model,
-    admittedUs,
-    prompt,
-    completion,
-    nanos,
-    price,
-    cost,
-    countedUs,
-    levels,
-  ] = values;
-  const hold = holdOf([
-    requestId,
-    nodeId,
-    keyId,
-    model,
-    admittedUs,
-    prompt,
-    completion,
-    0,
-    nanos,
-    true,
-    price,
-    countedUs,
-    levels,
-  ]);
-  return { seq: BigInt(seq), said, costNanos: BigInt(cost), hold };
+  const [seq, said, requestId, nodeId, keyId, model, admittedUs, nanos, price, countedUs, levels] = values;
+  const hold = { requestId, nodeId, keyId, model, admittedUs: BigInt(admittedUs), holdNanos: BigInt(nanos) };
+  const stored = { price: price ?? undefined, levels: levels ?? undefined, countedUs: BigInt(countedUs) };
+  return { seq: BigInt(seq), said, ...hold, ...stored };
 }
 
 function holdOf(values: HoldValues): OpenHold {

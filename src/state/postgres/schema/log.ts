@@ -191,7 +191,10 @@ DECLARE
   v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
 BEGIN
   -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
-  IF octet_length(p_commands::text) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded::text) > ${MOST_COMMAND_BYTES} OR cardinality(k_ids) > ${MOST_KEYS} OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
+  IF octet_length(p_commands::text) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded::text) > ${MOST_COMMAND_BYTES}
+    OR cardinality(k_ids) > ${MOST_KEYS}
+    -- Not all that is JSON is JSONB, as which it is read by whoever begins.
+    OR jsonb_typeof(p_commands::jsonb) <> 'object' OR jsonb_typeof(p_recorded::jsonb) <> 'array' OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
       || s_cache_write_tokens || s_completion_tokens || s_cost_nanos || h_input_tokens || h_output_tokens || h_reserved_tokens
       || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
     RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
@@ -257,8 +260,8 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_seq bigint;
 BEGIN
-  IF EXISTS (SELECT FROM unnest(h_input_tokens || h_output_tokens || h_reserved_tokens || h_hold_nanos || g_output_tokens
-      || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+  IF jsonb_typeof(p_recorded::jsonb) <> 'array' OR EXISTS (SELECT FROM unnest(h_input_tokens || h_output_tokens
+      || h_reserved_tokens || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
     RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
@@ -308,11 +311,19 @@ LANGUAGE sql STABLE AS $$
   ), tail AS (
     SELECT * FROM inf_gw.log WHERE seq >= (SELECT min(seq) FROM asked WHERE seq > (SELECT recorded_seq FROM a))
   ), named AS (
-    SELECT t.seq, t.at_us, CASE t.node_id WHEN 0 THEN t.commands::jsonb -> 'reaped' ELSE to_jsonb(t.node_id) END AS node_id, e.x
+    SELECT t.seq, t.at_us, t.node_id = 0 AS is_reaped,
+      CASE t.node_id WHEN 0 THEN t.commands::jsonb -> 'reaped' ELSE to_jsonb(t.node_id) END AS node_id, e.x
     FROM tail t, jsonb_path_query(t.commands::jsonb, 'lax $.s[*]') e (x)
+  ), late AS (
+    SELECT commands::jsonb -> 'late' -> 4 AS request_id FROM tail WHERE node_id = 0 AND commands::jsonb ? 'late'
   ), ended AS MATERIALIZED (
-    SELECT n.seq, n.x, j.* FROM named n JOIN inf_gw.journal j ON j.request_id = n.x ->> 0 AND to_jsonb(j.node_id) = n.node_id
-      AND j.settled_at_ms = n.at_us / 1000 AND j.settled_micros = n.at_us % 1000
+    -- A request ends once. The row of one that was charged as held may have been written again since, but not by the entry
+    -- in which its gateway ended it too late.
+    SELECT DISTINCT ON (j.request_id) n.seq, n.x, j.*
+    FROM named n JOIN inf_gw.journal j ON j.request_id = n.x ->> 0 AND to_jsonb(j.node_id) = n.node_id AND CASE WHEN n.is_reaped
+      THEN ${AT('j.settled')} >= n.at_us
+      ELSE ${AT('j.settled')} = n.at_us AND n.x -> 0 NOT IN (SELECT request_id FROM late) END
+    ORDER BY j.request_id, n.seq
   ), recent AS MATERIALIZED (
     SELECT key_id, levels, request_id, ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
     FROM (${endedSince('*', 'inf_gw.journal', `(coalesce((SELECT min(at_us) FROM tail), (SELECT last_us FROM a)) - ${MINUTE_US}) / 1000`)}) j
@@ -340,7 +351,7 @@ LANGUAGE sql STABLE AS $$
     (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json,
       (SELECT r.x -> 1 FROM recorded r WHERE r.x -> 0 = to_jsonb(u.seq))) ORDER BY u.seq)::text FROM unwritten u),
     (SELECT json_agg(json_build_array(e.seq, e.x, e.request_id, e.node_id, e.key_id, coalesce(e.requested_model, e.model),
-      ${AT('e.admitted')}, e.prompt_tokens, e.completion_tokens, e.hold_nanos::text, e.price, e.cost_nanos::text,
+      ${AT('e.admitted')}, e.hold_nanos::text, e.price,
       CASE WHEN ${AT('e.admitted')} > a.last_us THEN a.clock_us ELSE ${AT('e.admitted')} END, e.levels::json))::text FROM ended e),
     (SELECT json_agg(json_build_array(json_build_array(t.seq, t.at_us, t.node_id, t.commands::json, t.facts::json,
       coalesce(t.written_seq, 0), t.decided, t.digest, coalesce(t.seen_seq, 0)), t.facts_before::json) ORDER BY t.seq)::text FROM tail t),

@@ -106,8 +106,8 @@ BEGIN
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;
   -- In the windows of tokens, what was used stands for what was held.
   PERFORM inf_gw.log_change(v_us, jsonb_build_object('late', jsonb_build_array(p_key_id, v_tokens,
-    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros, p_levels::json),
-    'added', (-v_charge)::text), v_ids, v_before);
+    v_old.prompt_tokens + v_old.completion_tokens, v_old.settled_at_ms * 1000 + v_old.settled_micros, p_request_id,
+    p_levels::json), 'added', (-v_charge)::text), v_ids, v_before);
   RETURN true;
 END $$;
 

@@ -1,0 +1,86 @@
+/** The database fails over to a real standby under load, behind an address that follows the primary. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Link } from '../support/link.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
+import { RunScope } from '../support/run-scope.ts';
+import { sharedBookFaults } from '../support/shared-books.ts';
+import type { TestKey } from '../support/state.ts';
+import { until } from '../support/wait.ts';
+import { Cluster } from './cluster.ts';
+import { Load, type Sent } from './load.ts';
+import { Host, KEY_LIMITS, KEY_NAMES, type KeyName } from './plan.ts';
+import { judge } from './verdicts.ts';
+
+const PACE = { clientsPerNode: 4, restMs: 20 };
+const SEED = 4_711;
+const LEAD_MS = 1_500;
+/** What the standby has not got of the last moments, where it is asynchronous. */
+const LAG_MS = 400;
+
+for (const isSynchronous of [true, false]) {
+  describe(`a failover to ${isSynchronous ? 'a synchronous' : 'an asynchronous'} standby`, () => {
+    const scope = new RunScope();
+    let cluster: Cluster;
+    let replication: Link;
+    let standby: PostgresServer;
+    before(async () => {
+      cluster = await Cluster.open(scope, 2);
+      const primary = cluster.server;
+      replication = await Link.open(primary.port);
+      standby = await primary.startStandby(replication.port);
+      scope.after(async () => {
+        await replication.close();
+        await primary.stop();
+        await standby.stop();
+      });
+      if (!isSynchronous) return;
+      await primary.query(`ALTER SYSTEM SET synchronous_standby_names = 'standby'`);
+      await primary.query('SELECT pg_reload_conf()');
+      const state = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`;
+      await until(async () => (await primary.query(state)).length === 1);
+    });
+    after(() => scope.end());
+
+    const promise = isSynchronous
+      ? 'loses nothing and charges nothing twice'
+      : 'loses no more than what the standby had not got, and charges nothing twice';
+    test(`${promise}; the gateways that run serve again`, async () => {
+      const made = await cluster.newKeys(KEY_NAMES.map((key) => KEY_LIMITS[key]));
+      const keys = Object.fromEntries(KEY_NAMES.map((key, index) => [key, made[index]])) as Record<KeyName, TestKey>;
+      const load = new Load(cluster.nodes, keys, PACE, new Random(SEED), 1);
+      const host = new Host(load.plans);
+      cluster.upstream.follow((call) => host.receive(call));
+      await pause(LEAD_MS);
+      const lostFromMs = performance.now();
+      if (!isSynchronous) {
+        replication.silence();
+        await pause(LAG_MS);
+      }
+      await cluster.failOver(standby);
+      const lostUntilMs = performance.now();
+      for (const node of cluster.nodes) await until(() => node.isReady());
+      const served = () => load.sent.filter(({ end, sentAtMs }) => isServed(end) && sentAtMs > lostUntilMs).length;
+      await until(() => served() > 10);
+      await load.stop();
+      await cluster.settled();
+      const rows = await cluster.rows(made);
+      const mayBeLost = (sent: Sent) => !isSynchronous && sent.sentAtMs < lostUntilMs && sent.endedAtMs > lostFromMs;
+      const sent = load.sent.filter((each) => !mayBeLost(each));
+      const others = new Set(load.sent.filter(mayBeLost).map(({ plan }) => plan.marker));
+      const mine = rows.filter(
+        ({ outputTokens, source }) => !others.has(source === 'held' ? outputTokens / 2 : outputTokens),
+      );
+      const { deviations } = judge({ sent, rows: mine, seen: host.seen, keys, undead: new Set() });
+      assert.deepEqual(deviations, []);
+      assert.equal(new Set(rows.map(({ requestId }) => requestId)).size, rows.length);
+      assert.deepEqual(await sharedBookFaults(cluster.url), []);
+    });
+  });
+}
+
+function isServed(end: Sent['end']): boolean {
+  return end.kind === 'answered' && end.status === 200;
+}
