@@ -1,6 +1,8 @@
 /** A state file with something in everything that a state has, and what is in a file. */
 
+import assert from 'node:assert/strict';
 import type { HoldRow } from '../../src/state/journal.ts';
+import { type NewGroup, userId } from '../../src/state/levels.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { immediately, openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { Journal } from '../../src/state/sqlite/journal.ts';
@@ -51,6 +53,8 @@ export function edit(path: string, work: (database: Sqlite) => void): void {
   database.close();
 }
 
+/** An end user whose name has what a name can have. */
+const USER = 'zo\\ë "\0';
 const BUDGETS = ['day', 'total', '30d'].map((period) => ({ period, limitNanos: 10_000_000_000n }));
 /** The last request was for somebody. */
 const NAMED = `UPDATE journal SET by_user = 'ali"ce é' WHERE id = (SELECT max(id) FROM journal);
@@ -66,6 +70,26 @@ function openHold(keyId: string): HoldRow {
   return { requestId: 'req_open', keyId, model: 'mock/paid', admittedAtMs: Date.now(), ...tokens, holdNanos: 12_345n };
 }
 
+/**
+ * Puts a key into a group in a group, with limits of all kinds for both and for their end users. Returns what a request of
+ * an end user is booked to.
+ */
+function fillLevels(database: Sqlite, keyId: string): string[] {
+  const { keys, groups } = bookOf(database);
+  const limits = { rpm: 1_000, tpm: 2_000_000, concurrency: 30, spendLimitNanos: 40_000_000_000n, budgets: BUDGETS };
+  const make = (group: NewGroup): string => {
+    const change = groups.create(group, daysAgo(41));
+    assert.ok(change.kind === 'done', change.kind);
+    return change.group.id;
+  };
+  const outer = make({ name: 'forschung é', ...limits, allowlist: ['mock/a', 'mock/b', 'mock/paid'] });
+  const inner = make({ name: 'nlp', groupId: outer, userLimits: { ...limits, required: true } });
+  keys.place(keyId, inner);
+  groups.setUser({ ...limits, ownerId: inner, name: USER, state: 'disabled' }, daysAgo(41));
+  groups.setState(make({ name: 'gone' }), 'deleted');
+  return [userId(inner, USER), inner, outer];
+}
+
 /** A file with something in every table and every kind of key, and a request that a crash left open. */
 export function fill(path: string): void {
   edit(path, (database) => {
@@ -74,8 +98,13 @@ export function fill(path: string): void {
     const used = makeKey(keys, { rpm: 42, spendLimitNanos: 3_000_000_000n, allowlist: ['mock/echo', 'mock/paid'] });
     const gone = makeKey(keys);
     keys.setState(gone.id, 'deleted');
-    writePast(database, drawPast([used.id, gone.id], 300, daysAgo(40), daysAgo(0)));
-    immediately(database, () => new Journal(database).hold(openHold(used.id)));
+    const levels = fillLevels(database, used.id);
+    const past = drawPast([used.id, gone.id], 300, daysAgo(40), daysAgo(0));
+    writePast(
+      database,
+      past.map((request) => (request.keyId === used.id ? { ...request, levels } : request)),
+    );
+    immediately(database, () => new Journal(database).hold({ ...openHold(used.id), levels }));
     while (dropOldRows(database, daysAgo(20)));
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
     keys.setState(makeKey(keys, { allowlist: [], isLeashed: true, parentId: id }).id, 'disabled');

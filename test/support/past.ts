@@ -23,6 +23,8 @@ export interface PastRequest {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly costNanos: bigint;
+  /** What it is booked to besides its key, from inside out. */
+  readonly levels?: readonly string[];
 }
 
 /** Requests of these keys over a span of time, with all sources, models and outcomes. */
@@ -60,10 +62,11 @@ export function writeOldRows(database: Sqlite, count: number): void {
   writePast(database, drawPast([change.key.id], count, daysAgo(90), daysAgo(2)));
 }
 
-function settle(journal: Journal, { requestId, keyId, model, admittedAtMs, ...end }: PastRequest): void {
+function settle(journal: Journal, { requestId, keyId, model, admittedAtMs, levels, ...end }: PastRequest): void {
   const { source, outcome, promptTokens, completionTokens, costNanos } = end;
   const usage = { promptTokens, cachedTokens: 0, completionTokens };
-  const hold = { requestId, keyId, model, admittedAtMs, inputTokens: promptTokens, outputTokens: completionTokens };
+  const tokens = { inputTokens: promptTokens, outputTokens: completionTokens };
+  const hold = { requestId, keyId, model, admittedAtMs, levels, ...tokens };
   journal.settle(
     { ...hold, holdNanos: costNanos },
     { source, outcome, usage, costNanos, completionId: undefined, firstByteMs: undefined },
