@@ -21,7 +21,7 @@ const gateway = await startTestGateway({
         max_output: 8_000,
         above: { tokens: 20_000, input: 2, cached_input: 0.2, output: 10 },
         service_tiers: { flex: { input: 0.5, output: 2 } },
-        tools: { google_search: 0.01 },
+        tools: { google_search: { call: 0.01, variants: [{ searchTypes: 'set', call: 0.02 }] } },
       },
       'tuned/one': { upstream: 'tunedModels/one', input: 1, output: 1 },
     },
@@ -152,12 +152,12 @@ describe('a request', () => {
     gateway.upstream.follow((call) => call.answer(200, answer()));
     const key = gateway.key();
     const text =
-      '{"contents":{"parts":{"text":"Hi","thought_signature":"x_y"}},"generation_config":{"max_output_tokens":7,"response_schema":{"a_b":{}}},"tools":[{"function_declarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}';
+      '{"contents":{"parts":{"text":"Hi","thought_signature":"x_y"}},"generation_config":{"max_output_tokens":7,"response_schema":{"a_b":{}},"response_format":[{"text":{"schema":{"c_d":{}}}}]},"tools":[{"function_declarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}';
     assert.equal((await ask(key, text)).status, 200);
     const sent = (await gateway.upstream.call()).body;
     assert.equal(
       sent,
-      '{"contents":{"parts":{"text":"Hi","thoughtSignature":"x_y"}},"generationConfig":{"maxOutputTokens":7,"responseSchema":{"a_b":{}}},"tools":[{"functionDeclarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}',
+      '{"contents":{"parts":{"text":"Hi","thoughtSignature":"x_y"}},"generationConfig":{"maxOutputTokens":7,"responseSchema":{"a_b":{}},"responseFormat":[{"text":{"schema":{"c_d":{}}}}]},"tools":[{"functionDeclarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}',
     );
   });
 
@@ -201,6 +201,7 @@ describe('a request', () => {
     ['another model in its body', { model: 'fake/tuned/one' }, 'model'],
     ['a stream in its body', { stream: true }, 'stream'],
     ['storage at the host', { store: true }, 'store'],
+    ['storage as lenient hosts read it', { store: 'true' }, 'store'],
   ] as const) {
     test(`with ${what} is refused, and not sent`, async () => {
       gateway.upstream.follow((call) => call.answer(500, {}));
@@ -279,6 +280,18 @@ describe('the money', () => {
     await ask(key, { tools: [{ google_search: {} }] });
     const [row] = gateway.rows(key);
     assert.equal(BigInt(row?.cost_nanos as never), 30_000n + 20_000_000n);
+  });
+
+  test('is charged for searches for images', async () => {
+    const key = gateway.key();
+    const grounded = answer();
+    const groundingMetadata = { webSearchQueries: ['a'], imageSearchQueries: ['a', 'b'] };
+    Object.assign(grounded.candidates[0] as object, { groundingMetadata });
+    gateway.upstream.follow((call) => call.answer(200, grounded));
+    const reply = await ask(key, { tools: [{ googleSearch: { searchTypes: { webSearch: {}, imageSearch: {} } } }] });
+    assert.equal(reply.status, 200, reply.text);
+    const [row] = gateway.rows(key);
+    assert.equal(BigInt(row?.cost_nanos as never), 30_000n + 60_000_000n);
   });
 
   test('is charged by the tier that was asked for', async () => {

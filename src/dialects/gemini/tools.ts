@@ -74,7 +74,8 @@ function calledAs(name: string): string {
 /** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */
 export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall[] {
   const { groundingMetadata: grounding, urlContextMetadata: pages, content } = candidate;
-  const queries = isObject(grounding) ? listOf(grounding.webSearchQueries) : [];
+  const searches: Fields = isObject(grounding) ? grounding : {};
+  const images = listOf(searches.imageSearchQueries);
   const urls = isObject(pages) ? listOf(pages.urlMetadata) : [];
   const code = (isObject(content) ? listOf(content.parts) : []).filter(
     (part) => isObject(part) && isObject(part.executableCode),
@@ -86,7 +87,8 @@ export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall
     isBilled: true,
   });
   return [
-    ...queries.map((query) => call('google_search', query)),
+    ...listOf(searches.webSearchQueries).map((query) => call('google_search', query)),
+    ...images.map((image) => call('google_search', { image })),
     ...urls.map((url) => call('url_context', isObject(url) ? url.retrievedUrl : url)),
     ...code.map((part) => call('code_execution', part)),
   ];
