@@ -220,7 +220,9 @@ describe('a request', () => {
       [await ask(undefined), 401, 'unauthorized'],
       [await ask(undefined, {}, { headers: { 'x-goog-api-key': 'x' } }), 401, 'invalid_api_key'],
       [await ask(gateway.key(), {}, { model: 'fake/none' }), 404, 'model_not_found'],
+      [await ask(gateway.key(), { stream: true }, { model: 'fake/none' }), 404, 'model_not_found'],
       [await ask(gateway.key({ allowlist: ['fake/tuned/one'] })), 403, 'model_not_allowed'],
+      [await ask(gateway.key({ allowlist: ['fake/tuned/one'] }), { stream: true }), 403, 'model_not_allowed'],
       [await ask(gateway.key(), '{"contents":'), 400, 'invalid_request'],
     ] as const) {
       assert.equal(reply.status, status, reply.text);
