@@ -21,7 +21,7 @@ const gateway = await startTestGateway({
         max_output: 8_000,
         above: { tokens: 20_000, input: 2, cached_input: 0.2, output: 10 },
         service_tiers: { flex: { input: 0.5, output: 2 } },
-        tools: { google_search: { call: 0.01, variants: [{ searchTypes: 'set', call: 0.02 }] } },
+        tools: { google_search: { call: 0.01, variants: [{ searchTypes: 'set', call: 0.02 }] }, google_maps: 0.03 },
       },
       'tuned/one': { upstream: 'tunedModels/one', input: 1, output: 1 },
     },
@@ -31,6 +31,8 @@ const gateway = await startTestGateway({
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
+/** Of more than 100 tokens. */
+const TEXT = 'The quick brown fox jumps over the lazy dog. '.repeat(20);
 const CONTENTS = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 const USAGE = { promptTokenCount: 10, candidatesTokenCount: 4, totalTokenCount: 14 };
 const answer = (fields: object = {}, text = 'Hi.') => ({
@@ -296,6 +298,21 @@ describe('the money', () => {
     assert.equal(BigInt(row?.cost_nanos as never), 30_000n + 60_000_000n);
   });
 
+  for (const [what, tools, queries, nanos] of [
+    ['each query for a map that is shown', [{ googleMaps: {} }], ['a', 'b'], 60_000_000n],
+    ['a map whose queries are not shown', [{ googleMaps: {} }], [], 30_000_000n],
+    ['a map beside a search', [{ googleMaps: {} }, { googleSearch: {} }], ['a', 'b'], 50_000_000n],
+  ] as const) {
+    test(`is charged for ${what}`, async () => {
+      const key = gateway.key();
+      const grounded = answer();
+      Object.assign(grounded.candidates[0] as object, { groundingMetadata: { webSearchQueries: queries } });
+      gateway.upstream.follow((call) => call.answer(200, grounded));
+      await ask(key, { tools });
+      assert.equal(BigInt(gateway.rows(key)[0]?.cost_nanos as never), 30_000n + nanos);
+    });
+  }
+
   test('is charged by the tier that was asked for', async () => {
     const key = gateway.key();
     gateway.upstream.follow((call) => call.answer(200, answer()));
@@ -315,6 +332,29 @@ describe('the money', () => {
     assert.equal((await ask(key, {}, STREAM)).text, event(blocked));
     for (const row of gateway.rows(key))
       assert.deepEqual([row.prompt_tokens, BigInt(row.cost_nanos as never)], [9, 9_000n]);
+  });
+
+  test('of an answer whose report leaves out what was written is counted, streamed or not', async () => {
+    const key = gateway.key();
+    const usageMetadata = { promptTokenCount: 10, totalTokenCount: 10 };
+    gateway.upstream.follow((call) => call.answer(200, answer({ usageMetadata }, TEXT)));
+    await ask(key);
+    gateway.upstream.follow(streaming(event(piece(TEXT)), event(answer({ usageMetadata }, ''))));
+    await ask(key, {}, STREAM);
+    for (const row of gateway.rows(key)) {
+      assert.equal(row.source, 'counted');
+      assert.ok((row.completion_tokens ?? 0) >= 100, `${row.completion_tokens}`);
+    }
+  });
+
+  test('of arguments that come in pieces is counted', async () => {
+    const key = gateway.key();
+    const called = answer({ usageMetadata: undefined });
+    const functionCall = { name: 'f', partialArgs: [{ jsonPath: '$.a', stringValue: TEXT }] };
+    Object.assign(called.candidates[0] as object, { content: { parts: [{ functionCall }] } });
+    gateway.upstream.follow((call) => call.answer(200, called));
+    await ask(key);
+    assert.ok((gateway.rows(key)[0]?.completion_tokens ?? 0) >= 100);
   });
 
   test('of an answer without usage is counted', async () => {

@@ -20,13 +20,9 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
 ]);
 const OTHERS = toolFields('');
 
+const SEARCHES: ReadonlySet<string> = new Set(['google_search', 'google_search_retrieval']);
 /** Those whose calls answers show. */
-const SHOWN: ReadonlySet<string> = new Set([
-  'google_search',
-  'google_search_retrieval',
-  'url_context',
-  'code_execution',
-]);
+const SHOWN: ReadonlySet<string> = new Set([...SEARCHES, 'url_context', 'code_execution']);
 
 interface FoundTool {
   readonly member: string;
@@ -42,14 +38,24 @@ function findTools({ tools }: Fields): readonly FoundTool[] {
   );
 }
 
+/** Tools whose queries answers show among those of a search, if they show them. */
+const QUERYING: ReadonlySet<string> = new Set([
+  'google_maps',
+  'enterprise_web_search',
+  'exa_ai_search',
+  'parallel_ai_search',
+]);
+
 /** No field bounds the calls of a tool. */
 export function hostToolsOf(fields: Fields): readonly HostTool[] {
-  return findTools(fields).map(({ member, value, path }) => {
+  const found = findTools(fields);
+  const hasSearch = found.some(({ member }) => SEARCHES.has(snakeCase(member)));
+  return found.map(({ member, value, path }) => {
     const name = snakeCase(member);
     const isReported = SHOWN.has(name);
     return {
       name,
-      calledAs: calledAs(name),
+      calledAs: SEARCHES.has(name) || (QUERYING.has(name) && !hasSearch) ? 'google_search' : name,
       where: pathText(path),
       calls: isReported ? DEFAULT_CALLS : 1,
       isReported,
@@ -65,10 +71,6 @@ export function toolProblem(fields: Fields): string | undefined {
   return (
     found && `${pathText(found.path)}: it reads what this gateway cannot see, and all keys would share; leave it out`
   );
-}
-
-function calledAs(name: string): string {
-  return name === 'google_search_retrieval' ? 'google_search' : name;
 }
 
 /** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */
