@@ -56,9 +56,11 @@ export function resolveRequest(
   { address, sent = {} }: BesideBody = {},
 ): Resolution {
   const parsed = dialect.isForm ? readForm(bytes, sent['content-type']?.toString()) : readJsonBody(bytes);
-  const read = parsed.ok ? (dialect.place?.(parsed.body, address) ?? parsed) : parsed;
-  if (!read.ok) return invalid(undefined, undefined, read.problem);
-  const { model: id } = read.body.fields;
+  if (!parsed.ok) return invalid(undefined, undefined, parsed.problem);
+  const read = dialect.place?.(parsed.body, address) ?? parsed;
+  // What is wrong with a body comes after its model, which the path may have told.
+  const id = read.ok ? read.body.fields.model : address?.model;
+  if (!read.ok && id === undefined) return invalid(undefined, undefined, read.problem);
   if (typeof id !== 'string') return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');
   const named = namedModel(catalog, dialect, id, headers);
   if (named === undefined)
@@ -70,6 +72,7 @@ export function resolveRequest(
       dialect: dialect.name,
     };
   const { model, alias, headers: hostHeaders, isLongContext } = named;
+  if (!read.ok) return invalid(model.id, model, read.problem);
   const checked = dialect.check(read.body, model.id);
   if (!checked.ok) return invalid(model.id, model, checked.problem, checked.details);
   const { request } = checked;

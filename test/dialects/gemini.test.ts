@@ -21,7 +21,7 @@ const gateway = await startTestGateway({
         max_output: 8_000,
         above: { tokens: 20_000, input: 2, cached_input: 0.2, output: 10 },
         service_tiers: { flex: { input: 0.5, output: 2 } },
-        tools: { google_search: 0.01 },
+        tools: { google_search: { call: 0.01, variants: [{ searchTypes: 'set', call: 0.02 }] }, google_maps: 0.03 },
       },
       'tuned/one': { upstream: 'tunedModels/one', input: 1, output: 1 },
     },
@@ -31,6 +31,8 @@ const gateway = await startTestGateway({
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
+/** Of more than 100 tokens. */
+const TEXT = 'The quick brown fox jumps over the lazy dog. '.repeat(20);
 const CONTENTS = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 const USAGE = { promptTokenCount: 10, candidatesTokenCount: 4, totalTokenCount: 14 };
 const answer = (fields: object = {}, text = 'Hi.') => ({
@@ -152,12 +154,12 @@ describe('a request', () => {
     gateway.upstream.follow((call) => call.answer(200, answer()));
     const key = gateway.key();
     const text =
-      '{"contents":{"parts":{"text":"Hi","thought_signature":"x_y"}},"generation_config":{"max_output_tokens":7,"response_schema":{"a_b":{}}},"tools":[{"function_declarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}';
+      '{"contents":{"parts":{"text":"Hi","thought_signature":"x_y"}},"generation_config":{"max_output_tokens":7,"response_schema":{"a_b":{}},"response_format":[{"text":{"schema":{"c_d":{}}}}]},"tools":[{"function_declarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}';
     assert.equal((await ask(key, text)).status, 200);
     const sent = (await gateway.upstream.call()).body;
     assert.equal(
       sent,
-      '{"contents":{"parts":{"text":"Hi","thoughtSignature":"x_y"}},"generationConfig":{"maxOutputTokens":7,"responseSchema":{"a_b":{}}},"tools":[{"functionDeclarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}',
+      '{"contents":{"parts":{"text":"Hi","thoughtSignature":"x_y"}},"generationConfig":{"maxOutputTokens":7,"responseSchema":{"a_b":{}},"responseFormat":[{"text":{"schema":{"c_d":{}}}}]},"tools":[{"functionDeclarations":[{"name":"f_g","parameters":{"my_name":{}}}]}]}',
     );
   });
 
@@ -201,6 +203,7 @@ describe('a request', () => {
     ['another model in its body', { model: 'fake/tuned/one' }, 'model'],
     ['a stream in its body', { stream: true }, 'stream'],
     ['storage at the host', { store: true }, 'store'],
+    ['storage as lenient hosts read it', { store: 'true' }, 'store'],
   ] as const) {
     test(`with ${what} is refused, and not sent`, async () => {
       gateway.upstream.follow((call) => call.answer(500, {}));
@@ -219,7 +222,9 @@ describe('a request', () => {
       [await ask(undefined), 401, 'unauthorized'],
       [await ask(undefined, {}, { headers: { 'x-goog-api-key': 'x' } }), 401, 'invalid_api_key'],
       [await ask(gateway.key(), {}, { model: 'fake/none' }), 404, 'model_not_found'],
+      [await ask(gateway.key(), { stream: true }, { model: 'fake/none' }), 404, 'model_not_found'],
       [await ask(gateway.key({ allowlist: ['fake/tuned/one'] })), 403, 'model_not_allowed'],
+      [await ask(gateway.key({ allowlist: ['fake/tuned/one'] }), { stream: true }), 403, 'model_not_allowed'],
       [await ask(gateway.key(), '{"contents":'), 400, 'invalid_request'],
     ] as const) {
       assert.equal(reply.status, status, reply.text);
@@ -281,6 +286,33 @@ describe('the money', () => {
     assert.equal(BigInt(row?.cost_nanos as never), 30_000n + 20_000_000n);
   });
 
+  test('is charged for searches for images', async () => {
+    const key = gateway.key();
+    const grounded = answer();
+    const groundingMetadata = { webSearchQueries: ['a'], imageSearchQueries: ['a', 'b'] };
+    Object.assign(grounded.candidates[0] as object, { groundingMetadata });
+    gateway.upstream.follow((call) => call.answer(200, grounded));
+    const reply = await ask(key, { tools: [{ googleSearch: { searchTypes: { webSearch: {}, imageSearch: {} } } }] });
+    assert.equal(reply.status, 200, reply.text);
+    const [row] = gateway.rows(key);
+    assert.equal(BigInt(row?.cost_nanos as never), 30_000n + 60_000_000n);
+  });
+
+  for (const [what, tools, queries, nanos] of [
+    ['each query for a map that is shown', [{ googleMaps: {} }], ['a', 'b'], 60_000_000n],
+    ['a map whose queries are not shown', [{ googleMaps: {} }], [], 30_000_000n],
+    ['a map beside a search', [{ googleMaps: {} }, { googleSearch: {} }], ['a', 'b'], 50_000_000n],
+  ] as const) {
+    test(`is charged for ${what}`, async () => {
+      const key = gateway.key();
+      const grounded = answer();
+      Object.assign(grounded.candidates[0] as object, { groundingMetadata: { webSearchQueries: queries } });
+      gateway.upstream.follow((call) => call.answer(200, grounded));
+      await ask(key, { tools });
+      assert.equal(BigInt(gateway.rows(key)[0]?.cost_nanos as never), 30_000n + nanos);
+    });
+  }
+
   test('is charged by the tier that was asked for', async () => {
     const key = gateway.key();
     gateway.upstream.follow((call) => call.answer(200, answer()));
@@ -300,6 +332,29 @@ describe('the money', () => {
     assert.equal((await ask(key, {}, STREAM)).text, event(blocked));
     for (const row of gateway.rows(key))
       assert.deepEqual([row.prompt_tokens, BigInt(row.cost_nanos as never)], [9, 9_000n]);
+  });
+
+  test('of an answer whose report leaves out what was written is counted, streamed or not', async () => {
+    const key = gateway.key();
+    const usageMetadata = { promptTokenCount: 10, totalTokenCount: 10 };
+    gateway.upstream.follow((call) => call.answer(200, answer({ usageMetadata }, TEXT)));
+    await ask(key);
+    gateway.upstream.follow(streaming(event(piece(TEXT)), event(answer({ usageMetadata }, ''))));
+    await ask(key, {}, STREAM);
+    for (const row of gateway.rows(key)) {
+      assert.equal(row.source, 'counted');
+      assert.ok((row.completion_tokens ?? 0) >= 100, `${row.completion_tokens}`);
+    }
+  });
+
+  test('of arguments that come in pieces is counted', async () => {
+    const key = gateway.key();
+    const called = answer({ usageMetadata: undefined });
+    const functionCall = { name: 'f', partialArgs: [{ jsonPath: '$.a', stringValue: TEXT }] };
+    Object.assign(called.candidates[0] as object, { content: { parts: [{ functionCall }] } });
+    gateway.upstream.follow((call) => call.answer(200, called));
+    await ask(key);
+    assert.ok((gateway.rows(key)[0]?.completion_tokens ?? 0) >= 100);
   });
 
   test('of an answer without usage is counted', async () => {

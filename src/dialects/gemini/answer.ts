@@ -24,6 +24,22 @@ export function readGemini(answer: Fields): AnswerFacts {
   };
 }
 
+/** A whole answer. */
+export function readWholeGemini(answer: Fields): AnswerFacts {
+  const facts = readGemini(answer);
+  return withoutPart(facts, facts.progress.some(isWritten));
+}
+
+/** Whether a piece shows something that is billed as output. */
+export function isWritten({ written, unseenTokens, audioBytes }: ChoiceProgress): boolean {
+  return unseenTokens > 0 || audioBytes > 0 || written.some((text) => text !== '');
+}
+
+/** The facts at the end of an answer: a report of its input alone does not cover what was written. */
+export function withoutPart(facts: AnswerFacts, hasWritten: boolean): AnswerFacts {
+  return hasWritten && facts.usage?.completionTokens === 0 ? { ...facts, usage: undefined } : facts;
+}
+
 /** A prompt that its host has read and refuses. It answers nothing, and says what it bills. */
 const BLOCKED: ChoiceProgress = { index: 0, finished: true, written: [], unseenTokens: 0, audioBytes: 0 };
 

@@ -24,6 +24,8 @@ import { hostToolsOf, toolProblem } from './tools.ts';
 /** Several times what any host accepts. */
 const MAX_CONTENTS = 100_000;
 const ROLES: readonly unknown[] = [undefined, null, 'user', 'model', 'function'];
+/** Hosts do not read it, and clients write what they like. Nothing longer may hide there. */
+const INSTRUCTION_ROLES: readonly unknown[] = [...ROLES, 'system', 'developer'];
 
 /** `body`: as `placedBody` makes it. */
 export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Checked {
@@ -56,6 +58,7 @@ export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Ch
 }
 
 const STATE = 'a name for what the provider keeps, which all keys would share';
+const OTHER_MODEL = 'it may have the host answer with another model than the one that is billed; leave it out';
 
 /** Where other formats have their maxima, in the spelling of this one. */
 const MAXIMA = ['maxOutputTokens', 'maxTokens', 'maxCompletionTokens'];
@@ -63,7 +66,7 @@ const MISPLACED = 'a field of another format; this one has generationConfig.maxO
 
 const CHECKS: Checks = Object.entries<Check>({
   contents: checkContents,
-  systemInstruction: (value) => (value === undefined ? undefined : contentProblem(value, 'systemInstruction')),
+  systemInstruction: checkInstruction,
   generationConfig: object('generationConfig'),
   tools: (value) => {
     const invalid = listOf(value).findIndex((tool) => !isObject(tool));
@@ -71,8 +74,14 @@ const CHECKS: Checks = Object.entries<Check>({
   },
   toolConfig: object('toolConfig'),
   cachedContent: refused('cachedContent', `${STATE}; send the contents themselves`),
+  continuationToken: refused('continuationToken', `${STATE}; send the contents themselves`),
   serviceTier: text('serviceTier'),
-  store: (value) => (value === true ? 'store: the provider would keep it for all keys of this gateway' : undefined),
+  store: checkStore,
+  generationOutputConfig: refused(
+    'generationOutputConfig',
+    'the provider would write the answer into a store of its own; leave it out',
+  ),
+  modelArmorConfig: refused('modelArmorConfig', PRICED),
   stream: flag('stream'),
   ...Object.fromEntries(MAXIMA.map((name) => [name, refused(name, MISPLACED)])),
 });
@@ -84,7 +93,10 @@ const CONFIG_CHECKS: Checks = Object.entries<Check>({
   topP: number('generationConfig.topP', 0, 1),
   thinkingConfig: object('generationConfig.thinkingConfig'),
   responseModalities: checkModalities,
+  responseFormat: checkFormats,
   imageConfig: refused('generationConfig.imageConfig', PRICED),
+  routingConfig: refused('generationConfig.routingConfig', OTHER_MODEL),
+  modelSelectionConfig: refused('generationConfig.modelSelectionConfig', OTHER_MODEL),
 });
 
 const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
@@ -119,10 +131,32 @@ function checkContents(value: unknown): string | undefined {
   return undefined;
 }
 
+/** Some hosts read texts as booleans, too. */
+function checkStore(value: unknown): string | undefined {
+  if (value === undefined || value === false) return undefined;
+  return 'store: the provider would keep it for all keys of this gateway; leave it out, or say false';
+}
+
+function checkInstruction(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const problem = contentProblem(value, 'systemInstruction');
+  if (problem !== undefined) return problem;
+  return INSTRUCTION_ROLES.includes((value as Fields).role)
+    ? undefined
+    : 'systemInstruction.role: expected system, or none';
+}
+
 function contentProblem(content: unknown, where: string): string | undefined {
   if (!isObject(content)) return `${where}: expected an object with parts`;
-  const invalid = listOf(content.parts).findIndex((part) => !isObject(part));
-  return invalid < 0 ? undefined : `${where}.parts[${invalid}]: expected an object, such as { "text": "…" }`;
+  for (const [index, part] of listOf(content.parts).entries()) {
+    const at = `${where}.parts[${index}]`;
+    if (!isObject(part)) return `${at}: expected an object, such as { "text": "…" }`;
+    const resolution = isObject(part.mediaResolution) ? part.mediaResolution : {};
+    if ((resolution.numTokens ?? undefined) !== undefined) {
+      return `${at}.mediaResolution.numTokens: no tokens are held by it; say a level`;
+    }
+  }
+  return undefined;
 }
 
 const MODALITIES: readonly unknown[] = ['TEXT', 'AUDIO'];
@@ -131,6 +165,12 @@ function checkModalities(value: unknown): string | undefined {
   const other = listOf(value).find((modality) => !MODALITIES.includes(modality));
   if (other === undefined) return undefined;
   return 'generationConfig.responseModalities: expected TEXT or AUDIO; others have prices of their own, and this gateway has none for them';
+}
+
+/** Speech can be asked for by `responseModalities`. */
+function checkFormats(value: unknown): string | undefined {
+  const isText = (format: unknown) => isObject(format) && Object.keys(format).every((kind) => kind === 'text');
+  return listOf(value).every(isText) ? undefined : 'generationConfig.responseFormat: expected only text';
 }
 
 /** Undefined for the ordinary one. */
@@ -143,7 +183,8 @@ function tierOf(tier: unknown): string | undefined {
 function hasAudio(fields: Fields): boolean {
   const { responseModalities: modalities, speechConfig } = configOf(fields);
   if (isObject(speechConfig) || listOf(modalities).includes('AUDIO')) return true;
-  return listOf(fields.contents).some((content) => isObject(content) && listOf(content.parts).some(isAudible));
+  const contents = [...listOf(fields.contents), fields.systemInstruction];
+  return contents.some((content) => isObject(content) && listOf(content.parts).some(isAudible));
 }
 
 /** Types of data that are never audio. */

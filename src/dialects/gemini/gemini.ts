@@ -7,7 +7,7 @@ import { dataEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readGemini } from './answer.ts';
+import { isWritten, readGemini, readWholeGemini, withoutPart } from './answer.ts';
 import { bodyOf, membersBeside, placedBody } from './body.ts';
 import { checkGemini } from './check.ts';
 import { configOf } from './config.ts';
@@ -38,7 +38,7 @@ export const GEMINI: Dialect = {
   check: (body, model) => checkGemini(GEMINI, body, model),
   walkInput: walkGemini,
   edit,
-  readAnswer: readGemini,
+  readAnswer: readWholeGemini,
   startStream: (requestId) => new GeminiStream(requestId),
   errorBody: geminiErrorBody,
 };
@@ -59,6 +59,8 @@ function edit({ body }: ModelRequest, { cap }: UpstreamFields): string {
 /** Every event can be read by itself. A stream ends with its body: there is no final event. */
 class GeminiStream implements StreamReader {
   readonly #requestId: string;
+  #hasWritten = false;
+  #isEnding = false;
 
   constructor(requestId: string) {
     this.#requestId = requestId;
@@ -69,8 +71,11 @@ class GeminiStream implements StreamReader {
     if (name === 'error' || isErrorValue(Array.isArray(value) ? value[0] : value))
       return { kind: 'error', value: value ?? data, facts: errorFacts(value, readGemini) };
     if (!isObject(value)) return { kind: 'invalid' };
-    const facts = readGemini(value);
-    const isEnding = facts.progress.some(({ finished }) => finished);
+    const read = readGemini(value);
+    const isEnding = read.progress.some(({ finished }) => finished);
+    this.#hasWritten ||= read.progress.some(isWritten);
+    this.#isEnding ||= isEnding;
+    const facts = withoutPart(read, this.#isEnding && this.#hasWritten);
     return { kind: 'part', value, facts, isHidden: false, ...(isEnding && { mayBeLast: true }) };
   }
 

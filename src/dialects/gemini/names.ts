@@ -1,6 +1,6 @@
 /**
  * The names of fields, in one spelling: Google's hosts read `max_output_tokens` as they read `maxOutputTokens`, and what
- * is checked has to be what they read.
+ * is checked has to be what they read. Some may read other mixtures, and of two members of one name either.
  */
 import {
   CLOSE_BRACE,
@@ -16,20 +16,17 @@ import {
 import { printableName } from '../../core/printable.ts';
 import { applyEdits, type Edit } from '../../wire/members.ts';
 
-const SNAKE_NAME = /"[a-z]+(?:_[a-z0-9]+)+"\s*:/;
-const SNAKE = /^[a-z]+(?:_[a-z0-9]+)+$/;
-
 /** What these hold is not of the format: the names in it are those of a schema, of a tool or of the client. */
 const FREE: ReadonlySet<string> = new Set([
-  ...['args', 'response', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema'],
+  ...['args', 'response', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema', 'schema'],
   ...['labels', 'partMetadata', 'headers'],
 ]);
 
 export type Spelled = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
-/** `maxOutputTokens` for `max_output_tokens`. */
+/** `maxOutputTokens` for `max_output_tokens`, and for any other place of the underscores. */
 export function camelCase(name: string): string {
-  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return name.replace(/_+(.?)/gs, (_, letter: string) => letter.toUpperCase());
 }
 
 /** `google_search` for `googleSearch`. */
@@ -50,7 +47,6 @@ interface Level {
 
 /** The text of a JSON object with the names of the format in camel case. Everything else keeps its bytes. Reads it once. */
 export function spelled(text: string): Spelled {
-  if (!SNAKE_NAME.test(text)) return { ok: true, text };
   const edits: Edit[] = [];
   const levels: Level[] = [];
   for (let at = skipSpace(text, 0); at < text.length; at++) {
@@ -83,19 +79,25 @@ export function spelled(text: string): Spelled {
   return { ok: true, text: applyEdits(text, edits) };
 }
 
+/** A name between its quotes, without its escapes: `max_tokens` for `max\u005ftokens`. */
+function nameIn(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end - 1);
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+
 function within(level: Level | undefined, isObject: boolean): Level {
   const isFree = level !== undefined && (level.isFree || FREE.has(level.name));
   // What is in an array has the name of the array.
   return { isObject, isFree, names: new Set(), name: isObject ? '' : (level?.name ?? ''), expectsName: isObject };
 }
 
-/** The problem with a name that stands twice in an object, once in each spelling. */
+/** The problem with a name that stands twice in an object, in one spelling or in two. */
 function readName(text: string, start: number, end: number, level: Level, edits: Edit[]): string | undefined {
-  const written = JSON.parse(text.slice(start, end)) as string;
-  const isSnake = !level.isFree && SNAKE.test(written);
-  const name = isSnake ? camelCase(written) : written;
-  if (isSnake) edits.push({ start, end, replacement: JSON.stringify(name) });
-  const isTwice = !level.isFree && level.names.has(name);
+  if (level.isFree) return undefined;
+  const written = nameIn(text, start, end);
+  const name = camelCase(written);
+  if (name !== written) edits.push({ start, end, replacement: JSON.stringify(name) });
+  const isTwice = level.names.has(name);
   level.names.add(name);
   level.name = name;
   return isTwice ? `${printableName(written)}: stands twice in one object` : undefined;

@@ -11,13 +11,16 @@ export const AUDIO_BYTES_PER_TOKEN = 1_920;
 /** Results of the host's own tools are no output. */
 export function outputOfPart(part: unknown): Output {
   if (!isObject(part)) return NO_OUTPUT;
-  const { text, functionCall: call, executableCode: code, inlineData, thoughtSignature } = part;
+  const { text, functionCall: call, toolCall, executableCode: code, inlineData, thoughtSignature } = part;
   const written: string[] = [];
   if (typeof text === 'string') written.push(text);
   if (isObject(call)) {
     if (typeof call.name === 'string') written.push(call.name);
     if (isObject(call.args)) written.push(JSON.stringify(call.args));
+    // Arguments that are streamed come in pieces.
+    if (Array.isArray(call.partialArgs)) written.push(JSON.stringify(call.partialArgs));
   }
+  if (isObject(toolCall) && isObject(toolCall.args)) written.push(JSON.stringify(toolCall.args));
   if (isObject(code) && typeof code.code === 'string') written.push(code.code);
   const data = isObject(inlineData) ? inlineData : {};
   const isAudio = String(data.mimeType).startsWith('audio/');

@@ -20,13 +20,9 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
 ]);
 const OTHERS = toolFields('');
 
+const SEARCHES: ReadonlySet<string> = new Set(['google_search', 'google_search_retrieval']);
 /** Those whose calls answers show. */
-const SHOWN: ReadonlySet<string> = new Set([
-  'google_search',
-  'google_search_retrieval',
-  'url_context',
-  'code_execution',
-]);
+const SHOWN: ReadonlySet<string> = new Set([...SEARCHES, 'url_context', 'code_execution']);
 
 interface FoundTool {
   readonly member: string;
@@ -42,14 +38,24 @@ function findTools({ tools }: Fields): readonly FoundTool[] {
   );
 }
 
+/** Tools whose queries answers show among those of a search, if they show them. */
+const QUERYING: ReadonlySet<string> = new Set([
+  'google_maps',
+  'enterprise_web_search',
+  'exa_ai_search',
+  'parallel_ai_search',
+]);
+
 /** No field bounds the calls of a tool. */
 export function hostToolsOf(fields: Fields): readonly HostTool[] {
-  return findTools(fields).map(({ member, value, path }) => {
+  const found = findTools(fields);
+  const hasSearch = found.some(({ member }) => SEARCHES.has(snakeCase(member)));
+  return found.map(({ member, value, path }) => {
     const name = snakeCase(member);
     const isReported = SHOWN.has(name);
     return {
       name,
-      calledAs: calledAs(name),
+      calledAs: SEARCHES.has(name) || (QUERYING.has(name) && !hasSearch) ? 'google_search' : name,
       where: pathText(path),
       calls: isReported ? DEFAULT_CALLS : 1,
       isReported,
@@ -67,14 +73,11 @@ export function toolProblem(fields: Fields): string | undefined {
   );
 }
 
-function calledAs(name: string): string {
-  return name === 'google_search_retrieval' ? 'google_search' : name;
-}
-
 /** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */
 export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall[] {
   const { groundingMetadata: grounding, urlContextMetadata: pages, content } = candidate;
-  const queries = isObject(grounding) ? listOf(grounding.webSearchQueries) : [];
+  const searches: Fields = isObject(grounding) ? grounding : {};
+  const images = listOf(searches.imageSearchQueries);
   const urls = isObject(pages) ? listOf(pages.urlMetadata) : [];
   const code = (isObject(content) ? listOf(content.parts) : []).filter(
     (part) => isObject(part) && isObject(part.executableCode),
@@ -86,7 +89,8 @@ export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall
     isBilled: true,
   });
   return [
-    ...queries.map((query) => call('google_search', query)),
+    ...listOf(searches.webSearchQueries).map((query) => call('google_search', query)),
+    ...images.map((image) => call('google_search', { image })),
     ...urls.map((url) => call('url_context', isObject(url) ? url.retrievedUrl : url)),
     ...code.map((part) => call('code_execution', part)),
   ];

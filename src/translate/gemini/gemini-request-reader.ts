@@ -28,7 +28,7 @@ export function readGeminiRequest(request: ModelRequest, terms: HostTerms, findi
     stream: request.stream || undefined,
     turns: { value: readTurns(fields, findings), field: 'contents' },
     ...readTools(fields, terms, findings),
-    maxOutput: maximumOf(request, terms),
+    maxOutput: request.maxOutput,
     temperature: (config.temperature ?? undefined) as number | undefined,
     topP: (config.topP ?? undefined) as number | undefined,
     topK: said(config.topK, 'generationConfig.topK'),
@@ -73,11 +73,6 @@ function checkConfig(config: Fields, findings: Findings): void {
   if (listOf(config.responseModalities).some((modality) => modality !== 'TEXT')) {
     findings.refuse(`${where}.responseModalities`, 'expected TEXT, which is all that this model writes');
   }
-}
-
-/** No answer is longer than the model's own maximum, and many hosts refuse more. */
-function maximumOf({ maxOutput }: ModelRequest, terms: HostTerms): number | undefined {
-  return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);
 }
 
 function said(value: unknown, field: string): Said<unknown> | undefined {

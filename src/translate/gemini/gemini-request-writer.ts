@@ -11,7 +11,7 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
   const { system, contents } = conversationOf(request.turns, model, findings);
   noteUnsayable(request, findings);
   const config = present({
-    maxOutputTokens: maximumOf(request, terms),
+    maxOutputTokens: request.maxOutput,
     temperature: request.temperature,
     topP: request.topP,
     topK: topKOf(request.topK, findings),
@@ -28,11 +28,6 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
     generationConfig: Object.keys(config).length > 0 ? config : undefined,
     serviceTier: tierOf(request.serviceTier, findings),
   });
-}
-
-/** A host refuses a maximum that is beyond its model, and no answer is longer. */
-function maximumOf({ maxOutput }: NeutralRequest, terms: HostTerms): number | undefined {
-  return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);
 }
 
 /** What cannot be said is refused where an answer would be another one, and left out where it is a note or a hint. */
@@ -95,6 +90,9 @@ function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings
 const TAKES_BUDGET = /gemini-2\.5/i;
 /** It always thinks. */
 const IS_PRO = /pro/i;
+const IS_LITE = /flash-lite/i;
+/** The models that take the least level, as Google documented them in 2026-11. All others take LOW as their least. */
+const TAKES_MINIMAL = /gemini-3(?:\.[156])?-flash/i;
 
 /** Google's own figures for the levels, in tokens. */
 const BUDGETS: ReadonlyMap<unknown, number> = new Map([
@@ -105,6 +103,12 @@ const BUDGETS: ReadonlyMap<unknown, number> = new Map([
 ]);
 /** The least that a model of the name takes that cannot do without. */
 const LEAST_BUDGET = 128;
+
+/** The budgets that a model takes, in tokens. It refuses any other. */
+function rangeOfBudgets(model: string): { readonly least: number; readonly most: number } {
+  if (IS_PRO.test(model)) return { least: LEAST_BUDGET, most: 32_768 };
+  return { least: IS_LITE.test(model) ? 512 : 1, most: 24_576 };
+}
 
 const LEVELS: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'MINIMAL'],
@@ -127,7 +131,7 @@ function thinkingOf(reasoning: Reasoning, model: string, findings: Findings): Fi
 
 function amountOf(level: unknown, model: string): Fields {
   if (TAKES_BUDGET.test(model)) return { thinkingBudget: BUDGETS.get(level) };
-  const isTooLittle = level === 'minimal' && IS_PRO.test(model);
+  const isTooLittle = level === 'minimal' && !TAKES_MINIMAL.test(model);
   return { thinkingLevel: isTooLittle ? 'LOW' : LEVELS.get(level) };
 }
 
@@ -151,7 +155,9 @@ function askedFor(thinking: Fields, model: string, findings: Findings): Fields {
   if (!saysNothing(budget) && !(Number.isSafeInteger(budget) && Number(budget) >= 0)) {
     findings.refuse('thinking.budget_tokens', 'expected a whole number');
   }
-  return present({ thinkingBudget: budget, includeThoughts: display !== 'omitted' || undefined });
+  const { least, most } = rangeOfBudgets(model);
+  const taken = saysNothing(budget) ? undefined : Math.max(least, Math.min(most, Number(budget)));
+  return present({ thinkingBudget: taken, includeThoughts: display !== 'omitted' || undefined });
 }
 
 function formatFields(format: Format): Fields {

@@ -171,6 +171,41 @@ const ROWS: readonly Row[] = [
     { thinking: { type: 'enabled', budget_tokens: 2_000 } },
     thinking({ thinkingBudget: 2_000, includeThoughts: true }),
   ],
+  [
+    'no larger budget than its model takes',
+    'chat',
+    { thinking: { type: 'enabled', budget_tokens: 60_000 } },
+    thinking({ thinkingBudget: 24_576, includeThoughts: true }),
+    [],
+    OF_2_5,
+  ],
+  [
+    'no smaller budget than its model takes',
+    'chat',
+    { thinking: { type: 'enabled', budget_tokens: 1 } },
+    thinking({ thinkingBudget: 128, includeThoughts: true }),
+    [],
+    PRO_2_5,
+  ],
+  ...(
+    [
+      ['gemini-3.6-flash', 'MINIMAL'],
+      ['gemini-3.5-flash-lite', 'MINIMAL'],
+      ['gemini-3-flash-preview', 'MINIMAL'],
+      ['gemini-3.8-flash', 'LOW'],
+      ['gemini-4-argon', 'LOW'],
+    ] as const
+  ).map(
+    ([upstream, thinkingLevel]) =>
+      [
+        `the least effort that ${upstream} takes`,
+        'chat',
+        { reasoning_effort: 'minimal' },
+        thinking({ thinkingLevel, includeThoughts: true }),
+        [],
+        { ...PRO_3, upstream },
+      ] as const,
+  ),
   ['a summary', 'responses', { reasoning: { summary: 'auto' } }, thinking({ includeThoughts: true })],
   ['a tier', 'chat', { service_tier: 'flex' }, { serviceTier: 'flex' }],
   [
