@@ -1,6 +1,7 @@
 /** What dialects have in common whose models write no text: no maximum, no thinking, no tools, no cache. */
 import { errorBody } from '../core/errors.ts';
 import type { JsonBody } from '../wire/body.ts';
+import { foldCase } from '../wire/names.ts';
 import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../wire/sse.ts';
 import { audioBytesPerToken } from './audio-output.ts';
 import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, refused } from './checks.ts';
@@ -32,11 +33,18 @@ export function unstreamed(what: string): Check {
 }
 
 /** The first problem of a body whose fields have these checks. */
-export function bodyProblem({ fields, members }: JsonBody, checks: Checks): InvalidRequest | undefined {
+export function bodyProblem({ fields, members, form }: JsonBody, checks: Checks): InvalidRequest | undefined {
   const actedOn = new Set(['model', ...checks.map(([name]) => name)]);
   const names = members.map(({ key }) => key);
-  const problem = caseVariant('', names, actedOn) ?? firstProblem(fields, checks);
+  const listed = form === undefined ? undefined : listedField(names, actedOn);
+  const problem = caseVariant('', names, actedOn) ?? listed ?? firstProblem(fields, checks);
   return problem === undefined ? undefined : { ok: false, problem };
+}
+
+/** Many hosts read `n[]` of a form as `n`. */
+function listedField(names: readonly string[], actedOn: ReadonlySet<string>): string | undefined {
+  const listed = names.find((name) => name.includes('[') && actedOn.has(foldCase(name.slice(0, name.indexOf('[')))));
+  return listed && `${listed}: expected ${foldCase(listed.slice(0, listed.indexOf('[')))}, without brackets`;
 }
 
 /** A valid request that asks for no text. */

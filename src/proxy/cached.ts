@@ -1,6 +1,7 @@
 /** Answers on their way into the cache and out of it: what a client gets is noted, and what was noted is sent again. */
 import { type CachedAnswer, MAX_ANSWER_BYTES } from '../core/cached-answers.ts';
 import type { Nanos } from '../core/money.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
 import { NO_WORK, type RelayResult, type StreamSink, type Termination } from '../relay/relay.ts';
@@ -14,14 +15,21 @@ const CACHED_PRICE = '0/0/0 cache=hit';
 /** So much of a stream is sent before its client has to have read it, in bytes. */
 const SLICE_BYTES = 64 * 1024;
 
+/** How long a client may keep its stream waiting, in all, before equal requests of others wait no longer, in milliseconds. */
+const SLOW_READER_MS = 1_000;
+
 /** Passes a stream on, and notes it as far as it may be kept. */
 export class NotingSink implements StreamSink {
   readonly #sink: StreamSink;
+  readonly #leaveOthers: () => void;
   #noted: Buffer[] | undefined = [];
   #length = 0;
+  #waitedMs = 0;
 
-  constructor(sink: StreamSink) {
+  /** `leaveOthers`: called once others had better not wait for this answer, which is too long or has a client that hardly reads. */
+  constructor(sink: StreamSink, leaveOthers: () => void) {
     this.#sink = sink;
+    this.#leaveOthers = leaveOthers;
   }
 
   get started(): boolean {
@@ -38,10 +46,25 @@ export class NotingSink implements StreamSink {
 
   write(bytes: Buffer): Promise<void> | undefined {
     this.#length += bytes.length;
-    if (this.#length > MAX_ANSWER_BYTES) this.#noted = undefined;
+    if (this.#length > MAX_ANSWER_BYTES) {
+      this.#noted = undefined;
+      this.#leaveOthers();
+    }
     // A copy: a slice would keep all that was read with it.
     this.#noted?.push(Buffer.from(bytes));
-    return this.#sink.write(bytes);
+    const drained = this.#sink.write(bytes);
+    if (drained !== undefined) this.#watch(drained);
+    return drained;
+  }
+
+  #watch(drained: Promise<void>): void {
+    const sinceMs = performance.now();
+    const timer = new PatientTimer(this.#leaveOthers, Math.max(0, SLOW_READER_MS - this.#waitedMs));
+    const end = () => {
+      timer.clear();
+      this.#waitedMs += performance.now() - sinceMs;
+    };
+    void drained.then(end, end);
   }
 
   /** All that was sent; undefined if it was too much. */

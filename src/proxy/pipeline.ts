@@ -211,7 +211,7 @@ export class Pipeline {
       return;
     }
     const flight = this.#flights.begin(place.id);
-    const sink = new NotingSink(this.#sinkOf(admitted));
+    const sink = new NotingSink(this.#sinkOf(admitted), () => flight?.land());
     try {
       const relayed = await this.#dispatch(admitted, sink);
       const end = await this.#settle(admitted, live, relayed);
@@ -435,6 +435,7 @@ function landedUnlessWoken(admitted: Admitted, flight: Flight): Promise<CachedAn
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const wake = () => resolve(undefined);
   admitted.wake = wake;
+  if (admitted.exchange.gone) wake();
   admitted.exchange.onGone(wake);
   return Promise.race([flight.landed, promise]);
 }

@@ -23,18 +23,19 @@ export function readForm(bytes: Buffer, contentType: string | undefined): BodyRe
   if (boundary === undefined) return problem(`${EXPECTED}, with its boundary in the content type.`);
   const fields: Record<string, unknown> = Object.create(null);
   const places = new Map<string, { start: number; end: number }>();
-  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
-  let at = delimiter.length - 2;
-  if (!bytes.subarray(0, at).equals(delimiter.subarray(2)))
-    return problem(`${EXPECTED} that begins with its boundary.`);
+  const delimiter = Buffer.from(`--${boundary}`, 'latin1');
+  let at = delimiter.length;
+  if (!bytes.subarray(0, at).equals(delimiter)) return problem(`${EXPECTED} that begins with its boundary.`);
   for (let parts = 0; ; parts++) {
     const line = bytes.toString('latin1', at, at + 2);
     if (line === '--') break;
     if (line !== '\r\n' || parts >= MAX_PARTS) return problem(`${EXPECTED} of at most ${MAX_PARTS} parts.`);
     const headerEnd = bytes.indexOf('\r\n\r\n', at);
-    const end = headerEnd < 0 ? -1 : bytes.indexOf(delimiter, headerEnd + 2);
-    if (headerEnd < 0 || end < headerEnd + 4 || headerEnd - at > MAX_HEADER_BYTES) {
-      return problem(`${EXPECTED} whose parts have a head, a content and an end.`);
+    // Some hosts take it for an end after any line end, or after none.
+    const next = headerEnd < 0 ? -1 : bytes.indexOf(delimiter, headerEnd + 2);
+    const end = next - LINE_END_BYTES;
+    if (headerEnd < 0 || end < headerEnd + 4 || headerEnd - at > MAX_HEADER_BYTES || !endsLine(bytes, next)) {
+      return problem(`${EXPECTED} whose parts have a head, a content without the boundary, and an end.`);
     }
     const part = readHead(bytes.subarray(at + 2, headerEnd));
     if (typeof part === 'string') return problem(`The form has a part that not every host reads alike: ${part}.`);
@@ -45,11 +46,18 @@ export function readForm(bytes: Buffer, contentType: string | undefined): BodyRe
     else if (fields[name] !== undefined) return problem(`Duplicate field in the form: ${JSON.stringify(name)}.`);
     else fields[name] = value;
     if (!part.isFile) places.set(name, { start, end });
-    at = end + delimiter.length;
+    at = next + delimiter.length;
   }
   if (bytes.toString('latin1', at + 2).replace('\r\n', '') !== '')
     return problem(`${EXPECTED} with nothing behind its end.`);
   return { ok: true, body: bodyOf(fields, { boundary, bytes, places }) };
+}
+
+const LINE_END_BYTES = 2;
+
+/** Whether a line ends here. */
+function endsLine(bytes: Buffer, at: number): boolean {
+  return bytes.toString('latin1', at - LINE_END_BYTES, at) === '\r\n';
 }
 
 /** As the body of any other request: without a text. */
@@ -71,18 +79,23 @@ interface Head {
 }
 
 const DISPOSITION =
-  /^content-disposition: *form-data; *name="([^"\\%\r\n]{1,100})"(; *filename="[^"\r\n]{0,1000}"(?:; *filename\*=[^;"\r\n]{1,1000})?)?$/i;
-/** What else a part may say of itself. Nothing of it changes what its content is. */
+  /^content-disposition: *form-data; *name="([\w.-]{1,100}(?:\[[\w.-]{0,100}\])*)"(; *filename="[^"\r\n]{0,1000}"(?:; *filename\*=[^;"\r\n]{1,1000})?)?$/i;
+/** What it says would be the coding of all other fields (RFC 7578, section 4.6). */
+const CHARSET_FIELD = '_charset_';
+/** What else a part may say of itself. */
 const HARMLESS =
   /^(?:content-type: *[\w!#$&^.+/;= "*-]{1,200}|content-length: *\d{1,12}|content-transfer-encoding: *(?:binary|8bit|7bit))$/i;
+/** What would change what its content is: a form in the form, and a coding in which ASCII is something else. */
+const HARMFUL =
+  /^content-type: *(?:multipart|message)\/|charset(?! *= *"?(?:utf-8|us-ascii|iso-8859-\d{1,2}|windows-125\d)"? *(?:;|$))/i;
 
 /** The name of a part, or what is wrong with its head. */
 function readHead(head: Buffer): Head | string {
   const lines = head.toString('utf8').split('\r\n');
   const [disposition, ...others] = lines.filter((line) => /^content-disposition/i.test(line));
   const [, name, file] = DISPOSITION.exec(disposition ?? '') ?? [];
-  if (name === undefined || others.length > 0) return 'its Content-Disposition';
-  const odd = lines.some((line) => line !== disposition && !HARMLESS.test(line));
+  if (name === undefined || name === CHARSET_FIELD || others.length > 0) return 'its Content-Disposition';
+  const odd = lines.some((line) => line !== disposition && (!HARMLESS.test(line) || HARMFUL.test(line)));
   return odd ? 'a header that is no part of a form' : { name, isFile: file !== undefined };
 }
 

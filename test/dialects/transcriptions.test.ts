@@ -51,6 +51,14 @@ test('a form reaches the host as it was written, but for its model, wherever tha
   }
 });
 
+test('a field that the gateway acts on comes without brackets, in which hosts see no difference', async () => {
+  for (const name of ['model[]', 'Stream[0]']) {
+    const reply = await post(gateway.key(), [...named('listener'), [name, 'true']]);
+    assert.equal(reply.status, 400);
+    assert.match(reply.error.message, /without brackets$/);
+  }
+});
+
 describe('sound by the second', () => {
   for (const [what, answer, nanos, source] of [
     ['that the host reports', { text: 'Hi.', usage: { type: 'duration', seconds: 7 } }, 700_000, 'reported'],

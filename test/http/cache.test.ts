@@ -1,6 +1,8 @@
 /** Answers that are given again: which requests are equal, who gets what, and what a hit takes and leaves. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { ratesOf } from '../support/expect.ts';
@@ -314,6 +316,34 @@ describe('equal requests at once', () => {
     const { replies } = await atOnce(3, (call) => call.answer(400, { error: { message: 'no' } }));
     assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 200, 400]);
   });
+
+  for (const [what, bytes, reads] of [
+    ['an answer that is too long to keep', 5_000_000, true],
+    ['a client that does not read', 20_000_000, false],
+  ] as const) {
+    test(`do not wait for ${what}`, async () => {
+      const body = chat({ model: 'fake/shared', stream: true, seed: bytes });
+      const calls: UpstreamCall[] = [];
+      gateway.upstream.follow((call) => {
+        calls.push(call);
+        call.stream();
+        // What is sent is much, what is written little.
+        const piece = chunk('x', null, { padding: 'x'.repeat(100_000) });
+        for (let sent = 0; sent < bytes; sent += piece.length) call.send(piece);
+      });
+      const { port } = gateway;
+      const headers = { authorization: `Bearer ${gateway.key().secret}` };
+      const first = request({ port, method: 'POST', path: '/v1/chat/completions', headers }).end(body);
+      const [response] = (await once(first, 'response')) as [IncomingMessage];
+      if (reads) response.resume();
+      gateway.upstream.follow(answer);
+      const reply = await gateway.complete(gateway.key(), body);
+      assert.equal(reply.status, 200);
+      assert.deepEqual([isHit(reply), asked], [false, 1]);
+      response.destroy();
+      calls[0]?.end();
+    });
+  }
 
   test('go on when one of them leaves', async () => {
     const key = gateway.key();

@@ -1,5 +1,6 @@
 /** How long an Ogg file is: the sum over the packets of each of its streams, or what its pages say. */
 import { opusPacketSeconds } from './opus.ts';
+import { MAX_PIECES, TOO_MANY_PIECES } from './walk.ts';
 
 const PAGE = 'OggS';
 const PAGE_HEADER_BYTES = 27;
@@ -19,8 +20,12 @@ interface Stream {
 /** An upper bound in seconds; undefined if one of its streams is neither Opus nor Vorbis. */
 export function oggSeconds(bytes: Buffer): number | undefined {
   const streams = new Map<number, Stream>();
+  let segments = 0;
   for (let at = bytes.indexOf(PAGE); at >= 0; at = bytes.indexOf(PAGE, at + PAGE.length)) {
     if (at + PAGE_HEADER_BYTES > bytes.length) break;
+    // Each place that could be a page counts, also within another one.
+    segments += bytes.readUInt8(at + 26);
+    if (segments > MAX_PIECES) return TOO_MANY_PIECES;
     const serial = bytes.readUInt32LE(at + 14);
     const packets = packetsOf(bytes, at);
     const stream = streams.get(serial) ?? streamOf(packets[0] ?? Buffer.alloc(0));

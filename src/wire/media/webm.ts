@@ -1,5 +1,6 @@
 /** How long a WebM with Opus is: what its header says, its last block, or the sum over its packets. */
 import { opusPacketSeconds } from './opus.ts';
+import { MAX_PIECES, TOO_MANY_PIECES } from './walk.ts';
 
 /** Elements by their ids. Of those that hold others, the content is read on as if it stood beside them. */
 const ID = {
@@ -29,7 +30,9 @@ const LACING = 0x06;
 export function webmSeconds(bytes: Buffer): number | undefined {
   let [scale, duration, clusterTime, lastTime, packets] = [DEFAULT_SCALE, 0, 0, 0, 0];
   let hasOpus = false;
+  let elements = 0;
   for (let at = 0; at < bytes.length; ) {
+    if (++elements > MAX_PIECES) return TOO_MANY_PIECES;
     const id = numberAt(bytes, at, true);
     const size = id && numberAt(bytes, id.end, false);
     if (id === undefined || size === undefined) return undefined;

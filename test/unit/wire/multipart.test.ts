@@ -45,6 +45,11 @@ describe('a form', () => {
       assert.deepEqual(fieldsOf(field('model', 'm') + END, type), { model: 'm' }));
   }
 
+  test('may say the coding of a text that is as ASCII', () => {
+    const head = 'Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; charset=ISO-8859-1';
+    assert.deepEqual(fieldsOf(part(head, 'x') + END), { a: 'x' });
+  });
+
   for (const [what, text, type] of [
     ['JSON', '{"model":"m"}', 'application/json'],
     ['no boundary', field('model', 'm') + END, 'multipart/form-data'],
@@ -76,6 +81,20 @@ describe('a form', () => {
     ['a part that is none of a form', `${part('Content-Type: text/plain', 'm')}${END}`, TYPE],
     ['a text that is not UTF-8', `${field('a', '\xff')}${END}`, TYPE],
     ['a long text', `${field('a', 'x'.repeat(1024 * 1024 + 1))}${END}`, TYPE],
+    ['its boundary after another line end', file('file', 'a\n--b\r\nx') + END, TYPE],
+    ['its boundary within a line', field('a', 'x--b\r\n') + END, TYPE],
+    [
+      'a form in a part',
+      `${part('Content-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: multipart/mixed; boundary=c', '')}${END}`,
+      TYPE,
+    ],
+    [
+      'a text in UTF-16',
+      `${part('Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; charset=utf-16', '')}${END}`,
+      TYPE,
+    ],
+    ['a field that says the coding of the others', field('_charset_', 'utf-16') + END, TYPE],
+    ['a name with a space', field(' model', 'm') + END, TYPE],
     ['many parts', field('l[]', '').repeat(201) + END, TYPE],
   ] as const) {
     test(`is refused with ${what}`, () => assert.equal(read(text, type).ok, false));

@@ -65,6 +65,71 @@ describe('the length of a file', () => {
   });
 });
 
+/** The content of the first box of this name. */
+function boxAt(bytes: Buffer, name: string): number {
+  return bytes.indexOf(name) + 4;
+}
+
+describe('the length of an M4A', () => {
+  const LIES: readonly (readonly [what: string, lie: (bytes: Buffer) => void])[] = [
+    ['times of a single frame', (bytes) => bytes.writeUInt32BE(1, boxAt(bytes, 'stts') + 8)],
+    ['frames that take no time', (bytes) => bytes.writeUInt32BE(0, boxAt(bytes, 'stts') + 12)],
+    ['a higher rate than that of its decoder', (bytes) => bytes.writeUInt16BE(65_535, boxAt(bytes, 'mp4a') + 24)],
+    ['times that are all gone', (bytes) => bytes.write('free', bytes.indexOf('stts'))],
+  ];
+  for (const [what, lie] of LIES) {
+    test(`is that of its frames, also with ${what}`, () => {
+      const bytes = Buffer.from(fixture('1.5s.m4a'));
+      // The units of film and track are no more than a thousandth of a second.
+      for (const box of ['mvhd', 'mdhd']) bytes.writeUInt32BE(1, boxAt(bytes, box) + 16);
+      lie(bytes);
+      const seconds = soundSecondsAtMost(bytes);
+      assert.ok(seconds >= 1.5 && seconds < 1.7, String(seconds));
+    });
+  }
+
+  for (const [what, change] of [
+    ['another codec', (bytes: Buffer) => bytes.write('samr', bytes.indexOf('mp4a'))],
+    ['MP3 that is called AAC', (bytes: Buffer) => bytes.writeUInt8(0x6b, bytes.indexOf(Buffer.of(0x40, 0x15)))],
+    ['a track that does not say what it is', (bytes: Buffer) => bytes.write('free', bytes.indexOf('stsd'))],
+  ] as const) {
+    test(`goes by its size with ${what}`, () => {
+      const bytes = Buffer.from(fixture('1.5s.m4a'));
+      change(bytes);
+      assert.equal(soundSecondsAtMost(bytes), size(bytes));
+    });
+  }
+
+  test('has no part in pictures beside it', () => {
+    const bytes = Buffer.from(fixture('1.5s.m4a'));
+    bytes.write('vide', boxAt(bytes, 'hdlr') + 8);
+    bytes.write('avc1', bytes.indexOf('mp4a'));
+    assert.ok(soundSecondsAtMost(bytes) < 1.7);
+  });
+});
+
+test('a file with more pieces than hours of sound have is as long as any, and nobody walks over the rest', () => {
+  const page = (payload: Buffer) => {
+    const head = Buffer.alloc(28);
+    head.write('OggS');
+    head.writeUInt8(1, 26);
+    head.writeUInt8(payload.length, 27);
+    return Buffer.concat([head, payload]);
+  };
+  const opus = page(Buffer.concat([Buffer.from('OpusHead'), Buffer.alloc(11)]));
+  const emptyPage = Buffer.concat([Buffer.from('OggS'), Buffer.alloc(24, 0xff)]).fill(0, 14, 18);
+  const webm = Buffer.from('\x1a\x45\xdf\xa3\x80\x86\x86A_OPUS', 'latin1');
+  for (const [start, piece, bytes] of [
+    [fixture('1.5s.flac').subarray(0, 42), Buffer.of(0xff, 0xf8), 2_000_000],
+    [opus, emptyPage, 1_000_000],
+    [webm, Buffer.of(0xe7, 0x80), 5_000_000],
+  ] as const) {
+    const file = Buffer.alloc(bytes, piece);
+    start.copy(file);
+    assert.equal(soundSecondsAtMost(file), 1_000_000, start.toString('latin1', 0, 4));
+  }
+});
+
 function everyPage(bytes: Buffer, change: (at: number) => void): void {
   for (let at = bytes.indexOf('OggS'); at >= 0; at = bytes.indexOf('OggS', at + 4)) change(at);
 }
