@@ -7,7 +7,7 @@ import { formatUsd } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
 import { milliseconds } from '../operator/format.ts';
 import { servedBy, servedModel } from '../operator/messages.ts';
-import { priceOf, SOURCES } from '../operator/request-fields.ts';
+import { priceOf, sourceOf } from '../operator/request-fields.ts';
 import type { RequestEnd, RequestRecord } from '../state/requests.ts';
 
 export function explainPast(request: RequestRecord): Explanation {
@@ -56,7 +56,8 @@ function admissionSteps(request: RequestRecord): ExplainedStep[] {
   ];
 }
 
-function endSteps({ model, requestedModel, admittedAtMs }: RequestRecord, end: RequestEnd): ExplainedStep[] {
+function endSteps(request: RequestRecord, end: RequestEnd): ExplainedStep[] {
+  const { model, requestedModel, admittedAtMs } = request;
   const { upstream, attempts, outcome, failure, promptTokens, completionTokens, source, costNanos } = end;
   const isFailed = isErrorCode(outcome);
   const route =
@@ -77,7 +78,7 @@ function endSteps({ model, requestedModel, admittedAtMs }: RequestRecord, end: R
       outcome,
       failure: failure === undefined ? null : { ...failure, status: failure.status ?? null },
     },
-    ok('usage', `${promptTokens} tokens in, ${completionTokens} out; ${SOURCES[source]}`, {
+    ok('usage', `${promptTokens} tokens in, ${completionTokens} out; ${sourceOf(request, end)}`, {
       prompt_tokens: promptTokens,
       cached_tokens: end.cachedTokens,
       cache_write_tokens: end.cacheWriteTokens,

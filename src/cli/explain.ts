@@ -1,7 +1,7 @@
 /** `explain`: what would happen to a body and why, or what did happen to a request. */
 import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { explainBody } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
@@ -20,19 +20,6 @@ import { globalOptions, hint, type State, withState } from './state.ts';
 
 /** How many keys an error names. */
 const MOST_NAMED = 3;
-const PATHS = [
-  '/v1/chat/completions',
-  '/v1/responses',
-  '/v1/messages',
-  '/v1/embeddings',
-  '/v1/images/generations',
-  '/v1/images/edits',
-  '/v1/audio/speech',
-  '/v1/audio/transcriptions',
-  '/v1/audio/translations',
-  '/v1/moderations',
-  '/v1/rerank',
-];
 
 interface ExplainOptions {
   readonly key?: string;
@@ -45,7 +32,7 @@ export function registerExplain(program: Command): void {
     .description('show what would happen to a request body and why, or what did happen to a request')
     .argument('[file]', 'a file with the body (standard input without it, with --key), or the id of a request')
     .option('--key <key>', 'the key that would send it (id or name; default: the only one)')
-    .addOption(new Option('--path <path>', 'where it would be sent to (default: by what is in it)').choices(PATHS))
+    .option('--path <path>', 'where it would be sent to, such as /v1/messages (default: by what is in it)')
     .addHelpText(
       'after',
       `
@@ -54,13 +41,15 @@ gateway, in its order. A running gateway is asked, and its counters and circuits
 those that it would start with.
 
 Without --path, a body with \`messages\` is one of chat completions, unless it has \`system\`,
-\`thinking\`, \`stop_sequences\`, \`top_k\` or tools with an \`input_schema\`: then it is one of messages.
-One with \`input\` is one of responses, or of embeddings if it has \`dimensions\` or \`encoding_format\`.
-One with \`query\` and \`documents\` is one of rerank, and one with a \`prompt\` one of images.
+\`thinking\` or another field of messages: then it is one of messages. One with \`input\` is one of
+responses, of embeddings if it has \`dimensions\` or \`encoding_format\`, or of speech if it has a
+\`voice\`. One with \`query\` and \`documents\` is one of rerank, and one with a \`prompt\` one of images.
+Moderations, forms and Google's format need --path, which has the model of the latter.
 
 Examples:
   inf-gw explain body.json --key my-app
   echo '{"model":"mock/echo","messages":[]}' | inf-gw explain --key my-app --json
+  inf-gw explain body.json --path /v1beta/models/mock/echo:generateContent
   inf-gw explain req_06fb…`,
     )
     .action((file: string | undefined, options: ExplainOptions, command: Command) => {

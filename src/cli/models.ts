@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { readModels } from '../control/client.ts';
 import { type ModelRow, socketPathOf } from '../control/protocol.ts';
 import { parseUsd } from '../core/money.ts';
+import { unitText } from '../core/units.ts';
 import { modelRows } from '../gateway/served.ts';
 import { price } from '../operator/format.ts';
 import { type Look, marked, type Table } from '../operator/table.ts';
@@ -44,7 +45,7 @@ function modelJson({ dialects: _, aliases = [], units = {}, ...row }: ModelRow):
 
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
   // On a terminal without the zeros that make all prices of a column equally long.
-  const shown = (usd: string) => (room === undefined ? usd : price(parseUsd(usd) ?? 0n));
+  const shown = (usd: string | null) => (usd === null ? '-' : room === undefined ? usd : price(parseUsd(usd) ?? 0n));
   const hasUnits = rows.some(({ units = {} }) => Object.keys(units).length > 0);
   const hasAliases = rows.some(({ aliases = [] }) => aliases.length > 0);
   return {
@@ -73,6 +74,6 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
 
 /** Such as `0.0001 per second`. */
 function unitsText({ units = {} }: ModelRow): string {
-  const texts = Object.entries(units).map(([name, usd]) => `${usd} ${name.replace('_usd', '').replace('_', ' ')}`);
+  const texts = Object.entries(units).map(([name, usd]) => `${usd} ${unitText(name).replace('_usd', '')}`);
   return texts.join(', ');
 }

@@ -232,9 +232,10 @@ export interface ModelRow {
   readonly id: string;
   readonly provider: string;
   readonly upstream: string;
-  readonly input_usd: string;
-  readonly cached_input_usd: string;
-  readonly output_usd: string;
+  /** Null, like the other prices of tokens, where it is billed by the piece alone. */
+  readonly input_usd: string | null;
+  readonly cached_input_usd: string | null;
+  readonly output_usd: string | null;
   readonly active: boolean;
   /** What its clients can speak; undefined from a gateway that does not say it. */
   readonly dialects?: readonly string[];

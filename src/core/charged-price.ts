@@ -17,6 +17,8 @@ export interface ChargedPrice {
   readonly of: string | undefined;
   /** The name that the request gave the model, if that is not its id. */
   readonly alias: string | undefined;
+  /** Nothing was charged: its answer came from the cache. */
+  readonly isFromCache: boolean;
 }
 
 /** Reads a text that `catalog/price-text.ts` has written. Undefined if it is none. */
@@ -40,8 +42,9 @@ export function readPriceText(text: string): ChargedPrice | undefined {
     units: units === undefined ? undefined : Number(units),
     of: named.get('of'),
     alias: named.get('as'),
+    isFromCache: named.has('cache'),
   };
 }
 
 /** What is no price. */
-const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'units', 'of', 'as']);
+const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'units', 'of', 'as', 'cache']);

@@ -11,6 +11,11 @@ export function unitName(unit: Unit): string {
   return PREFIX + unit;
 }
 
+/** For people: `per_image(size:1024x1024)` is `per image(size:1024x1024)`. */
+export function unitText(name: string): string {
+  return name.replace(PREFIX, 'per ');
+}
+
 /** Whether what has a price by this name is a unit, and no tool. */
 export function isUnit({ name }: { readonly name: string }): boolean {
   return name.startsWith(PREFIX);

@@ -1,5 +1,5 @@
 /** What a config serves: its models, and the providers that were left out. */
-import { Catalog } from '../catalog/catalog.ts';
+import { Catalog, type Model } from '../catalog/catalog.ts';
 import { unitPricesOf } from '../catalog/units.ts';
 import { type Config, isActive } from '../config/config.ts';
 import type { ModelRow, SkippedRow } from '../control/protocol.ts';
@@ -13,14 +13,18 @@ export function modelRows({ providers, aliases }: Config): ModelRow[] {
     id: model.id,
     provider: model.provider,
     upstream: model.upstream,
-    input_usd: formatUsd(model.input),
-    cached_input_usd: formatUsd(model.cachedInput),
-    output_usd: formatUsd(model.output),
+    input_usd: priceOf(model, 'input'),
+    cached_input_usd: priceOf(model, 'cachedInput'),
+    output_usd: priceOf(model, 'output'),
     active: model.active,
     dialects: clientDialects(model),
     aliases: catalog.aliasesOf(model),
     units: Object.fromEntries(unitPricesOf(model).map(([name, usd]) => [`${name}_usd`, formatUsd(usd)])),
   }));
+}
+
+function priceOf(model: Model, kind: 'input' | 'cachedInput' | 'output'): string | null {
+  return model.isWithoutTokenPrices ? null : formatUsd(model[kind]);
 }
 
 /** Inactive providers, and the inactive upstreams of active ones. */

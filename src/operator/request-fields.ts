@@ -3,6 +3,7 @@ import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Failure } from '../core/failure.ts';
 import { NAME_KINDS } from '../core/spent-by.ts';
+import { unitText } from '../core/units.ts';
 import type { RequestEnd, RequestRecord } from '../state/requests.ts';
 import { count, exactUsd, milliseconds, price as shownPrice } from './format.ts';
 import { servedBy, servedModel } from './messages.ts';
@@ -39,12 +40,13 @@ export function durationOf({ admittedAtMs, end }: RequestRecord): number | undef
 export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
   const price = text === undefined ? undefined : readPriceText(text);
   if (price === undefined) return 'unknown';
+  if (price.isFromCache) return 'nothing, from the cache';
   const { input, cachedInput, output, extras, tier, above, units, of } = price;
   return [
     `${shownPrice(input)} in`,
     ...(cachedInput === input ? [] : [`${shownPrice(cachedInput)} cached`]),
     `${shownPrice(output)} out`,
-    ...extras.map(([name, usd]) => `${shownPrice(usd)} ${name}`),
+    ...extras.map(([name, usd]) => `${shownPrice(usd)} ${unitText(name)}`),
     ...(units === undefined ? [] : [`${count(units)} units`]),
     ...(tier === undefined ? [] : [`tier ${tier}`]),
     ...(above === undefined ? [] : [`above ${count(above)} tokens`]),
@@ -52,11 +54,17 @@ export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
   ].join(', ');
 }
 
-export const SOURCES = {
+const SOURCES = {
   reported: 'reported by the provider',
   counted: 'counted by the gateway',
   held: 'charged as held, because the gateway stopped before the request ended',
 } as const;
+
+/** Where the figures of a request are from. */
+export function sourceOf({ price }: Pick<RequestRecord, 'price'>, { source }: Pick<RequestEnd, 'source'>): string {
+  const isFromCache = price !== undefined && readPriceText(price)?.isFromCache === true;
+  return isFromCache ? 'answered from the cache' : SOURCES[source];
+}
 
 function endFields(request: RequestRecord, end: RequestEnd): LabelledText[] {
   const parts = [
@@ -73,7 +81,7 @@ function endFields(request: RequestRecord, end: RequestEnd): LabelledText[] {
     ...failureFields(end.failure),
     ...NAME_KINDS.map((kind): LabelledText => [kind, end.spentBy?.[kind] ?? '']).filter(([, name]) => name !== ''),
     ['completion', end.completionId ?? '-'],
-    ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
+    ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${sourceOf(request, end)}`],
     ['cost', `${exactUsd(end.costNanos)} USD${correction}`],
   ];
 }

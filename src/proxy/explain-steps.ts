@@ -6,7 +6,7 @@ import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { ExplainedStep, StepStatus } from '../core/explanation.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
-import { isUnit } from '../core/units.ts';
+import { isUnit, unitText } from '../core/units.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { inputParts } from '../dialects/input.ts';
 import type { AtLevel, KeyStanding, LevelStanding, Refusal } from '../ledger/ledger.ts';
@@ -41,18 +41,15 @@ export function requestStep({ request, targets }: Permitted): ExplainedStep {
 }
 
 export function estimateStep({ request, targets }: Permitted, plan: Plan): ExplainedStep {
-  const { textTokens } = inputParts(request);
-  const otherTokens = plan.inputTokens - textTokens;
   const [{ model, request: sent }] = targets;
-  const declared = sent.maxOutput;
-  const why =
-    declared === undefined
-      ? `no maximum is declared, so default_output of ${model.id}`
-      : `the declared maximum${declared > plan.outputTokens ? ', as far as it is held for at first' : ''}`;
-  const message =
-    `${count(plan.inputTokens)} tokens of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
-    `${count(plan.outputTokens)} of output ` +
-    `(${why}); ${count(plan.reservedTokens)} reserved`;
+  const textTokens = Math.min(inputParts(request).textTokens, plan.inputTokens);
+  const otherTokens = plan.inputTokens - textTokens;
+  const declared = sent.outputAt === undefined ? sent.maxOutput : undefined;
+  const message = model.isWithoutTokenPrices
+    ? `no tokens: ${model.id} is billed by the piece alone`
+    : `${count(plan.inputTokens)} ${plan.inputTokens === 1 ? 'token' : 'tokens'} of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
+      `${count(plan.outputTokens)} of output ` +
+      `(${outputReason(sent, model, plan)}); ${count(plan.reservedTokens)} reserved`;
   return ok('estimate', message, {
     input_tokens: plan.inputTokens,
     text_tokens: textTokens,
@@ -63,13 +60,24 @@ export function estimateStep({ request, targets }: Permitted, plan: Plan): Expla
   });
 }
 
+/** Why so much output is estimated. */
+function outputReason({ maxOutput, outputAt, dialect }: ModelRequest, { id }: Model, { outputTokens }: Plan): string {
+  if (outputAt !== undefined) return `the most that ${id} makes of it`;
+  if (dialect.maximumField === undefined) return 'its answers have none';
+  if (maxOutput === undefined) return `no maximum is declared, so default_output of ${id}`;
+  return `the declared maximum${maxOutput > outputTokens ? ', as far as it is held for at first' : ''}`;
+}
+
 export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
   const [{ model, hosted }] = routes;
   const { input, cachedInput, output } = pricesAtLength(pricesFor(model, hosted.request.serviceTier), inputTokens);
   const from = model.pricesOf === undefined ? 'the config' : `the price file of ${model.pricesOf}`;
   const units = unitsIn(model, hosted.request);
-  const ofUnits = units.map(({ text, usd }) => `, ${text} ${usd} each`).join('');
-  return ok('price', `${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens${ofUnits}, of ${from}`, {
+  const texts = [
+    ...(model.isWithoutTokenPrices ? [] : [`${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens`]),
+    ...units.map(({ text, usd }) => `${usd} USD ${unitText(text)}`),
+  ];
+  return ok('price', `${texts.join(', ')}, of ${from}`, {
     input_usd: formatUsd(input),
     cached_input_usd: formatUsd(cachedInput),
     output_usd: formatUsd(output),
@@ -86,8 +94,10 @@ function unitsIn(model: Model, { serviceTier, hostTools }: ModelRequest) {
     .filter(isUnit)
     .map((tool) => {
       const { text, call } = dearestCall(prices, [tool]);
-      return { text, units: tool.calls, usd: formatUsd(call) };
-    });
+      return { text, units: tool.calls, call };
+    })
+    .filter(({ call }) => call > 0n)
+    .map(({ call, ...unit }) => ({ ...unit, usd: formatUsd(call) }));
 }
 
 export function holdStep({ request }: Permitted, plan: Plan, capOutput: boolean): ExplainedStep {

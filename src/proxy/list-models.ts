@@ -124,15 +124,18 @@ function detailsOf(model: Model): object {
 
 function detailsFor(model: Model): object {
   const { contextWindow, maxOutput, input, cachedInput, cacheWrite, output } = model;
+  const ofTokens = {
+    input_usd: formatUsd(input),
+    cached_input_usd: formatUsd(cachedInput),
+    cache_write_usd: formatUsd(cacheWrite),
+    output_usd: formatUsd(output),
+  };
   return {
     ...(contextWindow !== undefined && { context_window: contextWindow }),
     ...(maxOutput !== undefined && { max_output: maxOutput }),
     dialects: clientDialects(model),
     prices: {
-      input_usd: formatUsd(input),
-      cached_input_usd: formatUsd(cachedInput),
-      cache_write_usd: formatUsd(cacheWrite),
-      output_usd: formatUsd(output),
+      ...(model.isWithoutTokenPrices !== true && ofTokens),
       ...Object.fromEntries(unitPricesOf(model).map(([name, usd]) => [`${name}_usd`, formatUsd(usd)])),
     },
   };

@@ -65,7 +65,8 @@ export async function endOf(
   const source = isCutShort ? 'counted' : used.source;
   const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
   const counted = isCutShort ? asHeldImages(known, sent, plan) : known;
-  const usage = model.isWithoutTokenPrices && source === 'counted' ? NO_USAGE : counted;
+  // Some hosts report tokens of what they bill by the piece.
+  const usage = model.isWithoutTokenPrices ? NO_USAGE : counted;
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }

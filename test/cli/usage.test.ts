@@ -259,4 +259,12 @@ providers:
   assert.match(text.stdout, new RegExp(`\n3 requests were answered from the cache, which saved ${saved} USD\\.\n$`));
   const shown = await place.json<Record<string, unknown>>('requests', 'show', last);
   assert.partialDeepStrictEqual(shown, { upstream: '(cache)' });
+  const inWords = await place.runAll([
+    ['requests', 'show', last],
+    ['explain', last],
+  ]);
+  for (const { stdout } of inWords) {
+    assert.match(stdout, /^price +nothing, from the cache$/m);
+    assert.match(stdout, /0 out; answered from the cache$/m);
+  }
 });

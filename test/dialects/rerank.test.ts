@@ -171,7 +171,7 @@ describe('a model that is billed by units alone', () => {
   test('is listed with what can reach it alone', async () => {
     const { text } = await gateway.request('/v1/models/fake/searched', { key: gateway.key() });
     const { dialects, prices } = JSON.parse(text);
-    assert.deepEqual([dialects, prices.per_search_usd], [['rerank'], '0.002000']);
+    assert.deepEqual([dialects, prices], [['rerank'], { per_search_usd: '0.002000' }]);
     const { data } = JSON.parse(
       (await gateway.request('/v1/models', { key: gateway.key(), headers: { 'anthropic-version': '1' } })).text,
     );

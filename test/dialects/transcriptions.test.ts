@@ -100,9 +100,13 @@ describe('sound by the second', () => {
     assert.deepEqual([held, (await gateway.row(key)).cost_nanos], [1_000_000n, 300_000]);
   });
 
-  test('takes no tokens of any limit', async () => {
+  test('takes no tokens of any limit, also where its host reports some, and its row has none', async () => {
     const key = gateway.key({ tpm: 10 });
-    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.' }));
+    const usage = { type: 'tokens', input_tokens: 30, output_tokens: 12, total_tokens: 42 };
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.', usage }));
+    assert.equal((await post(key)).status, 200);
+    const { prompt_tokens: read, completion_tokens: written } = await gateway.row(key);
+    assert.deepEqual([read, written], [0, 0]);
     assert.equal((await post(key)).status, 200);
   });
 });
@@ -238,7 +242,7 @@ test('what would happen to a form is explained, units and all', async () => {
   const explained = await gateway.explain(gateway.key(), body, PATH);
   assert.equal(explained.code, null, explained.message);
   const price = explained.steps.find(({ step }) => step === 'price');
-  assert.match(price?.message ?? '', /, per_second 0\.000100 each, of the config/);
+  assert.match(price?.message ?? '', /^0\.000100 USD per second, of the config/);
   assert.deepEqual(price?.units, [{ text: 'per_second', units: 2, usd: '0.000100' }]);
   assert.equal(explained.steps.find(({ step }) => step === 'hold')?.hold_usd, '0.000200');
 });

@@ -132,6 +132,40 @@ test('a fallback whose provider is not active is named, with what is not set', a
   });
 });
 
+test('a body of Google’s is explained by its path, which has the model', async () => {
+  const body = JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });
+  const { status, steps } = await gateway.explain(
+    gateway.key(),
+    body,
+    '/v1beta/models/fake/echo:streamGenerateContent',
+  );
+  assert.equal(status, 200);
+  assert.partialDeepStrictEqual(steps, [{}, { step: 'body', dialect: 'gemini' }, { model: 'fake/echo' }]);
+});
+
+test('what is billed by the piece is explained without tokens, and has no price for them', async () => {
+  const models = {
+    painter: { per: { image: 0.04 } },
+    maker: { input: 1, output: 2, image_output: 3, max_output: 100 },
+  };
+  await withGateway({ provider: { models } }, async (own) => {
+    const stepsFor = async (model: string) => {
+      const body = JSON.stringify({ model, prompt: 'a cat', n: 2 });
+      const { steps } = await own.explain(own.key(), body, '/v1/images/generations');
+      return Object.fromEntries(steps.map((each) => [each.step, each]));
+    };
+    const { estimate, price } = await stepsFor('fake/painter');
+    assert.partialDeepStrictEqual(estimate, { input_tokens: 0, text_tokens: 0, other_tokens: 0, output_tokens: 0 });
+    assert.deepEqual(
+      [estimate?.message, price?.message],
+      ['no tokens: fake/painter is billed by the piece alone', '0.04 USD per image, of the config'],
+    );
+    const byTokens = await stepsFor('fake/maker');
+    assert.match(byTokens.estimate?.message ?? '', / and 200 of output \(the most that fake\/maker makes of it\)/);
+    assert.equal(byTokens.price?.message, '1.00 in, 2.00 out, USD per million tokens, of the config');
+  });
+});
+
 test('a body without a path is one of the dialect that it looks like', async () => {
   const key = gateway.key();
   const dialectOf = async (fields: object) =>

@@ -83,7 +83,7 @@ export function configuredOffers(
         provider,
         dialects,
         native: hosts.get(id) ?? [],
-        output: parseUsd(output) ?? 0n,
+        output: parseUsd(output ?? '') ?? 0n,
         contextWindow: models.get(id)?.contextWindow,
         maxOutput: models.get(id)?.maxOutput,
         isAlias: name !== id,

@@ -1,7 +1,8 @@
 /** The Models view: prices, the health of each provider, and each model's share of the traffic. */
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
-import type { Nanos } from '../../core/money.ts';
+import { unitPricesOf } from '../../catalog/units.ts';
+import { unitText } from '../../core/units.ts';
 import type { UpstreamHealth, UpstreamState } from '../../observe/worker-snapshot.ts';
 import { count, price, short } from '../../operator/format.ts';
 import { isUnused } from '../../operator/health.ts';
@@ -14,6 +15,8 @@ import { type ListColumn, listView } from './list-view.ts';
 
 const PRICE_DECIMALS = 4;
 const PRICE_WIDTH = 8;
+/** As `0.000015 per character` needs. */
+const UNITS_WIDTH = 22;
 
 export function models(model: Model, height: number): Line[] {
   const { tierName } = model.stored;
@@ -27,7 +30,8 @@ export function models(model: Model, height: number): Line[] {
   });
 }
 
-function columnsOf({ stored, snapshot }: Model): ListColumn<CatalogModel>[] {
+function columnsOf(model: Model): ListColumn<CatalogModel>[] {
+  const { stored, snapshot } = model;
   const health = (provider: string): Minute => {
     const upstreams = (snapshot?.upstreams ?? []).filter((upstream) => upstream.provider === provider);
     const sum = (read: (upstream: UpstreamHealth) => number) =>
@@ -40,6 +44,7 @@ function columnsOf({ stored, snapshot }: Model): ListColumn<CatalogModel>[] {
     };
   };
   const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);
+  const hasUnits = shownModels(model).some((each) => unitPricesOf(each).length > 0);
   const lists = stored.keys.filter(({ record }) => record.allowlist !== null && record.state !== 'deleted');
   const share = ({ id }: CatalogModel) => {
     const used = stored.modelUsage.get(id)?.requests ?? 0;
@@ -50,16 +55,17 @@ function columnsOf({ stored, snapshot }: Model): ListColumn<CatalogModel>[] {
   return [
     { head: 'MODEL', field: 'model', width: 24, grows: true, cell: ({ id }) => id },
     { head: 'UPSTREAM NAME', field: 'upstream', width: 18, rank: 3, cell: ({ upstream }) => upstream },
-    { head: 'INPUT', field: 'input', width: PRICE_WIDTH, align: 'right', cell: ({ input }) => priceOf(input) },
+    { head: 'INPUT', field: 'input', width: PRICE_WIDTH, align: 'right', cell: (row) => priceOf(row, 'input') },
     {
       head: 'CACHED',
       field: 'cached',
       width: PRICE_WIDTH,
       align: 'right',
       rank: 1,
-      cell: ({ cachedInput }) => priceOf(cachedInput),
+      cell: (row) => priceOf(row, 'cachedInput'),
     },
-    { head: 'OUTPUT', field: 'output', width: PRICE_WIDTH, align: 'right', cell: ({ output }) => priceOf(output) },
+    { head: 'OUTPUT', field: 'output', width: PRICE_WIDTH, align: 'right', cell: (row) => priceOf(row, 'output') },
+    ...(hasUnits ? [{ head: 'UNITS', width: UNITS_WIDTH, rank: 2, cell: unitPrices }] : []),
     {
       head: 'REQUESTS',
       width: 8,
@@ -80,10 +86,18 @@ function columnsOf({ stored, snapshot }: Model): ListColumn<CatalogModel>[] {
 }
 
 /** A price with its decimal point below the others': most prices have two or three decimals. */
-function priceOf(nanos: Nanos): string {
-  const text = price(nanos);
+function priceOf(model: CatalogModel, kind: 'input' | 'cachedInput' | 'output'): string {
+  if (model.isWithoutTokenPrices) return `-${' '.repeat(PRICE_DECIMALS)}`;
+  const text = price(model[kind]);
   const decimals = text.length - text.indexOf('.') - 1;
   return text + ' '.repeat(Math.max(0, Math.min(PRICE_DECIMALS - decimals, PRICE_WIDTH - text.length)));
+}
+
+/** Such as `0.04 per image`. */
+function unitPrices(model: CatalogModel): string {
+  return unitPricesOf(model)
+    .map(([name, usd]) => `${price(usd)} ${unitText(name)}`)
+    .join(', ');
 }
 
 /** What the upstreams of a provider did in the last minute. */

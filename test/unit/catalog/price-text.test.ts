@@ -87,8 +87,10 @@ describe('the price of a request', () => {
         units: 3,
         of: '2026-11-22',
         alias: '5',
+        isFromCache: false,
       },
     );
+    assert.partialDeepStrictEqual(readPriceText('0/0/0 cache=hit'), { input: 0n, extras: [], isFromCache: true });
     for (const text of ['', 'x', '1/2', '1/x/3']) assert.equal(readPriceText(text), undefined, text);
   });
 });
