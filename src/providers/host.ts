@@ -17,7 +17,7 @@ export interface Host {
 /** Where requests go, and their headers. */
 export interface Endpoint {
   readonly origin: string;
-  /** The path of the base URL, without a slash at its end. */
+  /** The path of the base URL, without a slash at its end. It may hold `MODEL_IN_PATH`. */
   readonly path: string;
   /** The query of the base URL, such as Azure's `api-version`, with its question mark. */
   readonly query: string;
@@ -46,16 +46,20 @@ export function endpointOf(host: Host, userAgent: string): Endpoint {
     query: url.search,
     headers: { ...headers, ...host.headers },
     secrets: secretsOf(host),
-    isOpenai: /(?:^|\.)openai\.(?:com|azure\.com)$/.test(url.hostname),
+    isOpenai: /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices)\.azure\.com)$/.test(url.hostname),
     streamUsage: host.streamUsage,
   };
 }
+
+/** `{model}` in the path of a base URL, as the parser of URLs writes it: Azure's deployments have a path each. */
+const MODEL_IN_PATH = '%7Bmodel%7D';
 
 /** The path of a request with its query. `model`: as its host names it. */
 export function pathFor({ path, query }: Endpoint, request: ModelRequest, model: string): string {
   const { dialect } = request;
   const below = dialect.pathFor?.(request, model) ?? dialect.path;
-  return `${path}${below}${below.includes('?') ? query.replace('?', '&') : query}`;
+  const base = path.replace(MODEL_IN_PATH, () => encodeURIComponent(model));
+  return `${base}${below}${below.includes('?') ? query.replace('?', '&') : query}`;
 }
 
 /** Headers that a host needs where the client of its dialect sends none. */

@@ -16,6 +16,9 @@ const OTHER_PATHS: Readonly<Record<string, string>> = { 'openrouter.ai': '/key' 
 /** Bedrock's runtime and Claude in Foundry list no models, and answer unknown paths in ways of their own. */
 const WITHOUT_LISTING = /^bedrock-runtime[.-]|\.services\.ai\.azure\.com$/;
 
+/** The end of a path to a deployment of Azure's. The models are listed above all of them. */
+const DEPLOYMENT = /\/deployments\/[^/]+$/;
+
 /** `dialects`: what the host speaks. */
 export function listingOf(host: Host, dialects: readonly DialectName[], userAgent: string): Listing {
   const { origin, path, query, headers } = endpointOf(host, userAgent);
@@ -24,7 +27,7 @@ export function listingOf(host: Host, dialects: readonly DialectName[], userAgen
   const [dialect] = dialects;
   return {
     origin,
-    path: `${path}${OTHER_PATHS[hostname] ?? MODELS}${query}`,
+    path: `${path.replace(DEPLOYMENT, '')}${OTHER_PATHS[hostname] ?? MODELS}${query}`,
     headers: { ...(dialect && DEFAULT_HEADERS[dialect]), ...others, accept: 'application/json' },
     tellsKey: !WITHOUT_LISTING.test(hostname),
   };

@@ -18,7 +18,7 @@ const ORDINARY_SEGMENTS: ReadonlySet<string> = new Set(
   inference internal language llm llms location locations message messages ml model models openai openapi
   organization organizations paas project projects prompt prompts proxy public publishers relay request requests
   response responses rest server serverless service services serving serving-endpoints stable team teams text token
-  tokens tool tools user users`.split(/\s+/),
+  tokens tool tools user users %7bmodel%7d`.split(/\s+/),
 );
 const VERSION = /^v\d+(?:\.\d+)?(?:alpha|beta|preview)?\d*$/i;
 /** The segment that follows one of these is the name of a model, which its answers contain. */

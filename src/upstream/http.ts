@@ -11,6 +11,7 @@ import { formContentType, formWith } from '../wire/multipart.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
+import { retryAfterOf } from './retry.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 // The build removes this line, and bundles what is required: scripts/bundling.ts.
@@ -146,7 +147,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
       status,
       contentType: single(headers['content-type']) ?? '',
       isEncoded: isEncoded(single(headers['content-encoding'])),
-      retryAfter: single(headers['retry-after']),
+      retryAfter: retryAfterOf(single(headers['retry-after']), single(headers['retry-after-ms'])),
     });
   }
 

@@ -48,6 +48,16 @@ export function onRetry(budget: RetryBudget, policy: RetryPolicy): RetryBudget |
 /** The longest backoff that an upstream can ask for, in milliseconds. */
 export const MAX_BACKOFF_MS = 3_600_000;
 
+/** A wait as it is given in milliseconds, such as `20` or `1500.5`. */
+const WAIT_MS = /^\d{1,12}(?:\.\d+)?$/;
+
+/** What a host asks to wait, as `Retry-After` says it. OpenAI and Azure send `retry-after-ms` as well, which is finer. */
+export function retryAfterOf(header: string | undefined, headerMs: string | undefined): string | undefined {
+  const text = headerMs?.trim() ?? '';
+  const ms = WAIT_MS.test(text) ? Math.ceil(Number(text)) : 0;
+  return ms > 0 ? String(ms / 1000) : header;
+}
+
 /**
  * `Retry-After` in milliseconds from now, given in seconds or as a date; undefined if it is
  * neither, or not in the future. `nowMs`: since 1970.

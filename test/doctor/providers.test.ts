@@ -149,6 +149,10 @@ test('the request is the cheapest that each host has', () => {
     at('https://x.openai.azure.com/openai/v1?api-version=1', 'api-key', 'chat').path,
     '/openai/v1/models?api-version=1',
   );
+  for (const deployment of ['mine', '{model}']) {
+    const url = `https://x.openai.azure.com/openai/deployments/${deployment}/?api-version=2024-10-21`;
+    assert.equal(at(url, 'api-key', 'chat').path, '/openai/models?api-version=2024-10-21');
+  }
   assert.equal(at('https://openrouter.ai/api/v1', 'bearer', 'chat').path, '/api/v1/key');
   for (const silent of [
     'https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1',

@@ -183,11 +183,13 @@ describe('clients are asked not to retry', () => {
 
 test('the Retry-After of an upstream 429 reaches the client, in seconds', async () => {
   for (const [sent, received] of [
-    ['30', '30'],
-    ['0.2', '1'],
-    ['tomorrow', null],
+    [{ 'retry-after': '30' }, '30'],
+    [{ 'retry-after': '0.2' }, '1'],
+    [{ 'retry-after': 'tomorrow' }, null],
+    [{ 'retry-after-ms': '12001' }, '13'],
+    [{ 'retry-after': '1', 'retry-after-ms': '4000' }, '4'],
   ] as const) {
-    gateway.upstream.follow(answering(said(), 429, { 'retry-after': sent }));
+    gateway.upstream.follow(answering(said(), 429, sent));
     const answer = await gateway.complete(gateway.key());
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [502, received]);
   }

@@ -4,6 +4,8 @@ import { countOf } from '../../dialects/answer.ts';
 import { readUsage } from '../../dialects/chat/answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+import { THINKING_FIELDS } from '../thought-signature.ts';
+import { detailsIn, PastThinking } from './past-thinking.ts';
 
 /** A call that may go on. */
 interface OpenCall {
@@ -34,6 +36,7 @@ export class ChatAnswerReader implements HostReader {
   readonly #nameless = new Map<number, OpenCall>();
   /** Of the call read last. */
   #lastIndex = 0;
+  readonly #thinking = new PastThinking();
 
   constructor(writer: AnswerWriter) {
     this.#writer = writer;
@@ -46,9 +49,10 @@ export class ChatAnswerReader implements HostReader {
     for (const piece of callsIn(message)) {
       if (saysNothing(piece.name, piece.json)) continue;
       const key = Symbol();
-      this.#writer.beginCall(key, piece.id, piece.name);
+      this.#beginCall(key, piece);
       this.#writer.callArguments(key, piece.json);
     }
+    this.#seal();
     this.#readFinish(choice);
   }
 
@@ -67,6 +71,7 @@ export class ChatAnswerReader implements HostReader {
 
   end(): void {
     for (const [index, call] of this.#nameless) this.#begin(index, call);
+    this.#seal();
   }
 
   /** Returns the first choice: no request that is translated asks for more. */
@@ -78,20 +83,49 @@ export class ChatAnswerReader implements HostReader {
   }
 
   #readMessage(message: Fields, logprobs: readonly Fields[]): void {
-    const { content, reasoning_content: reasoningContent, reasoning, refusal, annotations } = message;
-    // Some hosts send both, with the same text.
-    const thinking = textOf(reasoningContent) || textOf(reasoning);
-    this.#writer.reasoning(thinking);
-    if (typeof content === 'string') this.#writer.text(content, logprobs);
+    const { content, refusal, annotations } = message;
+    const hasThought = this.#readThinking(message);
+    if (typeof content === 'string') this.#text(content, logprobs);
     // Some hosts have parts of their own for thinking, which hold parts of text.
     for (const part of objectsIn(content)) {
-      if (typeof part.text === 'string') this.#writer.text(part.text, logprobs);
-      if (thinking === '') this.#writer.reasoning(textOf(part.thinking));
+      if (typeof part.text === 'string') this.#text(part.text, logprobs);
+      if (!hasThought) this.#writer.reasoning(textOf(part.thinking));
     }
+    if (textOf(refusal) !== '') this.#seal();
     this.#writer.refusal(textOf(refusal));
     for (const { type, url_citation: citation } of objectsIn(annotations)) {
       if (type === 'url_citation' && isObject(citation)) this.#writer.annotation({ type, ...citation });
     }
+  }
+
+  /** Whether there is a text of thinking. */
+  #readThinking(message: Fields): boolean {
+    // Some hosts send both, with the same text.
+    const field = THINKING_FIELDS.find((name) => textOf(message[name]) !== '');
+    const details = detailsIn(message);
+    if (this.#thinking.isEmpty && details.length > 0) this.#writer.beginReasoning();
+    this.#thinking.addDetails(details);
+    if (field === undefined) return false;
+    const text = textOf(message[field]);
+    this.#thinking.addText(field, text);
+    this.#writer.reasoning(text);
+    return true;
+  }
+
+  #text(text: string, logprobs: readonly Fields[]): void {
+    if (text !== '') this.#seal();
+    this.#writer.text(text, logprobs);
+  }
+
+  /** Something else follows on what is thought. */
+  #seal(): void {
+    const block = this.#thinking.seal();
+    if (block !== undefined) this.#writer.sealReasoning(block);
+  }
+
+  #beginCall(key: unknown, { id, name }: { readonly id: string; readonly name: string }): void {
+    this.#seal();
+    this.#writer.beginCall(key, id, name);
   }
 
   #readFinish({ finish_reason: reason }: Fields): void {
@@ -132,7 +166,7 @@ export class ChatAnswerReader implements HostReader {
     this.#nameless.delete(index);
     if (saysNothing(call.name, call.waiting)) return;
     call.hasBegun = true;
-    this.#writer.beginCall(index, call.id, call.name);
+    this.#beginCall(index, call);
     this.#write(index, call);
   }
 

@@ -3,6 +3,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { CUSTOM_INPUT } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
 import type { CacheMark, Call, FilePart, ImagePart, Output, Part, Turn, Written } from '../request.ts';
+import { chatFieldsOf } from '../thought-signature.ts';
 
 /** Between texts that are messages or parts of their own. */
 const SEPARATOR = '\n\n';
@@ -67,10 +68,14 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
   const texts: string[] = [];
   const refusals: string[] = [];
   const calls: Fields[] = [];
+  const thinking: Fields[] = [];
   for (const each of written) {
-    // Without the host that wrote it, reasoning says nothing to a model.
-    if (each.kind === 'reasoning') findings.ignore(each.field);
-    else if (each.kind === 'call') calls.push(callOf(each));
+    if (each.kind === 'reasoning') {
+      const fields = each.block && chatFieldsOf(each.block);
+      // Without the host that wrote it, reasoning says nothing to a model.
+      if (fields === undefined) findings.ignore(each.field);
+      else thinking.push(fields);
+    } else if (each.kind === 'call') calls.push(callOf(each));
     else {
       noteCacheEnds(each.parts, findings);
       texts.push(textOf(each.parts, ''));
@@ -84,9 +89,21 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
       role: 'assistant',
       content: content === '' && refusals.length + calls.length > 0 ? null : content,
       ...(refusals.length > 0 && { refusal: refusals.join(SEPARATOR) }),
+      ...joined(thinking),
       ...(calls.length > 0 && { tool_calls: calls }),
     },
   ];
+}
+
+/** The fields of blocks of thinking, each with what all blocks hold of it. */
+function joined(thinking: readonly Fields[]): Fields {
+  const all: Record<string, unknown> = {};
+  const details: unknown[] = [];
+  for (const { reasoning_details: some, ...texts } of thinking) {
+    if (Array.isArray(some)) for (const detail of some) details.push(detail);
+    for (const [name, text] of Object.entries(texts)) all[name] = `${all[name] ?? ''}${text}`;
+  }
+  return { ...all, ...(details.length > 0 && { reasoning_details: details }) };
 }
 
 function callOf({ id, hostName, input }: Call): Fields {

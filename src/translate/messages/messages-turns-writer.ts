@@ -4,7 +4,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { CUSTOM_INPUT } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
 import type { CacheHints, CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
-import { signatureInBlock } from '../thought-signature.ts';
+import { isOfMessages } from '../thought-signature.ts';
 import { CallIds } from './call-ids.ts';
 import { type Block, blocksOf } from './messages-parts-writer.ts';
 
@@ -50,7 +50,7 @@ function writtenBlocks(written: readonly Written[], ids: CallIds, findings: Find
   return written.flatMap((each): readonly Block[] => {
     if (each.kind === 'parts') return blocksOf(each.parts, findings);
     if (each.kind === 'call') return [toolUse(each, ids)];
-    if (each.block !== undefined && signatureInBlock(each.block) === undefined) return [each.block];
+    if (each.block !== undefined && isOfMessages(each.block)) return [each.block];
     findings.ignore(each.field);
     return [];
   });

@@ -74,7 +74,11 @@ class TurnReader {
       case 'reasoning':
         expectShape(REASONING, item, where, this.#findings);
         this.list.addWritten([
-          { kind: 'reasoning', block: thinkingBlock(item.encrypted_content), field: 'input.reasoning' },
+          {
+            kind: 'reasoning',
+            block: thinkingBlock(item.encrypted_content, item.summary),
+            field: 'input.reasoning',
+          },
         ]);
         return;
       case 'additional_tools':

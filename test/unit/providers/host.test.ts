@@ -1,7 +1,7 @@
 /** Hosts of the chat-completions API: their endpoint, headers, secrets, and request body. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bodyFor, endpointOf, type Host } from '../../../src/providers/host.ts';
+import { bodyFor, endpointOf, type Host, pathFor } from '../../../src/providers/host.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
 
 const HOST: Host = {
@@ -34,6 +34,32 @@ describe('requests go to', () => {
       assert.deepEqual([endpoint.origin, endpoint.path, endpoint.query], [origin, path, query]);
     });
   }
+});
+
+describe('the model in the path of the address', () => {
+  const at = (path: string, model: string) => {
+    const baseUrl = `https://api.example.com${path}`;
+    const request = chatRequest({ model: 'a/b', messages: [{ role: 'user', content: 'hi' }] });
+    return pathFor(endpointOf({ ...HOST, baseUrl }, 'inf-gw/0'), request, model);
+  };
+
+  test('is the name that the host has for it', () => {
+    assert.equal(
+      at('/openai/deployments/{model}/?api-version=1', 'my gpt/5'),
+      '/openai/deployments/my%20gpt%2F5/chat/completions?api-version=1',
+    );
+    assert.equal(at('/{model}', '$&'), '/%24%26/chat/completions');
+  });
+
+  test('is none where the address has no place for it', () => {
+    assert.equal(at('/v1/{models}', 'm'), '/v1/%7Bmodels%7D/chat/completions');
+  });
+
+  test('is no secret', () => {
+    const baseUrl = 'https://api.example.com/openai/deployments/{model}';
+    const { secrets } = endpointOf({ ...HOST, baseUrl }, 'x');
+    assert.deepEqual(secrets.parts, ['sk-of-the-operator', 'api.example.com']);
+  });
 });
 
 describe('the headers of a request', () => {
@@ -84,6 +110,7 @@ describe('the body for a host', () => {
   for (const [baseUrl, field] of [
     ['https://api.openai.com/v1', 'max_completion_tokens'],
     ['https://x.openai.azure.com/openai/v1', 'max_completion_tokens'],
+    ['https://x.cognitiveservices.azure.com/openai/v1', 'max_completion_tokens'],
     ['https://api.example.com/v1', 'max_tokens'],
     ['https://api.notopenai.com/v1', 'max_tokens'],
     ['https://openai.com.example.org/v1', 'max_tokens'],

@@ -126,7 +126,7 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   {
     name: 'messages.thinking',
-    what: 'past thinking, which says nothing to another model',
+    what: 'past thinking that no host of chat has named, which says nothing to another model',
     in: messages(past({ type: 'thinking', thinking: 'x', signature: 'y' })),
   },
   {

@@ -23,7 +23,9 @@ function use(input: Fields, id = 'call_1'): Fields {
   return { type: 'tool_use', id, name: 'weather', input };
 }
 
-const THINKING = { type: 'thinking', thinking: 'Hm.', signature: '' };
+const thought = (signature: string) => ({ type: 'thinking', thinking: 'Hm.', signature });
+const OF_CONTENT = thought('chat.reasoning_content');
+const OF_REASONING = thought('chat.reasoning');
 
 const MESSAGES_OF_HOSTS: readonly (readonly [what: string, message: Fields, content: readonly Fields[]])[] = [
   ['text', { content: 'Hi' }, [text('Hi')]],
@@ -31,19 +33,19 @@ const MESSAGES_OF_HOSTS: readonly (readonly [what: string, message: Fields, cont
   ['an empty text', { content: '' }, []],
   ['text in parts', { content: [text('H'), text('i')] }, [text('Hi')]],
   ['a refusal', { content: null, refusal: 'No.' }, [text('No.')]],
-  ['reasoning_content', { content: 'Hi', reasoning_content: 'Hm.' }, [THINKING, text('Hi')]],
-  ['reasoning', { content: 'Hi', reasoning: 'Hm.' }, [THINKING, text('Hi')]],
-  ['reasoning, twice', { content: 'Hi', reasoning_content: 'Hm.', reasoning: 'Hm.' }, [THINKING, text('Hi')]],
+  ['reasoning_content', { content: 'Hi', reasoning_content: 'Hm.' }, [OF_CONTENT, text('Hi')]],
+  ['reasoning', { content: 'Hi', reasoning: 'Hm.' }, [OF_REASONING, text('Hi')]],
+  ['reasoning, twice', { content: 'Hi', reasoning_content: 'Hm.', reasoning: 'Hm.' }, [OF_CONTENT, text('Hi')]],
   [
     'reasoning in parts',
     { content: [{ type: 'thinking', thinking: [text('Hm.')] }, text('Hi')] },
-    [THINKING, text('Hi')],
+    [thought(''), text('Hi')],
   ],
   ['a call', { content: null, tool_calls: [call('{"city":"Bonn"}')] }, [use({ city: 'Bonn' })]],
   [
     'all of them',
     { content: 'Hi', reasoning: 'Hm.', tool_calls: [call('{"a":1}'), call('{"b":[{}]}', { id: 'call_2' })] },
-    [THINKING, text('Hi'), use({ a: 1 }), use({ b: [{}] }, 'call_2')],
+    [OF_REASONING, text('Hi'), use({ a: 1 }), use({ b: [{}] }, 'call_2')],
   ],
   ['a call without arguments', { tool_calls: [call('')] }, [use({})]],
   ['a call with an empty object', { tool_calls: [call(' {} ')] }, [use({})]],

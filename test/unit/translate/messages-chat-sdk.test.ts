@@ -24,7 +24,7 @@ function clientOf(body: string, type: string): Anthropic {
 const REQUEST = { model: 'host/model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hello' }] };
 
 const CONTENT: readonly Fields[] = [
-  { type: 'thinking', thinking: 'Hm.', signature: '' },
+  { type: 'thinking', thinking: 'Hm.', signature: 'chat.reasoning_content' },
   { type: 'text', text: 'One moment.' },
   { type: 'tool_use', id: 'call_1', name: 'first', input: { a: { b: ['}'] } } },
   { type: 'tool_use', id: 'call_2', name: 'second', input: {} },

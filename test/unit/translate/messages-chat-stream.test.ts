@@ -61,7 +61,7 @@ describe('a stream', () => {
   test('with everything has one block after another', () => {
     assert.deepEqual(outline(streamOf(EVERYTHING)), [
       'message_start',
-      ...['0 thinking', '0 + Let me', '0 + see.', '0 + signature', '0 stop'],
+      ...['0 thinking', '0 + Let me', '0 + see.', '0 + signature chat.reasoning_content', '0 stop'],
       ...['1 text', '1 + One', '1 + moment.', '1 stop'],
       ...['2 tool_use first', '2 + {"a":', '2 + 1}', '2 stop'],
       ...['3 tool_use second', '3 + {"b"', '3 + :2}', '3 stop'],
@@ -76,7 +76,7 @@ describe('a stream', () => {
       ['message_start'],
       ['0 thinking', '0 + Let me'],
       ['0 + see.'],
-      ['0 + signature', '0 stop', '1 text', '1 + One'],
+      ['0 + signature chat.reasoning_content', '0 stop', '1 text', '1 + One'],
       ['1 + moment.'],
       ['1 stop', '2 tool_use first'],
       ['2 + {"a":'],

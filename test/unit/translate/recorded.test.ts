@@ -85,7 +85,16 @@ const NO_USAGE: Usage = { input: 0, cached: 0, written: 0, output: 0, reasoning:
 /** The end of a recording may be missing, which the libraries do not forgive and the gateway does. */
 const readOriginal = ({ host, bytes }: Recording) => READERS[host](`${bytes.toString('utf8')}\n\n`);
 
-function expected({ host, name }: Recording, client: Speaker, original: Reading): Reading {
+/** Thinking of hosts of chat is sealed by the name of its field, which the library reads as the thinking alone. */
+const FIELD_OF_THINKING = /"(reasoning_content|reasoning)":\s?"[^"]/;
+
+function sealsOf({ host, bytes }: Recording, { seals, thinking }: Reading): readonly string[] {
+  if (host !== 'chat' || thinking === '') return seals;
+  return [`chat.${FIELD_OF_THINKING.exec(bytes.toString('utf8'))?.[1]}`];
+}
+
+function expected(recording: Recording, client: Speaker, original: Reading): Reading {
+  const { host, name } = recording;
   if (client === host) return original;
   const usage =
     original.usage === undefined
@@ -93,7 +102,7 @@ function expected({ host, name }: Recording, client: Speaker, original: Reading)
         ? NO_USAGE
         : undefined
       : { ...original.usage, ...BILLED[name] };
-  const read = { ...original, ...LOST[name], usage };
+  const read = { ...original, seals: sealsOf(recording, original), ...LOST[name], usage };
   if (client === 'chat' || client === 'responses') return read;
   const inText = { ...read, text: read.text + read.refusal, refusal: '' };
   if (client === 'messages') return inText;

@@ -95,14 +95,14 @@ const OUTPUTS: readonly (readonly [what: string, host: Host, answer: Fields, out
         `${field}, then a text`,
         'chat',
         completion({ content: 'Hi', [field]: 'Hm.' }),
-        [thought(0, 'Hm.'), item(1, [outputText('Hi')])],
+        [thought(0, 'Hm.', { encrypted_content: `chat.${field}` }), item(1, [outputText('Hi')])],
       ] as const,
   ),
   [
     'reasoning that is there twice',
     'chat',
     completion({ content: null, reasoning: 'Hm.', reasoning_content: 'Hm.' }),
-    [thought(0, 'Hm.')],
+    [thought(0, 'Hm.', { encrypted_content: 'chat.reasoning_content' })],
   ],
   [
     'thinking, for the host to read again',

@@ -7,7 +7,7 @@ import { THINKING, WHOLE } from './responses-hosts.ts';
 import { CONTEXT, eventsIn, type Host, MODEL, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 
 const SEAL: Readonly<Record<Host, Fields>> = {
-  chat: {},
+  chat: { encrypted_content: 'chat.reasoning_content' },
   messages: { encrypted_content: encryptedContent(THINKING) },
 };
 

@@ -10,6 +10,7 @@ import {
   onRequest,
   onRetry,
   parseRetryAfter,
+  retryAfterOf,
 } from '../../../src/upstream/retry.ts';
 
 test('only 429, 503 and 529 mean that the upstream rejected the request', () => {
@@ -123,11 +124,31 @@ describe('Retry-After of an upstream', () => {
     });
   }
 
+  const IN_MS: readonly (readonly [header: string | undefined, headerMs: string, ms: number | undefined])[] = [
+    ['1', '20', 20],
+    [undefined, '1500.5', 1_501],
+    ['1', '0.0001', 1],
+    [undefined, '9'.repeat(12), MAX_BACKOFF_MS],
+    ['7', '0', 7_000],
+    ['7', '-1', 7_000],
+    ['7', '1e3', 7_000],
+    ['7', '9'.repeat(13), 7_000],
+    ['7', 'soon', 7_000],
+    ['7', '', 7_000],
+  ];
+  for (const [header, headerMs, ms] of IN_MS) {
+    test(`${header} with ${JSON.stringify(headerMs)} in milliseconds is ${ms} ms`, () => {
+      assert.equal(parseRetryAfter(retryAfterOf(header, headerMs), NOW), ms);
+    });
+  }
+
   test('is between nothing and an hour, whatever it says', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.date().map(String), fc.double().map(String)), (text) => {
-        const ms = parseRetryAfter(text, NOW);
-        assert.ok(ms === undefined || (ms > 0 && ms <= MAX_BACKOFF_MS), `${ms}`);
+        for (const header of [text, retryAfterOf(undefined, text)]) {
+          const ms = parseRetryAfter(header, NOW);
+          assert.ok(ms === undefined || (ms > 0 && ms <= MAX_BACKOFF_MS), `${ms}`);
+        }
       }),
     );
   });

@@ -1,0 +1,65 @@
+/** Gathers what a host of chat thinks, and seals it as a block that its clients give back with the next turn. */
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { detailOf, signatureOfDetails, signatureOfField, type ThinkingField } from '../thought-signature.ts';
+
+export class PastThinking {
+  #text = '';
+  #field: ThinkingField | undefined;
+  readonly #details: Fields[] = [];
+
+  /** Whether nothing is gathered since the last seal. */
+  get isEmpty(): boolean {
+    return this.#field === undefined && this.#details.length === 0;
+  }
+
+  addText(field: ThinkingField, text: string): void {
+    this.#field ??= field;
+    this.#text += text;
+  }
+
+  /** Details come in pieces, as texts do. */
+  addDetails(details: readonly Fields[]): void {
+    for (const detail of details.map(detailOf)) {
+      const last = this.#details.at(-1);
+      if (last !== undefined && goesOn(last, detail)) this.#details[this.#details.length - 1] = merged(last, detail);
+      else this.#details.push(detail);
+    }
+  }
+
+  /** The block, after which a new one begins; undefined if it would hold nothing that a host takes back. */
+  seal(): Fields | undefined {
+    const thinking = this.#text;
+    const field = this.#field;
+    const details = this.#details.splice(0);
+    this.#text = '';
+    this.#field = undefined;
+    // Details that only repeat the text are not worth twice its length.
+    if (details.some(isSigned)) return { type: 'thinking', thinking, signature: signatureOfDetails(details) };
+    return field && { type: 'thinking', thinking, signature: signatureOfField(field) };
+  }
+}
+
+/** What a host checks, or cannot read from the text. */
+function isSigned({ signature, data }: Fields): boolean {
+  return [signature, data].some((value) => typeof value === 'string' && value !== '');
+}
+
+/** What is encrypted comes whole. */
+function goesOn(last: Fields, { type, index, data }: Fields): boolean {
+  return last.type === type && last.index === index && data === undefined && !isSigned(last);
+}
+
+const CONTINUED = ['text', 'summary'];
+
+function merged(last: Fields, next: Fields): Fields {
+  const pieces = Object.entries(next).map(([name, value]) => [
+    name,
+    CONTINUED.includes(name) ? `${last[name] ?? ''}${value}` : value,
+  ]);
+  return { ...last, ...Object.fromEntries(pieces) };
+}
+
+export function detailsIn({ reasoning_details: details }: Fields): readonly Fields[] {
+  return Array.isArray(details) ? details.filter(isObject) : [];
+}
