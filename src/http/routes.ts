@@ -39,13 +39,17 @@ const GOOGLE_MODELS = `${GOOGLE}/models`;
 const GOOGLE_METHOD =
   /^\/v1(?:beta)?\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens)$/;
 
+/** How the methods of Google's dialect are named that are not served: `:embedContent`. Names of models end otherwise. */
+const OTHER_GOOGLE_METHOD = /:(?:predict|[a-z]+(?:[A-Z][a-z]+)+)$/;
+
 /** Beside single models. */
 const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, KEYS_PATH, COUNT_TOKENS_PATH]);
 
 /** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
-  if (route === undefined) return { ok: false, error: noSuchPath(path) };
+  const isUnserved = method === 'POST' && route?.kind === 'show_model' && OTHER_GOOGLE_METHOD.test(path);
+  if (route === undefined || isUnserved) return { ok: false, error: noSuchPath(path) };
   const allowed = methodsOf(route);
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');

@@ -20,6 +20,7 @@ const OTHER_ENDPOINTS: ReadonlyMap<string, string> = new Map([
 
 /** What the path shows of the mistake; the first that applies. */
 const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
+  [/:(?:embedContent|batchEmbedContents)$/, 'Embeddings are served at POST /v1/embeddings.'],
   [/^\/*(?:v1\/*)?$/i, `This is the address of an API. ${BASE_URL}.`],
   [
     /\/v1\/+v1(?:\/|$)/i,

@@ -62,6 +62,8 @@ describe('paths and methods', () => {
     ['/v1/chat/completions/chat/completions', /base_url.*not to an endpoint/],
     ['/v1/chat/completions/', /slash at the end/],
     ['/v1/completions', /Legacy completions are not served/],
+    ['/v1/models/fake/echo:batchEmbedContents', /Embeddings are served at POST \/v1\/embeddings\./],
+    ['/v1/models/fake/echo:predict', /Served are/],
     ['/nowhere', /Served are/],
   ];
   for (const [path, hint] of hints) {
@@ -86,6 +88,7 @@ describe('paths and methods', () => {
     ['OPTIONS', '/v1/chat/completions', 'POST'],
     ['POST', '/v1/models', 'GET, HEAD'],
     ['DELETE', '/v1/models/fake/echo', 'GET, HEAD'],
+    ['POST', '/v1/models/fake/llama3:8b', 'GET, HEAD'],
     ['POST', '/healthz', 'GET, HEAD'],
     ['PUT', '/readyz', 'GET, HEAD'],
   ];
