@@ -10,11 +10,15 @@ import {
   type KeyState,
   type LimitChanges,
   type NewKey,
+  NUMBER_COLUMNS,
+  numbersOf,
   successorName,
 } from './keys.ts';
 import { type Dialect, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
+/** The columns of the terms that are numbers. */
+const NUMBERS = Object.values(NUMBER_COLUMNS);
 /** The condition that a key can be named by its name. */
 const LIVES = "state <> 'deleted'";
 
@@ -26,8 +30,7 @@ export class KeyBook {
   constructor(dialect: Dialect) {
     const { jsonArray, jsonObject } = dialect;
     this.#dialect = dialect;
-    this.#columns = `id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, CAST(allowlist AS text) AS allowlist,
-      created_at_ms, expires_at_ms,
+    this.#columns = `id, name, preview, state, ${NUMBERS.join(', ')}, CAST(allowlist AS text) AS allowlist, created_at_ms,
       (SELECT CAST(${jsonArray}(${jsonObject}('period', b.period, 'limit', CAST(b.limit_nanos AS text))) AS text)
         FROM inf_gw.budgets AS b WHERE b.key_id = keys.id) AS budgets,
       (SELECT CAST(${jsonArray}(l.outer_id ORDER BY l.outer_id) AS text)
@@ -88,11 +91,9 @@ export class KeyBook {
   setLimits(idOrName: string, { budgets, ...limits }: LimitChanges, wallMs = Date.now()): Operation<KeyChange> {
     const dialect = this.#dialect;
     const change = this.#change(idOrName, function* (key) {
-      const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
-      yield* rows(
-        `UPDATE inf_gw.keys SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6 WHERE id = $1`,
-        [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
-      );
+      const changes = NUMBERS.map((column, index) => `${column} = $${index + 2}`).join(', ');
+      const text = `UPDATE inf_gw.keys SET ${changes} WHERE id = $1`;
+      yield* rows(text, [key.id, ...numbersOf({ ...key, ...limits })]);
       if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
     });
     return transaction(budgets === undefined ? change : afterStop(dialect, change));
@@ -126,13 +127,16 @@ export class KeyBook {
 
   *#insert(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
     const id = newId('key', wallMs);
-    const { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, expiresAtMs = null } = key;
-    const limits = [rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(allowlist)];
+    const { name, allowlist, expiresAtMs = null } = key;
+    const values = [
+      ...[id, name, hashKey(secret), previewKey(secret), storedAllowlist(allowlist), wallMs],
+      ...numbersOf({ ...key, expiresAtMs }),
+    ];
     const made = yield* rows(
-      `INSERT INTO inf_gw.keys (id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist,
-         created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11)
+      `INSERT INTO inf_gw.keys (state, id, name, hash, preview, allowlist, created_at_ms, ${NUMBERS.join(', ')})
+       VALUES ('enabled', ${values.map((_, index) => `$${index + 1}`).join(', ')})
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
-      [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs],
+      values,
     );
     if (made.length === 0) return { kind: 'name_taken' };
     yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);

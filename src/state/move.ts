@@ -3,6 +3,7 @@ import { UserError } from '../core/errors.ts';
 import type { Column } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
 import { HOLD, JOURNAL_COLUMNS } from './journal.ts';
+import { NUMBER_COLUMNS } from './keys.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
@@ -43,7 +44,7 @@ function byType(columns: readonly Column[]): Columns {
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
     text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist'],
-    integers: ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos', 'created_at_ms', 'expires_at_ms'],
+    integers: [...Object.values(NUMBER_COLUMNS), 'created_at_ms'],
   },
   budgets: { text: ['key_id', 'period'], integers: ['limit_nanos', 'window_s', 'exact_from_ms'] },
   budget_steps: { text: ['key_id'], integers: ['window_s', 'at_ms', 'cost_nanos'] },
