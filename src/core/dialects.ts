@@ -22,21 +22,29 @@ export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 
 export type DialectName = (typeof DIALECT_NAMES)[number];
 
-/** The headers of a client that reach a host of its dialect, in lower case. */
-export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> = {
-  chat: [],
-  responses: ['openai-beta'],
-  embeddings: [],
-  messages: ['anthropic-version', 'anthropic-beta'],
-  images: [],
-  image_edits: [],
-  speech: [],
-  transcriptions: [],
-  translations: [],
-  moderations: [],
-  rerank: [],
-  gemini: [],
+/**
+ * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,
+ * which the HTTP interface reads.
+ */
+export const DIALECT_PATHS: Readonly<Record<Exclude<DialectName, 'gemini'>, string>> = {
+  chat: '/chat/completions',
+  responses: '/responses',
+  embeddings: '/embeddings',
+  messages: '/messages',
+  images: '/images/generations',
+  image_edits: '/images/edits',
+  speech: '/audio/speech',
+  transcriptions: '/audio/transcriptions',
+  translations: '/audio/translations',
+  moderations: '/moderations',
+  rerank: '/rerank',
 };
+
+/** The headers of a client that reach a host of its dialect, in lower case. Most dialects have none. */
+export const DIALECT_HEADERS = {
+  responses: ['openai-beta'],
+  messages: ['anthropic-version', 'anthropic-beta'],
+} as const satisfies Partial<Record<DialectName, readonly string[]>>;
 
 /** One of these headers that requests to a provider may not have. In lower case. */
 export interface RefusedHeader {

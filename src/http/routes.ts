@@ -1,6 +1,6 @@
 /** The routes: paths and the methods they allow. */
 
-import type { DialectName } from '../core/dialects.ts';
+import { DIALECT_PATHS, type DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 import { HEALTHZ, READYZ } from './health.ts';
@@ -24,6 +24,10 @@ export type Routing =
   | { readonly ok: true; readonly route: Route }
   | { readonly ok: false; readonly error: ClientError };
 
+/** Where requests to models go, but for Google's. */
+const MODEL_PATHS: ReadonlyMap<string, DialectName> = new Map(
+  Object.entries(DIALECT_PATHS).map(([dialect, path]) => [`/v1${path}`, dialect as DialectName]),
+);
 const MODEL_PREFIX = '/v1/models/';
 /** Ids are what hosts write, and no more than a path can hold as it is. The two words are endpoints that are not served. */
 const KEPT_RESPONSE = /^\/v1\/responses\/(?!(?:compact|input_tokens)$)(?<id>[\w.-]{1,200})$/;
@@ -72,29 +76,9 @@ function methodsOf(route: Route): readonly string[] {
 }
 
 function routeOfPath(path: string): Route | undefined {
+  const dialect = MODEL_PATHS.get(path);
+  if (dialect !== undefined) return { kind: 'model_request', dialect };
   switch (path) {
-    case '/v1/chat/completions':
-      return { kind: 'model_request', dialect: 'chat' };
-    case '/v1/responses':
-      return { kind: 'model_request', dialect: 'responses' };
-    case '/v1/embeddings':
-      return { kind: 'model_request', dialect: 'embeddings' };
-    case '/v1/images/generations':
-      return { kind: 'model_request', dialect: 'images' };
-    case '/v1/images/edits':
-      return { kind: 'model_request', dialect: 'image_edits' };
-    case '/v1/audio/transcriptions':
-      return { kind: 'model_request', dialect: 'transcriptions' };
-    case '/v1/audio/translations':
-      return { kind: 'model_request', dialect: 'translations' };
-    case '/v1/audio/speech':
-      return { kind: 'model_request', dialect: 'speech' };
-    case '/v1/moderations':
-      return { kind: 'model_request', dialect: 'moderations' };
-    case '/v1/rerank':
-      return { kind: 'model_request', dialect: 'rerank' };
-    case '/v1/messages':
-      return { kind: 'model_request', dialect: 'messages' };
     case COUNT_TOKENS_PATH:
       return { kind: 'count_tokens', dialect: 'messages' };
     case KEY_PATH:

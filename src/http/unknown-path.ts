@@ -1,14 +1,18 @@
 /** The 404 for a path that is not served: says what is, and what the client has to set. */
+import { DIALECT_PATHS } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 
 const SERVED =
-  'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/embeddings, ' +
-  '/v1/images/generations, /v1/images/edits, /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations, ' +
-  '/v1/moderations and /v1/rerank, ' +
+  `Served are POST ${Object.values(DIALECT_PATHS)
+    .map((path) => `/v1${path}`)
+    .join(', ')} and /v1/messages/count_tokens, ` +
   'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key; ' +
   "for Google's clients POST /v1beta/models/<provider>/<model>:generateContent, :streamGenerateContent and :countTokens, " +
   'and GET /v1beta/models.';
+
+/** The first names of paths below `/v1`. */
+const FIRST_NAMES = [...Object.values(DIALECT_PATHS).map((path) => path.split('/')[1]), 'models', 'completions'];
 
 /** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
 const BASE_URL = "Set the client's base_url to the address of this gateway followed by /v1";
@@ -34,10 +38,7 @@ const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
   [/^\/v1\/.*\/$/, 'Leave out the slash at the end of the path.'],
   [/^\/v1\//i, ''],
   [/\/v1\//i, `The path has something before /v1. ${BASE_URL}.`],
-  [
-    /^\/(?:chat|models|completions|responses|embeddings|messages|images|audio|moderations|rerank)(?:\/|$)/i,
-    `The path lacks /v1. ${BASE_URL}.`,
-  ],
+  [new RegExp(`^/(?:${FIRST_NAMES.join('|')})(?:/|$)`, 'i'), `The path lacks /v1. ${BASE_URL}.`],
 ];
 
 export function noSuchPath(path: string): ClientError {

@@ -10,6 +10,8 @@ import {
   type KeyState,
   type LimitChanges,
   type NewKey,
+  NUMBER_COLUMNS,
+  numbersOf,
   successorName,
 } from './keys.ts';
 import {
@@ -25,6 +27,8 @@ import {
 import { editUserLimits, ownerColumns, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
+/** The columns of the terms that are numbers. */
+const NUMBERS = Object.values(NUMBER_COLUMNS);
 /** The condition that a key can be named by its name. */
 const LIVES = "state <> 'deleted'";
 
@@ -111,11 +115,9 @@ export class KeyBook {
     const dialect = this.#dialect;
     return transaction(
       this.#change(idOrName, function* (key) {
-        const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
-        yield* rows(
-          `UPDATE inf_gw.keys SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6 WHERE id = $1`,
-          [key.id, rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
-        );
+        const changes = NUMBERS.map((column, index) => `${column} = $${index + 2}`).join(', ');
+        const text = `UPDATE inf_gw.keys SET ${changes} WHERE id = $1`;
+        yield* rows(text, [key.id, ...numbersOf({ ...key, ...limits })]);
         if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
         if (userLimits !== undefined) yield* editUserLimits(dialect, key, userLimits, wallMs);
       }),
@@ -170,20 +172,17 @@ export class KeyBook {
 
   *#insert(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
     const id = newId('key', wallMs);
-    const { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, expiresAtMs = null } = key;
-    const limits = [rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(allowlist)];
-    const places = [
-      key.groupId ?? null,
-      key.parentId ?? null,
-      Number(key.mayCreate ?? false),
-      Number(key.isLeashed ?? false),
+    const { name, allowlist, expiresAtMs = null, groupId = null, parentId = null } = key;
+    const values = [
+      ...[id, name, hashKey(secret), previewKey(secret), storedAllowlist(allowlist), wallMs, groupId, parentId],
+      ...[Number(key.mayCreate ?? false), Number(key.isLeashed ?? false), ...numbersOf({ ...key, expiresAtMs })],
     ];
     const made = yield* rows(
-      `INSERT INTO inf_gw.keys (id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist,
-         created_at_ms, expires_at_ms, group_id, parent_id, may_create, is_leashed)
-         VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+      `INSERT INTO inf_gw.keys (state, id, name, hash, preview, allowlist, created_at_ms, group_id, parent_id, may_create,
+         is_leashed, ${NUMBERS.join(', ')})
+       VALUES ('enabled', ${values.map((_, index) => `$${index + 1}`).join(', ')})
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
-      [id, name, hashKey(secret), previewKey(secret), ...limits, wallMs, expiresAtMs, ...places],
+      values,
     );
     if (made.length === 0) return { kind: 'name_taken' };
     yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);

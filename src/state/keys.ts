@@ -35,6 +35,22 @@ export interface KeyTerms extends LevelTerms {
   readonly allowlist: readonly string[] | null;
 }
 
+/** The terms that are a number of the row of a key, and their columns in both stores. The compiler asks for each. */
+export const NUMBER_COLUMNS = {
+  rpm: 'rpm',
+  tpm: 'tpm',
+  concurrency: 'concurrency',
+  spendLimitNanos: 'spend_limit_nanos',
+  expiresAtMs: 'expires_at_ms',
+} as const satisfies Readonly<Record<Exclude<keyof KeyTerms, 'budgets' | 'allowlist'>, string>>;
+
+type NumberTerm = keyof typeof NUMBER_COLUMNS;
+
+/** Their values, in the order of the columns. */
+export function numbersOf(terms: Pick<KeyTerms, NumberTerm>): (number | bigint | null)[] {
+  return (Object.keys(NUMBER_COLUMNS) as NumberTerm[]).map((name) => terms[name]);
+}
+
 /** Those of a key that is bounded by its tier alone. */
 export const NO_TERMS: KeyTerms = {
   rpm: null,

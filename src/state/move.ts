@@ -3,6 +3,7 @@ import { UserError } from '../core/errors.ts';
 import type { Column } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
 import { HOLD, JOURNAL_COLUMNS } from './journal.ts';
+import { NUMBER_COLUMNS } from './keys.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
@@ -48,7 +49,7 @@ function byType(columns: readonly Column[]): Columns {
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
     text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist', 'group_id', 'parent_id'],
-    integers: [...LIMITS, 'created_at_ms', 'expires_at_ms', 'may_create', 'is_leashed'],
+    integers: [...Object.values(NUMBER_COLUMNS), 'created_at_ms', 'may_create', 'is_leashed'],
   },
   groups: { text: ['id', 'name', 'state', 'allowlist', 'group_id'], integers: [...LIMITS, 'created_at_ms'] },
   users: { text: ['owner_id', 'name', 'state'], integers: [...LIMITS, 'required'] },

@@ -1,31 +1,14 @@
 /** Plays the mock provider's scripts in real time, as if they arrived over a connection. */
-import type { DialectName } from '../core/dialects.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
-import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
+import { mockIdPrefix, mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import { NO_SECRETS } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 /** The gateway counts for it. */
 const NO_SUCH_PATH: Script = { status: 404, contentType: 'application/json', delayMs: 0, steps: [] };
-
-/** How the ids of answers begin. */
-const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
-  chat: 'chatcmpl-',
-  messages: 'msg_',
-  responses: 'resp_',
-  embeddings: 'emb-',
-  images: 'img-',
-  image_edits: 'img-',
-  speech: 'speech-',
-  transcriptions: 'transcript-',
-  translations: 'transcript-',
-  moderations: 'modr-',
-  rerank: 'rerank-',
-  gemini: 'gemini-',
-};
 
 export class MockUpstream implements Upstream {
   readonly secrets = NO_SECRETS;
@@ -44,7 +27,7 @@ export class MockUpstream implements Upstream {
       request.dialect === COUNT_TOKENS || request.dialect === GEMINI_COUNT_TOKENS
         ? NO_SUCH_PATH
         : mockScript(request, {
-            id: `${ID_PREFIXES[request.dialect.name]}mock-${createdS}-${++this.#responses}`,
+            id: `${mockIdPrefix(request)}mock-${createdS}-${++this.#responses}`,
             createdS,
           });
     return this.#play(attempt, script);

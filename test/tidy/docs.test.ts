@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { test } from 'node:test';
+import { DIALECT_NAMES, DIALECT_PATHS } from '../../src/core/dialects.ts';
 import { projectFile, sourcesIn, tableRows } from '../support/sources.ts';
 
 const MAX_COLUMNS = 100;
@@ -36,4 +37,15 @@ test('the page on tests names every folder of them, and no other', () => {
   const paths = sourcesIn('test/*/**/*.ts').map(({ path }) => path.split('/')[1] ?? '');
   const folders = [...new Set(paths)].filter((folder) => folder !== 'support');
   assert.deepEqual(named.toSorted(), folders.toSorted());
+});
+
+test('the pages on HTTP and the config name every dialect and its path', () => {
+  const paths = Object.values(DIALECT_PATHS).map((path) => `/v1${path}`);
+  const missing = (path: string, names: readonly string[]) => {
+    const text = projectFile(path);
+    return names.filter((name) => !new RegExp(`[\\s\`\\[]${name}\\b`).test(text));
+  };
+  assert.deepEqual(missing('docs/http.md', paths), []);
+  assert.deepEqual(missing('docs/config.md', [...paths, ...DIALECT_NAMES]), []);
+  assert.deepEqual(missing('config.example.yaml', DIALECT_NAMES), []);
 });

@@ -1,5 +1,5 @@
 /** The chat-completions dialect: `POST /v1/chat/completions`. */
-import { DIALECT_HEADERS } from '../../core/dialects.ts';
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
@@ -15,8 +15,8 @@ import { walkChat } from './input.ts';
 export const CHAT: Dialect = {
   name: 'chat',
   title: 'chat-completions',
-  path: '/chat/completions',
-  headers: DIALECT_HEADERS.chat,
+  path: DIALECT_PATHS.chat,
+  headers: [],
   maxEventBytes: MAX_EVENT_BYTES,
   // Most hosts know only this field; OpenAI's own is set where its hosts are described.
   maximumField: 'max_tokens',

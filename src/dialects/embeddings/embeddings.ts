@@ -1,4 +1,5 @@
 /** The embeddings dialect: `POST /v1/embeddings`. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { readUsage } from '../chat/answer.ts';
 import { text, wholeNumber } from '../checks.ts';
@@ -10,7 +11,7 @@ export const EMBEDDINGS: Dialect = {
   ...WITHOUT_TEXT,
   name: 'embeddings',
   title: 'embeddings',
-  path: '/embeddings',
+  path: DIALECT_PATHS.embeddings,
   answerFields: new Set(['object', 'data', 'model', 'usage']),
   check: checkEmbeddings,
   walkInput,

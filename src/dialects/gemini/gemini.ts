@@ -1,5 +1,4 @@
 /** Google's dialect: `POST /v1beta/models/{model}:generateContent`, and `:streamGenerateContent`. */
-import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { applyEdits, ObjectEditor } from '../../wire/members.ts';
@@ -27,7 +26,7 @@ export const GEMINI: Dialect = {
   title: 'Gemini',
   path: '/models',
   pathFor: ({ stream }, model) => `${modelPath(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-  headers: DIALECT_HEADERS.gemini,
+  headers: [],
   // Within `generationConfig`: see `edit`.
   maximumField: 'maxOutputTokens',
   maxEventBytes: MAX_GEMINI_EVENT_BYTES,

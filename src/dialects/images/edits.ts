@@ -1,4 +1,5 @@
 /** The dialect of edits of images: `POST /v1/images/edits`, a form with images. Answers are those of the images dialect. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { imageSize } from '../../wire/media/image-size.ts';
 import type { Checked, Dialect, InputVisitor, ModelRequest } from '../dialect.ts';
@@ -10,7 +11,7 @@ export const IMAGE_EDITS: Dialect = {
   ...IMAGES,
   name: 'image_edits',
   title: 'images',
-  path: '/images/edits',
+  path: DIALECT_PATHS.image_edits,
   isForm: true,
   check: checkEdit,
   walkInput,

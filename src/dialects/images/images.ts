@@ -1,4 +1,5 @@
 /** The images dialect: `POST /v1/images/generations`. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { type Unit, unitsOf } from '../../core/units.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { flag, PRICED, text, wholeNumber } from '../checks.ts';
@@ -17,7 +18,7 @@ export const IMAGES: Dialect = {
   ...WITHOUT_TEXT,
   name: 'images',
   title: 'images',
-  path: '/images/generations',
+  path: DIALECT_PATHS.images,
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   answerFields: new Set(
     'created created_at data type b64_json url revised_prompt background output_format quality size partial_image_index usage safety_identifier'.split(

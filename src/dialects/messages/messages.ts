@@ -1,5 +1,5 @@
 /** The messages dialect: `POST /v1/messages`, as Anthropic's hosts speak it. */
-import { DIALECT_HEADERS } from '../../core/dialects.ts';
+import { DIALECT_HEADERS, DIALECT_PATHS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
@@ -19,7 +19,7 @@ import { hostCallsOf, maximumEdits } from './tools.ts';
 export const MESSAGES: Dialect = {
   name: 'messages',
   title: 'messages',
-  path: '/messages',
+  path: DIALECT_PATHS.messages,
   headers: DIALECT_HEADERS.messages,
   maximumField: 'max_tokens',
   maxEventBytes: MAX_EVENT_BYTES,

@@ -1,4 +1,5 @@
 /** The moderations dialect: `POST /v1/moderations`. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { readData } from '../attachments.ts';
@@ -12,7 +13,7 @@ export const MODERATIONS: Dialect = {
   ...WITHOUT_TEXT,
   name: 'moderations',
   title: 'moderations',
-  path: '/moderations',
+  path: DIALECT_PATHS.moderations,
   answerFields: new Set(['id', 'model', 'results', 'usage']),
   check: checkModerations,
   walkInput,

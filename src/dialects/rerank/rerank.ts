@@ -1,4 +1,5 @@
 /** The rerank dialect: `POST /v1/rerank`, in the form of Cohere (v2), Jina and the hosts that follow them. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import { type Unit, unitName, unitsOf } from '../../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
@@ -16,7 +17,7 @@ export const RERANK: Dialect = {
   ...WITHOUT_TEXT,
   name: 'rerank',
   title: 'rerank',
-  path: '/rerank',
+  path: DIALECT_PATHS.rerank,
   answerFields: new Set(['id', 'model', 'object', 'results', 'usage', 'meta']),
   check: checkRerank,
   walkInput,

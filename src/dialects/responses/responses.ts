@@ -1,5 +1,5 @@
 /** The responses dialect: `POST /v1/responses`. */
-import { DIALECT_HEADERS } from '../../core/dialects.ts';
+import { DIALECT_HEADERS, DIALECT_PATHS } from '../../core/dialects.ts';
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { DEFAULT_CALLS } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
@@ -20,7 +20,7 @@ const MAX_RESPONSE_EVENT_BYTES = 64 * 1024 * 1024;
 export const RESPONSES: Dialect = {
   name: 'responses',
   title: 'responses',
-  path: '/responses',
+  path: DIALECT_PATHS.responses,
   headers: DIALECT_HEADERS.responses,
   maximumField: 'max_output_tokens',
   maxEventBytes: MAX_RESPONSE_EVENT_BYTES,

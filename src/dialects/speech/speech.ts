@@ -1,4 +1,5 @@
 /** The speech dialect: `POST /v1/audio/speech`. Answers are sound, or events that hold pieces of it. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import { type Unit, unitsOf } from '../../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
@@ -18,7 +19,7 @@ export const SPEECH: Dialect = {
   ...WITHOUT_TEXT,
   name: 'speech',
   title: 'speech',
-  path: '/audio/speech',
+  path: DIALECT_PATHS.speech,
   answerFields: new Set(['type', 'audio', 'usage']),
   check: checkSpeech,
   walkInput,

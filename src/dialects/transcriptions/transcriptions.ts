@@ -1,4 +1,5 @@
 /** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
+import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import { type Unit, unitName, unitsOf } from '../../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
@@ -22,7 +23,7 @@ function dialectOf(name: 'transcriptions' | 'translations'): Dialect {
     ...WITHOUT_TEXT,
     name,
     title: name,
-    path: `/audio/${name}`,
+    path: DIALECT_PATHS[name],
     isForm: true,
     mayIgnoreStream: true,
     answerFields: new Set(

@@ -40,6 +40,8 @@ export interface MockUsage {
 
 /** The form of requests and answers in one dialect. */
 export interface MockDialect {
+  /** How the ids of its answers begin. */
+  readonly idPrefix: string;
   read(fields: Fields): Reading;
   /** The body of an error response. */
   errorBody(status: number, message: string, context: MockContext): string;

@@ -16,6 +16,7 @@ import {
 } from './reading.ts';
 
 export const CHAT_MOCK: MockDialect = {
+  idPrefix: 'chatcmpl-',
   read,
   errorBody: errorJson,
   wholeBody,

@@ -4,7 +4,13 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
-export const EMBEDDINGS_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream: undefined };
+export const EMBEDDINGS_MOCK: MockDialect = {
+  idPrefix: 'emb-',
+  read,
+  errorBody: errorJson,
+  wholeBody,
+  startStream: undefined,
+};
 
 const DEFAULT_DIMENSIONS = 8;
 /** In all vectors of an answer, which are made at once: about 20 MB of JSON. */

@@ -6,7 +6,7 @@ import { dataEvent } from '../../wire/sse.ts';
 import type { Answer, MockDialect, MockUsage, Part, StreamWriter } from './answer.ts';
 import { type MockTool, objectsIn, promptsIn, RESULT, type Reading, readTurns, type ToolChoice } from './reading.ts';
 
-export const GEMINI_MOCK: MockDialect = { read, errorBody, wholeBody, startStream };
+export const GEMINI_MOCK: MockDialect = { idPrefix: 'gemini-', read, errorBody, wholeBody, startStream };
 
 const FINISH_REASONS = { stop: 'STOP', length: 'MAX_TOKENS', call: 'STOP' } as const;
 

@@ -3,7 +3,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect, type StreamWriter, typedEvent } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
-export const IMAGES_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream };
+export const IMAGES_MOCK: MockDialect = { idPrefix: 'img-', read, errorBody: errorJson, wholeBody, startStream };
 
 /** A PNG of 16 x 16 pixels. */
 const PICTURE =

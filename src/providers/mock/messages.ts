@@ -16,7 +16,7 @@ import {
   type Turn,
 } from './reading.ts';
 
-export const MESSAGES_MOCK: MockDialect = { read, errorBody, wholeBody, startStream };
+export const MESSAGES_MOCK: MockDialect = { idPrefix: 'msg_', read, errorBody, wholeBody, startStream };
 
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', call: 'tool_use' } as const;
 

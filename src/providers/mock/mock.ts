@@ -53,6 +53,11 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   gemini: GEMINI_MOCK,
 };
 
+/** How the id of a response begins. */
+export function mockIdPrefix({ dialect }: ModelRequest): string {
+  return DIALECTS[dialect.name].idPrefix;
+}
+
 /** The response to a request. */
 export function mockScript(request: ModelRequest, context: MockContext): Script {
   const dialect = DIALECTS[request.dialect.name];

@@ -4,7 +4,13 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
-export const MODERATIONS_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream: undefined };
+export const MODERATIONS_MOCK: MockDialect = {
+  idPrefix: 'modr-',
+  read,
+  errorBody: errorJson,
+  wholeBody,
+  startStream: undefined,
+};
 
 /** As OpenAI names them. */
 const CATEGORIES = [

@@ -4,7 +4,13 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
-export const RERANK_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream: undefined };
+export const RERANK_MOCK: MockDialect = {
+  idPrefix: 'rerank-',
+  read,
+  errorBody: errorJson,
+  wholeBody,
+  startStream: undefined,
+};
 
 function read({ query }: Fields): Reading {
   return { ...readTurns(promptsIn(query)), messages: 0, tools: [] };

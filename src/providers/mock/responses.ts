@@ -23,6 +23,7 @@ import {
 } from './reading.ts';
 
 export const RESPONSES_MOCK: MockDialect = {
+  idPrefix: 'resp_',
   read,
   errorBody: errorJson,
   wholeBody: (answer) => JSON.stringify(finalResponse(answer)),

@@ -4,6 +4,7 @@ import { type Answer, errorJson, type MockDialect, type StreamWriter, typedEvent
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
 export const SPEECH_MOCK: MockDialect = {
+  idPrefix: 'speech-',
   read,
   errorBody: errorJson,
   wholeBody: ({ request }) => toneFor(request.body.fields),

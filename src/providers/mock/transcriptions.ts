@@ -3,7 +3,13 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect, type StreamWriter, textOf, typedEvent } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
-export const TRANSCRIPTIONS_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream };
+export const TRANSCRIPTIONS_MOCK: MockDialect = {
+  idPrefix: 'transcript-',
+  read,
+  errorBody: errorJson,
+  wholeBody,
+  startStream,
+};
 
 /** What it hears where there is no prompt. */
 const USUAL = 'The mock provider has heard a sound.';
