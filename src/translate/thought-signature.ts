@@ -32,6 +32,13 @@ export function signatureOfField(field: ThinkingField): string {
   return OF_CHAT + field;
 }
 
+/** The signature of a block of which the client is to see nothing: that of a host of chat holds the text as well. */
+export function signatureOfUnseen({ thinking, signature }: Fields): string {
+  const isField = THINKING_FIELDS.some((field) => signature === signatureOfField(field));
+  if (isField) return `${signature}.${Buffer.from(String(thinking)).toString('base64')}`;
+  return typeof signature === 'string' ? signature : '';
+}
+
 /** Of a block for which a host of chat wants back more than its text. */
 const DETAILS = `${OF_CHAT}reasoning_details.`;
 
@@ -55,8 +62,13 @@ export function isOfMessages(block: Fields): boolean {
  */
 export function chatFieldsOf({ thinking, signature }: Fields): Fields | undefined {
   if (!isOfChat(signature)) return undefined;
-  const field = THINKING_FIELDS.find((each) => signature === signatureOfField(each));
-  if (field !== undefined) return { [field]: thinking };
+  for (const field of THINKING_FIELDS) {
+    const own = signatureOfField(field);
+    if (signature === own) return { [field]: thinking };
+    if (signature.startsWith(`${own}.`)) {
+      return { [field]: Buffer.from(signature.slice(own.length + 1), 'base64').toString('utf8') };
+    }
+  }
   const details = signature.startsWith(DETAILS) ? detailsIn(signature.slice(DETAILS.length)) : [];
   return details.length === 0 ? undefined : { reasoning_details: details };
 }

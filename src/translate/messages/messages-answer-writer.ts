@@ -14,6 +14,7 @@ import {
   TerseWriter,
   type WholeWriter,
 } from '../answer.ts';
+import { signatureOfUnseen } from '../thought-signature.ts';
 import type { ResponseContext } from '../translation.ts';
 import { ContentBlocks, event } from './content-blocks.ts';
 
@@ -21,7 +22,8 @@ import { ContentBlocks, event } from './content-blocks.ts';
 export interface MessageOptions {
   /** The name of the model, where the host does not say one. */
   readonly model: string;
-  readonly showsThinking: boolean;
+  /** `sealed`: as signatures alone, which the client gives back. */
+  readonly thinking: 'shown' | 'sealed' | 'none';
 }
 
 /** A whole message. */
@@ -36,15 +38,12 @@ export class MessageWriter extends GatheredAnswer implements WholeWriter {
   }
 
   whole(): Fields {
-    const { calls, end, usage, allReasoning, allText, allRefusal } = this;
+    const { calls, end, usage, allText, allRefusal } = this;
     const written = allText + allRefusal;
-    const signature = this.seals.map(signatureOf).at(-1) ?? '';
-    const showsThinking = allReasoning + signature !== '' && this.#options.showsThinking;
     return {
       ...headOf(this.head, this.#options, this.#context),
       content: [
-        // Without a signature no host would take it back.
-        ...(showsThinking ? [{ type: 'thinking', thinking: allReasoning, signature }] : []),
+        ...this.#thinking(),
         ...(written === '' ? [] : [{ type: 'text', text: written }]),
         ...calls.map((call, index) => toolUse(call, index, this.#context)),
       ],
@@ -52,6 +51,15 @@ export class MessageWriter extends GatheredAnswer implements WholeWriter {
       stop_sequence: null,
       usage: usageFields(usage),
     };
+  }
+
+  /** Without a signature no host would take it back. */
+  #thinking(): readonly Fields[] {
+    const isShown = this.#options.thinking === 'shown';
+    if (this.#options.thinking === 'none') return [];
+    const thinking = isShown ? this.allReasoning : '';
+    const signature = this.seals.map(isShown ? signatureOf : signatureOfUnseen).at(-1) ?? '';
+    return thinking + signature === '' ? [] : [{ type: 'thinking', thinking, signature }];
   }
 }
 
@@ -102,11 +110,13 @@ export class EventWriter extends TerseWriter implements StreamWriter {
   }
 
   reasoning(text: string): void {
-    if (this.#options.showsThinking) this.#events += this.#blocks.add('thinking', text);
+    if (this.#options.thinking === 'shown') this.#events += this.#blocks.add('thinking', text);
   }
 
   override sealReasoning(block: Fields): void {
-    if (this.#options.showsThinking) this.#events += this.#blocks.sign(signatureOf(block));
+    const { thinking } = this.#options;
+    if (thinking === 'none') return;
+    this.#events += this.#blocks.sign(thinking === 'shown' ? signatureOf(block) : signatureOfUnseen(block));
   }
 
   text(text: string): void {

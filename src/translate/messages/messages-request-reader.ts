@@ -40,7 +40,7 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
   if (findings.object(fields.context_management, 'context_management') !== undefined) {
     findings.ignore('context_management');
   }
-  const options = { model: request.model, showsThinking: reasoning.isShown };
+  const options = { model: request.model, thinking: thinkingIn(fields.thinking) } as const;
   return {
     request: neutral,
     writers: {
@@ -101,6 +101,12 @@ function readThinking(thinking: Fields, findings: Findings): Thinking {
   if (type === 'enabled') return { effort: effortOfBudget(budget), isShown };
   if (type !== 'disabled') findings.refuse('thinking.type', 'expected adaptive, enabled or disabled');
   return NO_THINKING;
+}
+
+/** How answers hold thinking. */
+function thinkingIn(thinking: unknown): 'shown' | 'sealed' | 'none' {
+  if (!isObject(thinking) || thinking.type === 'disabled') return 'none';
+  return thinking.display === 'omitted' ? 'sealed' : 'shown';
 }
 
 /** Both dialects have the same words for these. */

@@ -64,7 +64,15 @@ const GEMINI: Client = {
     ],
   }),
 };
-const CLIENTS = [MESSAGES, RESPONSES, GEMINI];
+const CLIENTS: readonly (readonly [who: string, client: Client])[] = [
+  ['messages', MESSAGES],
+  [
+    'messages that is not to see it',
+    { ...MESSAGES, first: { ...MESSAGES.first, thinking: { type: 'adaptive', display: 'omitted' } } },
+  ],
+  ['responses', RESPONSES],
+  ['gemini', GEMINI],
+];
 
 const whole = (response: ResponseTranslation, message: Fields): Fields =>
   response.answer({ model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }, CONTEXT);
@@ -125,8 +133,8 @@ const HOSTS: readonly { what: string; said: Fields; pieces: readonly Fields[]; b
   },
 ];
 
-for (const client of CLIENTS) {
-  describe(`a client of ${client.dialect} gives a host of chat back`, () => {
+for (const [who, client] of CLIENTS) {
+  describe(`a client of ${who} gives a host of chat back`, () => {
     for (const { what, said, pieces, back } of HOSTS) {
       for (const content of [null, 'I look.']) {
         const beside = content === null ? 'a call' : 'a text and a call';

@@ -72,7 +72,6 @@ describe('thinking is left out for a client', () => {
   const requests: readonly (readonly [who: string, request: Fields])[] = [
     ['that does not ask for it', {}],
     ['that switches it off', { thinking: { type: 'disabled' } }],
-    ['that does not want to see it', { thinking: { type: 'adaptive', display: 'omitted' } }],
   ];
   for (const [who, request] of requests) {
     test(who, () => {
@@ -80,6 +79,20 @@ describe('thinking is left out for a client', () => {
       assert.deepEqual(answerTo(answer, request).content, [text('Hi')]);
     });
   }
+
+  test('that does not want to see it, but is to give it back', () => {
+    const request = { thinking: { type: 'adaptive', display: 'omitted' } };
+    const sealed = (signature: string) => ({ type: 'thinking', thinking: '', signature });
+    const contentOf = (message: Fields) => answerTo(completion(message), request).content;
+    const inBase64 = Buffer.from('Hm.').toString('base64');
+    assert.deepEqual(contentOf({ content: 'Hi', reasoning: 'Hm.' }), [
+      sealed(`chat.reasoning.${inBase64}`),
+      text('Hi'),
+    ]);
+    // What no host takes back is not sealed.
+    const parts = [{ type: 'thinking', thinking: [text('Hm.')] }, text('Hi')];
+    assert.deepEqual(contentOf({ content: parts }), [text('Hi')]);
+  });
 });
 
 const CALLS = { tool_calls: [call('{}')] };
