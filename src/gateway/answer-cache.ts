@@ -15,6 +15,8 @@ interface Running {
 
 /** How long a request waits for its look-up before it goes to its host, in milliseconds. */
 const FIND_MS = 5_000;
+/** What may wait to be written, in bytes. Where the disk is slower than the hosts, the rest is not kept. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** How often failures are reported, in milliseconds. */
 const REPORT_MS = 60_000;
 
@@ -27,6 +29,9 @@ export class ThreadCache implements AnswerCache {
     this.#log.warn(`the cache of answers failed ${count} times in a minute: ${this.#lastError}`),
   );
   #running: Running | undefined;
+  #waitingBytes = 0;
+  /** A look-up came too late, and is not back yet: until then no request waits for another one. */
+  #isLate = false;
 
   constructor(path: string, log: Log) {
     this.#path = path;
@@ -34,12 +39,17 @@ export class ThreadCache implements AnswerCache {
   }
 
   async find(place: AnswerPlace, ttlMs: number): Promise<CachedAnswer | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), FIND_MS);
-    });
+    if (this.#isLate) return undefined;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      this.#isLate = true;
+      reject(new Error(`a look-up took more than ${FIND_MS / 1_000} s`));
+    }, FIND_MS);
     try {
-      return await Promise.race([this.#port.call('find', place, ttlMs), late]);
+      const found = this.#port.call('find', place, ttlMs).finally(() => {
+        this.#isLate = false;
+      });
+      return await Promise.race([found, late]);
     } catch (error) {
       this.#fail(error);
       return undefined;
@@ -49,7 +59,16 @@ export class ThreadCache implements AnswerCache {
   }
 
   add(place: AnswerPlace, answer: CachedAnswer, terms: CacheTerms): void {
-    this.#later(() => this.#port.call('add', place, answer, terms));
+    const bytes = answer.body.length + (answer.end?.length ?? 0);
+    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) return this.#fail(new Error('the disk is too slow'));
+    this.#waitingBytes += bytes;
+    this.#later(async () => {
+      try {
+        await this.#port.call('add', place, answer, terms);
+      } finally {
+        this.#waitingBytes -= bytes;
+      }
+    });
   }
 
   countSaving(saving: Saving): void {

@@ -48,6 +48,15 @@ describe('paths and methods', () => {
     });
   }
 
+  for (const path of ['/v1/responses/compact', '/v1/responses/input_tokens']) {
+    test(`${path} is not served with POST either, also not as a response of that name, and nothing is sent`, async () => {
+      const body = JSON.stringify({ model: 'fake/echo', input: 'x' });
+      const answer = await gateway.request(path, { key, method: 'POST', body });
+      assertErrorOf(answer);
+      assert.equal(gateway.rows(key).length, 0);
+    });
+  }
+
   const hints: readonly (readonly [path: string, hint: RegExp])[] = [
     ['/', /base_url .*followed by \/v1\./],
     ['/v1', /base_url .*followed by \/v1\./],

@@ -4,9 +4,13 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import type { AnswerPlace, CachedAnswer } from '../../src/core/cached-answers.ts';
+import { type AnswerPlace, type CachedAnswer, MAX_ANSWER_BYTES } from '../../src/core/cached-answers.ts';
+import { ThreadCache } from '../../src/gateway/answer-cache.ts';
+import { keptErrors } from '../../src/observe/log.ts';
 import { AnswerFile } from '../../src/state/sqlite/answer-file.ts';
+import { until } from '../support/wait.ts';
 
 let folder: string;
 let path: string;
@@ -157,4 +161,25 @@ test('what is saved is summed by day, key and model', () => {
   assert.deepEqual(file.savings('2026-11-23', '2026-11-23'), [row, { ...row, model: 'fake/other', ...one }]);
   assert.deepEqual(file.savings('2026-11-24', '2026-12-31'), [{ ...row, day: '2026-11-24', ...one }]);
   file.close();
+});
+
+test('a disk that is slow keeps one request waiting, and no more answers than a bound', async () => {
+  const cache = new ThreadCache(path, keptErrors().log);
+  const terms = { ttlMs: 3_600_000, maxBytes: 1_000_000_000, isShared: true, fingerprint: '' };
+  const find = (id: string) => cache.find(place(id), terms.ttlMs);
+  const large = { ...answer(''), body: Buffer.alloc(MAX_ANSWER_BYTES), storedAtMs: Date.now() };
+  cache.add(place('first'), large, terms);
+  assert.ok((await find('first')) !== undefined);
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  const ids = Array.from({ length: 20 }, (_, index) => `${index}`);
+  for (const id of ids) cache.add(place(id), large, terms);
+  assert.equal(await find('first'), undefined, 'it waits behind what cannot be written');
+  const waits = new Promise((resolve) => setImmediate(resolve, 'waits'));
+  const isAtOnce = (await Promise.race([find('first'), waits])) === undefined;
+  other.close();
+  assert.ok(isAtOnce, 'the next one does not wait');
+  await until(async () => (await find('15')) !== undefined);
+  assert.equal(await find('16'), undefined, 'it was not to wait for the disk');
+  await cache.close();
 });
