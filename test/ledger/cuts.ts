@@ -233,8 +233,13 @@ async function rejoined(engine: SharedEngine): Promise<void> {
   }
 }
 
-/** Runs a history from its beginning, cut after each step. Returns how many cuts had an edit to take back. */
-async function cutAll(database: SharedDatabase, steps: readonly Step[], gateways: number): Promise<number> {
+/** Runs a history from its beginning, cut after each step; leashed, the second key is that of a run inside of the first. Returns how many cuts had an edit to take back. */
+async function cutAll(
+  database: SharedDatabase,
+  steps: readonly Step[],
+  gateways: number,
+  isLeashed = false,
+): Promise<number> {
   const bench = await LedgerBench.open(database.openStore, TIER);
   try {
     const store = bench.store as SharedStore;
@@ -245,8 +250,10 @@ async function cutAll(database: SharedDatabase, steps: readonly Step[], gateways
     for (let i = 1; i < gateways; i++) processes.push(await store.startOther(`other ${i}`));
     // What one has decided is written with its next entry, and not before.
     for (const process of processes) process.renew(bench.settings, bench.clock, NEVER_MS);
-    const keys = [];
-    for (let i = 0; i < KEYS; i++) keys.push(await bench.newKey());
+    const outer = await bench.newKey(
+      isLeashed ? { budgets: [{ period: 'total', limitNanos: 100n }], leash: { outerIds: [] } } : {},
+    );
+    const keys = [outer, await bench.newKey(isLeashed ? { leash: { outerIds: [outer.id] } } : {})];
     await bench.addCredit(120n);
     const history = new History(bench, database, keys, processes, witness);
     for (const each of steps) {
@@ -291,8 +298,9 @@ export function testCuts(database: SharedDatabase, numRuns: number): void {
       fc.asyncProperty(
         fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }),
         fc.integer({ min: 1, max: 4 }),
-        async (steps, gateways) => {
-          cuts += await cutAll(database, steps, gateways);
+        fc.boolean(),
+        async (steps, gateways, isLeashed) => {
+          cuts += await cutAll(database, steps, gateways, isLeashed);
         },
       ),
       { numRuns, seed, endOnFailure: true },
