@@ -3,7 +3,7 @@ import { type Check, check, MAX_DIFFERENCES, type Row } from './checks.ts';
 
 /** What the stores write differently. */
 interface BudgetDialect {
-  table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days' | 'sealed_levels'): string;
+  table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days' | 'sealed_levels' | 'usage_months'): string;
   /** A join with the levels of the journal `j`, as `l` with the column `value`. */
   readonly eachLevel: string;
   /** A level of the journal, as it is compared with others. */
@@ -28,7 +28,8 @@ export function budgetQueries({ table, greatest, materialized, eachLevel, level,
   const bookedKeys = `SELECT ${level} FROM ${table('journal')} j ${eachLevel} WHERE j.levels IS NOT NULL`;
   const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${table('journal')} j ${eachLevel}
       WHERE j.levels IS NOT NULL`;
-  // End users have the windows of all as well. Only where there are any are they looked for.
+  // What end users used before is dropped: their steps that have left the window of the last request, and sealed sums.
+  // They have the windows of all as well. Only where there are any are they looked for.
   const owned = `SELECT key_id, window_s, exact_from_ms FROM ${table('budgets')} WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/'
     UNION ALL SELECT u.key_id, b.window_s, b.exact_from_ms FROM ${table('budgets')} b
       JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${table('budget_steps')} UNION ALL ${bookedKeys}) k
@@ -38,10 +39,12 @@ export function budgetQueries({ table, greatest, materialized, eachLevel, level,
   dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM (SELECT key_id, settled_to_ms FROM ${table('sealed_days')}
       UNION ALL SELECT level_id, settled_to_ms FROM ${table('sealed_levels')}) z GROUP BY key_id),
   owned AS ${materialized} (SELECT key_id, window_s, max(exact_from_ms) AS exact_from_ms FROM (${owned}) o GROUP BY key_id, window_s),
+  ends AS ${materialized} (SELECT (SELECT max(last_at_ms) FROM ${table('usage_months')}) AS last_ms, (SELECT max(to_ms) FROM dropped) AS dropped_ms),
   windows AS ${materialized} (SELECT b.key_id, b.window_s, ${greatest}(b.exact_from_ms, coalesce(n.at_ms - b.window_s * 1000, 0),
-      coalesce((d.to_ms / (${step}) + 1) * (${step}), 0)) AS from_ms
+      CASE WHEN b.key_id LIKE '%/%' THEN (e.last_ms / (${step}) - 100) * (${step}) ELSE 0 END,
+      coalesce((CASE WHEN b.key_id LIKE '%/%' THEN e.dropped_ms ELSE d.to_ms END / (${step}) + 1) * (${step}), 0)) AS from_ms
     FROM owned b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
-      LEFT JOIN dropped d ON d.key_id = b.key_id),
+      LEFT JOIN dropped d ON d.key_id = b.key_id CROSS JOIN ends e),
   rows_of AS (SELECT j.key_id, j.settled_at_ms, j.cost_nanos FROM ${table('journal')} j UNION ALL ${booked}),
   ended AS ${materialized} (SELECT b.key_id, b.window_s, j.settled_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
     FROM rows_of j CROSS JOIN windows b

@@ -27,7 +27,7 @@ export function* levelQueries(dialect: LevelDialect): Generator<string, Check, r
   const { schema } = dialect;
   const differences = new Differences();
   const [count] = yield `SELECT count(*) AS rows FROM ${schema}level_days`;
-  const [last] = yield `SELECT max(admitted_at_ms) AS at_ms FROM ${schema}journal`;
+  const [last] = yield `SELECT max(last_at_ms) AS at_ms FROM ${schema}usage_months`;
   const kept = new Date(Number(last?.at_ms ?? 0n) - KEPT_MS).toISOString().slice(0, 7);
   for (const [keys, expected, stored] of [
     [DAY, daysOf(dialect), 'level_days'],

@@ -66,10 +66,10 @@ export class Chores {
     }, REFUSALS_MS);
   }
 
-  /** Drops journal rows past their retention in small steps, and searches again after a while. */
+  /** Drops rows past their retention in small steps, and searches again after a while. */
   async #dropOldRows(): Promise<void> {
     let isMore = false;
-    if (this.#engine.journalRetentionMs !== undefined && !this.#context.isFaulty()) {
+    if (!this.#context.isFaulty()) {
       await this.#context.tryTo(async (lockWaitMs) => {
         isMore = await this.#engine.dropOldRows(lockWaitMs);
       });

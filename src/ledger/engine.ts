@@ -46,7 +46,7 @@ export interface Engine {
   writeRefusals(lockWaitMs?: number): Eventual<void>;
   /** How long journal rows are kept; undefined for ever. */
   readonly journalRetentionMs: number | undefined;
-  /** Drops some journal rows past their retention. Returns true if there may be more. */
+  /** Drops some journal rows past their retention, and what end users used too long ago. Returns true if there may be more. */
   dropOldRows(lockWaitMs?: number): Eventual<boolean>;
   /** What has to be done now and then between batches. */
   maintain(): Eventual<void>;

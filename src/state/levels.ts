@@ -99,6 +99,9 @@ export function ownerOf(levelId: string): { readonly ownerId: string; readonly s
   return at < 0 ? undefined : { ownerId: levelId.slice(0, at), stored: levelId.slice(at + 1) };
 }
 
+/** The sums of end users are kept from the month of this long before the last request on, in milliseconds. */
+export const IDLE_USER_MS = 32 * 86_400_000;
+
 /** What the ids of groups begin with. */
 export const GROUP_ID = 'grp_';
 

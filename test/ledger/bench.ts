@@ -51,8 +51,8 @@ export interface Store {
   inOrder(commands: readonly Command[]): Command[];
   /** The rows of a table, in order of request. */
   rows(table: 'holds' | 'journal'): Promise<Row[]>;
-  /** The number of steps of sliding budgets that are stored. */
-  steps(): Promise<number>;
+  /** The number of rows of a table of sums: of steps of sliding budgets, or of levels. */
+  count(table: 'budget_steps' | 'level_days' | 'level_months' | 'sealed_levels'): Promise<number>;
   /** Everything that is stored, to compare before and after. */
   dump(): Promise<unknown>;
   assertBooks(): Promise<void>;

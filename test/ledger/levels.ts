@@ -1,6 +1,7 @@
 /** Groups of keys and end users: each limit at each level, all or nothing, and what is booked where. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { DAY_MS } from '../../src/core/clock.ts';
 import type { Admission, AdmissionRequest, Refusal } from '../../src/ledger/ledger.ts';
 import type { LevelTerms, UserLimits } from '../../src/state/keys.ts';
 import { type GroupRecord, type LevelName, type NewGroup, NO_USER_LIMITS } from '../../src/state/levels.ts';
@@ -401,6 +402,44 @@ export function testLevels(openStore: OpenStore): void {
       await spend(bench, key, 60n, FOR_ALICE);
     });
   });
+
+  for (const journalRetentionMs of [undefined, 10 * DAY_MS]) {
+    test(`what end users were booked is dropped when nothing counts it: requests are kept for ${journalRetentionMs}`, async (t) => {
+      const bench = await LedgerBench.of(t, openStore, { journalRetentionMs });
+      await bench.addCredit(100n * USD);
+      const { groups } = bench.store.operator;
+      const { id: groupId } = await newGroup(bench, { name: 'app', ...ofUsers(budget(100n, '24h')) });
+      const key = await bench.newKey({ groupId, ...ofUsers(budget(100n)) });
+      const kept = { ...NO_USER_LIMITS, ...budget(100n, 'total'), ownerId: key.id, name: 'kim' };
+      await groups.setUser({ ...kept, state: 'enabled' }, bench.clock.wallMs());
+      const drop = async () => {
+        while (await bench.store.engine.dropOldRows());
+        await bench.store.assertBooks();
+        const users = await groups.userNames(key.id, '', 10);
+        return [users, await groups.userNames(groupId, '', 10), await bench.store.count('budget_steps')];
+      };
+      for (const user of ['alice', 'bob', 'kim']) await spend(bench, key, 60n, { user });
+      assert.deepEqual(await drop(), [['alice', 'bob', 'kim'], ['alice', 'bob', 'kim'], 3]);
+      await bench.store.advance(70 * DAY_MS);
+      // Nothing is old as long as nothing is new.
+      assert.deepEqual(await drop(), [['alice', 'bob', 'kim'], ['alice', 'bob', 'kim'], 3]);
+      await spend(bench, key, 60n, { user: 'bob' });
+      assert.deepEqual(await drop(), [['bob', 'kim'], ['bob'], 1]);
+      await spend(bench, key, 40n, { user: 'bob' });
+      assert.equal((await bench.refuse(key, { user: 'bob' })).reason, 'spend_limit_reached');
+      await spend(bench, key, 40n, { user: 'kim' });
+      assert.equal((await bench.refuse(key, { user: 'kim' })).reason, 'spend_limit_reached');
+      // Two days of the group; one of each user of the key, and one of each of the group.
+      assert.equal(await bench.store.count('level_days'), 2 + 2 + 2);
+      await groups.setUser({ ...kept, budgets: [], state: 'disabled' }, bench.clock.wallMs());
+      await bench.store.advance(70 * DAY_MS);
+      await spend(bench, key, 1n);
+      assert.deepEqual(await drop(), [['kim'], [], 0]);
+      // Of the group alone.
+      assert.deepEqual([await bench.store.count('level_days'), await bench.store.count('level_months')], [3, 3]);
+      assert.equal(await bench.store.count('sealed_levels'), journalRetentionMs === undefined ? 0 : 2);
+    });
+  }
 
   test('a key is refused as unknown once the key that has made it is deleted or its time is over', async (t) => {
     const bench = await open(t, openStore);

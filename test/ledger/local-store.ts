@@ -123,8 +123,8 @@ class LocalStore implements Store {
     return this.#read(`SELECT * FROM ${table} ORDER BY request_id`);
   }
 
-  async steps(): Promise<number> {
-    return this.#read('SELECT * FROM budget_steps').length;
+  async count(table: string): Promise<number> {
+    return this.#read(`SELECT * FROM ${table}`).length;
   }
 
   async dump(): Promise<unknown> {

@@ -317,8 +317,8 @@ export class SharedStore implements Store {
     return this.database.read(`SELECT * FROM inf_gw.${table} ORDER BY request_id`);
   }
 
-  async steps(): Promise<number> {
-    return (await this.database.read('SELECT * FROM inf_gw.budget_steps')).length;
+  async count(table: string): Promise<number> {
+    return (await this.database.read(`SELECT * FROM inf_gw.${table}`)).length;
   }
 
   async dump(): Promise<unknown> {

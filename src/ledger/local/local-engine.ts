@@ -125,8 +125,10 @@ export class LocalEngine implements Engine {
 
   dropOldRows(lockWaitMs?: number): boolean {
     this.#store.assertUsable();
-    if (this.journalRetentionMs === undefined) return false;
-    return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
+    const nowMs = this.#clock.wallMs();
+    const keptMs = this.journalRetentionMs;
+    const isMore = keptMs !== undefined && this.#store.dropOldRows(nowMs - keptMs, lockWaitMs);
+    return this.#store.dropIdleUsers(nowMs, lockWaitMs) || isMore;
   }
 
   maintain(): Promise<void> | undefined {

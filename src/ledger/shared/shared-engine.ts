@@ -199,8 +199,10 @@ export class SharedEngine implements Engine {
   }
 
   async dropOldRows(): Promise<boolean> {
-    if (this.journalRetentionMs === undefined) return false;
-    return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, RETENTION_ROWS);
+    const keptMs = this.journalRetentionMs;
+    const isMore =
+      keptMs !== undefined && (await this.#store.dropOldRows(this.#clock.wallMs() - keptMs, RETENTION_ROWS));
+    return (await this.#store.dropIdleUsers(RETENTION_ROWS)) || isMore;
   }
 
   async maintain(): Promise<void> {

@@ -264,6 +264,13 @@ export class SharedLedgerStore {
     return row?.is_more ?? false;
   }
 
+  /** Drops what no limit of an end user counts any more, at most `most` rows a table. Returns true if there may be more. */
+  async dropIdleUsers(most: number): Promise<boolean> {
+    const text = 'SELECT inf_gw.drop_idle_users($1) AS is_more';
+    const [row] = await this.#aside<{ is_more: boolean }>('drop_idle_users', text, [most]);
+    return row?.is_more ?? false;
+  }
+
   /** Makes the months of the journal that are to come. */
   async makePartitions(): Promise<void> {
     await this.#aside('make_partitions', 'SELECT inf_gw.make_partitions()');

@@ -19,6 +19,7 @@ export const GATEWAY_FUNCTIONS = [
   'count_refusals',
   'make_partitions',
   'drop_old_rows',
+  'drop_idle_users',
   'budget_spends',
   'change_alert',
   'claim_alert',

@@ -21,6 +21,7 @@ import {
   type Statement,
   writeNothing,
 } from './database.ts';
+import { IdleUsers } from './idle-users.ts';
 import { Journal } from './journal.ts';
 import { LogSync } from './log-sync.ts';
 import { RefusalWriter } from './refusals.ts';
@@ -42,6 +43,7 @@ export class LedgerStore {
   readonly journal: Journal;
   readonly #database: Sqlite;
   readonly #refusals: RefusalWriter;
+  readonly #idleUsers: IdleUsers;
   readonly #file: StateFile;
   readonly #checkpoints: Checkpoints;
   /** Undefined where commits need not survive a power cut. */
@@ -82,6 +84,7 @@ export class LedgerStore {
     this.groups = groups;
     this.journal = new Journal(database);
     this.#refusals = new RefusalWriter(database);
+    this.#idleUsers = new IdleUsers(database);
     this.#file = new StateFile(database.name);
     this.#checkpoints = new Checkpoints(database);
     this.#balance = database.prepare('SELECT balance_nanos FROM account').pluck().safeIntegers();
@@ -172,6 +175,11 @@ export class LedgerStore {
    */
   dropOldRows(beforeMs: number, lockWaitMs?: number): boolean {
     return dropOldRows(this.#database, beforeMs, lockWaitMs);
+  }
+
+  /** Drops what no limit of an end user counts any more, in one short transaction. Returns true if there may be more. */
+  dropIdleUsers(wallMs: number, lockWaitMs?: number): boolean {
+    return this.#idleUsers.drop(wallMs, lockWaitMs);
   }
 
   /**

@@ -92,6 +92,7 @@ const TABLES = `
     cost_nanos INTEGER NOT NULL CHECK (cost_nanos >= 0),
     PRIMARY KEY (key_id, window_s, at_ms)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX budget_steps_of_users ON budget_steps (window_s, at_ms) WHERE key_id LIKE '%/%';
 
   -- The balance is the sum of the credit entries less the sum of the journal's costs.
   CREATE TABLE account (
@@ -222,6 +223,7 @@ const TABLES = `
     settled_to_ms INTEGER NOT NULL,
     PRIMARY KEY (level_id, day, key_id, model, source)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sealed_levels_of_users ON sealed_levels (day) WHERE level_id LIKE '%/%';
 
   -- The names that have sums of their own in a month, numbered in the order in which they came. All others share one.
   CREATE TABLE usage_names (

@@ -25,6 +25,7 @@ CREATE TABLE inf_gw.budget_steps (
   cost_nanos bigint NOT NULL CHECK (cost_nanos >= 0),
   PRIMARY KEY (key_id, window_s, at_ms)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX budget_steps_of_users ON inf_gw.budget_steps (window_s, at_ms) WHERE key_id LIKE '%/%';
 `;
 
 /** The step of a moment, and how long what is in a step counts: until its last moment has left the window. */

@@ -1,4 +1,5 @@
 /** Levels: groups, end users, and what requests add up to for them. */
+import { IDLE_USER_MS } from '../../levels.ts';
 import { ADD_FIGURES, FIGURES, SUM_COLUMNS, summed } from './sums.ts';
 
 const FIGURE_COLUMNS = FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
@@ -110,5 +111,39 @@ BEGIN
         AND w.key_id IN (b.id, ${templateOf('b.id')}))
     GROUP BY b.id
   ) l;
+END $$;
+
+-- Drops what end users were booked that no limit of theirs counts any more, at most p_most rows of each table. The journal
+-- keeps their requests. Only what is old beside the last request goes: the auditor expects the rest. Returns whether there
+-- may be more.
+CREATE OR REPLACE FUNCTION inf_gw.drop_idle_users(p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_last_ms bigint := least(inf_gw.now_us() / 1000, (SELECT max(last_at_ms) FROM inf_gw.usage_months));
+  v_kept text := inf_gw.utc_month((v_last_ms - ${IDLE_USER_MS}) * 1000);
+  v_rows bigint; v_most bigint;
+BEGIN
+  DELETE FROM inf_gw.level_days WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.level_days
+    WHERE level_id LIKE '%/%' AND day < v_kept ORDER BY day LIMIT p_most FOR UPDATE SKIP LOCKED));
+  GET DIAGNOSTICS v_most = ROW_COUNT;
+  -- A total counts all months, and whoever is there may get one.
+  DELETE FROM inf_gw.level_months WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.level_months m
+    WHERE level_id LIKE '%/%' AND month < v_kept
+      AND NOT EXISTS (SELECT FROM inf_gw.level_months n WHERE n.level_id = m.level_id AND n.month >= v_kept)
+      AND NOT EXISTS (SELECT FROM inf_gw.budgets b
+      WHERE b.period = 'total' AND b.key_id IN (m.level_id, ${templateOf('m.level_id')}))
+    ORDER BY month LIMIT p_most FOR UPDATE SKIP LOCKED));
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  v_most := greatest(v_most, v_rows);
+  -- What is left of a month is proved by the rows that were dropped.
+  DELETE FROM inf_gw.sealed_levels WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.sealed_levels s
+    WHERE level_id LIKE '%/%' AND day < v_kept AND NOT EXISTS (SELECT FROM inf_gw.level_months m
+      WHERE m.level_id = s.level_id AND m.month = substr(s.day, 1, 7))
+    ORDER BY day LIMIT p_most FOR UPDATE SKIP LOCKED));
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  v_most := greatest(v_most, v_rows);
+  DELETE FROM inf_gw.budget_steps WHERE ctid = ANY (ARRAY(SELECT s.ctid FROM inf_gw.budget_steps s
+    WHERE s.key_id LIKE '%/%' AND s.at_ms < v_last_ms - s.window_s * 1020 LIMIT p_most FOR UPDATE SKIP LOCKED));
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  RETURN greatest(v_most, v_rows) >= p_most;
 END $$;
 `;
