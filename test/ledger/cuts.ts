@@ -6,6 +6,7 @@ import type { Admission } from '../../src/ledger/ledger.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
 import { Replica } from '../../src/ledger/shared/replica.ts';
 import type { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { type EntryRow, type RebuildRow, rebuiltOf } from '../../src/state/postgres/log.ts';
 import { type BenchKey, LedgerBench } from './bench.ts';
 import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
@@ -16,6 +17,7 @@ const TIER = { rpm: 6, tpm: 400, concurrency: 4, creditEnforced: true };
 const START = Date.UTC(2026, 10, 30, 23, 59);
 /** Longer than a history. */
 const NEVER_MS = 1_000_000_000;
+const USER_LIMITS = { ...NO_USER_LIMITS, rpm: 4, budgets: [{ period: '90s', limitNanos: 60n }] };
 const SETTINGS = { ...TIER, modelsRpm: 6_000 };
 
 const gateway = fc.nat();
@@ -254,8 +256,18 @@ export function testCuts(database: SharedDatabase, numRuns: number): void {
             for (let i = 1; i < gateways; i++) processes.push(await store.startOther(`other ${i}`));
             // What one has decided is written with its next entry, and not before.
             for (const process of processes) process.renew(bench.settings, bench.clock, NEVER_MS);
-            const keys = [];
-            for (let i = 0; i < KEYS; i++) keys.push(await bench.newKey());
+            const keys: BenchKey[] = [];
+            const group = await store.operator.groups.create({ name: 'group', rpm: 7, userLimits: USER_LIMITS }, START);
+            assert.ok(group.kind === 'done');
+            for (let i = 0; i < KEYS; i++) {
+              // One in a group whose end users have limits, one that has users of its own, and one that the first has made.
+              const place = [
+                { groupId: group.group.id },
+                { userLimits: USER_LIMITS },
+                { parentId: keys[0]?.id ?? null },
+              ];
+              keys.push(await bench.newKey(place[i]));
+            }
             await bench.addCredit(120n);
             const history = new History(bench, database, keys, processes, witness);
             for (const each of steps) {
