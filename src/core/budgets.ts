@@ -139,7 +139,8 @@ export function slidingSpend(
   return {
     ...budget,
     chargedNanos,
-    freesAtMs: chargedNanos < budget.limitNanos ? nowMs : freesAtMs(budget, windowS, steps, chargedNanos, nowMs),
+    freesAtMs:
+      chargedNanos < budget.limitNanos ? Math.floor(nowMs) : freesAtMs(budget, windowS, steps, chargedNanos, nowMs),
     resetsAtMs: chargedNanos === 0n ? null : leavesAtMs(newestMs, windowS),
   };
 }
@@ -165,7 +166,7 @@ function freesAtMs(
 export function fixedSpend(budget: Budget, chargedNanos: Nanos, endsAtMs: number | null, nowMs: number): BudgetSpend {
   const isReached = chargedNanos >= budget.limitNanos;
   const freesAtMs = budget.limitNanos === 0n ? null : endsAtMs;
-  return { ...budget, chargedNanos, freesAtMs: isReached ? freesAtMs : nowMs, resetsAtMs: endsAtMs };
+  return { ...budget, chargedNanos, freesAtMs: isReached ? freesAtMs : Math.floor(nowMs), resetsAtMs: endsAtMs };
 }
 
 /** Of a reached limit and others: the one that frees last, the first of those where several do. Null is never. */

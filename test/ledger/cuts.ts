@@ -6,6 +6,7 @@ import type { Admission } from '../../src/ledger/ledger.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
 import { Replica } from '../../src/ledger/shared/replica.ts';
 import type { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { type EntryRow, type RebuildRow, rebuiltOf } from '../../src/state/postgres/log.ts';
 import { type BenchKey, LedgerBench } from './bench.ts';
 import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
@@ -16,6 +17,7 @@ const TIER = { rpm: 6, tpm: 400, concurrency: 4, creditEnforced: true };
 const START = Date.UTC(2026, 10, 30, 23, 59);
 /** Longer than a history. */
 const NEVER_MS = 1_000_000_000;
+const USER_LIMITS = { ...NO_USER_LIMITS, rpm: 4, budgets: [{ period: '90s', limitNanos: 60n }] };
 const SETTINGS = { ...TIER, modelsRpm: 6_000 };
 
 const gateway = fc.nat();
@@ -233,12 +235,12 @@ async function rejoined(engine: SharedEngine): Promise<void> {
   }
 }
 
-/** Runs a history from its beginning, cut after each step; leashed, the second key is that of a run inside of the first. Returns how many cuts had an edit to take back. */
+/** Runs a history from its beginning, cut after each step. Returns how many cuts had an edit to take back. */
 async function cutAll(
   database: SharedDatabase,
   steps: readonly Step[],
   gateways: number,
-  isLeashed = false,
+  hasLevels = false,
 ): Promise<number> {
   const bench = await LedgerBench.open(database.openStore, TIER);
   try {
@@ -250,10 +252,8 @@ async function cutAll(
     for (let i = 1; i < gateways; i++) processes.push(await store.startOther(`other ${i}`));
     // What one has decided is written with its next entry, and not before.
     for (const process of processes) process.renew(bench.settings, bench.clock, NEVER_MS);
-    const outer = await bench.newKey(
-      isLeashed ? { budgets: [{ period: 'total', limitNanos: 100n }], leash: { outerIds: [] } } : {},
-    );
-    const keys = [outer, await bench.newKey(isLeashed ? { leash: { outerIds: [outer.id] } } : {})];
+    const keys: BenchKey[] = hasLevels ? await keysInLevels(bench, store) : [];
+    while (keys.length < KEYS) keys.push(await bench.newKey());
     await bench.addCredit(120n);
     const history = new History(bench, database, keys, processes, witness);
     for (const each of steps) {
@@ -265,6 +265,14 @@ async function cutAll(
   } finally {
     await bench.store.close();
   }
+}
+
+/** One in a group whose end users have limits, one that has users of its own, and one that the first has made. */
+async function keysInLevels(bench: LedgerBench, store: SharedStore): Promise<BenchKey[]> {
+  const group = await store.operator.groups.create({ name: 'group', rpm: 7, userLimits: USER_LIMITS }, START);
+  assert.ok(group.kind === 'done');
+  const first = await bench.newKey({ groupId: group.group.id });
+  return [first, await bench.newKey({ userLimits: USER_LIMITS }), await bench.newKey({ parentId: first.id })];
 }
 
 const ASKED = { kind: 'admit', key: 0, model: 'mock/a', inputTokens: 9, outputTokens: 7, holdNanos: 40n } as const;
@@ -299,8 +307,8 @@ export function testCuts(database: SharedDatabase, numRuns: number): void {
         fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }),
         fc.integer({ min: 1, max: 4 }),
         fc.boolean(),
-        async (steps, gateways, isLeashed) => {
-          cuts += await cutAll(database, steps, gateways, isLeashed);
+        async (steps, gateways, hasLevels) => {
+          cuts += await cutAll(database, steps, gateways, hasLevels);
         },
       ),
       { numRuns, seed, endOnFailure: true },

@@ -1,11 +1,13 @@
 /** Commands drawn at random, as both comparisons with the naive ledger take them. */
 import fc from 'fast-check';
 
-export const KEYS = 2;
+export const KEYS = 3;
+export const USERS = ['alice', 'bob'] as const;
 
 export const ask = fc.record({
   kind: fc.constant('admit' as const),
   key: fc.nat({ max: KEYS - 1 }),
+  user: fc.option(fc.constantFrom(...USERS), { nil: undefined }),
   model: fc.constantFrom('mock/a', 'mock/b'),
   inputTokens: fc.nat({ max: 120 }),
   // Sometimes more than the limit allows at all.

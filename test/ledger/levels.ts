@@ -282,6 +282,17 @@ export function testLevels(openStore: OpenStore): void {
       assert.equal((await groups.place(made[0]?.id ?? '', alone.id)).kind, 'too_deep');
     });
 
+    test('the headers show of levels that have nothing left the innermost, also of limits that were lowered', async (t) => {
+      const bench = await open(t, openStore);
+      const { id } = await newGroup(bench, { name: 'dev', rpm: 9, tpm: 900 });
+      const key = await bench.newKey({ groupId: id, rpm: 3, tpm: 300 });
+      for (let i = 0; i < 3; i++) await bench.admit(key, { reservedTokens: 100 });
+      await bench.store.operator.groups.setLimits(id, { rpm: 1, tpm: 100 });
+      const { figures } = await bench.decide(key);
+      assert.deepEqual([figures.limitRequests, figures.remainingRequests], [3, 0]);
+      assert.deepEqual([figures.limitTokens, figures.remainingTokens], [300, 0]);
+    });
+
     test('the wait, the headers and the message are of all levels together', async (t) => {
       const bench = await open(t, openStore);
       const { id } = await newGroup(bench, { name: 'dev', rpm: 4, ...budget(100n) });

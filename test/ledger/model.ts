@@ -5,15 +5,26 @@ import type { Settlement } from '../../src/core/settlement.ts';
 import { untouchedFigures } from '../../src/ledger/figures.ts';
 import type { Admission, AdmissionRequest, Grant } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
-import { naiveRooms } from '../unit/ledger/naive-budgets.ts';
-import { type NaiveKey, NaiveLedger } from '../unit/ledger/naive-ledger.ts';
-import { type BenchKey, LedgerBench, type OpenStore, spendsOf } from './bench.ts';
-import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
+import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
+import { hasNoLimits, NO_LEVEL_TERMS, userId } from '../../src/state/levels.ts';
+import {
+  NaiveLedger,
+  type NaiveOwner,
+  type NaiveTerms,
+  naiveChain,
+  naiveUser,
+  newNaiveOwner,
+  roomsOf,
+  UNLIMITED,
+} from '../unit/ledger/naive-ledger.ts';
+import { type BenchKey, LedgerBench, type OpenStore } from './bench.ts';
+import { ask, budgets, change, end, KEYS, USERS } from './drawn-commands.ts';
 
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
 const DAY_MS = 86_400_000;
 /** A few steps before the end of a month. */
 const START = Date.UTC(2026, 10, 30, 23, 59);
+const GROUPS = ['outer', 'inner', 'other'] as const;
 
 const listing = fc.record({ kind: fc.constant('admit_listing' as const), key: fc.nat({ max: KEYS - 1 }) });
 const command = fc.oneof(
@@ -35,25 +46,48 @@ const wait = fc.record({
     fc.constantFrom(59_999, 60_000, 60_001, 9 * DAY_MS, 40 * DAY_MS),
   ),
 });
-const limit = fc.record({
-  kind: fc.constant('limit' as const),
-  key: fc.nat({ max: KEYS - 1 }),
+/** The keys, and behind them the groups. */
+const owner = fc.nat({ max: KEYS + GROUPS.length - 1 });
+const limits = fc.record({
   rpm: fc.option(fc.integer({ min: 1, max: 8 })),
   tpm: fc.option(fc.integer({ min: 1, max: 600 })),
   concurrency: fc.option(fc.integer({ min: 1, max: 5 })),
   spendLimitNanos: fc.option(fc.bigInt({ min: 0n, max: 150n })),
 });
+const limit = fc.record({ kind: fc.constant('limit' as const), owner, limits });
 const terms = fc.record({
   kind: fc.constant('terms' as const),
-  key: fc.nat({ max: KEYS - 1 }),
+  owner,
   budgets,
   expiresInMs: fc.option(fc.constantFrom(30_000, 60_000, 20 * DAY_MS), { freq: 3 }),
 });
 const state = fc.record({
   kind: fc.constant('state' as const),
-  key: fc.nat({ max: KEYS - 1 }),
+  owner,
   state: fc.constantFrom('enabled' as const, 'enabled' as const, 'disabled' as const),
   allowlist: fc.option(fc.subarray(['mock/a', 'mock/b'])),
+});
+/** What each end user may do, or none any more. */
+const users = fc.record({
+  kind: fc.constant('users' as const),
+  owner,
+  limits,
+  budgets,
+  required: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
+});
+/** What one of them may do. */
+const user = fc.record({
+  kind: fc.constant('user' as const),
+  owner,
+  name: fc.constantFrom(...USERS),
+  limits: fc.option(limits, { nil: NO_LEVEL_TERMS }),
+  budgets: fc.option(budgets, { nil: [] }),
+  state: fc.constantFrom('enabled' as const, 'enabled' as const, 'disabled' as const),
+});
+const move = fc.record({
+  kind: fc.constant('move' as const),
+  owner,
+  into: fc.option(fc.nat({ max: GROUPS.length - 1 })),
 });
 const credit = fc.record({
   kind: fc.constant('credit' as const),
@@ -67,6 +101,9 @@ const step = fc.oneof(
   { weight: 2, arbitrary: limit },
   { weight: 3, arbitrary: terms },
   { weight: 1, arbitrary: state },
+  { weight: 2, arbitrary: users },
+  { weight: 1, arbitrary: user },
+  { weight: 1, arbitrary: move },
   { weight: 2, arbitrary: credit },
   { weight: 1, arbitrary: crash },
   { weight: 1, arbitrary: takeover },
@@ -75,28 +112,45 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 type Batch = Extract<Step, { kind: 'batch' }>;
 type Plan = Batch['commands'][number];
 
-interface KeyPair {
-  readonly real: BenchKey;
-  readonly naive: NaiveKey;
+interface OwnerPair<Real = { readonly id: string }> {
+  readonly real: Real;
+  readonly naive: NaiveOwner;
 }
+type KeyPair = OwnerPair<BenchKey>;
 
 /** The real ledger and the naive one, side by side. */
 class Pair {
   readonly #bench: LedgerBench;
   readonly #naive: NaiveLedger;
   readonly #keys: readonly KeyPair[];
+  readonly #groups: readonly OwnerPair[];
 
-  private constructor(bench: LedgerBench, keys: readonly KeyPair[]) {
+  private constructor(bench: LedgerBench, keys: readonly KeyPair[], groups: readonly OwnerPair[]) {
     this.#bench = bench;
     this.#naive = new NaiveLedger(bench.settings);
     this.#keys = keys;
+    this.#groups = groups;
   }
 
+  /** A key in two groups, one that it has made, and one in none. */
   static async open(bench: LedgerBench): Promise<Pair> {
-    await bench.store.setClock(START);
-    const keys: KeyPair[] = [];
-    for (let i = 0; i < KEYS; i++) keys.push({ real: await bench.newKey(), naive: newNaiveKey() });
-    const pair = new Pair(bench, keys);
+    const { store } = bench;
+    await store.setClock(START);
+    const groups: OwnerPair[] = [];
+    for (const name of GROUPS) {
+      const outer = name === 'inner' ? groups[0] : undefined;
+      const made = await store.operator.groups.create({ name, groupId: outer?.real.id ?? null }, START);
+      assert.ok(made.kind === 'done');
+      groups.push({ real: made.group, naive: newNaiveOwner({ kind: 'group', name }, UNLIMITED, outer?.naive) });
+    }
+    const newKey = async (outer: NaiveOwner | undefined, place: Partial<NewKey>): Promise<KeyPair> => {
+      const real = await bench.newKey(place);
+      return { real, naive: newNaiveOwner({ kind: 'key', name: real.name }, { ...UNLIMITED, ...TIER }, outer) };
+    };
+    const inner = groups[1] as OwnerPair;
+    const key = await newKey(inner.naive, { groupId: inner.real.id });
+    const keys = [key, await newKey(undefined, {}), await newKey(key.naive, { parentId: key.real.id })];
+    const pair = new Pair(bench, keys, groups);
     await pair.run({ kind: 'credit', nanos: 120n });
     return pair;
   }
@@ -109,31 +163,60 @@ class Pair {
       case 'wait':
         return store.advance(step.milliseconds);
       case 'limit': {
-        const { key, rpm, tpm, concurrency, spendLimitNanos } = step;
-        const { real, naive } = this.#key(key);
-        await store.operator.keys.setLimits(real.id, { rpm, tpm, concurrency, spendLimitNanos });
-        naive.rpm = rpm ?? TIER.rpm;
-        naive.tpm = tpm ?? TIER.tpm;
-        naive.concurrency = concurrency ?? TIER.concurrency;
-        naive.spendLimitNanos = spendLimitNanos;
+        const { real, naive, book, tier } = this.#owner(step.owner);
+        await book.setLimits(real.id, step.limits);
+        Object.assign(naive, naiveLimits(step.limits, tier));
         return;
       }
       case 'terms': {
-        const { key, budgets, expiresInMs } = step;
-        const { real, naive } = this.#key(key);
+        const { budgets, expiresInMs } = step;
+        const { real, naive, book, isKey } = this.#owner(step.owner);
         const wallMs = this.#bench.clock.wallMs();
-        const expiresAtMs = expiresInMs === null ? null : wallMs + expiresInMs;
-        await store.operator.keys.setLimits(real.id, { budgets: () => budgets, expiresAtMs }, wallMs);
+        const expiresAtMs = expiresInMs === null || !isKey ? null : wallMs + expiresInMs;
+        await book.setLimits(real.id, { budgets: () => budgets, ...(isKey && { expiresAtMs }) }, wallMs);
         naive.budgets = budgets;
         naive.expiresAtMs = expiresAtMs;
         return;
       }
       case 'state': {
-        const { real, naive } = this.#key(step.key);
-        await store.operator.keys.setState(real.id, step.state);
-        await store.operator.keys.editAllowlist(real.id, () => step.allowlist);
+        const { real, naive, book } = this.#owner(step.owner);
+        await book.setState(real.id, step.state);
+        await book.editAllowlist(real.id, () => step.allowlist);
         naive.state = step.state;
         naive.allowlist = step.allowlist;
+        return;
+      }
+      case 'users': {
+        const { limits, budgets, required } = step;
+        const { real, naive, book } = this.#owner(step.owner);
+        const userLimits = () => ({ ...limits, budgets, required });
+        await book.setLimits(real.id, { userLimits }, this.#bench.clock.wallMs());
+        const after = { ...naiveLimits(limits, UNLIMITED), budgets, required };
+        naive.ofUsers = isNothing(after) && naive.ownOfUsers.size === 0 ? null : after;
+        return;
+      }
+      case 'user': {
+        const { name, limits, budgets, state } = step;
+        const { real, naive } = this.#owner(step.owner);
+        const record = { ...NO_LEVEL_TERMS, ...limits, budgets, state, ownerId: real.id, name };
+        await store.operator.groups.editUser(real.id, name, () => record, this.#bench.clock.wallMs());
+        naive.ofUsers ??= { ...UNLIMITED, required: false };
+        if (state !== 'enabled' || !hasNoLimits(record)) {
+          naive.ownOfUsers.set(name, { ...naiveLimits(limits, UNLIMITED), budgets, state });
+          return;
+        }
+        naive.ownOfUsers.delete(name);
+        if (isNothing(naive.ofUsers) && naive.ownOfUsers.size === 0) naive.ofUsers = null;
+        return;
+      }
+      case 'move': {
+        const { real, naive, book } = this.#owner(step.owner);
+        const into = step.into === null ? undefined : (this.#groups[step.into] as OwnerPair);
+        const { kind } = await book.place(real.id, into?.real.id ?? null);
+        const isChild = naive.outer?.name.kind === 'key';
+        const isInItself = into !== undefined && naiveChain(into.naive, undefined).includes(naive);
+        assert.equal(kind, isChild ? 'is_child' : isInItself ? 'in_itself' : 'done');
+        if (kind === 'done') naive.outer = into?.naive;
         return;
       }
       case 'credit':
@@ -180,9 +263,9 @@ class Pair {
     });
   }
 
-  #request({ key, model, inputTokens, outputTokens, holdNanos }: Extract<Plan, { kind: 'admit' }>): AdmissionRequest {
-    const reservedTokens = inputTokens + outputTokens;
-    return this.#bench.request(this.#key(key).real, { model, inputTokens, outputTokens, holdNanos, reservedTokens });
+  #request({ kind, key, ...plan }: Extract<Plan, { kind: 'admit' }>): AdmissionRequest {
+    const reservedTokens = plan.inputTokens + plan.outputTokens;
+    return this.#bench.request(this.#key(key).real, { ...plan, reservedTokens });
   }
 
   #compareAnswer(command: Command, answer: Answer): void {
@@ -195,37 +278,58 @@ class Pair {
       assert.deepEqual(admission.admitted ? undefined : admission.refusal, refusal);
       const figures =
         refusal?.reason === 'unknown_key' ? untouchedFigures('requests', this.#bench.settings) : undefined;
-      assert.deepEqual(admission.figures, figures ?? this.#naive.figures(naive, nowMs));
+      assert.deepEqual(admission.figures, figures ?? this.#naive.figures(naiveChain(naive, request.user), nowMs));
     } else if (command.kind === 'grow') {
       assert.deepEqual(answer as Grant, this.#naive.grow(command.growth, nowMs));
     } else if (command.kind === 'free_slot') {
       this.#naive.freeSlot(command.requestId);
     } else if (command.kind === 'settle') {
-      this.#naive.settle(command.settlement, nowMs);
+      assert.deepEqual(answer, this.#naive.settle(command.settlement, nowMs));
     }
   }
 
-  /** The figures of the keys, and what is stored of the account. */
+  /** The figures of the keys, and what is stored of the account and of all levels. */
   async compare(): Promise<void> {
+    const nowMs = this.#bench.clock.wall;
     for (const { real, naive } of this.#keys) {
-      const { kind, figures } = await this.#bench.identify(real);
-      const isGone = this.#naive.isGone(naive, this.#bench.clock.wall);
-      assert.equal(kind === 'unknown', isGone);
-      if (!isGone) assert.deepEqual(figures, this.#naive.figures(naive, this.#bench.clock.wall));
-      await this.#compareSpent({ real, naive });
+      const identity = await this.#bench.identify(real);
+      const levels = naiveChain(naive, undefined);
+      const isOff = levels.some(({ state }) => state !== 'enabled');
+      const kind = this.#naive.isGone(naive, nowMs) ? 'unknown' : isOff ? 'disabled' : 'enabled';
+      assert.equal(identity.kind, kind);
+      if (kind !== 'unknown') assert.deepEqual(identity.figures, this.#naive.figures(levels, nowMs));
+      if (identity.kind === 'enabled') assert.equal(identity.freeSlots, this.#naive.freeSlots(naive));
     }
+    for (const each of [...this.#keys, ...this.#groups]) await this.#compareSpent(each);
     const held = this.#naive.open.reduce((sum, { request }) => sum + request.holdNanos, 0n);
     assert.deepEqual(await this.#bench.balance(), [this.#naive.balanceNanos, held]);
   }
 
-  /** What operators read of the budgets. */
-  async #compareSpent({ real, naive }: KeyPair): Promise<void> {
+  /** What operators read of the budgets of a level and of its end users. */
+  async #compareSpent({ real, naive }: OwnerPair): Promise<void> {
     const wallMs = this.#bench.clock.wallMs();
-    const spent = await spendsOf(this.#bench, real);
-    assert.deepEqual(
-      spent.map(({ period, limitNanos, chargedNanos, freesAtMs }) => [period, limitNanos, chargedNanos, freesAtMs]),
-      naiveRooms(naive, [], wallMs, wallMs).map((room) => [room.period, room.limitNanos, room.charged, room.freesAtMs]),
-    );
+    const users = USERS.flatMap((name) => naiveUser(naive, name) ?? []);
+    for (const level of [naive, ...users]) {
+      const id = level.user === undefined ? real.id : userId(real.id, level.user.name);
+      const { budgets } = level;
+      const spent = (await this.#bench.store.operator.budgets.spentBy([{ id, budgets }], wallMs)).get(id) ?? [];
+      assert.deepEqual(
+        spent
+          .map(({ period, limitNanos, chargedNanos, freesAtMs }) => [period, limitNanos, chargedNanos, freesAtMs])
+          .toSorted(),
+        roomsOf(level, [], wallMs, wallMs)
+          .map((room) => [room.period, room.limitNanos, room.charged, room.freesAtMs])
+          .toSorted(),
+      );
+    }
+  }
+
+  /** A key or a group, what operators change it with, and its limits where it has none of its own. */
+  #owner(index: number) {
+    const { keys, groups } = this.#bench.store.operator;
+    const isKey = index < KEYS;
+    const pair: OwnerPair = isKey ? this.#key(index) : (this.#groups[index - KEYS] as OwnerPair);
+    return { ...pair, isKey, book: isKey ? keys : groups, tier: isKey ? TIER : UNLIMITED };
   }
 
   #key(index: number): KeyPair {
@@ -233,17 +337,19 @@ class Pair {
   }
 }
 
-function newNaiveKey(): NaiveKey {
-  const nothing = { requestsAtMs: [], tokens: [], charges: [] };
+function naiveLimits(own: OwnLimits, otherwise: Pick<NaiveTerms, 'rpm' | 'tpm' | 'concurrency'>) {
   return {
-    state: 'enabled',
-    allowlist: null,
-    ...TIER,
-    spendLimitNanos: null,
-    budgets: [],
-    expiresAtMs: null,
-    ...nothing,
+    rpm: own.rpm ?? otherwise.rpm,
+    tpm: own.tpm ?? otherwise.tpm,
+    concurrency: own.concurrency ?? otherwise.concurrency,
+    spendLimitNanos: own.spendLimitNanos,
   };
+}
+
+/** Whether end users are bounded by nothing. */
+function isNothing({ rpm, tpm, concurrency, spendLimitNanos, budgets, required }: NonNullable<NaiveOwner['ofUsers']>) {
+  const isInfinite = [rpm, tpm, concurrency].every((limit) => limit === Number.POSITIVE_INFINITY);
+  return isInfinite && spendLimitNanos === null && budgets.length === 0 && !required;
 }
 
 function toChange(

@@ -126,7 +126,8 @@ export class SharedDatabase {
   async #empty(): Promise<void> {
     const tables = (await this.tables()).filter((name) => name !== 'account');
     // There are few rows: to truncate would take longer.
-    await this.client.query(`${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
+    // In the order in which gateways that are still ending lock.
+    await this.client.query(`SELECT FROM inf_gw.account FOR UPDATE; ${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
       DELETE FROM inf_gw.nodes WHERE name <> 'first' OR ${this.#idle === undefined};
       DELETE FROM inf_gw.log; DELETE FROM inf_gw.positions;
       UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0, seq = 0, clock_us = 0, recorded_seq = 0,

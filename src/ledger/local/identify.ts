@@ -73,10 +73,12 @@ export function figuresOf(
   let figures = first.activity.figures(name, first.level.limits, nowMs);
   for (const { level, activity } of outer) {
     const { rpm, tpm } = level.limits;
-    if (rpm - activity[name].total(nowMs) < figures.remainingRequests) {
+    // Nothing can be less than nothing, which a limit that was lowered leaves as well.
+    const { remainingRequests, remainingTokens } = figures;
+    if (remainingRequests > 0 && rpm - activity[name].total(nowMs) < remainingRequests) {
       figures = { ...figures, ...activity.requestFigures(name, level.limits, nowMs) };
     }
-    if (tpm - activity.tokensUsed(nowMs) < figures.remainingTokens) {
+    if (remainingTokens > 0 && tpm - activity.tokensUsed(nowMs) < remainingTokens) {
       figures = { ...figures, ...activity.tokenFigures(level.limits, nowMs) };
     }
   }

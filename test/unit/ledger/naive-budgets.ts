@@ -1,5 +1,5 @@
 /** Budgets of the naive ledger: every charge and every hold is looked at for every question. */
-import type { AdmissionRequest, SpendRefusal } from '../../../src/ledger/ledger.ts';
+import type { AdmissionRequest, AtLevel, SpendRefusal } from '../../../src/ledger/ledger.ts';
 
 export interface NaiveBudget {
   readonly period: string;
@@ -66,26 +66,38 @@ export function naiveRooms(
   });
 }
 
-/** The refusal for the month, if it has a limit that is reached, and for the rooms that are. */
-export function naiveSpendRefusal(
+/** A limit that is reached, and the refusal for it. */
+interface NaiveReached {
+  readonly frees: number;
+  readonly refusal: SpendRefusal;
+}
+
+/** The month of a level, if it has a limit that is reached, and the rooms that are. */
+export function naiveReached(
   limitNanos: bigint | null,
   charged: bigint,
   monthOfMs: number,
   rooms: readonly NaiveRoom[],
   isReached: (room: NaiveRoom) => boolean,
-): SpendRefusal | undefined {
+  at: AtLevel,
+): NaiveReached[] {
   const month = new Date(monthOfMs);
   const nextMonth = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1);
-  const reached: { frees: number; refusal: SpendRefusal }[] = [];
+  const reached: NaiveReached[] = [];
   if (limitNanos !== null && charged >= limitNanos) {
     const frees = limitNanos === 0n ? Number.POSITIVE_INFINITY : nextMonth;
-    reached.push({ frees, refusal: { reason: 'spend_limit_reached', limitNanos } });
+    reached.push({ frees, refusal: { reason: 'spend_limit_reached', limitNanos, ...at } });
   }
   for (const room of rooms.filter(isReached)) {
     const budget = { period: room.period, freesAtMs: room.freesAtMs };
-    const refusal: SpendRefusal = { reason: 'spend_limit_reached', limitNanos: room.limitNanos, budget };
+    const refusal: SpendRefusal = { reason: 'spend_limit_reached', limitNanos: room.limitNanos, budget, ...at };
     reached.push({ frees: room.freesAtMs ?? Number.POSITIVE_INFINITY, refusal });
   }
+  return reached;
+}
+
+/** The refusal for the one that frees last; of equals the first. */
+export function naiveSpendRefusal(reached: readonly NaiveReached[]): SpendRefusal | undefined {
   const last = Math.max(...reached.map(({ frees }) => frees));
   return reached.find(({ frees }) => frees === last)?.refusal;
 }
