@@ -89,3 +89,14 @@ test('a refusal names the key, and ends with what to type', async (t) => {
     assert.match((await place.run(['explain', 'body.json', '--key', 'app'])).stdout, said, words);
   }
 });
+
+test('without a gateway, it says that groups and end users are not asked', async (t) => {
+  const place = new Workplace(t);
+  await place.json('groups', 'create', 'dev', '--budget', 'day=0');
+  await place.createKey('app', '--in', '@dev');
+  await place.createKey('alone');
+  const body = JSON.stringify({ model: 'mock/echo', messages: [{ role: 'user', content: 'Hi' }] });
+  const said = async (key: string) => (await place.run(['explain', '--key', key], body)).stderr;
+  assert.match(await said('app'), /It looks at the key alone/);
+  assert.doesNotMatch(await said('alone'), /It looks at the key alone/);
+});
