@@ -76,6 +76,7 @@ export class Chores {
     }
     clearTimeout(this.#retentionTimer);
     if (this.#isStopped) return;
-    this.#retentionTimer = setTimeout(() => this.add('retention'), isMore ? RETENTION_STEP_MS : RETENTION_MS);
+    // A process that has nothing else to do ends.
+    this.#retentionTimer = setTimeout(() => this.add('retention'), isMore ? RETENTION_STEP_MS : RETENTION_MS).unref();
   }
 }

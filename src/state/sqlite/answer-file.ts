@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import type { AnswerPlace, CachedAnswer, CacheTerms, SavedRow, Saving } from '../../core/cached-answers.ts';
 import { immediately, type Sqlite, withRetry } from './database.ts';
 import { COMPANIONS, createPrivately, isOwnFile, makePrivate } from './private-files.ts';
+import { isDamage } from './storage-errors.ts';
 
 /** Marks a file as one of cached answers: "infa" in ASCII. */
 const ANSWERS_ID = 0x69_6e_66_61;
@@ -44,7 +45,7 @@ export class AnswerFile {
     try {
       return new AnswerFile(openTables(path));
     } catch (error) {
-      if (!isDamaged(error) || !remove(path)) throw error;
+      if (!isDamage(error) || !remove(path)) throw error;
       return new AnswerFile(openTables(path));
     }
   }
@@ -55,7 +56,7 @@ export class AnswerFile {
 
   /** Removes the file if that is what an error says of it, and closes it. */
   discardIfDamaged(error: unknown): boolean {
-    if (!isDamaged(error)) return false;
+    if (!isDamage(error) && !hasLostTable(error)) return false;
     this.close();
     return remove(this.#database.name);
   }
@@ -250,7 +251,7 @@ function remove(path: string): boolean {
   return true;
 }
 
-function isDamaged(error: unknown): boolean {
-  const { code } = error as { code?: string };
-  return code?.startsWith('SQLITE_CORRUPT') === true || code === 'SQLITE_NOTADB';
+/** Of a file that was opened: its table is there, unless the page that says so is damaged. */
+function hasLostTable(error: unknown): boolean {
+  return (error as { code?: string }).code === 'SQLITE_ERROR';
 }

@@ -27,6 +27,7 @@ test('a thread that ends while the last flush runs does not have the state close
     journalRetentionMs: undefined,
     fault: undefined,
     maintain: async () => {},
+    dropOldRows: () => false,
     flush: async () => {
       flushing.resolve();
       if (++flushes === 1) await flushed.promise;
