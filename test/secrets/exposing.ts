@@ -23,10 +23,10 @@ const CHANGES: readonly Change[] = [
   ],
   // The bundler gives some variables other names.
   [
-    /(errorForStatus\(status, (\w+\(\w+\)), secrets\);[^`]+note: )`the upstream answered /g,
+    /(errorForStatus\(status, (\w+\(\w+\)), secrets\)[^`]+note: )`the upstream answered /g,
     "$1$2?.message + ' with ' + `",
   ],
-  [/function credentialOf\(headers\) \{/g, "$&\n    process.stderr.write(headers.authorization + '\\n');"],
+  [/function credentialOf\(headers.*\) \{/g, "$&\n    process.stderr.write(headers.authorization + '\\n');"],
 ];
 
 const folder = fileURLToPath(new URL('../../dist/', import.meta.url));
