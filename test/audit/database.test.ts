@@ -7,6 +7,7 @@ import { LongSession, openReader } from '../../src/state/postgres/long-session.t
 import { locationOf } from '../state/database-stage.ts';
 import { CONFIG, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
+import { until } from '../support/wait.ts';
 
 const QUIET = { onProgress: () => {} };
 const CHECKS = [
@@ -214,6 +215,8 @@ describe('the auditor of a shared state', () => {
     assert.deepEqual(await Promise.all(outcomes), ['200', '200', '200', '200']);
     const messages = [{ role: 'user', content: '/stall 1' }];
     inFlight = await gateways[0]?.chat(key, { ...paid, stream: true, messages });
+    // It is in the tables once its gateway has written what it has decided.
+    await until(async () => Number((await place.json<{ held_usd: string }>('credit', 'show')).held_usd) > 0);
     const location = locationOf(url);
     assert.equal(location.kind, 'postgres');
     address = (location as Extract<typeof location, { kind: 'postgres' }>).address;
