@@ -16,8 +16,7 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
 import { hiddenThinkingOfGemini } from '../thinking.ts';
-import { configOf } from './config.ts';
-import { listOf } from './list.ts';
+import { configOf, listOf } from './fields.ts';
 import { AUDIO_BYTES_PER_TOKEN } from './output.ts';
 import { hostToolsOf, toolProblem } from './tools.ts';
 

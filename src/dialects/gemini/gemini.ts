@@ -9,8 +9,8 @@ import { errorFacts } from '../error-facts.ts';
 import { isWritten, readGemini, readWholeGemini, withoutPart } from './answer.ts';
 import { bodyOf, membersBeside, placedBody } from './body.ts';
 import { checkGemini } from './check.ts';
-import { configOf } from './config.ts';
 import { geminiErrorBody } from './errors.ts';
+import { configOf } from './fields.ts';
 import { walkGemini } from './input.ts';
 
 /** Some events hold whole images. */

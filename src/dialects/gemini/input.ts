@@ -3,8 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { FETCHED_IMAGE, type Reading, readData } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
-import { configOf } from './config.ts';
-import { listOf } from './list.ts';
+import { configOf, listOf } from './fields.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'store', 'labels']),

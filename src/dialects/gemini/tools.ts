@@ -3,7 +3,7 @@ import { DEFAULT_CALLS, type HostTool, type ToolCall } from '../../core/host-too
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
 import { type Path, pathText, readTool, type ToolFields, toolFields } from '../host-tools.ts';
-import { listOf } from './list.ts';
+import { listOf } from './fields.ts';
 import { snakeCase } from './names.ts';
 
 /** Members of a tool that the client runs. */

@@ -25,7 +25,7 @@ interface Quantile {
   readonly past: readonly (number | undefined)[];
 }
 
-/** A head, and as many upstreams as there are lines beneath it; undefined if no gateway tells of any. */
+/** A head, and as many upstreams as there are lines beneath it; undefined if no gateway names any. */
 export function firstBytesOf(title: string, { snapshot }: Model, width: number, height: number): Line[] | undefined {
   const all = (snapshot?.upstreams ?? []).flatMap(timesOf);
   if (all.length === 0) return undefined;
