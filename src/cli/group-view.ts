@@ -105,6 +105,16 @@ export function printGroups(figures: GroupFigures, nowMs: number): void {
   printNote('Requests, tokens and cost are for this month (UTC), with those of the groups inside.');
 }
 
+/** What tables say of a group or an end user: limits, budgets and this month. */
+export const LEVEL_COLUMNS = [
+  ...Object.values(TIER_TERMS).map(({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const),
+  { head: 'LIMIT (USD)', usd: true, rank: 2 },
+  { head: 'BUDGETS (USD)', least: 14, rank: 2 },
+  { head: 'REQUESTS', number: true, rank: 3 },
+  { head: 'TOKENS', number: true, rank: 4 },
+  { head: 'COST (USD)', usd: true, rank: 1 },
+] as const;
+
 /** On a terminal each group stands below the one that it is in, further to the right. */
 export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
@@ -116,14 +126,7 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
       ...(isTree ? [] : [{ head: 'IN' }]),
       { head: 'STATE' },
       { head: 'KEYS', number: true, rank: 5 },
-      ...Object.values(TIER_TERMS).map(
-        ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
-      ),
-      { head: 'LIMIT (USD)', usd: true, rank: 2 },
-      { head: 'BUDGETS (USD)', least: 14, rank: 2 },
-      { head: 'REQUESTS', number: true, rank: 3 },
-      { head: 'TOKENS', number: true, rank: 4 },
-      { head: 'COST (USD)', usd: true, rank: 1 },
+      ...LEVEL_COLUMNS,
       { head: 'MODELS', least: 12, rank: 6 },
     ],
     rows: rows.map(({ group, depth }) => {

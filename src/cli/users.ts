@@ -9,10 +9,11 @@ import { budgetsText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readCount } from '../operator/input.ts';
 import { amount, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { LEVEL_TERMS, levelJson, ownLimitsJson, TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
+import { LEVEL_TERMS, levelJson, ownLimitsJson, TIER_NAMES } from '../operator/terms.ts';
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, NO_LEVEL_TERMS, termsOfUser, type UserRecord, userId } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
+import { LEVEL_COLUMNS } from './group-view.ts';
 import { levelFields, limitTexts, monthField, NO_FIGURES } from './level-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { findOwner } from './owner.ts';
@@ -211,18 +212,7 @@ async function printUser(user: SeenUser, command: Command, state: State): Promis
 
 function usersTable(users: readonly Figures[], look: Look): Table {
   return {
-    columns: [
-      { head: 'END USER', least: 12 },
-      { head: 'STATE' },
-      ...Object.values(TIER_TERMS).map(
-        ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
-      ),
-      { head: 'LIMIT (USD)', usd: true, rank: 2 },
-      { head: 'BUDGETS (USD)', least: 14, rank: 2 },
-      { head: 'REQUESTS', number: true, rank: 3 },
-      { head: 'TOKENS', number: true, rank: 4 },
-      { head: 'COST (USD)', usd: true, rank: 1 },
-    ],
+    columns: [{ head: 'END USER', least: 12 }, { head: 'STATE' }, ...LEVEL_COLUMNS],
     rows: users.map(({ name, own, terms, spends, month }) => [
       name,
       stateCell(own),
