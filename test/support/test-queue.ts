@@ -6,6 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { endAll } from './at-end.ts';
 import { coreSeconds } from './core-seconds.ts';
 
+/** Far more than a process needs to end once its tests have. */
+const LINGER_MS = 20_000;
+
 /** What a test file has taken, its processes included, in core-seconds. */
 export interface Cost {
   readonly file: string;
@@ -33,6 +36,13 @@ export async function runQueue(files: readonly string[], folder: string): Promis
   }
   await endAll();
   isDone = true;
+  setTimeout(failToEnd, LINGER_MS).unref();
+}
+
+/** What a failed test has left open would keep the run from its end, and its failures from who waits for them. */
+function failToEnd(): void {
+  console.error(`still open after the last test: ${process.getActiveResourcesInfo().join(', ')}`);
+  process.exit(1);
 }
 
 /** The files that have run to their end, the dearest first. */

@@ -62,7 +62,8 @@ describe('a dashboard on a shared database', () => {
     const response = await there.chat(key, STALLING);
     const id = response.headers.get('x-request-id');
     press('3');
-    await shows((model) => shownRequests(model)[0]?.id === id);
+    // Counts and rows are read one after the other, and the gateway writes meanwhile.
+    await shows((model) => shownRequests(model)[0]?.id === id && inFlightOf(model) === 1);
     assert.match(
       screenText(session.model),
       /^Live {2}1 in flight on all gateways\n.*\n +\ds {2}app +mock\/echo +there /m,
@@ -84,7 +85,8 @@ describe('a dashboard on a shared database', () => {
     press('3');
     await shows(({ snapshot }) => snapshot !== undefined);
     const streams = [await there.chat(key, STALLING), await serving.chat(key, STALLING)];
-    await shows((model) => shownRequests(model).filter(({ ended_at_ms: end }) => end === undefined).length === 2);
+    const openOf = (model: Model) => shownRequests(model).filter(({ ended_at_ms: end }) => end === undefined);
+    await shows((model) => openOf(model).length === 2 && inFlightOf(model) === 2);
     const [elsewhere, here] = shownRequests(session.model);
     assert.deepEqual([elsewhere?.elsewhere?.node, here?.elsewhere, here?.stream], ['there', undefined, true]);
     assert.match(screenText(session.model), /^Live {2}2 in flight on all gateways, followed by recent requests here$/m);
