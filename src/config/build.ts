@@ -330,9 +330,9 @@ const ADDRESSES: Readonly<Partial<Record<ParsedHttpProvider['kind'], string>>> =
 
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
-  openai: DIALECT_NAMES.filter((name) => !['messages', 'gemini'].includes(name)),
+  openai: DIALECT_NAMES.filter((name) => !['messages', 'gemini', 'gemini_embeddings'].includes(name)),
   anthropic: ['messages'],
-  gemini: ['gemini'],
+  gemini: ['gemini', 'gemini_embeddings'],
   mock: DIALECT_NAMES,
 };
 

@@ -6,6 +6,7 @@ export const DIALECT_NAMES = [
   'embeddings',
   'messages',
   'gemini',
+  'gemini_embeddings',
   'images',
   'image_edits',
   'speech',
@@ -26,7 +27,7 @@ export type DialectName = (typeof DIALECT_NAMES)[number];
  * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,
  * which the HTTP interface reads.
  */
-export const DIALECT_PATHS: Readonly<Record<Exclude<DialectName, 'gemini'>, string>> = {
+export const DIALECT_PATHS: Readonly<Record<Exclude<DialectName, 'gemini' | 'gemini_embeddings'>, string>> = {
   chat: '/chat/completions',
   responses: '/responses',
   embeddings: '/embeddings',

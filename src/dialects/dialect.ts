@@ -130,6 +130,8 @@ export interface UpstreamFields {
 export interface Address {
   readonly model: string;
   readonly stream: boolean;
+  /** Whether its body holds several requests. */
+  readonly isBatch?: boolean;
 }
 
 /** The wire format of an API, between clients and the gateway, and between the gateway and hosts. */

@@ -3,6 +3,7 @@ import type { DialectName } from '../core/dialects.ts';
 import { CHAT } from './chat/chat.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
+import { GEMINI_EMBEDDINGS } from './gemini/embeddings.ts';
 import { GEMINI } from './gemini/gemini.ts';
 import { IMAGE_EDITS } from './images/edits.ts';
 import { IMAGES } from './images/images.ts';
@@ -26,4 +27,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   moderations: MODERATIONS,
   rerank: RERANK,
   gemini: GEMINI,
+  gemini_embeddings: GEMINI_EMBEDDINGS,
 };

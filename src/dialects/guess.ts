@@ -13,6 +13,7 @@ const MARKED = /\[1m\]$/;
 export function guessDialect(fields: Fields): DialectName {
   const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
   if (fields.contents !== undefined) return 'gemini';
+  if (isObject(fields.content) || Array.isArray(fields.requests)) return 'gemini_embeddings';
   if (Array.isArray(fields.messages)) {
     const isMarked = typeof fields.model === 'string' && MARKED.test(fields.model);
     return isMarked || has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';

@@ -41,7 +41,7 @@ const GOOGLE = '/v1beta';
 const GOOGLE_MODELS = `${GOOGLE}/models`;
 /** Models may have colons in their names, and slashes that may be encoded. Newer clients ask below `/v1`. */
 const GOOGLE_METHOD =
-  /^\/v1(?:beta)?\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens)$/;
+  /^\/v1(?:beta)?\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 
 /** How the methods of Google's dialect are named that are not served: `:embedContent`. Names of models end otherwise. */
 const OTHER_GOOGLE_METHOD = /:(?:predict|[a-z]+(?:[A-Z][a-z]+)+)$/;
@@ -99,7 +99,7 @@ function routeOfPath(path: string): Route | undefined {
       if (child !== undefined) return { kind: 'child_keys', id: child };
       const asked = googleMethodOf(path);
       if (asked?.method === 'countTokens') return { kind: 'count_tokens', dialect: 'gemini' };
-      if (asked !== undefined) return { kind: 'model_request', dialect: 'gemini' };
+      if (asked !== undefined) return { kind: 'model_request', dialect: dialectOfMethod(asked.method) };
       const prefix = [MODEL_PREFIX, `${GOOGLE_MODELS}/`].find((each) => path.startsWith(each));
       const id = prefix === undefined ? undefined : decoded(path.slice(prefix.length));
       return id === undefined || id === '' ? undefined : { kind: 'show_model', id };
@@ -113,15 +113,22 @@ function googleMethodOf(path: string): { readonly model: string; readonly method
   return model === undefined || model === '' ? undefined : { model, method };
 }
 
+function dialectOfMethod(method: string): DialectName {
+  return /^(?:embed|batchEmbed)/.test(method) ? 'gemini_embeddings' : 'gemini';
+}
+
 /** What the path of a request says of it, where the body does not. */
 export function addressOf(path: string): Address | undefined {
   const asked = googleMethodOf(path);
-  return asked && { model: asked.model, stream: asked.method === 'streamGenerateContent' };
+  if (asked === undefined) return undefined;
+  const { model, method } = asked;
+  return { model, stream: method === 'streamGenerateContent', isBatch: method === 'batchEmbedContents' };
 }
 
 interface Address {
   readonly model: string;
   readonly stream: boolean;
+  readonly isBatch: boolean;
 }
 
 /** How the events of a stream are to be written, if not as they are: without `alt=sse` Google's clients expect an array. */

@@ -8,7 +8,8 @@ const SERVED =
     .map((path) => `/v1${path}`)
     .join(', ')} and /v1/messages/count_tokens, ` +
   'GET /v1/models, GET /v1/models/<provider>/<model> and GET /v1/key; ' +
-  "for Google's clients POST /v1beta/models/<provider>/<model>:generateContent, :streamGenerateContent and :countTokens, " +
+  "for Google's clients POST /v1beta/models/<provider>/<model>:generateContent, :streamGenerateContent, :countTokens, " +
+  ':embedContent and :batchEmbedContents, ' +
   'and GET /v1beta/models.';
 
 /** The first names of paths below `/v1`. */
@@ -24,7 +25,6 @@ const OTHER_ENDPOINTS: ReadonlyMap<string, string> = new Map([
 
 /** What the path shows of the mistake; the first that applies. */
 const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
-  [/:(?:embedContent|batchEmbedContents)$/, 'Embeddings are served at POST /v1/embeddings.'],
   [/^\/*(?:v1\/*)?$/i, `This is the address of an API. ${BASE_URL}.`],
   [
     /\/v1\/+v1(?:\/|$)/i,

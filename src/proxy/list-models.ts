@@ -87,14 +87,19 @@ const MESSAGES_FORMAT: ListingFormat = {
   }),
 };
 
+const GOOGLE_METHODS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
+  gemini: ['generateContent', 'countTokens'],
+  gemini_embeddings: ['embedContent', 'batchEmbedContents'],
+};
+
 const GEMINI_FORMAT: ListingFormat = {
-  dialects: ['gemini'],
+  dialects: ['gemini', 'gemini_embeddings'],
   model: ({ name, model }) => ({
     name: `models/${name}`,
     displayName: name,
     ...(model.contextWindow !== undefined && { inputTokenLimit: model.contextWindow }),
     ...(model.maxOutput !== undefined && { outputTokenLimit: model.maxOutput }),
-    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    supportedGenerationMethods: clientDialects(model).flatMap((dialect) => GOOGLE_METHODS[dialect] ?? []),
   }),
   list: (models) => ({ models }),
 };

@@ -49,7 +49,7 @@ export async function relayErrorResponse(
 /** Hosts answer with a status whose words are withheld where a model for chat is asked for embeddings. */
 function withDialectHint(error: ClientError, { name }: Dialect): ClientError {
   const status = error.failure?.status;
-  if (name !== 'embeddings' || status === undefined || !MODEL_STATUSES.has(status)) return error;
+  if (!name.endsWith('embeddings') || status === undefined || !MODEL_STATUSES.has(status)) return error;
   return { ...error, message: `${error.message} Embeddings need a model for embeddings, not one for chat.` };
 }
 

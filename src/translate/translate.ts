@@ -4,6 +4,7 @@ import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
 import { CHAT_CLIENT, CHAT_HOST } from './chat/chat.ts';
+import { embeddingHostOf, isOfEmbeddings, translateEmbeddings } from './embeddings.ts';
 import { Findings } from './findings.ts';
 import { GEMINI_CLIENT, GEMINI_HOST } from './gemini/gemini.ts';
 import { MESSAGES_CLIENT, MESSAGES_HOST } from './messages/messages.ts';
@@ -43,7 +44,12 @@ export type Hosted =
 
 /** Whether a client of a dialect can use a host of these. */
 export function isReachable(from: DialectName, hostDialects: readonly DialectName[]): boolean {
-  return hostDialects.includes(from) || (clientOf(from) !== undefined && hostOf(hostDialects) !== undefined);
+  return hostDialects.includes(from) || hostDialectFor(from, hostDialects) !== undefined;
+}
+
+/** The dialect of a host in which clients of another one can ask it; undefined if there is none. */
+function hostDialectFor(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
+  return embeddingHostOf(from, dialects) ?? (clientOf(from) && hostOf(dialects)?.dialect);
 }
 
 /** What a request becomes for a host of these dialects, which must be reachable. */
@@ -55,8 +61,8 @@ export function hostRequest(
   if (hostDialects.includes(request.dialect.name)) {
     return { ok: true, hosted: { request, response: undefined, ignored: [] } };
   }
-  const host = hostOf(hostDialects) as HostFormat;
-  const translated = translate(request, host.dialect, model);
+  const dialect = hostDialectFor(request.dialect.name, hostDialects) as DialectName;
+  const translated = translate(request, dialect, model);
   if (!translated.ok) return translated;
   const { response } = translated;
   const unknown = model.ignoreFields.filter((name) => translated.fields[name] !== undefined);
@@ -64,7 +70,7 @@ export function hostRequest(
   const fields = without(translated.fields, unknown);
   const text = JSON.stringify(fields);
   try {
-    const checked = DIALECTS[host.dialect].check({ text, fields, members: membersOf(text, 0) }, request.model);
+    const checked = DIALECTS[dialect].check({ text, fields, members: membersOf(text, 0) }, request.model);
     return checked.ok ? { ok: true, hosted: { request: checked.request, response, ignored } } : checked;
   } catch (error) {
     if (!(error instanceof NestingError)) throw error;
@@ -74,6 +80,7 @@ export function hostRequest(
 
 /** Translates a valid request for a host of another dialect, which must be reachable. */
 export function translate(request: ModelRequest, to: DialectName, terms: HostTerms): TranslatedRequest {
+  if (isOfEmbeddings(to)) return translateEmbeddings(request, to);
   const client = clientOf(request.dialect.name) as ClientFormat;
   const host = hostOf([to]) as HostFormat;
   const findings = new Findings();

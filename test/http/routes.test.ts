@@ -71,7 +71,6 @@ describe('paths and methods', () => {
     ['/v1/chat/completions/chat/completions', /base_url.*not to an endpoint/],
     ['/v1/chat/completions/', /slash at the end/],
     ['/v1/completions', /Legacy completions are not served/],
-    ['/v1/models/fake/echo:batchEmbedContents', /Embeddings are served at POST \/v1\/embeddings\./],
     ['/v1/models/fake/echo:predict', /Served are/],
     ['/nowhere', /Served are/],
   ];
@@ -245,6 +244,7 @@ describe('the list of models', () => {
       'embeddings',
       'messages',
       'gemini',
+      'gemini_embeddings',
       'moderations',
       'rerank',
     ]);

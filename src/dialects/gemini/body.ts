@@ -11,7 +11,7 @@ import { spelled } from './names.ts';
 const PLACED: readonly string[] = ['model', 'stream'];
 
 /** How Google's clients name a model: `models/gemini-3-flash`. */
-function withoutPrefix(model: string): string {
+export function withoutPrefix(model: string): string {
   return model.replace(/^models\//, '');
 }
 

@@ -5,7 +5,7 @@ import { countOf, NO_FACTS } from '../answer.ts';
 import type { Dialect } from '../dialect.ts';
 import { bodyOf, membersBeside, placedBody } from './body.ts';
 import { checkGemini } from './check.ts';
-import { GEMINI, modelPath } from './gemini.ts';
+import { GEMINI, modelName, modelPath } from './gemini.ts';
 
 const WRAPPER = 'generateContentRequest';
 
@@ -29,7 +29,7 @@ export const GEMINI_COUNT_TOKENS: Dialect = {
   check: (body, model) => checkGemini(GEMINI_COUNT_TOKENS, body, model),
   /** In the form that can hold instructions and tools. */
   edit({ body }, { model }) {
-    const name = JSON.stringify(modelPath(model).slice(1));
+    const name = JSON.stringify(modelName(model));
     return `{"${WRAPPER}":{${[`"model":${name}`, ...membersBeside(body)].join(',')}}}`;
   },
   readAnswer: ({ totalTokens }) => ({ ...NO_FACTS, choices: countOf(totalTokens) === undefined ? undefined : 1 }),

@@ -16,9 +16,14 @@ import { walkGemini } from './input.ts';
 /** Some events hold whole images. */
 const MAX_GEMINI_EVENT_BYTES = 64 * 1024 * 1024;
 
-/** Where a model is below the base URL of a host. One with a slash says itself what it is, such as `tunedModels/one`. */
+/** How a host names a model. One with a slash says itself what it is, such as `tunedModels/one`. */
+export function modelName(model: string): string {
+  return model.includes('/') ? model : `models/${model}`;
+}
+
+/** Where a model is below the base URL of a host. */
 export function modelPath(model: string): string {
-  return `/${encodeURI(model.includes('/') ? model : `models/${model}`)}`;
+  return `/${encodeURI(modelName(model))}`;
 }
 
 export const GEMINI: Dialect = {

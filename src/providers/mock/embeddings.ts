@@ -1,6 +1,7 @@
 /** The mock provider's requests and answers in the embeddings dialect. */
 import { createHash } from 'node:crypto';
 import type { Fields } from '../../dialects/dialect.ts';
+import { base64Of } from '../../dialects/embeddings/vector.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
@@ -28,21 +29,31 @@ function read(fields: Fields): Reading {
 }
 
 function problemWith(fields: Fields): string | undefined {
-  const dimensions = dimensionsOf(fields);
-  if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1) {
-    return 'dimensions: expected a whole number of at least 1';
-  }
-  const inputs = inputsOf(fields).length;
-  if (inputs * dimensions > MAX_NUMBERS) {
-    return `dimensions: expected at most ${MAX_NUMBERS} numbers in all vectors of an answer, not ${inputs} × ${dimensions}`;
-  }
+  const problem = dimensionsProblem(
+    'dimensions',
+    inputsOf(fields).map(() => fields.dimensions),
+  );
+  if (problem !== undefined) return problem;
   const { encoding_format: format } = fields;
   const isKnown = (format ?? undefined) === undefined || format === 'float' || format === 'base64';
   return isKnown ? undefined : 'encoding_format: expected float or base64';
 }
 
-function dimensionsOf({ dimensions }: Fields): unknown {
-  return dimensions ?? DEFAULT_DIMENSIONS;
+/** The problem with the dimensions of an answer's vectors. */
+export function dimensionsProblem(name: string, all: readonly unknown[]): string | undefined {
+  let numbers = 0;
+  for (const dimensions of all.map(dimensionsOr)) {
+    if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1) {
+      return `${name}: expected a whole number of at least 1`;
+    }
+    numbers += dimensions;
+  }
+  if (numbers <= MAX_NUMBERS) return undefined;
+  return `${name}: expected at most ${MAX_NUMBERS} numbers in all vectors of an answer, not ${numbers}`;
+}
+
+function dimensionsOr(asked: unknown): unknown {
+  return asked ?? DEFAULT_DIMENSIONS;
 }
 
 /** One text, an array of texts, an array of tokens, or an array of such arrays. */
@@ -54,7 +65,7 @@ function inputsOf({ input }: Fields): readonly unknown[] {
 function wholeBody({ request, usage }: Answer): string {
   const { fields } = request.body;
   const data = inputsOf(fields).map((input, index) => {
-    const vector = vectorOf(input, dimensionsOf(fields) as number);
+    const vector = vectorFor(input, fields.dimensions);
     const embedding = fields.encoding_format === 'base64' ? base64Of(vector) : [...vector];
     return { object: 'embedding', index, embedding };
   });
@@ -67,18 +78,12 @@ function wholeBody({ request, usage }: Answer): string {
 }
 
 /** The same input always has the same vector. Its length is 1. */
-function vectorOf(input: unknown, dimensions: number): Float32Array {
+export function vectorFor(input: unknown, asked: unknown): Float32Array {
+  const dimensions = dimensionsOr(asked) as number;
   const bytes = createHash('shake256', { outputLength: dimensions * BYTES_PER_NUMBER })
     .update(JSON.stringify(input) ?? '')
     .digest();
   const numbers = Array.from({ length: dimensions }, (_, at) => bytes.readInt32LE(at * BYTES_PER_NUMBER));
   const length = Math.sqrt(numbers.reduce((sum, number) => sum + number * number, 0));
   return Float32Array.from(numbers, (number) => number / length);
-}
-
-/** Little-endian floats of 32 bits, as OpenAI's libraries read them. */
-function base64Of(vector: Float32Array): string {
-  const bytes = Buffer.alloc(vector.length * BYTES_PER_NUMBER);
-  for (const [at, number] of vector.entries()) bytes.writeFloatLE(number, at * BYTES_PER_NUMBER);
-  return bytes.toString('base64');
 }

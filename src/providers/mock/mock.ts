@@ -8,6 +8,7 @@ import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
 import { GEMINI_MOCK } from './gemini.ts';
+import { GEMINI_EMBEDDINGS_MOCK } from './gemini-embeddings.ts';
 import { IMAGES_MOCK } from './images.ts';
 import { MESSAGES_MOCK } from './messages.ts';
 import { MODERATIONS_MOCK } from './moderations.ts';
@@ -51,6 +52,7 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   moderations: MODERATIONS_MOCK,
   rerank: RERANK_MOCK,
   gemini: GEMINI_MOCK,
+  gemini_embeddings: GEMINI_EMBEDDINGS_MOCK,
 };
 
 /** How the id of a response begins. */

@@ -26,6 +26,7 @@ const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
   speech: (prompt) => ({ input: prompt, voice: 'alloy' }),
   moderations: (prompt) => ({ input: prompt }),
   rerank: (prompt) => ({ query: prompt, documents: ['one', prompt] }),
+  gemini_embeddings: (prompt) => ({ content: { parts: [{ text: prompt }] } }),
   gemini: (prompt) => ({ contents: [{ role: 'user', parts: [{ text: prompt }] }] }),
 };
 
