@@ -39,7 +39,9 @@ export class Load {
    * Throws a {@link LoadFailure} if a single answer is not as expected, as all of these methods do.
    */
   async run(job: LoadJob): Promise<LoadResult> {
-    const result = this.#native?.run(job) ?? this.#helper.ask<LoadResult>({ order: 'run', ...job });
+    // The one in C repeats one request.
+    const native = job.users === undefined ? this.#native : undefined;
+    const result = native?.run(job) ?? this.#helper.ask<LoadResult>({ order: 'run', ...job });
     return checked(await result);
   }
 

@@ -27,6 +27,8 @@ export type Length = { readonly milliseconds: number } | { readonly requests: nu
 export interface LoadJob extends RequestSpec {
   readonly arrivals: Arrivals;
   readonly length: Length;
+  /** Each request names one of so many end users, drawn at random. */
+  readonly users?: number;
 }
 
 /** An order to the load generator. Each is answered before the next is sent. */

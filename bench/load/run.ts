@@ -3,6 +3,7 @@
 import { percentilesOf } from '../../test/support/statistics.ts';
 import type { LoadJob, LoadResult } from '../messages.ts';
 import { requestBytes } from '../payloads.ts';
+import { USER_HEADER, userName } from '../users.ts';
 import { Connection } from './connection.ts';
 import { Pacer, sharedNowMs } from './pacer.ts';
 
@@ -21,7 +22,7 @@ const TICK_AFTER_MS = 0.02;
 
 export class Run {
   readonly #job: LoadJob;
-  readonly #request: Buffer;
+  readonly #request: () => Buffer;
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #firstBytesMs: number[] = [];
@@ -37,7 +38,7 @@ export class Run {
 
   constructor(job: LoadJob) {
     this.#job = job;
-    this.#request = requestBytes(job);
+    this.#request = requestsOf(job);
   }
 
   async measure(): Promise<LoadResult> {
@@ -126,14 +127,14 @@ export class Run {
     else {
       this.#sent++;
       this.#inFlight++;
-      this.#connect((connection) => connection.send(this.#request, dueAtMs));
+      this.#connect((connection) => connection.send(this.#request(), dueAtMs));
     }
   }
 
   #send(connection: Connection, dueAtMs: number): void {
     this.#sent++;
     this.#inFlight++;
-    connection.send(this.#request, dueAtMs);
+    connection.send(this.#request(), dueAtMs);
   }
 
   #answered(connection: Connection, firstByteAtMs: number, endAtMs: number): void {
@@ -159,4 +160,17 @@ export class Run {
     this.#sending = false;
     this.#done.resolve();
   }
+}
+
+/** What makes the next request: always the same one, unless they name end users. */
+function requestsOf({ users, ...spec }: LoadJob): () => Buffer {
+  const headerOf = (user: number) => `${USER_HEADER}: ${userName(user)}`;
+  const request = requestBytes(users === undefined ? spec : { ...spec, headers: [...spec.headers, headerOf(0)] });
+  if (users === undefined) return () => request;
+  const at = request.indexOf(headerOf(0));
+  return () => {
+    const next = Buffer.from(request);
+    next.write(headerOf(Math.floor(Math.random() * users)), at);
+    return next;
+  };
 }

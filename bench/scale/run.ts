@@ -1,6 +1,6 @@
 /**
- * The cost of a large state file, compared with one of ten keys and ten requests. `npm run
- * bench:scale`.
+ * The cost of a large state file, compared with one of ten keys and ten requests; with `--users N`
+ * that of so many end users, compared with ten. `npm run bench:scale`.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,13 +9,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { median } from '../../test/support/statistics.ts';
-import { type Load, startHelpers, type Upstream } from '../helpers.ts';
+import { type Helpers, type Load, startHelpers, type Upstream } from '../helpers.ts';
 import { type GatewayServer, gateway } from '../targets.ts';
 import { makeLargeState, type Size } from './large-state.ts';
 import { showProgress } from './progress.ts';
+import { type Crowd, gather, measureCrowds } from './users.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const SMALL: Size = { keys: 10, rows: 10 };
+const FEW: Crowd = { users: 10, groups: 2 };
 const TIMES = 5;
 const LOAD_MS = 2_000;
 const CONNECTIONS = 64;
@@ -101,9 +103,7 @@ function oldCompletion(path: string): string {
 }
 
 async function main(size: Size): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-scale-'));
-  const { load, upstream } = await startHelpers();
-  try {
+  await withHelpers(async (folder, { load, upstream }) => {
     const columns: Figures[] = [];
     for (const [name, each] of [['small', SMALL] as const, ['large', size] as const]) {
       const path = join(folder, `${name}.db`);
@@ -114,23 +114,53 @@ async function main(size: Size): Promise<void> {
       );
       columns.push(await measure(path, upstream, load));
     }
-    print(columns, size);
+    const headings = [SMALL, size].map(({ keys, rows }) => `${shown(keys)} keys, ${shown(rows)} requests`);
+    print(headings, columns);
+  });
+}
+
+async function compareCrowds(many: Crowd): Promise<void> {
+  await withHelpers(async (folder, { load, upstream }) => {
+    const servers = [];
+    for (const [name, crowd] of [['few', FEW] as const, ['many', many] as const]) {
+      const path = join(folder, `${name}.db`);
+      const server = await gateway({ name, checkout: CHECKOUT, settings: { state: path } }, upstream.port);
+      servers.push(gather(server, path, crowd));
+    }
+    const headings = servers.map(({ crowd }) => `${shown(crowd.users)} users, ${shown(crowd.groups)} groups`);
+    print(headings, await measureCrowds(servers, load));
+  });
+}
+
+async function withHelpers(work: (folder: string, helpers: Helpers) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-scale-'));
+  const helpers = await startHelpers();
+  try {
+    await work(folder, helpers);
   } finally {
     rmSync(folder, { recursive: true });
-    await Promise.all([load.stop(), upstream.stop()]);
+    await Promise.all([helpers.load.stop(), helpers.upstream.stop()]);
   }
 }
 
-function print([small, large]: readonly Figures[], size: Size): void {
-  const shown = (value: number | undefined) => (value ?? Number.NaN).toLocaleString('en', { maximumFractionDigits: 0 });
-  console.log(
-    `| | ${SMALL.keys} keys, ${SMALL.rows} requests | ${shown(size.keys)} keys, ${shown(size.rows)} requests |`,
-  );
+function shown(value: number | undefined): string {
+  return value === undefined ? '' : value.toLocaleString('en', { maximumFractionDigits: 0 });
+}
+
+function print(headings: readonly string[], [small, large]: readonly Figures[]): void {
+  console.log(`| | ${headings.join(' | ')} |`);
   console.log('|---|---:|---:|');
-  for (const [what, value] of small ?? []) console.log(`| ${what} | ${shown(value)} | ${shown(large?.get(what))} |`);
+  const labels = new Set([...(small?.keys() ?? []), ...(large?.keys() ?? [])]);
+  for (const what of labels) console.log(`| ${what} | ${shown(small?.get(what))} | ${shown(large?.get(what))} |`);
 }
 
 const { values } = parseArgs({
-  options: { keys: { type: 'string', default: '100000' }, rows: { type: 'string', default: '10000000' } },
+  options: {
+    keys: { type: 'string', default: '100000' },
+    rows: { type: 'string', default: '10000000' },
+    users: { type: 'string' },
+    groups: { type: 'string', default: '1000' },
+  },
 });
-await main({ keys: Number(values.keys), rows: Number(values.rows) });
+if (values.users === undefined) await main({ keys: Number(values.keys), rows: Number(values.rows) });
+else await compareCrowds({ users: Number(values.users), groups: Number(values.groups) });

@@ -1,6 +1,6 @@
 /** The files for Compose and Kubernetes: valid by their schemas, and agreed with the image and the configs. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -114,16 +114,11 @@ describe('deploy/compose.yaml', () => {
   const { app, gateway } = compose.services;
   const config = read('deploy/container.yaml');
 
-  test('is what Compose reads', (t) => {
-    assert.deepEqual(composeFaultsOf(join(ROOT, 'deploy/compose.yaml')), []);
+  test('is what Compose reads', () => {
+    assert.deepEqual(composeFaultsOf(compose), []);
     // The check itself: a field that Compose does not know.
-    const { directory } = new Workplace(t, null);
-    const wrong = join(directory, 'compose.yaml');
-    writeFileSync(wrong, read('deploy/compose.yaml').replace('read_only:', 'readonly:'));
-    assert.match(
-      composeFaultsOf(wrong).join('\n'),
-      /services\/gateway.*must NOT have additional properties.*\(invalid-schema\)/,
-    );
+    const wrong = parse(read('deploy/compose.yaml').replace('read_only:', 'readonly:'));
+    assert.deepEqual(composeFaultsOf(wrong), ['services/gateway: Unrecognized key: "readonly"']);
   });
 
   test('agrees with the image, and with the config that it mounts', async (t) => {
@@ -167,8 +162,8 @@ for (const file of ['deploy/kubernetes.yaml', 'deploy/kubernetes-postgres.yaml']
         .replaceAll('readinessProbe', 'readynessProbe')
         .replace('"replicas":', '"replicas":true,"x":');
       const faults = (JSON.parse(wrong) as typeof manifests).flatMap(faultsOf);
-      assert.match(faults.join('\n'), /readynessProbe is not a field/);
-      assert.match(faults.join('\n'), /replicas type/);
+      assert.match(faults.join('\n'), /^spec\/template\/spec\/.*: Unrecognized key: "readynessProbe"$/m);
+      assert.match(faults.join('\n'), /^spec\/replicas: Invalid input: expected number/m);
     });
 
     test('agrees with the image, and with the config that it mounts', async (t) => {

@@ -1,29 +1,187 @@
-/** Checks the manifests by the schemas of Compose and Kubernetes. */
+/**
+ * The schemas of Compose and Kubernetes, as far as our manifests use them: a field that is not here
+ * is wrong, or has to be looked up and added.
+ */
 import { readFileSync } from 'node:fs';
-import { DCLinter } from 'dclint';
-import { validate as validateDeployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
-import { validate as validateConfigMap } from 'kubernetes-models/_schemas/IoK8sApiCoreV1ConfigMap';
-import { validate as validateClaim } from 'kubernetes-models/_schemas/IoK8sApiCoreV1PersistentVolumeClaim';
-import { validate as validateService } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Service';
-import { validate as validateNetworkPolicy } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy';
-import { validate as validateBudget } from 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget';
 import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
 
-interface Validate {
-  (data: unknown): boolean;
-  readonly errors?:
-    | readonly { readonly instancePath: string; readonly keyword: string; readonly params: unknown }[]
-    | null;
-}
+const { array, boolean, enum: one, int, literal, record, strictObject: object, string, union } = z;
 
-const KINDS: Readonly<Record<string, unknown>> = {
-  'v1 ConfigMap': validateConfigMap,
-  'v1 PersistentVolumeClaim': validateClaim,
-  'v1 Service': validateService,
-  'apps/v1 Deployment': validateDeployment,
-  'networking.k8s.io/v1 NetworkPolicy': validateNetworkPolicy,
-  'policy/v1 PodDisruptionBudget': validateBudget,
-};
+/** Of an object, of a port or of a volume. */
+const name = string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+const texts = record(string(), string());
+/** Such as 100m or 512Mi. */
+const quantity = string().regex(/^\d+(m|[KMGT]i)?$/);
+const portNumber = int().min(1).max(65_535);
+const port = union([name, portNumber]);
+const protocol = one(['TCP', 'UDP', 'SCTP']);
+const block = string().regex(/^[0-9a-f.:]+\/\d{1,3}$/);
+const seconds = int().min(1);
+
+const metadata = object({ name });
+const selector = object({ matchLabels: texts });
+const probe = object({
+  httpGet: object({ path: string().startsWith('/'), port }),
+  periodSeconds: seconds.optional(),
+  timeoutSeconds: seconds.optional(),
+  failureThreshold: int().min(1).optional(),
+});
+const resources = object({
+  requests: record(one(['cpu', 'memory']), quantity).optional(),
+  limits: object({ memory: quantity }),
+});
+const secretKey = object({ name, key: string(), optional: boolean().optional() });
+
+const container = object({
+  name,
+  image: string(),
+  imagePullPolicy: one(['Always', 'IfNotPresent', 'Never']).optional(),
+  restartPolicy: literal('Always').optional(),
+  env: array(
+    object({ name: string(), value: string().optional(), valueFrom: object({ secretKeyRef: secretKey }).optional() }),
+  ).optional(),
+  envFrom: array(object({ secretRef: object({ name }) })).optional(),
+  ports: array(object({ name, containerPort: portNumber })).optional(),
+  startupProbe: probe.optional(),
+  readinessProbe: probe.optional(),
+  livenessProbe: probe.optional(),
+  resources: resources.optional(),
+  securityContext: object({
+    allowPrivilegeEscalation: boolean(),
+    readOnlyRootFilesystem: boolean().optional(),
+    capabilities: object({ drop: array(string()) }),
+  }),
+  volumeMounts: array(object({ name, mountPath: string(), readOnly: boolean().optional() })).optional(),
+});
+
+const volume = object({
+  name,
+  configMap: object({ name }).optional(),
+  persistentVolumeClaim: object({ claimName: name }).optional(),
+  emptyDir: object({ medium: literal('Memory'), sizeLimit: quantity }).optional(),
+}).refine(({ name: _, ...sources }) => Object.keys(sources).length === 1, 'is of one kind');
+
+const pod = object({
+  automountServiceAccountToken: boolean(),
+  terminationGracePeriodSeconds: seconds,
+  securityContext: object({
+    runAsNonRoot: boolean(),
+    runAsUser: int(),
+    runAsGroup: int(),
+    fsGroup: int().optional(),
+    fsGroupChangePolicy: one(['Always', 'OnRootMismatch']).optional(),
+    seccompProfile: object({ type: one(['RuntimeDefault', 'Unconfined']) }),
+  }),
+  topologySpreadConstraints: array(
+    object({
+      maxSkew: int().min(1),
+      topologyKey: string(),
+      whenUnsatisfiable: one(['DoNotSchedule', 'ScheduleAnyway']),
+      labelSelector: selector,
+    }),
+  ).optional(),
+  initContainers: array(container).optional(),
+  // Containers that start again with their pod say nothing of it.
+  containers: array(container.omit({ restartPolicy: true })).min(1),
+  volumes: array(volume),
+});
+
+const count = union([int().min(0), string().regex(/^\d+%$/)]);
+const strategy = union([
+  object({ type: literal('Recreate') }),
+  object({ type: literal('RollingUpdate'), rollingUpdate: object({ maxUnavailable: count, maxSurge: count }) }),
+]);
+const peer = object({
+  podSelector: selector.optional(),
+  ipBlock: object({ cidr: block, except: array(block).optional() }).optional(),
+});
+const openPorts = array(object({ protocol, port }));
+const accessMode = one(['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod']);
+
+const KUBERNETES = z.discriminatedUnion('kind', [
+  object({ apiVersion: literal('v1'), kind: literal('ConfigMap'), metadata, data: texts }),
+  object({
+    apiVersion: literal('v1'),
+    kind: literal('PersistentVolumeClaim'),
+    metadata,
+    spec: object({
+      accessModes: array(accessMode),
+      resources: object({ requests: object({ storage: quantity }) }),
+    }),
+  }),
+  object({
+    apiVersion: literal('apps/v1'),
+    kind: literal('Deployment'),
+    metadata,
+    spec: object({
+      replicas: int().min(0),
+      strategy,
+      selector,
+      template: object({ metadata: object({ labels: texts }), spec: pod }),
+    }),
+  }),
+  object({
+    apiVersion: literal('v1'),
+    kind: literal('Service'),
+    metadata,
+    spec: object({
+      selector: texts,
+      ports: array(object({ name, port: portNumber, targetPort: port })),
+    }),
+  }),
+  object({
+    apiVersion: literal('networking.k8s.io/v1'),
+    kind: literal('NetworkPolicy'),
+    metadata,
+    spec: object({
+      podSelector: selector,
+      policyTypes: array(one(['Ingress', 'Egress'])),
+      ingress: array(object({ from: array(peer).optional(), ports: openPorts })),
+      egress: array(object({ to: array(peer).optional(), ports: openPorts })).optional(),
+    }),
+  }),
+  object({
+    apiVersion: literal('policy/v1'),
+    kind: literal('PodDisruptionBudget'),
+    metadata,
+    spec: object({ minAvailable: count, selector }),
+  }),
+]);
+
+/** Such as 40s or 1m30s. */
+const duration = string().regex(/^(\d+h)?(\d+m)?(\d+s)?$/);
+const envFile = object({ path: string(), required: boolean() });
+const service = object({
+  image: string().regex(/:[^:/]+$/, 'names a version'),
+  environment: texts.optional(),
+  env_file: array(envFile).optional(),
+  depends_on: record(name, object({ condition: one(['service_started', 'service_healthy']) })).optional(),
+  restart: one(['no', 'always', 'on-failure', 'unless-stopped']),
+  volumes: array(string().regex(/^[^:]+:\/[^:]+(:r[ow])?$/)).optional(),
+  init: boolean().optional(),
+  read_only: boolean().optional(),
+  tmpfs: array(string()).optional(),
+  cap_drop: array(string()).optional(),
+  security_opt: array(string()).optional(),
+  mem_limit: string()
+    .regex(/^\d+[bkmg]b?$/)
+    .optional(),
+  pids_limit: int().optional(),
+  stop_grace_period: duration.optional(),
+  healthcheck: object({
+    test: array(string()).min(2),
+    interval: duration,
+    timeout: duration,
+    start_period: duration,
+    start_interval: duration,
+  }).optional(),
+});
+const COMPOSE = object({
+  name,
+  services: record(name, service),
+  volumes: record(name, z.null()),
+});
 
 export interface Manifest {
   readonly apiVersion: string;
@@ -35,55 +193,17 @@ export function manifestsIn(path: string): Manifest[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Manifest);
 }
 
-/** What the schema of its kind finds wrong with an object, and fields that the schema does not know. */
+/** What is wrong with an object for Kubernetes. */
 export function faultsOf(manifest: Manifest): string[] {
-  const validate = KINDS[`${manifest.apiVersion} ${manifest.kind}`] as Validate | undefined;
-  if (validate === undefined) return [`there is no schema of ${manifest.apiVersion} ${manifest.kind} here`];
-  const asked = new Set<string>();
-  const isValid = validate(watched(manifest, '', asked));
-  const errors = isValid
-    ? []
-    : (validate.errors ?? []).map(
-        ({ instancePath, keyword, params }) => `${instancePath} ${keyword} ${JSON.stringify(params)}`,
-      );
-  const unknown = pathsIn(manifest, '').filter((path) => !asked.has(path));
-  return [...errors, ...unknown.map((path) => `${path} is not a field that the schema knows`)];
+  return faultsBy(KUBERNETES, manifest);
 }
 
-/** Notes which fields are read. The schemas allow unknown fields, but never look at them; Kubernetes drops them. */
-function watched(value: unknown, path: string, asked: Set<string>): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  return new Proxy(value, {
-    get(target, name) {
-      const inner = `${path}/${String(name)}`;
-      asked.add(inner);
-      return watched(Reflect.get(target, name), inner, asked);
-    },
-  });
+/** What is wrong with a file for Compose, as read from YAML. */
+export function composeFaultsOf(file: unknown): string[] {
+  return faultsBy(COMPOSE, file);
 }
 
-function pathsIn(value: unknown, path: string): string[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  return [
-    ...(path === '' ? [] : [path]),
-    ...Object.entries(value).flatMap(([name, inner]) => pathsIn(inner, `${path}/${name}`)),
-  ];
-}
-
-/** The order of keys in a service follows what belongs together. */
-const RULES = { 'service-keys-order': 0 } as const;
-
-interface LintMessage {
-  readonly line: number;
-  readonly rule: string;
-  readonly message: string;
-}
-
-/** What Compose's schema, and the linter that it comes with, find wrong with a file. */
-export function composeFaultsOf(path: string): string[] {
-  const linter = new DCLinter({ rules: RULES, quiet: false, debug: false, exclude: [] });
-  const results = linter.lintFiles([path], false) as readonly { readonly messages: readonly LintMessage[] }[];
-  return results.flatMap(({ messages }) =>
-    messages.map(({ line, rule, message }) => `line ${line}: ${message} (${rule})`),
-  );
+function faultsBy(schema: z.ZodType, value: unknown): string[] {
+  const { error } = schema.safeParse(value);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('/')}: ${message}`);
 }

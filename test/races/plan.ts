@@ -17,6 +17,10 @@ const VARIANTS = [
   'changed',
   /** As plain, on a gateway of several threads. */
   'threads',
+  /** As changed, the limit being that of a group, for the keys in it. */
+  'group',
+  /** As changed, the limit being that of an end user, who comes by several keys of a group. */
+  'user',
 ] as const;
 
 /** `sequential`: clients that may have one request at a time send streams one after another. */
@@ -90,7 +94,7 @@ export function drawRound(combination: Combination, seed: number, scale = 1): Ro
   const random = new Random(seed);
   const { limit, variant, size } = combination;
   const scaled = (count: number) => Math.ceil(count * scale);
-  const change = variant === 'changed' ? drawChange(combination, random) : undefined;
+  const change = ['changed', 'group', 'user'].includes(variant) ? drawChange(combination, random) : undefined;
   const most = Math.max(size, change?.size ?? 0);
   const sharesDefault = variant === 'undeclared' || variant === 'capped';
   const isConcurrency = limit === 'concurrency';

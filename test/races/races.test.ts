@@ -23,7 +23,7 @@ const CLAIMS: Readonly<Record<Limit, string>> = {
 };
 
 /** Else a budget is a limit on spending like that of the month. */
-const BUDGET_VARIANTS: readonly Variant[] = ['plain', 'changed', 'threads'];
+const BUDGET_VARIANTS: readonly Variant[] = ['plain', 'changed', 'threads', 'group', 'user'];
 
 /**
  * Every limit and variant once, each with one of the smaller sizes in turn; plain ones with the larger of them.

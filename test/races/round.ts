@@ -1,10 +1,11 @@
 /**
  * One round: many clients compete for what a limit admits, and everything is counted on both sides.
  */
-import { chat, type TestKey } from '../support/gateway.ts';
+import { chat } from '../support/gateway.ts';
 import { bounded } from '../support/wait.ts';
 import { assertNothingHeld, faultsInBooks, probe } from './aftermath.ts';
 import { type Allowance, allowanceFor } from './allowance.ts';
+import type { Bounded } from './bounded.ts';
 import { type Answer, RaceClient } from './client.ts';
 import { type Attempt, Host, type HostRules } from './host.ts';
 import type { Limit, RoundPlan } from './plan.ts';
@@ -35,7 +36,7 @@ class Round {
   readonly #stage: Stage;
   readonly #plan: RoundPlan;
   readonly #allowance: Allowance;
-  readonly #key: TestKey;
+  readonly #bounded: Bounded;
   readonly #host: Host;
   readonly #rules: HostRules;
   readonly #attempts = new Map<string, Attempt>();
@@ -52,8 +53,7 @@ class Round {
     this.#plan = plan;
     this.#attemptsLeft = plan.attempts;
     this.#allowance = allowanceFor(plan.limit, plan.size, plan);
-    const { limits, budgets } = this.#allowance;
-    this.#key = stage.gateway.key({ ...limits, budgets });
+    this.#bounded = stage.newBounded(plan.variant, this.#allowance);
     this.#rules = {
       random: plan.random,
       // Few clients must not wait for a batch that they cannot fill.
@@ -65,7 +65,7 @@ class Round {
       onArrival: (arrivals) => {
         if (arrivals === plan.change?.atArrival) this.#changeLimit(plan.change.size);
       },
-      areAllHere: (present) => stage.gateway.holds(this.#key) === present,
+      areAllHere: (present) => stage.holds(this.#bounded) === present,
     };
     this.#host = new Host(this.#rules);
   }
@@ -73,10 +73,10 @@ class Round {
   async run(): Promise<RoundResult> {
     try {
       await this.#race();
-      await assertNothingHeld(this.#stage, [this.#key]);
+      await assertNothingHeld(this.#stage, this.#bounded);
       this.#checkCounts();
       this.#checkRows();
-      this.#deviations.push(...(await probe(this.#stage, this.#key)), ...(await faultsInBooks(this.#stage)));
+      this.#deviations.push(...(await probe(this.#stage, this.#bounded)), ...(await faultsInBooks(this.#stage)));
     } catch (error) {
       this.#deviations.push(String(error));
     }
@@ -157,7 +157,9 @@ class Round {
 
   #requestFor({ name, stream, declares }: Attempt): string {
     const maximum = declares ? { max_tokens: this.#plan.declaredTokens } : {};
-    return this.#stage.gateway.rawCompletion(this.#key, chat({ user: name, stream, ...maximum }));
+    const { keys, headers } = this.#bounded;
+    const key = this.#plan.random.pick(keys);
+    return this.#stage.gateway.rawCompletion(key, chat({ user: name, stream, ...maximum }), headers);
   }
 
   #take(attempt: Attempt, answer: Answer): void {
@@ -175,8 +177,8 @@ class Round {
     const { limit, clients } = this.#plan;
     const next = allowanceFor(limit, size, this.#plan);
     if (limit === 'credit') this.#stage.addCredit(next.balanceNanos - this.#allowance.balanceNanos);
-    else this.#stage.setLimits(this.#key, { ...next.limits, budgets: () => next.budgets });
-    this.#admittedAtChange = this.#stage.admitted(this.#key);
+    else this.#bounded.bound(next);
+    this.#admittedAtChange = this.#stage.admitted(this.#bounded);
     this.#rules.batch = limit === 'concurrency' ? size : this.#plan.batch;
     this.#changed.resolve();
     this.#attemptsLeft = Math.max(this.#attemptsLeft, 2 * size + 2 * clients);
@@ -211,7 +213,7 @@ class Round {
 
   #checkRows(): void {
     const { limit, variant, declaredTokens } = this.#plan;
-    const rows = this.#stage.rows(this.#key);
+    const rows = this.#stage.rows(this.#bounded);
     this.#expect('rows in the journal', rows.length, this.#admitted.size);
     const all = rows.flatMap((row): Admitted[] => {
       const attempt = this.#admitted.get(row.request_id);

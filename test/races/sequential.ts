@@ -26,16 +26,17 @@ const END = 'data: [DONE]\n\n';
 export async function runSequentialRound(stage: Stage, plan: RoundPlan): Promise<RoundResult> {
   const { random, size } = plan;
   const chains = random.between(1, size > 100 ? 2 : MOST_CHAINS);
-  const keys = Array.from({ length: chains }, () => stage.gateway.key({ ...AMPLE_ALLOWANCE.limits, concurrency: 1 }));
+  const terms = { ...AMPLE_ALLOWANCE, limits: { ...AMPLE_ALLOWANCE.limits, concurrency: 1 } };
+  const all = Array.from({ length: chains }, () => stage.newBounded('sequential', terms));
   const round = new SequentialRound(stage, plan, chains);
   try {
     stage.setBalance(AMPLE_ALLOWANCE.balanceNanos);
     stage.gateway.upstream.follow((call) => round.host.receive(call));
-    await Promise.all(keys.map((key) => round.sendAll(key)));
-    await assertNothingHeld(stage, keys);
+    await Promise.all(all.flatMap(({ keys }) => keys.map((key) => round.sendAll(key))));
+    for (const each of all) await assertNothingHeld(stage, each);
     if (round.host.arrivals !== chains * size)
       round.deviations.push(`the host received ${round.host.arrivals} requests`);
-    for (const key of keys) round.deviations.push(...(await probe(stage, key)));
+    for (const each of all) round.deviations.push(...(await probe(stage, each)));
     round.deviations.push(...(await faultsInBooks(stage)));
   } catch (error) {
     round.deviations.push(String(error));

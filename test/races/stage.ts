@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import type { BookAtOnce } from '../../src/state/book.ts';
-import type { LimitChanges } from '../../src/state/keys.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { completion } from '../support/answers.ts';
-import { chat, type Row, startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import { chat, type Row, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { AMPLE_ALLOWANCE } from './allowance.ts';
+import { type Bounded, newBounded, type Terms } from './bounded.ts';
 import { RaceClient } from './client.ts';
-import type { Setting } from './plan.ts';
+import type { Setting, Variant } from './plan.ts';
 
 export interface TimedRow extends Row {
   readonly admitted_at_ms: number;
@@ -24,15 +24,13 @@ const SPREAD_CONNECTIONS = 64;
 export class Stage {
   readonly gateway: TestGateway;
   readonly #database: Sqlite;
-  readonly #keys: BookAtOnce['keys'];
-  readonly #account: BookAtOnce['account'];
+  readonly #book: BookAtOnce;
   readonly #idle: RaceClient[] = [];
 
   private constructor(gateway: TestGateway) {
     this.gateway = gateway;
     this.#database = openDatabase(gateway.statePath).database;
-    this.#keys = bookOf(this.#database).keys;
-    this.#account = bookOf(this.#database).account;
+    this.#book = bookOf(this.#database);
   }
 
   static async start({ capOutput, threads }: Setting): Promise<Stage> {
@@ -70,32 +68,40 @@ export class Stage {
     assert.ok(!shares.includes(0), `the connections went to the threads as ${shares}`);
   }
 
-  setLimits(key: TestKey, limits: LimitChanges): void {
-    assert.equal(this.#keys.setLimits(key.id, limits).kind, 'done');
+  /** Creates whom the limit of a variant bounds. */
+  newBounded(variant: Variant, terms: Terms): Bounded {
+    return newBounded(this.#book, variant, terms);
   }
 
   addCredit(nanos: bigint): void {
     // An entry of zero is invalid.
-    if (nanos !== 0n) assert.ok(this.#account.enter(nanos, 'races', Date.now()));
+    if (nanos !== 0n) assert.ok(this.#book.account.enter(nanos, 'races', Date.now()));
   }
 
   setBalance(nanos: bigint): void {
-    this.addCredit(nanos - this.#account.balance().balanceNanos);
+    this.addCredit(nanos - this.#book.account.balance().balanceNanos);
   }
 
-  /** The number of a key's requests admitted so far, in flight or ended, as of one moment. */
-  admitted(key: TestKey): number {
+  /** The number of their requests admitted so far, in flight or ended, as of one moment. */
+  admitted({ keys }: Bounded): number {
+    const ids = JSON.stringify(keys.map(({ id }) => id));
     return this.#database
       .prepare(
-        'SELECT (SELECT count(*) FROM journal WHERE key_id = ?) + (SELECT count(*) FROM holds WHERE key_id = ?) AS rows',
+        `WITH k AS MATERIALIZED (SELECT value FROM json_each(?))
+         SELECT (SELECT count(*) FROM journal WHERE key_id IN k) + (SELECT count(*) FROM holds WHERE key_id IN k)`,
       )
       .pluck()
-      .get(key.id, key.id) as number;
+      .get(ids) as number;
   }
 
-  /** The ended requests of a key, in order of their ends. */
-  rows(key: TestKey): TimedRow[] {
-    return this.gateway.rows(key) as TimedRow[];
+  /** How many of their requests are in flight. */
+  holds({ keys }: Bounded): number {
+    return keys.reduce((sum, key) => sum + this.gateway.holds(key), 0);
+  }
+
+  /** Their ended requests. */
+  rows({ keys }: Bounded): TimedRow[] {
+    return keys.flatMap((key) => this.gateway.rows(key) as TimedRow[]);
   }
 
   get journalRows(): number {

@@ -215,8 +215,8 @@ export class TestGateway {
   }
 
   /** A request for a completion as bytes, for raw connections. */
-  rawCompletion(key: TestKey, body: string): string {
-    return rawCompletion(key, body);
+  rawCompletion(key: TestKey, body: string, headers?: Readonly<Record<string, string>>): string {
+    return rawCompletion(key, body, headers);
   }
 
   /** Waits until everything is settled. Then nothing may be held, and all sums must be right. */

@@ -9,9 +9,10 @@ import type { TestKey } from './state.ts';
 import { bounded } from './wait.ts';
 
 /** A request for a completion as bytes. */
-export function rawCompletion(key: TestKey, body: string): string {
+export function rawCompletion(key: TestKey, body: string, headers: Readonly<Record<string, string>> = {}): string {
+  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return (
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key.secret}\r\n` +
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key.secret}\r\n${more.join('')}` +
     `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
 }
