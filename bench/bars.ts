@@ -35,15 +35,16 @@ const ADDED = { other: YARDSTICK, of: 'difference', is: 'under', unit: ' ms' } a
 const VALUE = { of: 'value', is: 'under' } as const;
 
 export const BARS: readonly Bar[] = [
-  { row: rowName(PROCESS, START.label), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.35 },
-  { row: rowName(PROCESS, IDLE_MEMORY.label), target: GATEWAY, ...VALUE, limit: 80, unit: ' MB' },
+  { row: rowName(PROCESS, START.label), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.5 },
+  { row: rowName(PROCESS, IDLE_MEMORY.label), target: GATEWAY, ...VALUE, limit: 85, unit: ' MB' },
   { row: rowName(ACTIVE, CPU_PER_EVENT.label), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.3 },
   { row: rowName(SILENT, MEMORY.label), target: GATEWAY, ...RATIO, other: BARE_PROXY, is: 'at most', limit: 1.3 },
   { row: rowName(CONNECTIONS, THROUGHPUT), target: GATEWAY, ...RATIO, is: 'at least', limit: 0.75 },
   { row: rowName(CONNECTIONS, CPU_PER_REQUEST), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.6 },
+  { row: rowName(CONNECTIONS, P99), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.5 },
   { row: rowName(CONNECTIONS, THROUGHPUT), target: THREADS, ...RATIO, other: GATEWAY, is: 'at least', limit: 1.5 },
   { row: rowName(closedName(1), P50), target: CRASH, ...ADDED, limit: 0.15 },
-  { row: rowName(closedName(MOST_CONNECTIONS), MEMORY_AFTER), target: GATEWAY, ...VALUE, limit: 150, unit: ' MB' },
+  { row: rowName(closedName(MOST_CONNECTIONS), MEMORY_AFTER), target: GATEWAY, ...VALUE, limit: 180, unit: ' MB' },
   { row: rowName(AT_RATE, P99), target: GATEWAY, ...VALUE, limit: 1.5, unit: ' ms' },
   { row: rowName(STREAMS_AT_RATE, P50), target: GATEWAY, ...ADDED, limit: 0.25 },
 ];

@@ -1,6 +1,6 @@
 /** The prose around the tables: what was run, how, and how to read a row. */
 import { BARS, shownBar } from './bars.ts';
-import { CRASH, GATEWAY, LOG, THREADS, YARDSTICK } from './contestants.ts';
+import { CRASH, GATEWAY, LOG, NODE_HTTP, THREADS, YARDSTICK } from './contestants.ts';
 import type { Machine } from './machine.ts';
 import { FLOOR, type Lengths } from './phases/bench.ts';
 import { holdings } from './phases/holds.ts';
@@ -36,7 +36,7 @@ export function contestants(): string {
     `- **${BAREST_PROXY}**: [bench/barest-proxy.js](../bench/barest-proxy.js), node:http and undici's \`dispatch\`: the least that one can write.`,
     `- The targets are set by the **${YARDSTICK}**, which has no checks and no ledger. Ratios to the other proxy are beside it.`,
     `- **${GATEWAY}**: with default settings: the ledger on, each charge synced to the disk before its response ends, one thread. Only the log level differs: \`warn\`.`,
-    `- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**: the same with that one setting changed; in brackets the ratio to the ${YARDSTICK}.`,
+    `- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**, **\`${NODE_HTTP}\`**: the same with that one setting changed; in brackets the ratio to the ${YARDSTICK}.`,
     '- `npm run bench:scale` measures what 100,000 keys and 10,000,000 requests in the state file change: see [A large state file](#a-large-state-file).',
   ].join('\n');
 }
@@ -67,14 +67,26 @@ export function headroom(rows: Rows): string {
   return `Headroom: with ${closedName(USUAL_CONNECTIONS)}, the load generator and the upstream alone did ${ratio.toFixed(1)} times as many requests as through the ${YARDSTICK}.`;
 }
 
-/** How many of the targets are met. */
-export function verdict(rows: Rows): string {
+/** The targets that were measured, as lines: those that are met, and the others. */
+function judged(rows: Rows): { readonly met: readonly string[]; readonly missed: readonly string[] } {
   const shown = BARS.flatMap((bar) => {
     const row = rows.get(bar.row);
     const text = row === undefined ? '' : shownBar(bar, row);
-    return text === '' ? [] : [{ text: `${bar.row}: ${text}`, isMet: text.endsWith('met') }];
+    return text === '' ? [] : [`- ${bar.row}: ${text}`];
   });
-  const missed = shown.filter(({ isMet }) => !isMet).map(({ text }) => `- ${text}`);
-  if (missed.length === 0) return `All ${shown.length} targets are met.`;
-  return [`${shown.length - missed.length} of ${shown.length} targets are met. The others:`, '', ...missed].join('\n');
+  const { met = [], missed = [] } = Object.groupBy(shown, (text) => (text.endsWith('met') ? 'met' : 'missed'));
+  return { met, missed };
+}
+
+/** Whether all targets that were measured are met. */
+export function meetsTargets(rows: Rows): boolean {
+  return judged(rows).missed.length === 0;
+}
+
+/** How many of the targets are met. */
+export function verdict(rows: Rows): string {
+  const { met, missed } = judged(rows);
+  const count = met.length + missed.length;
+  if (missed.length === 0) return `All ${count} targets are met.`;
+  return [`${met.length} of ${count} targets are met. The others:`, '', ...missed].join('\n');
 }

@@ -17,7 +17,16 @@ import {
 import { DOCUMENT, writePart } from './document.ts';
 import { describeMachine } from './machine.ts';
 import { endOnSignals, measure } from './measure.ts';
-import { type Circumstances, contestants, headroom, method, rowsExplained, verdict, warning } from './narrative.ts';
+import {
+  type Circumstances,
+  contestants,
+  headroom,
+  meetsTargets,
+  method,
+  rowsExplained,
+  verdict,
+  warning,
+} from './narrative.ts';
 import { type Options, optionsOf, SHARED_HELP, SHARED_OPTIONS } from './options.ts';
 import { FLOOR } from './phases/bench.ts';
 import type { Rows } from './rows.ts';
@@ -27,7 +36,8 @@ import { BARE_PROXY, BAREST_PROXY, type Server } from './targets.ts';
 const HELP = `npm run bench [-- …]
 ${SHARED_HELP}
   --compare CHECKOUT  another checkout of the gateway, already built, instead of the variants;
-                      does not write docs/benchmarks.md`;
+                      does not write docs/benchmarks.md
+It fails if a target is missed.`;
 
 interface RunOptions extends Options {
   readonly compare: string | undefined;
@@ -78,6 +88,7 @@ async function main(options: RunOptions): Promise<void> {
   const { rows, areNative } = await measure(options, (port) => serversOf(options, port));
   const circumstances = { machine, lengths: options.lengths, isFull: options.isFull, areNative };
   const table = tableOf(rows.all, columnsOf(options));
+  if (!meetsTargets(rows)) process.exitCode = 1;
   console.log(`${circumstances.machine.text}\n\n${table}\n\n${verdict(rows)}\n${headroom(rows)}`);
   if (options.only !== '' || options.compare !== undefined) return;
   writePart('gateway', documentOf(rows, table, circumstances));

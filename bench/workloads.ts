@@ -108,7 +108,7 @@ function latency(label: string, read: (result: LoadResult) => number): Figure {
 function closed(connections: number, scale: number): Workload {
   const isLargest = connections === MOST_CONNECTIONS;
   const additional = [
-    ...(connections === 1
+    ...(connections === 1 || connections === USUAL_CONNECTIONS
       ? [latency(P50, ({ totalMs }) => totalMs.p50), latency(P99, ({ totalMs }) => totalMs.p99)]
       : []),
     ...(connections === USUAL_CONNECTIONS ? [helpersCpu] : []),

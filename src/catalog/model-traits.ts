@@ -4,6 +4,27 @@
  */
 import type { HostTool } from '../core/host-tools.ts';
 
+/** What a model does, of itself. */
+export interface ModelTraits {
+  /** The tools that it runs. */
+  readonly tools: readonly HostTool[];
+  /** Whether it thinks. */
+  readonly thinks: boolean;
+}
+
+/** By the terms of models: their names are matched with all these patterns once, and not for each request. */
+const known = new WeakMap<object, ModelTraits>();
+
+/** `upstream`: the name that the host has for the model, such as `us.anthropic.claude-sonnet-5-v1:0`. */
+export function traitsOf(model: { readonly upstream: string }): ModelTraits {
+  let traits = known.get(model);
+  if (traits === undefined) {
+    traits = { tools: toolsRunBy(model.upstream), thinks: thinksUnlessTold(model.upstream) };
+    known.set(model, traits);
+  }
+  return traits;
+}
+
 /** A call is a request: these hosts bill a fee for each request, or report no calls. */
 const UNASKED: readonly (readonly [names: RegExp, tool: string])[] = [
   // OpenAI, also by way of Azure and OpenRouter: gpt-4o-search-preview, gpt-5-search-api.
@@ -18,8 +39,7 @@ const UNASKED: readonly (readonly [names: RegExp, tool: string])[] = [
   [/^(?:.*\/)?compound(?:-.*)?$/i, 'compound'],
 ];
 
-/** The tools that a model of this name runs. */
-export function toolsRunBy(upstream: string): readonly HostTool[] {
+function toolsRunBy(upstream: string): readonly HostTool[] {
   const names = new Set(UNASKED.flatMap(([pattern, tool]) => (pattern.test(upstream) ? [tool] : [])));
   const call = { calls: 1, isReported: false, settings: [], tokens: 0, where: 'model' };
   return Array.from(names, (name) => ({ ...call, name, calledAs: name }));
@@ -45,8 +65,7 @@ const THINKERS: readonly RegExp[] = [
 /** Of the names above, those of models that do not think after all. */
 const OTHERS = /\bnon-(?:thinking|reasoning)\b/;
 
-/** `upstream`: the name that the host has for the model, such as `us.anthropic.claude-sonnet-5-v1:0`. */
-export function thinksUnlessTold(upstream: string): boolean {
+function thinksUnlessTold(upstream: string): boolean {
   const name = upstream.toLowerCase();
   return !OTHERS.test(name) && THINKERS.some((pattern) => pattern.test(name));
 }

@@ -3,19 +3,7 @@ import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-too
 import { MAX_TPM } from '../core/limits.ts';
 import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
-import { toolsRunBy } from './model-traits.ts';
-
-/** What models run unasked, by their terms: their names are matched with five patterns, once and not with each request. */
-const run = new WeakMap<Pick<ModelTerms, 'upstream'>, readonly HostTool[]>();
-
-function runBy(model: Pick<ModelTerms, 'upstream'>): readonly HostTool[] {
-  let tools = run.get(model);
-  if (tools === undefined) {
-    tools = toolsRunBy(model.upstream);
-    run.set(model, tools);
-  }
-  return tools;
-}
+import { traitsOf } from './model-traits.ts';
 
 /** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
 export function toolsFor(
@@ -24,7 +12,7 @@ export function toolsFor(
 ): readonly HostTool[] {
   // What is billed by tokens alone has no price of its units.
   const billed = asked.some(isUnit) ? asked.filter((tool) => !isUnit(tool) || model.tools?.has(tool.name)) : asked;
-  const unasked = runBy(model).filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));
+  const unasked = traitsOf(model).tools.filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));
   return unasked.length === 0 ? billed : [...billed, ...unasked];
 }
 

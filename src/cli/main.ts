@@ -6,6 +6,7 @@ import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
 import { VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
+import { keepCompiled } from './compile-cache.ts';
 import { CANDIDATES } from './completion/places.ts';
 import { notice } from './output.ts';
 
@@ -120,6 +121,7 @@ function isGlobal(option: string): boolean {
 
 /** Runs a command and sets the exit status. */
 export async function main(args: readonly string[]): Promise<void> {
+  keepCompiled();
   // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   if (args[0] === CANDIDATES) return (await import('./completion/candidates.ts')).printCandidates(args.slice(1));

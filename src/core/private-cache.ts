@@ -1,5 +1,6 @@
 /**
- * Unpacks files that are run as code, where nobody but the user of this process, and root, could put others in their place.
+ * Folders for what is run as code, and the files that are unpacked there: nobody but the user of this process, and root, could
+ * put others in their place.
  */
 import {
   closeSync,
@@ -43,14 +44,19 @@ function homeFolder(): string {
  * one file. Returns its path, without symbolic links. Throws an Error that says which folder or file cannot be trusted.
  */
 export function unpack(folder: string, name: string, contents: Uint8Array): string {
-  mkdirSync(folder, { recursive: true, mode: PRIVATE_MODE });
-  const root = realpathSync(folder);
-  assertPrivate(root);
-  const path = join(root, name);
+  const path = join(privateFolder(folder), name);
   if (!existsSync(dirname(path))) place(path, contents);
   assertPrivate(dirname(path));
   if (readFileSync(path).equals(contents)) return path;
   throw new Error(`${path} is not what inf-gw put there; remove ${dirname(path)}`);
+}
+
+/** Makes the folder if need be. Returns its path without symbolic links. Throws an Error if it cannot be trusted. */
+export function privateFolder(path: string): string {
+  mkdirSync(path, { recursive: true, mode: PRIVATE_MODE });
+  const folder = realpathSync(path);
+  assertPrivate(folder);
+  return folder;
 }
 
 /** The folder of the file appears with the file in it, and never takes the place of another. */

@@ -62,6 +62,17 @@ function bearerCredential(header: string | undefined): Credential {
   return rest.startsWith(' ') ? keyCredential(key) : { ok: false, error: INVALID_API_KEY };
 }
 
+/** Well-formed keys that came lately, by themselves: to check and hash one takes as long as to route its request. */
+const recent = new Map<string, Credential>();
+/** Whoever makes keys up has all of them forgotten again and again, and takes no more memory than this. */
+const MAX_RECENT = 1_000;
+
 function keyCredential(key: string): Credential {
-  return isWellFormedKey(key) ? { ok: true, keyHash: hashKey(key) } : { ok: false, error: INVALID_API_KEY };
+  const known = recent.get(key);
+  if (known !== undefined) return known;
+  if (!isWellFormedKey(key)) return { ok: false, error: INVALID_API_KEY };
+  const credential: Credential = { ok: true, keyHash: hashKey(key) };
+  if (recent.size >= MAX_RECENT) recent.clear();
+  recent.set(key, credential);
+  return credential;
 }

@@ -108,6 +108,8 @@ function routeOfPath(path: string): Route | undefined {
 }
 
 function googleMethodOf(path: string): { readonly model: string; readonly method: string } | undefined {
+  // Asked several times for each request, and most paths have no colon.
+  if (!path.includes(':')) return undefined;
   const { model: encoded = '', method = '' } = GOOGLE_METHOD.exec(path)?.groups ?? {};
   const model = decoded(encoded);
   return model === undefined || model === '' ? undefined : { model, method };
@@ -150,7 +152,7 @@ function decoded(text: string): string | undefined {
 export function pathOf(target: string): string {
   const query = target.indexOf('?');
   const path = query < 0 ? target : target.slice(0, query);
-  return path.replace(/^https?:\/\/[^/]*/i, '') || '/';
+  return path.startsWith('/') ? path : path.replace(/^https?:\/\/[^/]*/i, '') || '/';
 }
 
 /** The query of a request target. */
@@ -201,6 +203,7 @@ function isAtOrBelow(path: string, folder: string): boolean {
 
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
+  if (MODEL_PATHS.has(path)) return false;
   const asked = googleMethodOf(path);
   if (asked !== undefined) return asked.method === 'countTokens';
   if (isUnderGoogle(path)) return true;

@@ -331,10 +331,12 @@ export class Pipeline {
       trace: exchange.trace,
       routes,
       meter,
-      allowance: ({ model, hosted: { request }, maximumTokens }) =>
-        request.outputAt === undefined
-          ? new StreamAllowance({ ...plan, requestId, request, model, maximumTokens, ledger, counter, growthTimes })
-          : NO_BOUND,
+      allowance: ({ model, hosted, maximumTokens }) => {
+        const { request: sent } = hosted;
+        if (!request.stream || sent.outputAt !== undefined) return NO_BOUND;
+        const means = { ledger, counter, growthTimes };
+        return new StreamAllowance({ ...plan, requestId, request: sent, model, maximumTokens, ...means });
+      },
       sink,
     });
     admitted.dispatch = dispatch;

@@ -7,8 +7,9 @@ import { describe, test } from 'node:test';
 import { BARS, shownBar } from '../../bench/bars.ts';
 import { GATEWAY, YARDSTICK } from '../../bench/contestants.ts';
 import { cellAt, withPart } from '../../bench/document.ts';
+import { meetsTargets } from '../../bench/narrative.ts';
 import { FLOOR } from '../../bench/phases/bench.ts';
-import { Row, type Shape } from '../../bench/rows.ts';
+import { Row, Rows, type Shape } from '../../bench/rows.ts';
 import { comparedColumn, ratioColumn, tableOf, valueColumn } from '../../bench/table.ts';
 import { wrapProse } from '../../scripts/wrap.ts';
 import { projectFile } from '../support/sources.ts';
@@ -51,6 +52,20 @@ describe('a target', () => {
     const at = (share: number) => shownBar(bar, rowOf({ [GATEWAY]: [share], [YARDSTICK]: [1] }));
     assert.match(at(bar.limit), /, met$/);
     assert.match(at(bar.limit - 0.01), /, \*\*missed\*\*$/);
+  });
+
+  test('that is missed fails the benchmark, and one that was not measured does not', () => {
+    assert.ok(bar);
+    const [section = '', label = ''] = bar.row.split(': ');
+    const measured = (share: number) => {
+      const rows = new Rows();
+      const shape = { ...SHAPE, label };
+      rows.add(section, shape, bar.target, share);
+      rows.add(section, shape, bar.other ?? '', 1);
+      return meetsTargets(rows);
+    };
+    assert.equal(measured(bar.limit), true);
+    assert.equal(measured(bar.limit - 0.01), false);
   });
 });
 

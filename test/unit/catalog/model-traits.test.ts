@@ -1,7 +1,7 @@
 /** Which models think unless they are told not to, by the names that hosts have for them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { thinksUnlessTold } from '../../../src/catalog/model-traits.ts';
+import { traitsOf } from '../../../src/catalog/model-traits.ts';
 
 const THINKS: readonly string[] = [
   ...['o1', 'o3-mini', 'o4-mini-2025-04-16', 'o3-pro', 'openai/o3', 'o4-mini-deep-research', 'codex-mini-latest'],
@@ -33,9 +33,10 @@ const DOES_NOT: readonly string[] = [
 ];
 
 describe('a model thinks unless it is told not to', () => {
-  for (const name of THINKS) test(name, () => assert.equal(thinksUnlessTold(name), true));
+  for (const name of THINKS) test(name, () => assert.equal(traitsOf({ upstream: name }).thinks, true));
 });
 
 describe('a model does not think unless it is told to', () => {
-  for (const name of DOES_NOT) test(name || 'without a name', () => assert.equal(thinksUnlessTold(name), false));
+  for (const name of DOES_NOT)
+    test(name || 'without a name', () => assert.equal(traitsOf({ upstream: name }).thinks, false));
 });

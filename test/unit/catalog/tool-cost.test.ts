@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mayBeFree } from '../../../src/catalog/cost.ts';
-import { toolsRunBy } from '../../../src/catalog/model-traits.ts';
+import { traitsOf } from '../../../src/catalog/model-traits.ts';
 import { dearestCall, toolProblem, toolsFor } from '../../../src/catalog/tool-cost.ts';
 import type { ToolSetting } from '../../../src/core/host-tools.ts';
 import type { ToolPrice, ToolVariant } from '../../../src/core/model-terms.ts';
@@ -149,7 +149,7 @@ describe('a model that runs tools unasked', () => {
   for (const [upstream, names] of UNASKED) {
     test(`${upstream}: ${names.join(', ') || 'none'}`, () => {
       assert.deepEqual(
-        toolsRunBy(upstream).map(({ name }) => name),
+        traitsOf({ upstream }).tools.map(({ name }) => name),
         names,
       );
     });

@@ -1,0 +1,83 @@
+/** What V8 has compiled is kept for the next start, where nobody else can change it. */
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { folderFor } from '../../src/cli/compile-cache.ts';
+import { VERSION } from '../../src/core/program.ts';
+import { PROGRAM, runNode, Workplace } from '../support/cli.ts';
+
+const homeOf = (t: TestContext): string => {
+  const home = join(new Workplace(t, null).directory, 'home');
+  mkdirSync(home, { mode: 0o755 });
+  return home;
+};
+
+const compiledIn = (home: string): string => join(home, '.cache', 'inf-gw', 'compiled');
+
+test('a command keeps what was compiled, in a folder that is closed to others', async (t) => {
+  const home = homeOf(t);
+  const { status } = await runNode([PROGRAM, 'version'], {
+    directory: home,
+    environment: { HOME: home, NODE_COMPILE_CACHE: '' },
+  });
+  assert.equal(status, 0);
+  const folder = join(compiledIn(home), VERSION);
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  assert.notEqual(readdirSync(folder, { recursive: true }).length, 0);
+});
+
+test('with NODE_DISABLE_COMPILE_CACHE it keeps nothing', async (t) => {
+  const home = homeOf(t);
+  const environment = { HOME: home, NODE_COMPILE_CACHE: '', NODE_DISABLE_COMPILE_CACHE: '1' };
+  assert.equal((await runNode([PROGRAM, 'version'], { directory: home, environment })).status, 0);
+  assert.deepEqual(readdirSync(home), []);
+});
+
+test('a new version removes what the one before has left', (t) => {
+  const home = homeOf(t);
+  const before = join(compiledIn(home), '0.0.1');
+  mkdirSync(before, { recursive: true, mode: 0o700 });
+  assert.equal(folderFor({ HOME: home }), join(compiledIn(home), VERSION));
+  assert.equal(existsSync(before), false);
+});
+
+test('XDG_CACHE_HOME is where it is kept', (t) => {
+  const cache = homeOf(t);
+  assert.equal(folderFor({ HOME: '/root', XDG_CACHE_HOME: cache }), join(cache, 'inf-gw', 'compiled', VERSION));
+});
+
+describe('there is no folder for it', () => {
+  test('without a home', () => assert.equal(folderFor({}), undefined));
+  test('where the home is no path', () => assert.equal(folderFor({ HOME: 'home' }), undefined));
+  test('where the home does not exist', (t) => {
+    const home = join(homeOf(t), 'none');
+    assert.equal(folderFor({ HOME: home }), undefined);
+    assert.equal(existsSync(home), false);
+  });
+
+  for (const open of ['.cache', '.cache/inf-gw', '.cache/inf-gw/compiled']) {
+    test(`where others can write to ${open}`, (t) => {
+      const home = homeOf(t);
+      const folder = join(home, open);
+      mkdirSync(folder, { recursive: true, mode: 0o755 });
+      chmodSync(folder, 0o777);
+      assert.equal(folderFor({ HOME: home }), undefined);
+    });
+  }
+
+  test('where it is open to others', (t) => {
+    const home = homeOf(t);
+    const folder = join(compiledIn(home), VERSION);
+    mkdirSync(folder, { recursive: true });
+    chmodSync(folder, 0o755);
+    assert.equal(folderFor({ HOME: home }), undefined);
+  });
+
+  test('in the home of another user', { skip: process.getuid?.() !== 0 }, (t) => {
+    const home = homeOf(t);
+    chownSync(home, 1234, 1234);
+    assert.equal(folderFor({ HOME: home }), undefined);
+    assert.deepEqual(readdirSync(home), []);
+  });
+});
