@@ -374,6 +374,12 @@ async function start(
             `entry ${entry} of the log is nothing that a gateway asks: it is passed over, and gateway ${nodeId} was shut out, which has written it; see who has the password of its role`,
           );
         },
+        onLostLog: (entry, requests) =>
+          log.error(
+            `the database has lost entry ${entry} of the log: it was restored, or a standby took over that lacked it; this gateway goes on by what is there, and charges ${counted(requests, 'request')} as held that had ended`,
+          ),
+        onUncharged: (requestId) =>
+          log.error(`request ${requestId} is charged to nobody: its key is not in the database any more`),
         onOrphans: (requests) =>
           log.warn(`charged the holds of ${counted(requests, 'request')} left open by a process that handed over`),
         onDeath: (error) => events.onFatal(error),

@@ -23,6 +23,10 @@ export interface LedgerEvents {
   onDifference?(entry: bigint): void;
   /** That entry of the log is nothing that a gateway asks. The gateway of that number is shut out. */
   onNonsense?(entry: bigint, nodeId: number): void;
+  /** The database has lost that entry of the log, and as many requests as that, which had ended, are charged as held. */
+  onLostLog?(entry: bigint, requests: number): void;
+  /** A request has ended whose key is not in the database any more: nobody is charged. */
+  onUncharged?(requestId: string): void;
   /** A process that has handed over has ended, and this many requests of it were charged as held. */
   onOrphans(requests: number): void;
   /** An internal error has ended the ledger. Nothing can be admitted any more. */
@@ -159,6 +163,8 @@ function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, '
     deaths: events.onDeaths,
     difference: (entry) => events.onDifference?.(entry),
     nonsense: (entry, nodeId) => events.onNonsense?.(entry, nodeId),
+    lostLog: (entry, requests) => events.onLostLog?.(entry, requests),
+    uncharged: (requestId) => events.onUncharged?.(requestId),
     orphans: events.onOrphans,
   };
 }

@@ -72,4 +72,11 @@ export interface EngineEvents {
   onDifference(entry: bigint): void;
   /** That entry of the log is nothing that a gateway asks. The gateway of that number is shut out. */
   onNonsense(entry: bigint, nodeId: number): void;
+  /**
+   * The database has lost the log up to that entry, which this gateway had followed. It begins anew, and so many requests
+   * that it had ended are charged as held.
+   */
+  onLostLog(entry: bigint, requests: number): void;
+  /** A request has ended whose key is not in the database any more: nobody is charged. */
+  onUncharged(requestId: string): void;
 }

@@ -188,7 +188,8 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) return this.#close();
     if (this.#fault !== undefined) this.#scheduleRetry();
     else if (this.#queue.length > 0) this.#schedule();
-    this.#flushing = this.#flush().catch(this.#die);
+    // A flush that runs goes on for as long as somebody waits for it.
+    if (this.#responder.shouldFlush) this.#flushing = this.#flush().catch(this.#die);
   }
 
   async #work(): Promise<void> {
@@ -269,7 +270,6 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
 
   /** Flushes for as long as somebody waits for it. */
   async #flush(): Promise<void> {
-    if (!this.#responder.shouldFlush) return;
     try {
       while (this.#responder.shouldFlush && !this.#closed) await this.#responder.flush();
     } catch (error) {

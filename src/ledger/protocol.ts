@@ -156,6 +156,10 @@ export interface MainCalls extends Tellable {
   /** This gateway has come to another state than the others. */
   difference(entry: bigint): void;
   nonsense(entry: bigint, nodeId: number): void;
+  /** The database has lost an entry, and so many requests that had ended are charged as held. */
+  lostLog(entry: bigint, requests: number): void;
+  /** The key of a request that has ended is gone. */
+  uncharged(requestId: string): void;
   /** The process that a closed port stood for has left this many requests open. */
   orphans(requests: number): void;
   /** For the next process: what the thread at this port asks, or that it has ended. */

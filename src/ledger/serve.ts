@@ -41,6 +41,8 @@ export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (e
         onDeaths: (names, requests) => port.tell('deaths', names, requests),
         onDifference: (entry) => port.tell('difference', entry),
         onNonsense: (entry, nodeId) => port.tell('nonsense', entry, nodeId),
+        onLostLog: (entry, requests) => port.tell('lostLog', entry, requests),
+        onUncharged: (requestId) => port.tell('uncharged', requestId),
       });
       measure(engine, start.options.times);
       const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));

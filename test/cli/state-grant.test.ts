@@ -184,6 +184,11 @@ describe('`state grant`', () => {
         `SELECT inf_gw.count_refusals('{2026-01}', '{nobody}', '{rate_limited}', '{rpm}', '{5}', '{0}')`,
       ],
       [
+        'to have a gateway that lives leave, and take its name',
+        `SELECT inf_gw.leave_node(n.id, n.epoch), inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', 0, 1)
+          FROM inf_gw.nodes n WHERE n.name = 'alive'`,
+      ],
+      [
         'to take the name of a gateway that lives',
         `SELECT inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', (SELECT alive_us FROM inf_gw.nodes WHERE name = 'alive'), 1)`,
       ],

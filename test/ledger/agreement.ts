@@ -32,6 +32,54 @@ export function testAgreement(database: SharedDatabase): void {
     assert.deepEqual([store.process.differences, other.differences.length], [[], 1]);
   });
 
+  test('a difference that nobody has asked for is found with the next sign of life, and all agree again', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    // Who begins now has another balance in memory than those who follow the log.
+    await database.read('UPDATE inf_gw.account SET balance_nanos = balance_nanos - 1');
+    const third = await store.startOther('third');
+    await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 30n }) }], third.engine);
+    const all = [store.process, other, third];
+    for (const { engine } of all) await engine.beat();
+    assert.deepEqual(
+      all.map(({ differences }) => differences.length),
+      [1, 1, 0],
+    );
+    for (const { engine } of all) {
+      await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 1n }) }], engine);
+    }
+    for (const { engine } of all) await engine.beat();
+    assert.deepEqual(
+      all.map(({ differences }) => differences.length),
+      [1, 1, 0],
+    );
+    await database.read('UPDATE inf_gw.account SET balance_nanos = balance_nanos + 1');
+  });
+
+  for (const count of [2, 3]) {
+    test(`${count} gateways that begin at once, while another decides, come to the same state`, async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      const processes = [store.process, other, await store.startOther('third')].slice(3 - count);
+      const { engine: busy } = await store.startOther('busy');
+      const asks = async (engine: Engine, times: number) => {
+        for (let i = 0; i < times; i++) await engine.process([{ kind: 'admit', request: bench.request(key) }]);
+      };
+      const holds = async () => {
+        for (const { engine } of [...processes, { engine: busy }]) await engine.write();
+        return (await store.rows('holds')).length;
+      };
+      await store.operator.keys.setLimits(key.id, { rpm: 60 });
+      for (const process of processes) await asks(process.engine, 1);
+      for (const process of processes) process.renew(bench.settings, bench.clock);
+      await Promise.all([asks(busy, 20), ...processes.map(({ engine }) => asks(engine, 10))]);
+      // Those that begin give back what they have not told anybody of.
+      assert.equal(await holds(), 20 + processes.length * 10);
+      await asks(busy, 40);
+      assert.equal(await holds(), 60);
+      for (const { differences } of processes) assert.deepEqual(differences, []);
+    });
+  }
+
   describe('what a gateway has decided and not written before it was killed', () => {
     test('is written by another one, and charged as held', async (t) => {
       const { bench, store, other, key } = await pair(t, database);

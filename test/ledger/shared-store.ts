@@ -151,6 +151,10 @@ export class SharedProcess {
   readonly differences: bigint[] = [];
   /** The entries that no gateway asks, and whose they are. */
   readonly nonsense: [entry: bigint, nodeId: number][] = [];
+  /** The entries that the database has lost, and how many requests had ended there. */
+  readonly losses: [entry: bigint, requests: number][] = [];
+  /** The requests that nobody is charged for. */
+  readonly uncharged: string[] = [];
   readonly name: string;
   readonly #store: SharedLedgerStore;
   #engine!: SharedEngine;
@@ -174,12 +178,14 @@ export class SharedProcess {
 
   /** A new engine on the same connections, as if nothing had happened. */
   renew(settings: LedgerSettings, clock: HandClock, writeMs?: number): void {
-    this.differences.length = this.nonsense.length = 0;
+    this.differences.length = this.nonsense.length = this.losses.length = this.uncharged.length = 0;
     const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
     const events = {
       onFault: ({ message }: { message: string }) => void this.faults.push(message),
       onDifference: (entry: bigint) => void this.differences.push(entry),
       onNonsense: (entry: bigint, nodeId: number) => void this.nonsense.push([entry, nodeId]),
+      onLostLog: (entry: bigint, requests: number) => void this.losses.push([entry, requests]),
+      onUncharged: (requestId: string) => void this.uncharged.push(requestId),
     };
     this.#engine = new SharedEngine(this.#store, options, clock, events, writeMs);
   }

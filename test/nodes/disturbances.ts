@@ -137,9 +137,9 @@ async function stopBusy(cluster: Cluster, node: Node): Promise<void> {
   });
 }
 
-async function epochOf(cluster: Cluster, { name }: Node): Promise<number> {
-  const [row] = await cluster.query(`SELECT epoch::int FROM inf_gw.nodes WHERE name = '${name}'`);
-  return row?.epoch as number;
+async function epochOf(cluster: Cluster, { name }: Node): Promise<string> {
+  const [row] = await cluster.query(`SELECT epoch FROM inf_gw.nodes WHERE name = '${name}'`);
+  return row?.epoch as string;
 }
 
 /** Links are slow for a while. */

@@ -17,7 +17,12 @@ const INTERRUPTED = {
 } as const;
 
 /** The end of a request whose process has ended before it. */
-export function chargedAsHeld({ requestId, inputTokens, outputTokens, holdNanos }: HoldRow): Settlement {
+export function chargedAsHeld({
+  requestId,
+  inputTokens,
+  outputTokens,
+  holdNanos,
+}: Pick<HoldRow, 'requestId' | 'inputTokens' | 'outputTokens' | 'holdNanos'>): Settlement {
   const usage = { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens };
   return { ...INTERRUPTED, requestId, usage, costNanos: holdNanos };
 }

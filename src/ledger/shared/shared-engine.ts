@@ -11,6 +11,7 @@ import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
 import type { Engine, EngineEvents } from '../engine.ts';
 import type { Admission, LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
+import { chargedAsHeld } from '../local/recovery.ts';
 import { type Answer, type Command, isAdmitted, isCountBegun } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
 import { ClockGuard } from './clock-guard.ts';
@@ -60,6 +61,10 @@ const NEVER_SENT: Omit<Settlement, 'requestId'> = {
 /** SQLSTATEs of `append`. */
 const CLOCK_STEPPED = 'IG003';
 const OTHER_LOG = 'IG004';
+/** What it says where entries are gone, and not only dropped: the database has another history. */
+const LOST = 'lost';
+/** SQLSTATE of what no gateway asks. */
+const NONSENSE = 'IG901';
 
 /** How often a batch is sent that comes so late that the clock may as well have stepped. */
 const MOST_SENDS = 2;
@@ -70,13 +75,15 @@ const MOST_REBUILDS = 10;
 
 const NO_FACTS: ReadonlySet<string> = new Set();
 
+type SharedEvents = Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense' | 'onLostLog' | 'onUncharged'>;
+
 export class SharedEngine implements Engine {
   readonly maxBatch = MAX_BATCH;
   readonly needsFlush: boolean;
   readonly #store: SharedLedgerStore;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>;
+  readonly #events: SharedEvents;
   readonly #writeMs: number;
   readonly #refusals = new RefusalCounts();
   /** Undefined until it is read from the database. */
@@ -89,6 +96,10 @@ export class SharedEngine implements Engine {
   #settled: string[] = [];
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
+  /** Requests that this gateway had ended, and that are open again since the database has lost its last entries. */
+  readonly #reopened = new Set<string>();
+  /** An entry that the database has lost, until the state is read anew. */
+  #lostEntry: bigint | undefined;
   /** Whether this gateway may have an entry in the log that it has not followed. */
   #isUnsure = false;
   /** The key of each count of tokens in flight here. */
@@ -108,7 +119,7 @@ export class SharedEngine implements Engine {
     store: SharedLedgerStore,
     options: LedgerOptions,
     clock: Clock,
-    events: Pick<EngineEvents, 'onFault' | 'onDifference' | 'onNonsense'>,
+    events: SharedEvents,
     writeMs = WRITE_MS,
   ) {
     this.#writeMs = writeMs;
@@ -141,7 +152,7 @@ export class SharedEngine implements Engine {
     }
     clearTimeout(this.#writeTimer);
     return this.#inTurn(async () => {
-      await this.#giveBack();
+      await this.#clearUp();
       await this.#learnKeys(commands);
       try {
         return await this.#answer(commands);
@@ -206,7 +217,7 @@ export class SharedEngine implements Engine {
   }
 
   async maintain(): Promise<void> {
-    if (this.#doubtful.size > 0 || this.#isUnsure) await this.#inTurn(() => this.#giveBack());
+    if (this.#doubtful.size + this.#reopened.size > 0 || this.#isUnsure) await this.#inTurn(() => this.#clearUp());
     if (this.#clock.monotonicMs() < this.#partitionsAtMs) return;
     await this.#store.makePartitions();
     this.#partitionsAtMs = this.#clock.monotonicMs() + PARTITIONS_MS;
@@ -219,7 +230,7 @@ export class SharedEngine implements Engine {
   async probe(): Promise<void> {
     await this.#store.probe();
     await this.#inTurn(async () => {
-      await this.#giveBack();
+      await this.#clearUp();
       await this.#ask(NOTHING_ADDED);
     });
   }
@@ -246,6 +257,7 @@ export class SharedEngine implements Engine {
       await this.#inTurn(async () => {
         if (this.#isClosed) return;
         if (performance.now() - this.#appendedAtMs > this.#writeMs) await this.#ask(NOTHING_ADDED);
+        await this.#chargeReopened();
         const replica = await this.#following();
         const { nodeId: own, log } = this.#store;
         for (const { seq, nodeId } of replica.takeNonsense()) {
@@ -287,10 +299,14 @@ export class SharedEngine implements Engine {
     if (this.#replica === undefined) {
       this.#replica = await rebuild(this.#store.log);
       this.#store.seen = this.#replica.place.seq;
-      // Nobody here was told that these are admitted.
-      for (const requestId of this.#replica.requestsOf(this.#store.nodeId as number)) {
-        if (!this.#open.has(requestId)) this.#doubtful.add(requestId);
-      }
+      const strays = this.#replica
+        .requestsOf(this.#store.nodeId as number)
+        .filter((requestId) => !this.#open.has(requestId) && !this.#doubtful.has(requestId));
+      // Nobody here was told that these are admitted, unless their ends are among what is lost.
+      const kept = this.#lostEntry === undefined ? this.#doubtful : this.#reopened;
+      for (const requestId of strays) kept.add(requestId);
+      if (this.#lostEntry !== undefined) this.#events.onLostLog(this.#lostEntry, strays.length);
+      this.#lostEntry = undefined;
     }
     return this.#replica;
   }
@@ -331,14 +347,18 @@ export class SharedEngine implements Engine {
     let left = [...commands.keys()];
     // Keys that nobody had the facts of although they seemed to.
     let missing = NO_FACTS;
-    for (let turn = 0; left.length > 0; turn++) {
+    for (let turn = 0; ; turn++) {
       invariant(turn < 8, () => 'a key is never known');
       left = await this.#answerSome(commands, left, answers, missing);
+      if (left.length === 0) return answers;
       missing = new Set(
         left.map((index) => askerIn(commands[index] as Command, this.#keyOf(commands[index] as Command) as string)),
       );
+      // The database may have been restored to before they were made.
+      const asked = left.map((index) => commands[index] as Command);
+      for (const command of asked) this.#keyIds.delete(hashOf(command) ?? '');
+      await this.#learnKeys(asked);
     }
-    return answers;
   }
 
   /** Returns those that have to be asked again. */
@@ -457,7 +477,10 @@ export class SharedEngine implements Engine {
     for (const index of indices) {
       const { settlement } = commands[index] as Extract<Command, { kind: 'settle' }>;
       const open = this.#open.get(settlement.requestId) as OpenRequest;
-      await this.#store.settleLate(settlement, open);
+      await this.#store.settleLate(settlement, open).catch((error: { code?: string }) => {
+        if (error.code !== NONSENSE) throw error;
+        this.#events.onUncharged(settlement.requestId);
+      });
       this.#ended(settlement.requestId);
       answers[index] = (this.#replica as Replica).figuresOf(open.keyId, this.#settings);
     }
@@ -486,10 +509,10 @@ export class SharedEngine implements Engine {
     const sentMs = this.#clock.monotonicMs();
     if (decides && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
     const decided = this.#unwritten(replica);
+    const { place } = replica;
     try {
       const latestUs = decides ? this.#clockGuard.latestUs(sentMs) : null;
       const recorded = replica.recordFor(this.#store.nodeId);
-      const { place } = replica;
       const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs);
       this.#appendedAtMs = performance.now();
       this.#heardMs = sentMs;
@@ -498,17 +521,17 @@ export class SharedEngine implements Engine {
       if (appended.atUs !== undefined) this.#isUnsure = false;
       return appended;
     } catch (error) {
-      const { code, detail: arrivedUs } = error as { code?: string; detail?: string };
+      const { code, detail } = error as { code?: string; detail?: string };
       if (code === OTHER_LOG) {
         this.#replica = undefined;
+        if (detail === LOST) this.#lostEntry = place.seq;
         return 'anew';
       }
       if (code !== CLOCK_STEPPED) throw error;
-      if (arrivedUs !== undefined && !this.#clockGuard.isStep(BigInt(arrivedUs), this.#clock.monotonicMs()))
-        return 'late';
+      if (detail !== undefined && !this.#clockGuard.isStep(BigInt(detail), this.#clock.monotonicMs())) return 'late';
       this.#clockGuard.close(sentMs);
       // It has stepped back: in a minute, decisions go on by the time that it shows now.
-      if (arrivedUs === undefined) await this.#store.followClock();
+      if (detail === undefined) await this.#store.followClock();
       throw new ClockStepError();
     }
   }
@@ -554,6 +577,24 @@ export class SharedEngine implements Engine {
       if (command.kind !== 'admit') continue;
       this.#doubtful.add(command.request.requestId);
       this.#open.delete(command.request.requestId);
+    }
+  }
+
+  /** Ends what no client waits for. */
+  async #clearUp(): Promise<void> {
+    await this.#giveBack();
+    await this.#chargeReopened();
+  }
+
+  /** Charges as held what this gateway has ended, where that is lost: what its host has done is not undone by that. */
+  async #chargeReopened(): Promise<void> {
+    while (this.#reopened.size > 0) {
+      const replica = await this.#following();
+      const ids = [...this.#reopened].slice(0, MAX_BATCH);
+      const holds = ids.filter((id) => replica.leaseOf(id) !== undefined).map((id) => replica.holdOf(id));
+      for (const hold of holds) this.#open.set(hold.requestId, hold);
+      await this.#answer(holds.map((hold) => ({ kind: 'settle', settlement: chargedAsHeld(hold) })));
+      for (const id of ids) this.#reopened.delete(id);
     }
   }
 

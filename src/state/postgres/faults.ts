@@ -67,6 +67,7 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['57P03', 'the server is starting or stopping', WAIT],
   ['57P04', 'the database was dropped', 'restore it from a backup, or correct `state:`'],
   ['57', 'the server has ended the query or the connection', WAIT],
+  ['3F000', 'it has no tables of inf-gw', 'restore them from a backup, or correct `state:`'],
   ['55P03', 'another transaction holds a lock', LOCKED, 'busy'],
   ['40', 'another transaction was in the way', LOCKED, 'busy'],
   ['25P0', 'the server has ended a transaction that took too long', WAIT],
@@ -79,6 +80,8 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['58', 'the server reports an error of its system', 'check the disk of the database server and its log'],
   ['XX001', 'its data is damaged', 'restore it from a backup', 'damage'],
   ['XX002', 'an index of it is damaged', 'run REINDEX, or restore it from a backup', 'damage'],
+  // A function that was dropped while it ran, for one.
+  ['XX000', 'the server reports an error of its own', WAIT],
 ];
 
 /** By the code of Node's error. Those of certificates are OpenSSL's. */

@@ -16,28 +16,35 @@ import { bounded, until } from '../../support/wait.ts';
 /** Much longer than a message takes between two ports of a thread. */
 const MESSAGE_MS = 100;
 
-test('a thread that ends while the last flush runs does not have the state closed twice', async () => {
-  const flushing = Promise.withResolvers<void>();
-  const flushed = Promise.withResolvers<void>();
-  let flushes = 0;
-  let closes = 0;
-  const engine: Partial<Engine> = {
+/** A ledger on an engine that has nothing to do but this. */
+function ledgerOf(engine: Partial<Engine>): Port<MainCalls, LedgerCalls> {
+  const idle: Partial<Engine> = {
     maxBatch: 1,
     hasRefusals: false,
     journalRetentionMs: undefined,
     fault: undefined,
     maintain: async () => {},
     dropOldRows: () => false,
+  };
+  const { port1, port2 } = new MessageChannel();
+  const main = new Port<LedgerCalls, MainCalls>(port1, 'the main thread');
+  new LedgerThread(main, { ...idle, ...engine } as Engine, assert.fail).start(port1);
+  return new Port<MainCalls, LedgerCalls>(port2, 'the ledger').serve({ told: () => {} });
+}
+
+test('a thread that ends while the last flush runs does not have the state closed twice', async () => {
+  const flushing = Promise.withResolvers<void>();
+  const flushed = Promise.withResolvers<void>();
+  let flushes = 0;
+  let closes = 0;
+  const ledger = ledgerOf({
     flush: async () => {
       flushing.resolve();
       if (++flushes === 1) await flushed.promise;
     },
     close: async () => void closes++,
-  };
-  const [main, worker] = [new MessageChannel(), new MessageChannel()];
-  const port = new Port<LedgerCalls, MainCalls>(main.port1, 'the main thread');
-  new LedgerThread(port, engine as Engine, assert.fail).start(main.port1);
-  const ledger = new Port<MainCalls, LedgerCalls>(main.port2, 'the ledger').serve({});
+  });
+  const worker = new MessageChannel();
   ledger.tell('connect', worker.port1);
   const closed = ledger.call('close');
   await bounded(flushing.promise, 'the last flush');
@@ -47,6 +54,48 @@ test('a thread that ends while the last flush runs does not have the state close
   await bounded(closed, 'the end of the ledger');
   await pause(MESSAGE_MS);
   assert.equal(closes, 1);
+});
+
+test('a handover waits for a flush that runs, whatever was decided meanwhile', async () => {
+  const [flushing, flushed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const decided = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let batches = 0;
+  let running = 0;
+  let most = 0;
+  const ledger = ledgerOf({
+    needsFlush: true,
+    waitsForFlush: () => true,
+    process: () => {
+      decided[batches++]?.resolve();
+      return [undefined];
+    },
+    flush: async () => {
+      most = Math.max(most, ++running);
+      flushing.resolve();
+      await flushed.promise;
+      running--;
+    },
+    handOver: () => ({ keys: [], open: [] }),
+    close: async () => {},
+  });
+  const ask = (ticket: number) =>
+    ledger.tell('ask', 'commands', [[ticket, 'other', { kind: 'charge_held', requestId: 'req_1' }]]);
+  ask(1);
+  await bounded(flushing.promise, 'the flush');
+  ask(2);
+  await bounded(decided[1]?.promise as Promise<void>, 'the second batch');
+  let isHandedOver = false;
+  const handover = ledger.call('handOver').then((handed) => {
+    isHandedOver = true;
+    return handed;
+  });
+  await pause(MESSAGE_MS);
+  assert.deepEqual([isHandedOver, most], [false, 1]);
+  flushed.resolve();
+  assert.equal((await bounded(handover, 'the handover')).commits, 2);
+  ledger.tell('keep');
+  await bounded(ledger.call('close'), 'the end of the ledger');
+  assert.equal(most, 1);
 });
 
 for (const place of ['thread', 'here'] as const) {

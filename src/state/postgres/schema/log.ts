@@ -214,7 +214,8 @@ BEGIN
   END IF;
   IF p_seen <> v_last AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen + 1)
     OR p_seen_us <> 0 AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen AND at_us = p_seen_us) THEN
-    RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004';
+    RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004',
+      DETAIL = CASE WHEN p_seen > v_last OR EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen) THEN 'lost' ELSE '' END;
   END IF;
   o_seq := v_last; o_ended := '{}';
   IF v_last > p_seen THEN

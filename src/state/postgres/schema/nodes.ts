@@ -65,9 +65,10 @@ BEGIN
     END IF;
     settled := inf_gw.settle_holds_of(v_node.id, v_us);
   END IF;
-  INSERT INTO inf_gw.nodes AS n (name, instance, version, rules, address, epoch, started_at_ms, alive_us)
-  VALUES (p_name, p_instance, p_version, p_rules, p_address, 1, v_us / 1000, v_us)
-  ON CONFLICT (name) DO UPDATE SET instance = p_instance, version = p_version, rules = p_rules, address = p_address, epoch = n.epoch + 1,
+  INSERT INTO inf_gw.nodes AS n (name, instance, version, rules, address, epoch, pid, started_at_ms, alive_us)
+  VALUES (p_name, p_instance, p_version, p_rules, p_address, v_us, pg_backend_pid(), v_us / 1000, v_us)
+  ON CONFLICT (name) DO UPDATE SET instance = p_instance, version = p_version, rules = p_rules, address = p_address,
+    epoch = greatest(n.epoch + 1, excluded.epoch), pid = excluded.pid,
     started_at_ms = CASE WHEN n.instance = p_instance THEN n.started_at_ms ELSE v_us / 1000 END, alive_us = v_us,
     stopped_us = 0, requests = 0, tokens = 0
   RETURNING n.id, n.epoch INTO node_id, epoch;
@@ -113,12 +114,12 @@ BEGIN
     SELECT array_agg(request_id) INTO stops FROM gone;
 END $$;
 
--- A node stops in an orderly way: its name is free at once.
+-- A node stops in an orderly way: its name is free at once. Nobody says so for another.
 CREATE OR REPLACE FUNCTION inf_gw.leave_node(p_node int, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM inf_gw.account FOR UPDATE;
   UPDATE inf_gw.nodes SET alive_us = 0, stopped_us = inf_gw.now_us(), epoch = epoch + 1
-    WHERE id = p_node AND epoch = p_epoch;
+    WHERE id = p_node AND epoch = p_epoch AND pid = pg_backend_pid();
 END $$;
 
 -- Shuts out nodes that have been silent for too long, and settles what they had open as held. Rules that only they did not

@@ -84,7 +84,10 @@ CREATE TABLE inf_gw.nodes (
   -- The newest rules that it can decide by.
   rules int NOT NULL DEFAULT 1,
   address text NOT NULL,
+  -- A time, so that none is given twice, also when the database was restored to an earlier point.
   epoch bigint NOT NULL,
+  -- The process of the server by which it has joined, and by which alone it leaves.
+  pid int NOT NULL DEFAULT 0,
   started_at_ms bigint NOT NULL,
   -- When it was last heard of; 0 once it has stopped.
   alive_us bigint NOT NULL,
