@@ -1,49 +1,27 @@
 /** Groups as the commands show them: as JSON, as fields, and as a tree. */
 import type { Command } from 'commander';
 import type { BudgetSpend } from '../core/budgets.ts';
-import { isoTime, utcMonth } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
 import { budgetsText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readKeyName } from '../operator/input.ts';
-import { allowlistText } from '../operator/messages.ts';
+import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
+import { allowlistText, explainGroupChange } from '../operator/messages.ts';
 import { spendBounds, standingOf } from '../operator/spending.ts';
 import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { levelJson, TIER_NAMES, TIER_TERMS, userLimitsJson } from '../operator/terms.ts';
-import { groupsInside, inTreeOrder } from '../operator/tree.ts';
+import { inTreeOrder } from '../operator/tree.ts';
 import { NO_TERMS } from '../state/keys.ts';
 import type { GroupChange, GroupRecord } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
-import { levelFields, monthField, mostAlike, NO_FIGURES, userLimitFields } from './level-view.ts';
+import { levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import { look, printFields, printJson, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 /** What stands before the name of a group where a key could stand as well. */
 export const GROUP_SIGN = '@';
-
-/** All groups with their figures of this month. */
-export interface GroupFigures {
-  readonly groups: readonly GroupRecord[];
-  readonly months: ReadonlyMap<string, MonthFigures>;
-  readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
-  /** The keys in each and in the groups in it. */
-  readonly keys: ReadonlyMap<string, number>;
-}
-
-export async function groupFigures(state: State): Promise<GroupFigures> {
-  const groups = await state.groups.list();
-  const ids = groups.map(({ id }) => id);
-  const direct = await state.groups.keyCounts();
-  const keysIn = (id: string) => [...groupsInside(groups, id)].reduce((sum, each) => sum + (direct.get(each) ?? 0), 0);
-  return {
-    groups,
-    months: await state.levels.monthsOf(ids, utcMonth(state.nowMs)),
-    spends: await state.levels.spentBy(groups, state.nowMs),
-    keys: new Map(ids.map((id) => [id, keysIn(id)])),
-  };
-}
 
 function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigures) {
   const { requests, tokens, costNanos } = months.get(group.id) ?? NO_FIGURES;
@@ -172,27 +150,8 @@ export async function changedGroup(
   word: string,
   { groups }: Pick<State, 'groups'>,
 ): Promise<GroupRecord> {
-  const name = JSON.stringify(nameIn(word));
-  switch (change.kind) {
-    case 'done':
-      return change.group;
-    case 'no_such_group': {
-      const alike = mostAlike(
-        nameIn(word),
-        (await groups.list()).map((each) => each.name),
-      );
-      const next = alike === undefined ? `; list groups with \`${PROGRAM} groups list\`` : '';
-      throw new UserError(`no such group: ${name}${next || `; did you mean ${JSON.stringify(alike)}?`}`);
-    }
-    case 'name_taken':
-      throw new UserError(`a group named ${name} already exists; choose another name, or delete that group first`);
-    case 'in_itself':
-      throw new UserError(`the group ${name} cannot be in itself, nor in a group that is in it`);
-    case 'too_deep':
-      throw new UserError(`a key is in 4 groups at most, one in the other; for ${name} there would be more`);
-    case 'not_empty':
-      throw new UserError(
-        `the group ${name} is not empty: move out what is in it with \`${PROGRAM} keys move\`, or use --yes to move all of it to the group above`,
-      );
-  }
+  if (change.kind === 'done') return change.group;
+  const name = nameIn(word);
+  const names = change.kind === 'no_such_group' ? (await groups.list()).map((each) => each.name) : [];
+  throw new UserError(explainGroupChange(change, name, mostAlike(name, names)));
 }

@@ -9,13 +9,14 @@ import { budgetsText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { keyJson as keyWithFigures } from '../operator/key-json.ts';
+import { NO_FIGURES } from '../operator/level-figures.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
 import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { budgetField, monthField, mostAlike, NO_FIGURES, userLimitFields } from './level-view.ts';
+import { budgetField, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import {
   isTerminal,
   look,

@@ -4,13 +4,11 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import { perPeriod, resetText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
 import type { Field } from '../operator/table.ts';
-import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
+import { TIER_NAMES, TIER_TERMS, userLimitTexts } from '../operator/terms.ts';
 import type { LevelTerms, UserLimits } from '../state/keys.ts';
 import { isUnlimited } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { money } from './output.ts';
-
-export const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
 
 /** The limits of a level that has no tier, with what is spent of its budgets. */
 export function levelFields(terms: LevelTerms, spends: readonly BudgetSpend[]): Field[] {
@@ -38,24 +36,7 @@ export function monthField({ requests, tokens, costNanos }: MonthFigures): Field
 /** What each end user may do, on one line; nothing where nothing is set for them. */
 export function userLimitFields(limits: UserLimits | null): Field[] {
   if (limits === null || isUnlimited(limits)) return [];
-  const bounds = limitTexts(limits);
-  if (limits.required) bounds.push('must be named');
-  return [['each end user', bounds.join(', ')]];
-}
-
-/** `60 requests per minute`, `1.00 USD per day`. */
-export function limitTexts(terms: LevelTerms): string[] {
-  const { spendLimitNanos, budgets } = terms;
-  return [
-    ...TIER_NAMES.flatMap((name) => {
-      const { brief, unit } = TIER_TERMS[name];
-      const limit = terms[name];
-      if (limit === null) return [];
-      return [name === 'concurrency' ? `${brief} ${count(limit)}${unit}` : `${count(limit)} ${brief}${unit}`];
-    }),
-    ...(spendLimitNanos === null ? [] : [`${money(spendLimitNanos)} USD per month`]),
-    ...budgets.map(({ period, limitNanos }) => `${money(limitNanos)} USD ${perPeriod(period)}`),
-  ];
+  return [['each end user', userLimitTexts(limits, money).join(', ')]];
 }
 
 /** The name among these that a mistyped one may mean. */

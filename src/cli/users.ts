@@ -1,6 +1,5 @@
 /** `users`: the end users of a key or a group, the limits of single ones, and who is blocked. */
 import type { Command } from 'commander';
-import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
@@ -8,14 +7,15 @@ import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
 import { budgetsText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readCount } from '../operator/input.ts';
+import { type EndUser, endUserPage, endUsers } from '../operator/level-figures.ts';
 import { amount, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { LEVEL_TERMS, levelJson, ownLimitsJson, TIER_NAMES } from '../operator/terms.ts';
+import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson, TIER_NAMES } from '../operator/terms.ts';
 import type { LevelTerms, Owner } from '../state/keys.ts';
-import { hasNoLimits, NO_LEVEL_TERMS, termsOfUser, type UserRecord, userId } from '../state/levels.ts';
+import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
 import { LEVEL_COLUMNS } from './group-view.ts';
-import { levelFields, limitTexts, monthField, NO_FIGURES } from './level-view.ts';
-import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
+import { levelFields, monthField } from './level-view.ts';
+import { look, money, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { findOwner } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions } from './terms.ts';
@@ -62,7 +62,7 @@ export function registerUsers(program: Command): void {
     .action((name: string, options: OfKey, command: Command) =>
       withState(command, async (state) => {
         const owner = await findOwner(options.key, state);
-        await printUser(await userOrThrow(owner, name, state), command, state);
+        await printUser(await userOrThrow(owner, name, state), command);
       }),
     );
 
@@ -77,7 +77,7 @@ export function registerUsers(program: Command): void {
         withState(command, async (state) => {
           const owner = await findOwner(options.key, state);
           await change(owner, name, (before) => ({ ...before, state: userState }), state);
-          if (globalOptions(command).json) return printUser(await userOf(owner, name, state), command, state);
+          if (globalOptions(command).json) return printUser(await userOf(owner, name, state), command);
           printLine(`${name} is ${stateText(userState)}.`);
         }),
       );
@@ -102,7 +102,7 @@ function registerSet(users: Command): void {
       return withState(command, async (state) => {
         const owner = await findOwner(key, state);
         await change(owner, name, (before) => ({ ...before, ...options.after(before, said) }), state);
-        await printUser(await userOf(owner, name, state), command, state);
+        await printUser(await userOf(owner, name, state), command);
       });
     });
 }
@@ -125,19 +125,13 @@ async function change(
   await groups.editUser(owner.id, name, edit, nowMs);
 }
 
-/** An end user with what is set for them, and what they have used. */
-interface SeenUser {
-  readonly owner: Owner;
-  readonly name: string;
-  readonly own: UserRecord | undefined;
-}
-
-async function userOf(owner: Owner, name: string, { groups }: State): Promise<SeenUser> {
-  return { owner, name, own: await groups.findUser(owner.id, name) };
+async function userOf(owner: Owner, name: string, state: State): Promise<EndUser> {
+  const [user] = await endUsers(owner, [name], state);
+  return user as EndUser;
 }
 
 /** Throws a UserError for a name that was never seen nor set. */
-async function userOrThrow(owner: Owner, name: string, state: State): Promise<SeenUser> {
+async function userOrThrow(owner: Owner, name: string, state: State): Promise<EndUser> {
   const user = await userOf(owner, name, state);
   if (user.own !== undefined || (await state.groups.wasSeen(owner.id, name))) return user;
   throw new UserError(
@@ -148,37 +142,18 @@ async function userOrThrow(owner: Owner, name: string, state: State): Promise<Se
 async function list(owner: Owner, { limit, after }: ListOptions, command: Command, state: State): Promise<void> {
   const { json } = globalOptions(command);
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
-  const names = await state.groups.userNames(owner.id, after ?? '', most + 1);
-  const shown = names.slice(0, most);
-  const users = await Promise.all(shown.map((name) => userOf(owner, name, state)));
-  const figures = await figuresOf(users, state);
-  if (json) return printJson(figures.map(userJson));
+  const { users, hasMore } = await endUserPage(owner, after ?? '', most, state);
+  if (json) return printJson(users.map(userJson));
   if (users.length === 0) return printLine(`No end users of ${owner.name} were seen.`);
-  printTable(usersTable(figures, look()));
+  printTable(usersTable(users, look()));
   printNote('Requests, tokens and cost are for this month (UTC).');
-  const last = shown.at(-1);
-  if (names.length === shown.length || last === undefined) return;
+  const last = users.at(-1);
+  if (!hasMore || last === undefined) return;
   const same = limit === undefined ? [] : ['--limit', String(limit)];
-  printLine(`More: ${hint(command, 'users', 'list', '--key', owner.name, ...same, '--after', last)}`, 'dim');
+  printLine(`More: ${hint(command, 'users', 'list', '--key', owner.name, ...same, '--after', last.name)}`, 'dim');
 }
 
-type Figures = Awaited<ReturnType<typeof figuresOf>>[number];
-
-async function figuresOf(users: readonly SeenUser[], state: State) {
-  const levels = users.map(({ owner, name, own }) => {
-    const terms = termsOfUser(owner.userLimits ?? NO_LEVEL_TERMS, own);
-    return { id: userId(owner.id, name), terms, budgets: terms.budgets };
-  });
-  const ids = levels.map(({ id }) => id);
-  const months = await state.levels.monthsOf(ids, utcMonth(state.nowMs));
-  const spends = await state.levels.spentBy(levels, state.nowMs);
-  return users.map((user, at) => {
-    const { id, terms } = levels[at] as (typeof levels)[number];
-    return { ...user, terms, spends: spends.get(id) ?? [], month: months.get(id) ?? NO_FIGURES };
-  });
-}
-
-function userJson({ name, own, terms, spends, month }: Figures) {
+function userJson({ name, own, terms, spends, month }: EndUser) {
   return {
     user: name,
     state: stateText(own?.state),
@@ -196,21 +171,20 @@ function stateCell(own: UserRecord | undefined): Marked {
   return marked(stateText(own?.state), own?.state === 'disabled' ? 'warn' : 'good');
 }
 
-async function printUser(user: SeenUser, command: Command, state: State): Promise<void> {
-  const [figures] = (await figuresOf([user], state)) as [Figures];
-  if (globalOptions(command).json) return printJson(userJson(figures));
-  const { name, own, terms, spends, month } = figures;
+function printUser(user: EndUser, command: Command): void {
+  if (globalOptions(command).json) return printJson(userJson(user));
+  const { name, own, terms, spends, month } = user;
   printFields([
     ['end user', name],
     ['of', user.owner.name],
     ['state', stateCell(own)],
     ...levelFields(terms, spends),
-    ['of their own', (own && limitTexts(own).join(', ')) || 'nothing'],
+    ['of their own', (own && limitTexts(own, money).join(', ')) || 'nothing'],
     monthField(month),
   ]);
 }
 
-function usersTable(users: readonly Figures[], look: Look): Table {
+function usersTable(users: readonly EndUser[], look: Look): Table {
   return {
     columns: [{ head: 'END USER', least: 12 }, { head: 'STATE' }, ...LEVEL_COLUMNS],
     rows: users.map(({ name, own, terms, spends, month }) => [

@@ -4,6 +4,7 @@ import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import type { RequestRow, UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
+import { type GroupChange, MOST_GROUPS } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { RefusalRow } from '../state/usage.ts';
 import { ago, count, duration } from './format.ts';
@@ -57,6 +58,28 @@ export function explainKeyChange(
       return `key ${name} was deleted permanently; create another with \`${PROGRAM} keys create\``;
     case 'name_taken':
       return `a key named ${name} already exists; choose another name, or delete that key first`;
+  }
+}
+
+/** Why a group was not made or changed. `alike`: a group that may be meant. */
+export function explainGroupChange(
+  change: Exclude<GroupChange, { kind: 'done' }>,
+  idOrName: string,
+  alike?: string,
+): string {
+  const name = JSON.stringify(idOrName);
+  switch (change.kind) {
+    case 'no_such_group':
+      if (alike !== undefined) return `no such group: ${name}; did you mean ${JSON.stringify(alike)}?`;
+      return `no such group: ${name}; list groups with \`${PROGRAM} groups list\``;
+    case 'name_taken':
+      return `a group named ${name} already exists; choose another name, or delete that group first`;
+    case 'in_itself':
+      return `the group ${name} cannot be in itself, nor in a group that is in it`;
+    case 'too_deep':
+      return `a key is in ${MOST_GROUPS} groups at most, one in the other; for ${name} there would be more`;
+    case 'not_empty':
+      return `the group ${name} is not empty: move out what is in it with \`${PROGRAM} keys move\`, or use --yes to move all of it to the group above`;
   }
 }
 

@@ -8,7 +8,8 @@ import { type Limits, MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.t
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { type KeyTerms, type LevelTerms, NO_TERMS, type UserLimits } from '../state/keys.ts';
 import { isUnlimited } from '../state/levels.ts';
-import { type BudgetWord, budgetsAfter, readBudget, readExpiry } from './budgets.ts';
+import { type BudgetWord, budgetsAfter, perPeriod, readBudget, readExpiry } from './budgets.ts';
+import { count } from './format.ts';
 import { keywordOr, type Reader, type Reading, readAmount, readCount, readModelId } from './input.ts';
 
 /** One term: how it is asked for, read and written. `Said` is what its option says, each time that it is given. */
@@ -188,6 +189,13 @@ export const LEVEL_TERMS: Terms<LevelTerms> = {
   budgets: BUDGETS,
 };
 
+/** The terms of keys, and as levels without a tier have them. */
+const TERMS_OF: Readonly<Record<TermsOf, { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> }>> = {
+  key: TERMS,
+  level: { ...TERMS, ...LEVEL_TERMS },
+};
+export type TermsOf = 'key' | 'level';
+
 /** What is set of a group where it is created. */
 export type GroupTerms = LevelTerms & Pick<KeyTerms, 'allowlist'>;
 export const GROUP_TERMS: Terms<GroupTerms> = { ...LEVEL_TERMS, allowlist: ALLOWLIST };
@@ -220,6 +228,8 @@ export type SomeLimits = Partial<LimitTerms>;
 export const TERM_NAMES = Object.keys(TERMS) as readonly TermName[];
 export const TIER_NAMES = Object.keys(TIER_TERMS) as readonly (keyof typeof TIER_TERMS)[];
 export const LIMIT_NAMES = TERM_NAMES.filter((name) => name !== 'allowlist');
+/** Those that groups and end users have as well. */
+export const LEVEL_NAMES = Object.keys(LEVEL_TERMS) as readonly (keyof LevelTerms)[];
 
 /** The terms of a key without the rest of its record. */
 export function termsOf(key: KeyTerms): KeyTerms {
@@ -231,17 +241,22 @@ function picked<Name extends TermName>(names: readonly Name[], key: Pick<KeyTerm
 }
 
 /** Reads one use of a term's option, and the word that takes it away where it has one. */
-function readerOf(name: TermName, nowMs: number): Reader<unknown> {
-  const { none, isList, reader } = TERMS[name];
+function readerOf(name: TermName, nowMs: number, of: TermsOf): Reader<unknown> {
+  const { none, isList, reader } = TERMS_OF[of][name];
   return none === undefined || isList ? reader(nowMs) : keywordOr(none, reader(nowMs));
 }
 
 /** Reads the field of a form: an empty one means none. */
-export function readTerm<Name extends TermName>(name: Name, text: string, nowMs: number): Reading<KeyTerms[Name]> {
+export function readTerm<Name extends TermName>(
+  name: Name,
+  text: string,
+  nowMs: number,
+  of: TermsOf = 'key',
+): Reading<KeyTerms[Name]> {
   const words = TERMS[name].isList ? text.split(/\s+/) : [text];
   const said: unknown[] = [];
   for (const word of words.filter((each) => each !== '')) {
-    const reading = readerOf(name, nowMs)(word);
+    const reading = readerOf(name, nowMs, of)(word);
     if (!reading.ok) return reading;
     said.push(reading.value);
   }
@@ -277,13 +292,22 @@ export function createOptions(terms: KeyTerms): readonly string[] {
 }
 
 /** What to type to change these limits of a key that had those before; undefined if nobody knows. */
-export function changeOptions(limits: SomeLimits, before: LimitTerms | undefined): readonly string[] {
+export function changeOptions(
+  limits: SomeLimits,
+  before: LimitTerms | undefined,
+  of: TermsOf = 'key',
+): readonly string[] {
   const named = LIMIT_NAMES.filter((name) => name in limits);
-  return named.flatMap((name) => asOptions(name, changeWords(name, { ...NO_TERMS, ...limits }, before)));
+  return named.flatMap((name) => asOptions(name, changeWords(name, { ...NO_TERMS, ...limits }, before, of)));
 }
 
-function changeWords(name: LimitName, limits: LimitTerms, before: LimitTerms | undefined): readonly string[] {
-  const { isList, none = '' } = TERMS[name];
+function changeWords(
+  name: LimitName,
+  limits: LimitTerms,
+  before: LimitTerms | undefined,
+  of: TermsOf,
+): readonly string[] {
+  const { isList, none = '' } = TERMS_OF[of][name];
   const words = wordsOf(name, limits);
   if (!isList) return words.length === 0 ? [none] : words;
   // What a list has already stays, unless all of it is taken away first.
@@ -335,4 +359,24 @@ export function ownLimitsJson({ rpm, tpm, concurrency, spendLimitNanos, budgets 
     spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
     budgets: budgets.map(({ period, limitNanos }) => ({ period, limit_usd: formatUsd(limitNanos) })),
   };
+}
+
+/** `60 requests per minute`, `1.00 USD per day`: those that are set. */
+export function limitTexts(terms: LevelTerms, money: (nanos: Nanos) => string): readonly string[] {
+  const { spendLimitNanos, budgets } = terms;
+  return [
+    ...TIER_NAMES.flatMap((name) => {
+      const { brief, unit } = TIER_TERMS[name];
+      const limit = terms[name];
+      if (limit === null) return [];
+      return [name === 'concurrency' ? `${brief} ${count(limit)}${unit}` : `${count(limit)} ${brief}${unit}`];
+    }),
+    ...(spendLimitNanos === null ? [] : [`${money(spendLimitNanos)} USD per month`]),
+    ...budgets.map(({ period, limitNanos }) => `${money(limitNanos)} USD ${perPeriod(period)}`),
+  ];
+}
+
+/** The same of what holds for each end user. */
+export function userLimitTexts(limits: UserLimits, money: (nanos: Nanos) => string): readonly string[] {
+  return [...limitTexts(limits, money), ...(limits.required ? ['must be named'] : [])];
 }

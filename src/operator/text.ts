@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 export type Align = 'left' | 'right';
 
 /** ASCII, the lines, blocks and dots of bars and charts, and the signs of states: each takes one column. */
-const PLAIN = /^[ -~─-▟⠀-⣿…●○▲✕·’–]*$/;
+const PLAIN = /^[ -~─-▟⠀-⣿…●○▲▸▾✕·’–]*$/;
 let stringWidth: typeof import('string-width').default | undefined;
 let graphemes: Intl.Segmenter | undefined;
 

@@ -9,6 +9,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   requests: 'Requests',
   usage: 'Usage',
   models: 'Models',
+  groups: 'Groups',
 };
 
 export interface Binding {
@@ -33,7 +34,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'Everywhere',
     of: undefined,
     bindings: [
-      { shown: '1 … 6', meaning: 'go to a view' },
+      { shown: '1 … 7', meaning: 'go to a view' },
       { shown: 'Tab', meaning: 'next view' },
       { shown: '↑↓ j k', meaning: 'move' },
       { shown: 'PgUp PgDn', meaning: 'pages; Ctrl-U Ctrl-D' },
@@ -102,6 +103,17 @@ export const SECTIONS: readonly Section[] = [
       { shown: '← →', meaning: 'group', press: 'right' },
       { shown: '[ ]', meaning: 'time range', press: ']' },
       { shown: 'w', meaning: 'export as CSV', press: 'w' },
+    ],
+  },
+  {
+    title: 'Groups',
+    of: 'groups',
+    bindings: [
+      { shown: '← →', meaning: 'fold; unfold' },
+      { shown: 'n', meaning: 'create a group', press: 'n', isChange: true },
+      { shown: 'e', meaning: 'switch it on; unblock', press: 'e', isChange: true },
+      { shown: 'd', meaning: 'switch it off; block', press: 'd', isChange: true },
+      { shown: 'l', meaning: 'limits and budgets', press: 'l', isChange: true },
     ],
   },
 ];

@@ -1,11 +1,12 @@
 /** Makes the changes that the dashboard is asked for, with the operations of the commands. */
 import { mintKey } from '../core/api-key.ts';
 import { count, usd } from '../operator/format.ts';
-import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
+import { BALANCE_TOO_LARGE, explainGroupChange, explainKeyChange } from '../operator/messages.ts';
 import type { SomeLimits } from '../operator/terms.ts';
 import type { KeyChange, LimitChanges } from '../state/keys.ts';
+import type { GroupChange } from '../state/levels.ts';
 import type { OpenState } from '../state/state.ts';
-import type { Action } from './deeds.ts';
+import type { Action, LevelRef } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
 import type { Event } from './update/step.ts';
 
@@ -13,7 +14,7 @@ export type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
 /** Rejects where the state cannot be changed. */
 export async function carryOut(
-  { keys, account, nodes }: OpenState,
+  { keys, groups, account, nodes }: OpenState,
   action: Exclude<Action, { kind: 'stop_request' }>,
   nowMs: number,
 ): Promise<ActionEvent> {
@@ -42,6 +43,14 @@ export async function carryOut(
         (name) =>
           `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
       );
+    case 'create_group': {
+      const { terms, name, outer } = action;
+      const change = await groups.create({ ...terms, name, groupId: outer?.id ?? null }, nowMs);
+      return groupOutcome(change, name, (made) => `Created @${made}.`);
+    }
+    case 'set_level_state':
+    case 'set_level_limits':
+      return changeLevel(groups, action, nowMs);
     case 'add_credit': {
       const balance = await account.enter(action.nanos, action.note, nowMs);
       if (balance === undefined) {
@@ -57,6 +66,34 @@ export async function carryOut(
       return { kind: 'outcome', text: `${action.node} stops ${action.id} within seconds.`, tone: 'good' };
     }
   }
+}
+
+async function changeLevel(
+  groups: OpenState['groups'],
+  action: Extract<Action, { readonly level: LevelRef }>,
+  nowMs: number,
+): Promise<ActionEvent> {
+  const { level } = action;
+  const isState = action.kind === 'set_level_state';
+  if (level.kind === 'user') {
+    const { ownerId, name } = level;
+    const set = isState ? { state: action.state } : action.limits;
+    await groups.editUser(ownerId, name, (before) => ({ ...before, ...set }), nowMs);
+    if (!isState) return outcome(`The limits of ${name} are in effect.`, 'good');
+    return outcome(`${name} is ${action.state === 'enabled' ? 'enabled' : 'blocked'}.`, 'good');
+  }
+  const { groupId } = level;
+  if (isState) {
+    const change = await groups.setState(groupId, action.state);
+    return groupOutcome(change, groupId, (name) => `@${name} is ${action.state}.`);
+  }
+  const change = await groups.setLimits(groupId, changesOf(action.limits), nowMs);
+  return groupOutcome(change, groupId, (name) => `The limits of @${name} are in effect.`);
+}
+
+function groupOutcome(change: GroupChange, idOrName: string, say: (name: string) => string): ActionEvent {
+  if (change.kind === 'done') return outcome(say(change.group.name), 'good');
+  return outcome(explainGroupChange(change, idOrName), 'bad');
 }
 
 /** Budgets only if they are named: a database stops the decisions of all gateways to change them. */

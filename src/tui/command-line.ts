@@ -2,8 +2,8 @@
 import { formatUsd } from '../core/money.ts';
 import { commandLine } from '../operator/shell-words.ts';
 import { changeOptions, createOptions } from '../operator/terms.ts';
-import { checkKeyName, type KeyRecord } from '../state/keys.ts';
-import type { Deed } from './deeds.ts';
+import { checkKeyName, type KeyRecord, type LevelTerms, NO_TERMS } from '../state/keys.ts';
+import type { Deed, LevelRef, LevelSubject, Subject } from './deeds.ts';
 
 /** The arguments of the program. */
 export type Words = readonly string[];
@@ -12,10 +12,12 @@ export type Words = readonly string[];
 type Named = Pick<KeyRecord, 'id' | 'name'>;
 
 /**
- * What to type for it: one command, or rarely two. `before` is the key as it was; undefined if the deed is
- * not about a key, or nobody knows it.
+ * What to type for it: one command, or rarely two. `subject` is the key, group or end user as it was; undefined if the
+ * deed is about none, or nobody knows it.
  */
-export function commandsOf(deed: Deed, before: KeyRecord | undefined): readonly Words[] {
+export function commandsOf(deed: Deed, subject: Subject | undefined): readonly Words[] {
+  const level = subject !== undefined && 'kind' in subject ? subject : undefined;
+  const before = subject !== undefined && 'kind' in subject ? undefined : subject;
   switch (deed.kind) {
     case 'create':
       return [['keys', 'create', ...createOptions(deed.terms), ...argument(deed.name)]];
@@ -27,6 +29,15 @@ export function commandsOf(deed: Deed, before: KeyRecord | undefined): readonly 
       return [['limits', 'set', nameOf(before, deed.keyId), ...changeOptions(deed.limits, before)]];
     case 'set_allowlist':
       return allowlistCommands(nameOf(before, deed.keyId), deed.models, before?.allowlist ?? null);
+    case 'create_group': {
+      const within = deed.outer === undefined ? [] : option('--in', `@${deed.outer.name}`);
+      const options = createOptions({ ...NO_TERMS, ...deed.terms });
+      return [['groups', 'create', ...within, ...options, ...argument(deed.name)]];
+    }
+    case 'set_level_state':
+      return [stateWords(deed.level, deed.state, level)];
+    case 'set_level_limits':
+      return [limitWords(deed.level, deed.limits, level)];
     case 'add_credit': {
       const { nanos, note } = deed;
       const amount = formatUsd(nanos < 0n ? -nanos : nanos);
@@ -41,6 +52,29 @@ export function commandsOf(deed: Deed, before: KeyRecord | undefined): readonly 
 }
 
 const VERBS = { enabled: 'enable', disabled: 'disable', deleted: 'delete' } as const;
+
+function stateWords(ref: LevelRef, state: 'enabled' | 'disabled', level: LevelSubject | undefined): Words {
+  if (ref.kind === 'group') return ['keys', VERBS[state], groupWord(ref.groupId, level)];
+  return ['users', state === 'enabled' ? 'unblock' : 'block', ...userWords(ref, level)];
+}
+
+function limitWords(ref: LevelRef, limits: Partial<LevelTerms>, level: LevelSubject | undefined): Words {
+  const options = changeOptions(limits, level && { ...NO_TERMS, ...level.record }, 'level');
+  if (ref.kind === 'group') return ['limits', 'set', groupWord(ref.groupId, level), ...options];
+  return ['users', 'set', ...options, ...userWords(ref, level)];
+}
+
+function groupWord(groupId: string, level: LevelSubject | undefined): string {
+  return `@${level?.kind === 'group' ? level.record.name : groupId}`;
+}
+
+/** The name of an end user may be anything. */
+function userWords(
+  { ownerId, name }: Extract<LevelRef, { kind: 'user' }>,
+  level: LevelSubject | undefined,
+): readonly string[] {
+  return [...option('--key', level?.kind === 'user' ? level.owner : ownerId), ...argument(name)];
+}
 
 /** The name, which people know, where it can be typed as an argument; otherwise the id. */
 function nameOf(key: Named | undefined, keyId: string): string {

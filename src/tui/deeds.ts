@@ -1,8 +1,14 @@
 /** What can be done in the dashboard, and what has been done. */
 import type { Nanos } from '../core/money.ts';
-import type { SomeLimits } from '../operator/terms.ts';
-import type { KeyRecord, KeyState, KeyTerms } from '../state/keys.ts';
+import type { GroupTerms, SomeLimits } from '../operator/terms.ts';
+import type { KeyRecord, KeyState, KeyTerms, LevelTerms } from '../state/keys.ts';
+import type { GroupRecord, UserRecord } from '../state/levels.ts';
 import type { Tone } from './draw/line.ts';
+
+/** A group, or an end user of a key or a group. */
+export type LevelRef =
+  | { readonly kind: 'group'; readonly groupId: string }
+  | { readonly kind: 'user'; readonly ownerId: string; readonly name: string };
 
 /** A change to the state file, or a command to the running gateway. */
 export type Action =
@@ -11,6 +17,15 @@ export type Action =
   | { readonly kind: 'rotate'; readonly keyId: string }
   | { readonly kind: 'set_limits'; readonly keyId: string; readonly limits: SomeLimits }
   | { readonly kind: 'set_allowlist'; readonly keyId: string; readonly models: readonly string[] | null }
+  /** `outer`: the group that it is put into. */
+  | {
+      readonly kind: 'create_group';
+      readonly name: string;
+      readonly terms: GroupTerms;
+      readonly outer: Pick<GroupRecord, 'id' | 'name'> | undefined;
+    }
+  | { readonly kind: 'set_level_state'; readonly level: LevelRef; readonly state: UserRecord['state'] }
+  | { readonly kind: 'set_level_limits'; readonly level: LevelRef; readonly limits: Partial<LevelTerms> }
   /** Removes it if the amount is negative. */
   | { readonly kind: 'add_credit'; readonly nanos: Nanos; readonly note: string }
   | { readonly kind: 'stop_request'; readonly id: string }
@@ -20,14 +35,22 @@ export type Action =
 /** What can be done in the dashboard. */
 export type Deed = Action | { readonly kind: 'reload' };
 
+/** What a deed is about. */
+export type Subject = KeyRecord | LevelSubject;
+
+export type LevelSubject =
+  | { readonly kind: 'group'; readonly record: GroupRecord }
+  /** What is set for them alone. `owner`: as commands name it. */
+  | { readonly kind: 'user'; readonly record: UserRecord; readonly owner: string };
+
 /** What was done in this dashboard, or failed. */
 export interface Done {
   /** Counts from 1. */
   readonly number: number;
   readonly atMs: number;
   readonly deed: Deed;
-  /** The key as it was before; undefined if it is not about one. */
-  readonly before: KeyRecord | undefined;
+  /** The key, group or end user as it was before; undefined if it is not about one. */
+  readonly before: Subject | undefined;
   readonly text: string;
   readonly tone: Tone;
   readonly isUndone: boolean;

@@ -10,6 +10,7 @@ import { accountOf } from './select.ts';
 import { type Trouble, troubleLine, troublesOf } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
+import { groups } from './views/groups.ts';
 import { HINTS, hintsOfDialog, usable } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
@@ -31,6 +32,7 @@ const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> =
   requests,
   usage,
   models,
+  groups,
 };
 /** Exactly as many lines as the screen has rows, each exactly as wide as the screen. */
 export function frame(model: Model): Line[] {
@@ -97,7 +99,7 @@ function gatewayStatus({ snapshot, shared, isConnecting, wasConnected, socketErr
 function tabs({ view, isReadOnly, columns }: Model): Line {
   const names = VIEWS.flatMap((each) => [
     { text: tabGap(columns) },
-    span(tabText(each), each === view ? { inverse: true, bold: true } : { dim: true }),
+    span(tabText(each, columns), each === view ? { inverse: true, bold: true } : { dim: true }),
   ]);
   return isReadOnly ? spread(names, [dim('read-only ')], columns) : names;
 }

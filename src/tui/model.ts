@@ -8,17 +8,19 @@ import type { Nanos } from '../core/money.ts';
 import type { Refusal, RefusedMinutes } from '../observe/refusals.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
+import type { EndUser } from '../operator/level-figures.ts';
 import type { CreditEntry } from '../state/account.ts';
-import type { KeyRecord, KeyTerms } from '../state/keys.ts';
+import type { KeyRecord, KeyTerms, LevelTerms } from '../state/keys.ts';
+import type { GroupRecord } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestPage, RequestRecord } from '../state/requests.ts';
 import { type MonthFigures, type RefusalRow, USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
-import type { Action, Done } from './deeds.ts';
+import type { Action, Done, LevelRef } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
 import { FIRST_LIST, type ListState } from './lists/state.ts';
 
-export const VIEWS = ['overview', 'keys', 'live', 'requests', 'usage', 'models'] as const;
+export const VIEWS = ['overview', 'keys', 'live', 'requests', 'usage', 'models', 'groups'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** A key as stored in the state file. */
@@ -31,6 +33,29 @@ export interface StoredKey {
   readonly bounds: readonly BudgetSpend[];
   /** Milliseconds since 1970; undefined for never. */
   readonly lastUsedMs: number | undefined;
+}
+
+/** A group as stored. */
+export interface StoredGroup {
+  readonly record: GroupRecord;
+  /** The keys in it and in the groups in it. */
+  readonly keys: number;
+  readonly month: MonthFigures;
+  readonly bounds: readonly BudgetSpend[];
+}
+
+/** An end user with what they have spent of their budgets, and of their limit of the month as one of them. */
+export interface StoredUser extends EndUser {
+  readonly bounds: readonly BudgetSpend[];
+}
+
+/** A part of the end users of a key or a group: there may be millions. */
+export interface UserPage {
+  /** After which names this page begins, and those that were shown before it. */
+  readonly starts: readonly string[];
+  /** Undefined until they are read. */
+  readonly users: readonly StoredUser[] | undefined;
+  readonly hasMore: boolean;
 }
 
 /** What comes from the state file and the config. */
@@ -47,6 +72,8 @@ export interface Stored {
   /** What the last seven days have cost. */
   readonly week: Spending;
   readonly keys: readonly StoredKey[];
+  /** In order of creation. */
+  readonly groups: readonly StoredGroup[];
   readonly models: readonly CatalogModel[];
   /** This month's requests and cost by model id. */
   readonly modelUsage: ReadonlyMap<string, UsageRow>;
@@ -150,6 +177,8 @@ export interface Field {
 export type FormPurpose =
   | { readonly kind: 'create' }
   | { readonly kind: 'limits'; readonly keyId: string; readonly before: KeyTerms }
+  | { readonly kind: 'create_group' }
+  | { readonly kind: 'level_limits'; readonly level: LevelRef; readonly before: LevelTerms }
   /** Whether it is added or removed. */
   | { readonly kind: 'credit'; readonly sign: 1n | -1n }
   | { readonly kind: 'export' };
@@ -262,6 +291,14 @@ export interface Model {
   readonly overview: { readonly isOpen: boolean };
   /** The details that are open. */
   readonly keys: { readonly detail: KeyDetail | undefined };
+  readonly groups: {
+    /** Whether the details of the row under the cursor are open. */
+    readonly isOpen: boolean;
+    /** The ids of the rows that are unfolded. */
+    readonly unfolded: ReadonlySet<string>;
+    /** By the id of their key or group, of those that are unfolded. */
+    readonly users: ReadonlyMap<string, UserPage>;
+  };
   readonly live: {
     readonly isOpen: boolean;
     /** The ended requests to show while one of them is selected, so that the rows do not move. */
@@ -308,7 +345,8 @@ export interface Model {
 }
 
 /** A view as it was left for what Esc goes back from. */
-export interface Place extends Pick<Model, 'view' | 'lists' | 'overview' | 'keys' | 'live' | 'requests' | 'usage'> {
+export interface Place
+  extends Pick<Model, 'view' | 'lists' | 'overview' | 'keys' | 'groups' | 'live' | 'requests' | 'usage'> {
   /** What was chosen there. */
   readonly label: string;
   /** The filter that the next place was opened with. */
@@ -326,6 +364,7 @@ export const FIRST_LISTS: Model['lists'] = {
   requests: FIRST_LIST,
   usage: FIRST_LIST,
   models: FIRST_LIST,
+  groups: { ...FIRST_LIST, sort: { by: 'name', isDown: false } },
 };
 
 export function firstModel(stored: Stored, size: { columns: number; rows: number }, nowMs: number): Model {
@@ -349,6 +388,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     lists: FIRST_LISTS,
     overview: { isOpen: false },
     keys: { detail: undefined },
+    groups: { isOpen: false, unfolded: new Set(), users: new Map() },
     live: LIVE_AT_TOP,
     requests: {
       isOpen: false,

@@ -13,8 +13,10 @@ const FRAME_ROWS = 5;
 /** The title of a view, and the head of its table. */
 const ABOVE_ROWS = 2;
 
-/** From this many columns on there is room between the tabs. */
-const LOOSE_COLUMNS = 66;
+/** From this many columns on there is room between the tabs, also beside a note that all is read-only. */
+const LOOSE_COLUMNS = 87;
+/** With fewer, the numbers stand at the names. */
+const TIGHT_COLUMNS = 80;
 
 /** What is before each tab. */
 export function tabGap(columns: number): string {
@@ -22,14 +24,15 @@ export function tabGap(columns: number): string {
 }
 
 /** A tab as it is drawn. */
-export function tabText(view: View): string {
-  return ` ${VIEWS.indexOf(view) + 1} ${VIEW_NAMES[view]} `;
+export function tabText(view: View, columns: number): string {
+  const number = VIEWS.indexOf(view) + 1;
+  return columns < TIGHT_COLUMNS ? ` ${number}${VIEW_NAMES[view]}` : ` ${number} ${VIEW_NAMES[view]} `;
 }
 
 export function tabAt(column: number, columns: number): View | undefined {
   let end = 0;
   return VIEWS.find((view) => {
-    end += tabGap(columns).length + widthOf(tabText(view));
+    end += tabGap(columns).length + widthOf(tabText(view, columns));
     return column < end;
   });
 }
@@ -47,7 +50,7 @@ export function rowsFromCursor(model: Model, row: number): number | undefined {
 
 /** The rows that a list has room for; undefined while details beneath share it, or a filter may take a line. */
 function rowsShown(model: Model): number | undefined {
-  const { view, lists, rows, keys, live, requests } = model;
+  const { view, lists, rows, keys, groups, live, requests } = model;
   const { filter, isTyping } = lists[view];
   if (isTyping || filter.text !== '') return undefined;
   const room = rows - FRAME_ROWS - ABOVE_ROWS;
@@ -56,6 +59,8 @@ function rowsShown(model: Model): number | undefined {
       return undefined;
     case 'keys':
       return keys.detail === undefined || hasPane(model) ? room : undefined;
+    case 'groups':
+      return groups.isOpen && !hasPane(model) ? undefined : room;
     case 'live':
       return live.isOpen && !hasPane(model) ? undefined : room;
     case 'requests':

@@ -10,6 +10,7 @@ const REFRESH_MANY_MS = 5_000;
 const REFRESH_USAGE_MS = 5_000;
 const REFRESH_MANY_USAGE_MS = 30_000;
 const REFRESH_REQUESTS_MS = 5_000;
+const REFRESH_USERS_MS = 5_000;
 
 export function stateEveryMs({ stored }: Model): number {
   return stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
@@ -26,6 +27,11 @@ export function detailEveryMs({ view, keys, stored }: Model): number {
 export function usageEveryMs({ view, usage }: Model): number {
   if (view !== 'usage') return Number.POSITIVE_INFINITY;
   return usage.rows.length > MANY_KEYS ? REFRESH_MANY_USAGE_MS : REFRESH_USAGE_MS;
+}
+
+/** Only while some of them are shown. */
+export function usersEveryMs({ view, groups }: Model): number {
+  return view === 'groups' && groups.users.size > 0 ? REFRESH_USERS_MS : Number.POSITIVE_INFINITY;
 }
 
 /** The newest requests are read again only while somebody watches them come in, and not those that are hard to find. */

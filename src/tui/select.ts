@@ -3,8 +3,9 @@
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isSpent } from '../operator/spending.ts';
-import { isGone } from '../state/keys.ts';
-import type { LiveRow, Model, StoredKey } from './model.ts';
+import { isGone, type KeyRecord } from '../state/keys.ts';
+import type { GroupRecord } from '../state/levels.ts';
+import type { LiveRow, Model, StoredGroup, StoredKey } from './model.ts';
 
 const dearest = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
 
@@ -94,6 +95,20 @@ export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, Store
   const known = byId.get(keys) ?? new Map(keys.map((key) => [key.record.id, key]));
   byId.set(keys, known);
   return known;
+}
+
+const groupsOnce = new WeakMap<readonly StoredGroup[], ReadonlyMap<string, StoredGroup>>();
+
+/** The stored groups by id. The map is built once for each read of the state. */
+export function groupsById({ stored: { groups } }: Model): ReadonlyMap<string, StoredGroup> {
+  const known = groupsOnce.get(groups) ?? new Map(groups.map((group) => [group.record.id, group]));
+  groupsOnce.set(groups, known);
+  return known;
+}
+
+/** The key or the group with an id: what may have end users. */
+export function ownerById(model: Model, id: string): KeyRecord | GroupRecord | undefined {
+  return (keysById(model).get(id) ?? groupsById(model).get(id))?.record;
 }
 
 /** The name of a key, or its id if the state file does not have it. */

@@ -10,10 +10,12 @@ import { startAudit } from './audit-run.ts';
 import type { Action } from './deeds.ts';
 import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
+import { followedOwners } from './lists/groups.ts';
 import { type FoundPage, firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
-import { detailEveryMs, REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs } from './refresh.ts';
+import { detailEveryMs, REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs, usersEveryMs } from './refresh.ts';
 import { withRefused } from './refused.ts';
+import { ownerById } from './select.ts';
 import { Store, toldOf } from './store.ts';
 import type { SessionOptions, Terminal } from './terminal.ts';
 import { Turns } from './turns.ts';
@@ -53,6 +55,7 @@ export class Session {
     state: Number.NEGATIVE_INFINITY,
     detail: Number.NEGATIVE_INFINITY,
     usage: Number.NEGATIVE_INFINITY,
+    users: Number.NEGATIVE_INFINITY,
     requests: Number.NEGATIVE_INFINITY,
   };
   /** Of the last read of the state, since 1970: as time passes, budgets come free. */
@@ -156,6 +159,7 @@ export class Session {
       const { by, range, of } = this.#model.usage;
       this.#perform({ kind: 'load_usage', by, range, of });
     }
+    if (this.#isDue('users', usersEveryMs(this.#model))) this.#turns.add('users', () => this.#readUsers());
     if (this.#isDue('requests', requestsEveryMs(this.#model)))
       for (const effect of refreshed(this.#model).effects) this.#perform(effect);
     const { detail } = this.#model.keys;
@@ -164,7 +168,7 @@ export class Session {
     this.#follow();
   }
 
-  #isDue(what: 'state' | 'detail' | 'usage' | 'requests', everyMs: number): boolean {
+  #isDue(what: 'state' | 'detail' | 'usage' | 'users' | 'requests', everyMs: number): boolean {
     return performance.now() - this.#readAt[what] >= everyMs;
   }
 
@@ -204,6 +208,22 @@ export class Session {
       const refusedLately = (await this.#asked(() => readRefusedMinutes(this.#socketPath, keyId))) ?? [];
       this.dispatch({ kind: 'key_detail', detail: { ...stored, refusedLately } });
     });
+  }
+
+  /** The end users that are on the screen, and those that were asked for. */
+  async #readUsers(): Promise<void> {
+    this.#readAt.users = performance.now();
+    const shown = this.#model.groups.users;
+    const unread = [...shown].filter(([, { users }]) => users === undefined).map(([ownerId]) => ownerId);
+    for (const ownerId of new Set([...unread, ...followedOwners(this.#model)])) {
+      const owner = ownerById(this.#model, ownerId);
+      const after = this.#model.groups.users.get(ownerId)?.starts.at(-1);
+      if (owner === undefined || after === undefined) continue;
+      await this.#tryRead(async () => {
+        const page = await this.#store.users(owner, after, Date.now());
+        this.dispatch({ kind: 'users', ownerId, after, ...page });
+      });
+    }
   }
 
   /** What the gateway tells; undefined also where it does not answer, of which the first line of the screen tells. */
@@ -247,6 +267,7 @@ export class Session {
     const atMs = Date.now();
     this.dispatch({ kind: 'done', deed, undoes, atMs, ...(await this.#store.run(deed, atMs)) });
     await this.#read();
+    if (this.#model.view === 'groups') await this.#readUsers();
     this.#isActing = false;
     if (this.#model.dialog !== undefined) this.#heldInputs.length = 0;
     while (!this.#isActing && this.#heldInputs.length > 0) this.dispatch(this.#heldInputs.shift() as Event);
@@ -287,6 +308,8 @@ export class Session {
         return this.#terminal.copy(effect.text);
       case 'load_key':
         return this.#turns.add('key', () => this.#readKey(effect.keyId));
+      case 'load_users':
+        return this.#turns.add('users', () => this.#readUsers());
       case 'load_usage':
         return this.#turns.add('usage', () => this.#readUsage(effect));
       case 'load_requests':

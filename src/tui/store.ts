@@ -8,9 +8,11 @@ import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { endUserPage, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { spendBounds } from '../operator/spending.ts';
 import type { CreditEntry } from '../state/account.ts';
-import { type KeyRecord, limitsInForce } from '../state/keys.ts';
+import { limitsInForce, type Owner } from '../state/keys.ts';
+import { GROUP_ID, NO_LEVEL_TERMS } from '../state/levels.ts';
 import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
 import { boundsOf, monthStart } from '../state/periods.ts';
 import type { JournalPlace } from '../state/requests.ts';
@@ -19,7 +21,7 @@ import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { type ActionEvent, carryOut, outcome } from './changes.ts';
 import { compared, isCompared, WEEK_MS } from './compare.ts';
 import { CostHistory, hasHistory, type UsageAsked } from './cost-history.ts';
-import type { Action } from './deeds.ts';
+import type { Action, LevelRef, LevelSubject, Subject } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
 import type {
   ComparedUsage,
@@ -29,13 +31,15 @@ import type {
   RequestSearch,
   Shared,
   Stored,
+  StoredGroup,
   StoredKey,
+  StoredUser,
   UsageOf,
+  UserPage,
 } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
-const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
 const DETAIL_DAYS = 30;
 /** Between two reads of what the last seven days have cost. */
 const WEEK_EVERY_MS = 60_000;
@@ -44,6 +48,8 @@ const PAGE_KEYS = 500;
 /** How many requests are read at a time: few at first, which are shown at once, then as many as take some 5 ms. */
 const FIRST_REQUESTS = 200;
 const PAGE_REQUESTS = 500;
+/** How many end users are read and shown at a time: there may be millions. */
+const PAGE_USERS = 100;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
 /** Reading rejects with a UserError where the state cannot be read. */
@@ -106,6 +112,7 @@ export class Store {
         ...(await this.#state.account.balance()),
         week: await this.#weekSpending(nowMs),
         keys: await this.#readKeys(nowMs, config.tier),
+        groups: await this.#readGroups(nowMs),
         models: this.#models,
         modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
       };
@@ -170,6 +177,33 @@ export class Store {
     const isSame = read.length === this.#keysRead.length && read.every((key, index) => key === this.#keysRead[index]);
     if (!isSame) this.#keysRead = read;
     return this.#keysRead;
+  }
+
+  async #readGroups(nowMs: number): Promise<readonly StoredGroup[]> {
+    const { groups, levels } = this.#state;
+    const figures = await groupFigures({ groups, levels, nowMs });
+    return figures.groups.map((record) => {
+      const month = figures.months.get(record.id) ?? NO_FIGURES;
+      const bounds = spendBounds(record.spendLimitNanos, month.costNanos, figures.spends.get(record.id) ?? [], nowMs);
+      return { record, keys: figures.keys.get(record.id) ?? 0, month, bounds };
+    });
+  }
+
+  /** A page of the end users of a key or a group, whose names come after this one. */
+  users(
+    owner: Owner,
+    after: string,
+    nowMs: number,
+  ): Promise<Pick<UserPage, 'hasMore'> & { users: readonly StoredUser[] }> {
+    const { groups, levels } = this.#state;
+    return this.#state.run(async () => {
+      const { users, hasMore } = await endUserPage(owner, after, PAGE_USERS, { groups, levels, nowMs });
+      const bounded = users.map((user) => {
+        const { terms, month, spends } = user;
+        return { ...user, bounds: spendBounds(terms.spendLimitNanos, month.costNanos, spends, nowMs) };
+      });
+      return { users: bounded, hasMore };
+    });
   }
 
   /** Read once a month: past months get no new requests. */
@@ -255,21 +289,40 @@ export class Store {
     return this.#state.run(() => this.#state.account.history());
   }
 
-  /** Carries out an action. Storage errors come back as messages. `before` is the key as it was. */
+  /** Carries out an action. Storage errors come back as messages. `before` is what it is about, as it was. */
   async run(
     action: Exclude<Action, { kind: 'stop_request' }>,
     nowMs: number,
-  ): Promise<{ readonly before: KeyRecord | undefined; readonly outcome: ActionEvent }> {
-    let before: KeyRecord | undefined;
+  ): Promise<{ readonly before: Subject | undefined; readonly outcome: ActionEvent }> {
+    let before: Subject | undefined;
     try {
       return await this.#state.run(async () => {
-        before = 'keyId' in action ? await this.#state.keys.find(action.keyId) : undefined;
+        before = await this.#subjectOf(action);
         return { before, outcome: await carryOut(this.#state, action, nowMs) };
       });
     } catch (error) {
       if (error instanceof UserError) return { before, outcome: outcome(toldOf(error), 'bad') };
       throw error;
     }
+  }
+
+  async #subjectOf(action: Action): Promise<Subject | undefined> {
+    if ('keyId' in action) return this.#state.keys.find(action.keyId);
+    return 'level' in action ? this.#levelOf(action.level) : undefined;
+  }
+
+  async #levelOf(level: LevelRef): Promise<LevelSubject | undefined> {
+    const { groups, keys } = this.#state;
+    if (level.kind === 'group') {
+      const record = await groups.find(level.groupId);
+      return record && { kind: 'group', record };
+    }
+    const { ownerId, name } = level;
+    const isGroup = ownerId.startsWith(GROUP_ID);
+    const owner = isGroup ? await groups.find(ownerId) : await keys.find(ownerId);
+    const own = await groups.findUser(ownerId, name);
+    const nothing = { ...NO_LEVEL_TERMS, ownerId, name, state: 'enabled' } as const;
+    return { kind: 'user', record: own ?? nothing, owner: `${isGroup ? '@' : ''}${owner?.name ?? ownerId}` };
   }
 }
 

@@ -1,10 +1,11 @@
 /** What was done in this dashboard, and how the last of it can be undone. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { hasLimits, limitsMissing } from '../operator/terms.ts';
-import type { KeyRecord } from '../state/keys.ts';
-import type { Action, Done } from './deeds.ts';
+import { type KeyRecord, NO_TERMS } from '../state/keys.ts';
+import { NO_LEVEL_TERMS } from '../state/levels.ts';
+import type { Action, Done, LevelSubject, Subject } from './deeds.ts';
 import type { Model } from './model.ts';
-import { keysById } from './select.ts';
+import { groupsById, keysById } from './select.ts';
 
 /** The changes that are remembered. */
 const MAX_DONE = 200;
@@ -13,10 +14,10 @@ export interface Undo {
   readonly done: Done;
   /** What brings back what was there before. */
   readonly action: Action;
-  /** Whether the key is no longer as the change has left it, in what it changed. */
+  /** Whether it is no longer as the change has left it, in what it changed. */
   readonly isChangedSince: boolean;
-  /** The key as it is now. */
-  readonly key: KeyRecord;
+  /** The key, group or end user as it is now. */
+  readonly now: Subject;
 }
 
 /** Remembers what was done, and what of it has been undone by that. */
@@ -37,17 +38,43 @@ export function lastUndo(model: Model): Undo | { readonly stays: Done | undefine
     if (done.tone === 'bad' || done.isUndone || done.isUndo || done.deed.kind === 'reload') continue;
     const { before } = done;
     const action = before && reverse(done.deed, before);
-    const key = before && keysById(model).get(before.id)?.record;
+    const now = before && nowOf(model, before);
     // What was done before it is not what anybody means by the last change.
-    if (before === undefined || action === undefined || key === undefined) return { stays: done };
-    if (action !== 'nothing') return { done, action, key, isChangedSince: !isAs(done.deed, key, before) };
+    if (before === undefined || action === undefined || now === undefined) return { stays: done };
+    if (action !== 'nothing') return { done, action, now, isChangedSince: !isAs(done.deed, now, before) };
   }
   return { stays: undefined };
 }
 
-/** What brings the key back; `nothing` if it was so already, and undefined if nothing can. */
-function reverse(deed: Done['deed'], before: KeyRecord): Action | 'nothing' | undefined {
+/** Undefined if it is gone. */
+function nowOf(model: Model, before: Subject): Subject | undefined {
+  if (!('kind' in before)) return keysById(model).get(before.id)?.record;
+  if (before.kind === 'group') {
+    const record = groupsById(model).get(before.record.id)?.record;
+    return record && { kind: 'group', record };
+  }
+  const { ownerId, name } = before.record;
+  const read = model.groups.users.get(ownerId)?.users?.find((user) => user.name === name);
+  const nothing = { ...NO_LEVEL_TERMS, ownerId, name, state: 'enabled' } as const;
+  return read === undefined ? before : { ...before, record: read.own ?? nothing };
+}
+
+/** What brings it back; `nothing` if it was so already, and undefined if nothing can. */
+function reverse(deed: Done['deed'], before: Subject): Action | 'nothing' | undefined {
   if (isAs(deed, before, before)) return 'nothing';
+  return 'kind' in before ? reverseOfLevel(deed, before) : reverseOfKey(deed, before);
+}
+
+function reverseOfLevel(deed: Done['deed'], { record }: LevelSubject): Action | undefined {
+  if (deed.kind === 'set_level_state') {
+    return { ...deed, state: record.state === 'enabled' ? 'enabled' : 'disabled' };
+  }
+  if (deed.kind !== 'set_level_limits') return undefined;
+  const before = { ...NO_TERMS, ...record };
+  return { ...deed, limits: limitsMissing(before, { ...before, ...deed.limits }) };
+}
+
+function reverseOfKey(deed: Done['deed'], before: KeyRecord): Action | undefined {
   switch (deed.kind) {
     case 'set_state':
       if (deed.state === 'deleted') return undefined;
@@ -56,31 +83,28 @@ function reverse(deed: Done['deed'], before: KeyRecord): Action | 'nothing' | un
       return { kind: 'set_limits', keyId: before.id, limits: limitsMissing(before, { ...before, ...deed.limits }) };
     case 'set_allowlist':
       return { kind: 'set_allowlist', keyId: before.id, models: before.allowlist };
-    case 'create':
-    case 'rotate':
-    case 'add_credit':
-    case 'stop_request':
-    case 'stop_elsewhere':
-    case 'reload':
+    default:
       return undefined;
   }
 }
 
-/** Whether a key is as this has left it, in what it changed of the key before. */
-function isAs(deed: Done['deed'], key: KeyRecord, before: KeyRecord): boolean {
+function termsOf(subject: Subject) {
+  return { ...NO_TERMS, ...('kind' in subject ? subject.record : subject) };
+}
+
+/** Whether it is as this has left it, in what it changed. */
+function isAs(deed: Done['deed'], now: Subject, before: Subject): boolean {
+  const [terms, termsBefore] = [termsOf(now), termsOf(before)];
   switch (deed.kind) {
+    case 'set_level_state':
     case 'set_state':
-      return key.state === deed.state;
+      return terms.state === deed.state;
+    case 'set_level_limits':
     case 'set_limits':
-      return hasLimits(key, limitsMissing(deed.limits, before));
+      return hasLimits(terms, limitsMissing(deed.limits, termsBefore));
     case 'set_allowlist':
-      return isDeepStrictEqual(key.allowlist, deed.models);
-    case 'create':
-    case 'rotate':
-    case 'add_credit':
-    case 'stop_request':
-    case 'stop_elsewhere':
-    case 'reload':
+      return isDeepStrictEqual(terms.allowlist, deed.models);
+    default:
       return false;
   }
 }

@@ -8,7 +8,7 @@ import { after, alone, NOW_MS, press, SIZE, SNAPSHOT, STORED, screenText, servin
 
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Overview  over  1m  5m  1h  24h                2 in flight   loop delay p99 3 ms
 requests/s  8.1  max 9.4                 first byte  p50 136 ms  p99 1.0 s
@@ -30,12 +30,12 @@ batch-jobs              0.00        59/60        -    refused
 
 
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Keys  3                                             requests, tokens: this month
 NAME ↑                 STATE      MONEY (USD)                 REQUESTS/MIN
@@ -62,7 +62,7 @@ web-app                enabled    █████▏   17.00/20.00 month  ██
 
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Live  2 in flight, followed by recent requests
      AGE  KEY         MODEL                 OUT  COST (USD)  STATE
@@ -89,7 +89,7 @@ Live  2 in flight, followed by recent requests
 
 const USAGE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Usage  by  key  model  day  month  source  user  tag  app   over  this month
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
@@ -116,7 +116,7 @@ Total  12,673 requests, 4,689,010 tokens, 18.23 USD           as of 12:00:00 UTC
 
 const MODELS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Models  4, USD per million tokens, requests of this month, tier standard
 MODEL                          INPUT    CACHED    OUTPUT   SHARE  PROVIDER
@@ -143,7 +143,7 @@ mock/echo                     0.00      0.00      0.00        1%  · mock
 
 const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Keys  3                                             requests, tokens: this month
   ╭──────────────────────────────────────────────────────────────────────────╮
@@ -170,7 +170,7 @@ Keys  3                                             requests, tokens: this month
 
 const ALONE = `
  inf-gw ○ no gateway running; showing stored figures          balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
 
 inf-gw serve starts a gateway; this screen then follows it.
 
@@ -192,7 +192,7 @@ laptop                    7       <0.01
 
 
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 /** The texts above begin and end with an extra line break. */

@@ -72,7 +72,7 @@ test('the last line of a read-only dashboard names only what works there', () =>
   assert.deepEqual(
     [hints('overview'), hints('keys'), hints('live'), hints('models')],
     [
-      ' 1-6 Tab views  ↑↓ Enter look into  q quit  ? help',
+      ' 1-7 Tab views  ↑↓ Enter look into  q quit  ? help',
       ' Enter more  / filter  s sort  q quit  ? help',
       ' Enter more  f errors  / filter  s sort  q quit  ? help',
       ' Enter usage  / filter  s sort  q quit  ? help',

@@ -23,6 +23,7 @@ describe('a click', () => {
     [serving(), '2 Keys', '2'],
     [serving('keys'), '4 Requests', '4'],
     [serving('keys'), '6 Models', '6'],
+    [serving('keys'), '7 Groups', '7'],
   ] as const) {
     test(`on the tab ${tab} opens it`, () => assert.deepEqual(clicked(start, tab), press(start, key)));
   }

@@ -2,7 +2,7 @@
 export const WELL = {
   '60x20': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787        9,412.38 USD
- 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
+ 1Overview 2Keys 3Live 4Requests 5Usage 6Models 7Groups
 
 Overview  over  1m  5m  1h  24h                 29 in flight
 requests/s  23  max 37         first byte  p99 646 ms
@@ -20,11 +20,11 @@ support-…155      7.00        -  ● groq         in use
 search            3.50        -  ● openai       in use
 +3 more
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  ? help
 `,
   '80x24': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h           balance 9,412.38 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
 
 Overview  over  1m  5m  1h  24h               29 in flight   loop delay p99 3 ms
 requests/s  23  max 38                   first byte  p50 414 ms  p99 646 ms
@@ -46,11 +46,11 @@ nightly-…rts  ⣦⣀⣀⣴⣾⣿      1.75    270/600        -
 laptop-anna   ⣀⣀⣴⣾⣿⣦      0.87    200/600        -
 etl           ⣀⣴⣾⣿⣦⣀      0.43    130/600        -
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
   '120x40': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                   balance 9,412.38 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models   7 Groups
 
 Overview  over  1m  5m  1h  24h                                                       29 in flight   loop delay p99 3 ms
 requests/s  23  max 38                                       first byte  p50 414 ms  p99 646 ms
@@ -88,11 +88,11 @@ etl            ⣀⣴⣾⣿⣦⣀      0.43  ██▏░░░░░░░     
 
 
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
   '200x60': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                                                                                                   balance 9,412.38 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models   7 Groups
 
 Overview  over  1m  5m  1h  24h                                                                                                                                       29 in flight   loop delay p99 3 ms
 requests/s  23  max 39                                                                               first byte  p50 414 ms  p99 646 ms
@@ -150,6 +150,6 @@ etl                                      ⣀⣴⣾⣿⣦⣀      0.43  ███
 
 
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
 } as const;

@@ -2,7 +2,7 @@
 export const WRONG = {
   '60x20': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h   3.10 USD
- 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
+ 1Overview 2Keys 3Live 4Requests 5Usage 6Models 7Groups
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min
 Overview  over  1m  5m  1h  24h                 29 in flight
 requests/s  28  25 errors/s    first byte  p99 4.8 s
@@ -20,11 +20,11 @@ support-…155      7.00        1  ✕ azure-s…l#2  circuit open
 key_0000…019      0.00      431  ▲ groq         120 failed
 +17 more                         +14 more, 1 of them failing
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  ? help
 `,
   '80x24': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h               balance 3.10 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! go there
 Overview  over  1m  5m  1h  24h               29 in flight   loop delay p99 3 ms
 requests/s  28  25 errors/s  max 43      first byte  p50 2.5 s  p99 4.8 s
@@ -46,11 +46,11 @@ nightly-…rts  ⣦⣀⣀⣴⣾⣿      1.75    597/600        -  ▲ groq      
 key_0000…019              0.00          0      431  ▲ mistral       half-open
 +15 more                                            +13 more, in use
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
   '120x40': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                       balance 3.10 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models   7 Groups
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! openai, azure-sweden-central#2 and 1 more failing   ! go there
 Overview  over  1m  5m  1h  24h                                                       29 in flight   loop delay p99 3 ms
 requests/s  28  25 errors/s  max 43                          first byte  p50 2.5 s  p99 4.8 s
@@ -88,11 +88,11 @@ key_00000…009  ⣦⣀⣀⣠⣾⣿      0.02                      591        - 
 key_00000…019              0.00                        0      431          0  ● vllm-3                  30  in use
 +9 more                                                                       +9 more, in use
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
   '200x60': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                                                                                                       balance 3.10 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models   7 Groups
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! openai, azure-sweden-central#2 and 1 more failing   ! rate limits, refusing 120/min   ! go there
 Overview  over  1m  5m  1h  24h                                                                                                                                       29 in flight   loop delay p99 3 ms
 requests/s  28  25 errors/s  max 43                                                                  first byte  p50 2.5 s  p99 4.8 s
@@ -150,6 +150,6 @@ key_00000000000000000000000019                       0.00                       
                                                                                                                                   ● vllm-11                                  30  in use               11
                                                                                                                                   ● vllm-12                                  30  in use               11
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `,
 } as const;

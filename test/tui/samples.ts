@@ -7,11 +7,20 @@ import type { BudgetSpend } from '../../src/core/budgets.ts';
 import { emptyHistogram, record } from '../../src/observe/histogram.ts';
 import type { RequestRow } from '../../src/observe/worker-snapshot.ts';
 import { spendBounds } from '../../src/operator/spending.ts';
-import type { KeyRecord } from '../../src/state/keys.ts';
+import type { KeyRecord, LevelTerms, Owner } from '../../src/state/keys.ts';
+import { type GroupRecord, NO_LEVEL_TERMS, termsOfUser, type UserRecord } from '../../src/state/levels.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
 import type { Line } from '../../src/tui/draw/line.ts';
 import { frame } from '../../src/tui/frame.ts';
-import { firstModel, type Model, type Stored, type StoredKey, type View } from '../../src/tui/model.ts';
+import {
+  firstModel,
+  type Model,
+  type Stored,
+  type StoredGroup,
+  type StoredKey,
+  type StoredUser,
+  type View,
+} from '../../src/tui/model.ts';
 import type { Effect, Event } from '../../src/tui/update/step.ts';
 import { update } from '../../src/tui/update/update.ts';
 import { testModel } from '../support/models.ts';
@@ -50,9 +59,58 @@ export function storedKey(
       modelsRpm: 6_000,
     },
     month: figures,
-    bounds: spendBounds(more.spendLimitNanos ?? null, figures.costNanos, spends, NOW_MS),
+    bounds: boundsOf({ spendLimitNanos: more.spendLimitNanos ?? null }, figures.costNanos, spends),
     lastUsedMs: NOW_MS - number * 60_000,
   };
+}
+
+/** The id of the group with that number. */
+export function groupId(number: number): string {
+  return `grp_${String(number).padStart(26, '0')}`;
+}
+
+/** `spends`: of its budgets. */
+export function storedGroup(
+  number: number,
+  name: string,
+  more: Partial<GroupRecord> = {},
+  month = {},
+  spends: readonly BudgetSpend[] = [],
+): StoredGroup {
+  const figures = { requests: 0, tokens: 0, costNanos: 0n, ...month };
+  const own = { ...NO_LEVEL_TERMS, state: 'enabled', allowlist: null, groupId: null, userLimits: null } as const;
+  const record = { id: groupId(number), name, createdAtMs: NOW_MS - number * 86_400_000, ...own, ...more };
+  return { record, keys: 0, month: figures, bounds: boundsOf(record, figures.costNanos, spends) };
+}
+
+/** `own`: what is set for them alone; `spends`: of their budgets. */
+export function storedUser(
+  owner: Owner,
+  name: string,
+  own?: Partial<UserRecord>,
+  month = {},
+  spends: readonly BudgetSpend[] = [],
+): StoredUser {
+  const record = own && { ...NO_LEVEL_TERMS, ownerId: owner.id, name, state: 'enabled' as const, ...own };
+  const terms = termsOfUser(owner.userLimits ?? NO_LEVEL_TERMS, record);
+  const figures = { requests: 0, tokens: 0, costNanos: 0n, ...month };
+  return {
+    owner,
+    name,
+    own: record,
+    terms,
+    spends,
+    month: figures,
+    bounds: boundsOf(terms, figures.costNanos, spends),
+  };
+}
+
+function boundsOf(
+  { spendLimitNanos }: Pick<LevelTerms, 'spendLimitNanos'>,
+  monthNanos: bigint,
+  spends: readonly BudgetSpend[],
+) {
+  return spendBounds(spendLimitNanos, monthNanos, spends, NOW_MS);
 }
 
 const KEYS: readonly StoredKey[] = [
@@ -95,6 +153,7 @@ export const STORED: Stored = {
   heldNanos: 12_000_000n,
   week: { costNanos: 14n * USD, spanMs: 7 * 86_400_000 },
   keys: KEYS,
+  groups: [storedGroup(1, 'research', {}, { requests: 12, costNanos: 3n * USD })],
   models: MODELS,
   modelUsage: new Map([
     ['openai/gpt-4o-mini', usageRow({ model: 'openai/gpt-4o-mini', requests: 12_000 })],

@@ -21,6 +21,7 @@ import {
   SNAPSHOT,
   STORED,
   screenText,
+  storedGroup,
   storedKey,
   textOf,
   USAGE,
@@ -54,6 +55,7 @@ function storedWith(name: string): Stored {
     ...STORED,
     tierName: name,
     keys: [storedKey(1, name, own, { requests: 9 }), ...STORED.keys.slice(1)],
+    groups: [storedGroup(1, name)],
     models: [...STORED.models, testModel(`mock/${name}`, { upstream: name, provider: name })],
   };
 }

@@ -62,7 +62,7 @@ function ids(model: Model): string[] {
 
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Overview  over  1m  5m  1h  24h       15 in flight, 2 here   loop delay p99 3 ms
 requests/s here  8.1  max 9.4            first byte here  p50 136 ms  p99 1.0 s
@@ -84,12 +84,12 @@ batch-jobs              0.00        59/60        -    refused
 
 
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 const OVERVIEW_ALONE = `
  inf-gw ○ no gateway here; 2 alive, 1 silent                  balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
 
 gateways      2 alive, 1 silent          requests/min  620
 in flight     15                         tokens/min    217,000
@@ -111,12 +111,12 @@ web-app                  0.00  ████████████▊░░░ 
 
 
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-7 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
 Live  15 in flight on all gateways, followed by recent requests here
      AGE  KEY         MODEL               NODE          OUT  STATE
@@ -258,7 +258,7 @@ describe('a request in flight', () => {
 describe('a read-only dashboard', () => {
   const readOnly = (model: Model): Model => ({ ...after(model, shared()), isReadOnly: true });
 
-  test('says so', () => assert.match(screenText(readOnly(alone())), /6 Models +read-only$/m));
+  test('says so', () => assert.match(screenText(readOnly(alone())), /7 Groups +read-only$/m));
 
   const refused: readonly (readonly [what: string, view: Model['view'], keys: readonly string[]])[] = [
     ['stop a request here', 'live', ['down', 'x', 'y']],

@@ -95,7 +95,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
         const whole = new RegExp(`^ inf-gw .{${size.columns - 12}}USD$[^]*(views|Enter more)`, 'm');
         const lines = (await desk.shows(whole)).split('\n');
         assert.equal(lines.length, size.rows + 1);
-        assert.match(lines[1] ?? '', /1 Overview .* 6 Models/);
+        assert.match(lines[1] ?? '', /1 ?Overview .* 7 ?Groups/);
         assert.match(lines.at(-2) ?? '', /views|Enter more/);
       }
     }
@@ -122,7 +122,10 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     const assertWhole = (screen: string, column: RegExp) => {
       const lines = screen.split('\n');
       assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway running; showing stored figures +balance \S+ USD$/);
-      assert.match(lines[1] ?? '', /^ {2}1 Overview {3}2 Keys {3}3 Live {3}4 Requests {3}5 Usage {3}6 Models$/);
+      assert.match(
+        lines[1] ?? '',
+        /^ 1 Overview {2}2 Keys {2}3 Live {2}4 Requests {2}5 Usage {2}6 Models {2}7 Groups$/,
+      );
       assert.match(lines[23] ?? '', /^ \S.*(?:quit|help|…)$/);
       // What follows the names is aligned in one column.
       const places = lines
@@ -176,7 +179,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
   test('the first line starts at the left edge, wherever the cursor was, and without UTF-8 it is ASCII', async (t) => {
     const desk = await Desk.open(t);
     await desk.dashboard('printf unfinished; LC_ALL=C');
-    await desk.shows(/^ inf-gw [o~].*USD\n {2}1 Overview/);
+    await desk.shows(/^ inf-gw [o~].*USD\n 1 Overview/);
     assert.match(await desk.screen(), /^[ -~\n]+$/);
   });
 

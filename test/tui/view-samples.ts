@@ -1,13 +1,16 @@
 /** The views on a good day with 5 keys and on a bad one with 500, as pictures of text. */
 import { fixedSpend } from '../../src/core/budgets.ts';
+import type { GroupRecord } from '../../src/state/levels.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
-import type { Model, StoredKey, View } from '../../src/tui/model.ts';
+import { type Model, type StoredGroup, type StoredKey, VIEWS, type View } from '../../src/tui/model.ts';
 import { hasPane } from '../../src/tui/select.ts';
 import { type Day, dayOf } from './overview-samples.ts';
 import {
   after,
   alone,
   endedRow,
+  groupId,
   keyId,
   NOW_MS,
   press,
@@ -17,7 +20,9 @@ import {
   screenText,
   second,
   serving,
+  storedGroup,
   storedKey,
+  storedUser,
   usageRow,
 } from './samples.ts';
 
@@ -128,10 +133,7 @@ function modelOf(day: Day, size: string): Model {
 }
 
 function viewOf(view: View, day: Day, size: string): Model {
-  const model = press(
-    modelOf(day, size),
-    String(['overview', 'keys', 'live', 'requests', 'usage', 'models'].indexOf(view) + 1),
-  ).model;
+  const model = press(modelOf(day, size), String(VIEWS.indexOf(view) + 1)).model;
   switch (view) {
     case 'keys':
     case 'live':
@@ -146,11 +148,58 @@ function viewOf(view: View, day: Day, size: string): Model {
       const read = after(model, { kind: 'requests', search, after: undefined, page });
       return day === 'well' ? read : press(read, 'down', 'enter').model;
     }
+    case 'groups':
+      return groupsOf(model, day);
     case 'overview':
     case 'usage':
     case 'models':
       return model;
   }
+}
+
+const DAY_OF = (limit: bigint, charged: bigint) =>
+  fixedSpend({ period: 'day', limitNanos: limit }, charged, MIDNIGHT_MS, NOW_MS);
+
+/** Departments that share a budget, and a free tier whose users have one each; on a bad day some of both are spent. */
+function groupsOf(model: Model, day: Day): Model {
+  const isBad = day === 'wrong';
+  const budget = (limit: bigint) => ({ budgets: [{ period: 'day', limitNanos: limit }] });
+  const userLimits = { ...NO_USER_LIMITS, rpm: 5, ...budget(USD / 10n), required: true };
+  const research = [DAY_OF(100n * USD, isBad ? 100n * USD : 61n * USD)];
+  const groups: readonly StoredGroup[] = [
+    {
+      ...storedGroup(1, 'research', budget(100n * USD), { requests: 9_120, costNanos: 871n * USD }, research),
+      keys: 3,
+    },
+    storedGroup(2, 'nlp', { groupId: groupId(1), rpm: 600, ...budget(70n * USD) }, { costNanos: 300n * USD }, [
+      DAY_OF(70n * USD, isBad ? 66n * USD : 20n * USD),
+    ]),
+    storedGroup(3, 'vision', { groupId: groupId(1), state: isBad ? 'disabled' : 'enabled' }),
+    { ...storedGroup(4, 'free', { userLimits, spendLimitNanos: 500n * USD }, { costNanos: 120n * USD }), keys: 1 },
+  ];
+  const places = [groupId(2), groupId(3), groupId(1), groupId(4)];
+  const keys = model.stored.keys.map((key, index) => {
+    const within = { ...key.record, groupId: places[index] ?? null };
+    return { ...key, record: within };
+  });
+  const free = groups[3]?.record as GroupRecord;
+  const users = ['acme', 'mallory', 'zoe'].map((name, index) =>
+    storedUser(
+      free,
+      name,
+      isBad && index === 1 ? { state: 'disabled' } : index === 2 ? { rpm: 60 } : undefined,
+      { requests: 12 * (index + 1), tokens: 4_000, costNanos: BigInt(index + 1) * 30_000_000n },
+      [DAY_OF(USD / 10n, BigInt(isBad ? index + 1 : 1) * 33_333_334n)],
+    ),
+  );
+  const stored = after(model, { kind: 'stored', stored: { ...model.stored, keys, groups } });
+  // To the free tier, which is the first by name, and then to research and what is in it.
+  const free1 = press(stored, 'right').model;
+  const read = after(free1, { kind: 'users', ownerId: free.id, after: '', users, hasMore: isBad });
+  const down = Array<string>(isBad ? 6 : 5).fill('down');
+  const unfolded = press(read, ...down, 'right', 'down', 'right', 'left', 'right').model;
+  if (day === 'well') return unfolded;
+  return press(unfolded, 'up', ...(hasPane(unfolded) ? [] : ['enter'])).model;
 }
 
 /** A day budget that is spent, one that nearly is, and two more bounds that are open. */
@@ -201,7 +250,7 @@ const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>
 export function drawPictures(): string {
   const pictures: string[] = [];
   for (const day of ['well', 'wrong'] as const) {
-    for (const view of ['keys', 'live', 'requests', 'usage', 'models'] as const) {
+    for (const view of ['keys', 'live', 'requests', 'usage', 'models', 'groups'] as const) {
       const sizes = view === 'usage' || view === 'models' ? (['60x20', '120x40'] as const) : SIZES;
       for (const size of sizes) {
         pictures.push(`=== ${view}, all ${day}, ${size}\n${screenText(viewOf(view, day, size))}\n`);

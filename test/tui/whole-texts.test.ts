@@ -21,12 +21,12 @@ describe('nothing that must be read is cut off', () => {
     ['a new key', after(serving('keys'), { kind: 'key_created', name: 'app', secret: `sk-inf-${'x'.repeat(43)}` })],
     ['a request of an hour ago', serving('live', { ...SNAPSHOT, recent: [endedRow(3_599, 'ok')] })],
     ['large limits, nearly used up', alone('keys', { ...STORED, keys: [LARGE] }, { columns: 160, rows: 24 })],
-    ...['overview', 'keys', 'live', 'usage', 'models'].map(
+    ...['overview', 'keys', 'live', 'usage', 'models', 'groups'].map(
       (view) => [`the view ${view}`, serving(view as View)] as const,
     ),
   ];
   for (const [what, model] of screens) {
-    test(what, () => assert.doesNotMatch(screenText(model).replaceAll('sk-inf-…', ''), /…(?! 6)/));
+    test(what, () => assert.doesNotMatch(screenText(model).replaceAll('sk-inf-…', ''), /…(?! 7)/));
   }
 
   test('the longest name is shown in full where it has to be typed', () => {

@@ -37,6 +37,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '…': '~',
   '›': '>',
   '▸': '>',
+  '▾': 'v',
   '≤': '<',
   '↑': '^',
   '↓': 'v',

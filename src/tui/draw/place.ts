@@ -19,7 +19,7 @@ const ERASE = `${ESCAPE}[K`;
 
 const STYLE = new RegExp(`${ESCAPE}\\[[\\d;]*m`, 'g');
 /** What takes one column. Terminals differ in how wide they show the rest, such as emoji. */
-const NARROW = /^[ -~─-▟⠀-⣿…●○▲▸✓✕·’]*$/;
+const NARROW = /^[ -~─-▟⠀-⣿…●○▲▸▾✓✕·’]*$/;
 
 /** Draws what differs from the lines on the screen; all if it is not known what is there. */
 export function placed(lines: readonly string[], onScreen: readonly string[] | undefined): string {

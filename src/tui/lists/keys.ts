@@ -44,7 +44,7 @@ function shareOfLimit({ bounds }: StoredKey, { nowMs }: Model): number | undefin
 }
 
 /** `spent` where a budget stops it. */
-function stateOf({ record, bounds }: StoredKey, { nowMs }: Model): string {
+export function stateOf({ record, bounds }: StoredKey, { nowMs }: Model): string {
   if (record.state !== 'enabled') return record.state;
   if (isGone(record, nowMs)) return 'expired';
   return bounds.some((bound) => isSpent(bound, nowMs)) ? 'spent' : record.state;

@@ -25,6 +25,8 @@ export interface Listed<Row> {
   /** The rows in the order that they come in. */
   rows(model: Model): readonly Row[];
   idOf(row: Row): string;
+  /** Whether the rows come in the order that was chosen: those of a tree stay where they belong. */
+  readonly isOrdered?: true;
   readonly fields: Readonly<Record<string, Field<Row>>>;
 }
 
@@ -73,7 +75,7 @@ const orders = new Map<View, Known>();
 
 /** All rows in their order, which stays while a filter is typed. */
 function inOrder<Row>(view: View, list: Listed<Row>, rows: readonly Row[], sort: Sort | undefined, model: Model) {
-  if (sort === undefined) return rows;
+  if (sort === undefined || list.isOrdered) return rows;
   const of = [rows, sort, ...freshness(list, [], sort, model)];
   const last = orders.get(view);
   if (last !== undefined && of.every((part, index) => part === last.of[index])) return last.shown as readonly Row[];
@@ -131,7 +133,12 @@ function fixedText<Row>(row: object, fixed: readonly Field<Row>[], model: Model)
 }
 
 /** Rows without a value come last in both directions. */
-function sorted<Row>({ fields }: Listed<Row>, rows: readonly Row[], sort: Sort | undefined, model: Model) {
+export function sorted<Row>(
+  { fields }: Listed<Row>,
+  rows: readonly Row[],
+  sort: Sort | undefined,
+  model: Model,
+): readonly Row[] {
   const field = sort && fields[sort.by];
   if (field === undefined) return rows;
   const direction = sort?.isDown ? -1 : 1;

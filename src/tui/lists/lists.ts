@@ -1,5 +1,6 @@
 /** The lists of all views, as what moves the cursor and follows rows needs them. Pure. */
 import type { Model, View } from '../model.ts';
+import { GROUPS } from './groups.ts';
 import { JOURNAL } from './journal.ts';
 import { KEYS } from './keys.ts';
 import { type Listed, shownOf, sortable, startsLow } from './list.ts';
@@ -48,4 +49,5 @@ export const LISTS: Readonly<Record<View, AnyList>> = {
   requests: anyList('requests', JOURNAL),
   usage: anyList('usage', USAGE),
   models: anyList('models', MODELS),
+  groups: anyList('groups', GROUPS),
 };

@@ -98,7 +98,7 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
   if (key === 'up' || key === 'shift+tab') return moveTo(cursor - 1);
   if (key === 'down' || key === 'tab') return moveTo(cursor + 1);
   if (key === 'enter') {
-    const next = submitForm(form, model.stored.keys, model.nowMs);
+    const next = submitForm(form, model.stored, model.nowMs);
     return 'fields' in next ? step({ ...model, dialog: next }) : submitted(closeDialog(model), next);
   }
   if (key === 'ctrl+o') return pickForField(model, form);
@@ -112,12 +112,15 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
 /** What the commands ask, note or refuse is asked, noted and refused here, too. */
 function submitted(model: Model, effect: Effect): Step {
   const action = effect.kind === 'act' ? effect.action : undefined;
-  if (action?.kind === 'create') {
+  if (action?.kind === 'create' || action?.kind === 'create_group') {
     const isKnown = (id: string) => model.stored.models.some((each) => each.id === id);
     const unknown = (action.terms.allowlist ?? []).filter((id) => !isKnown(id)).map(unknownModel);
     return step(unknown.length === 0 ? model : withMessage(model, unknown.join(' · '), 'warn'), effect);
   }
-  if (action?.kind === 'set_limits' && Object.keys(action.limits).length === 0) {
+  if (
+    (action?.kind === 'set_limits' || action?.kind === 'set_level_limits') &&
+    Object.keys(action.limits).length === 0
+  ) {
     return step(withMessage(model, 'No field was changed; the limits stay as they are.', 'warn'));
   }
   if (action?.kind !== 'add_credit') return step(model, effect);

@@ -1,22 +1,49 @@
 /** Forms: their fields, and the actions they submit. Values are read as the commands read them. */
 import { type Reading, readAmountAboveZero, readKeyName, readNote, readPath } from '../../operator/input.ts';
-import { explainKeyChange } from '../../operator/messages.ts';
-import { LIMIT_NAMES, readTerm, TERM_NAMES, TERMS, type TermName, termsOf, termText } from '../../operator/terms.ts';
-import { type KeyTerms, NO_TERMS } from '../../state/keys.ts';
+import { explainGroupChange, explainKeyChange } from '../../operator/messages.ts';
+import {
+  GROUP_TERMS,
+  LEVEL_NAMES,
+  LEVEL_TERMS,
+  LIMIT_NAMES,
+  readTerm,
+  TERM_NAMES,
+  TERMS,
+  type Term,
+  type TermName,
+  termsOf,
+  termText,
+} from '../../operator/terms.ts';
+import { type KeyTerms, type LevelTerms, NO_TERMS } from '../../state/keys.ts';
+import type { LevelRef } from '../deeds.ts';
 import { typed } from '../draw/typed.ts';
-import type { Field, FormDialog, FormPurpose, StoredKey } from '../model.ts';
+import type { Field, FormDialog, FormPurpose, Stored, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 
 /** Of what is no term of a key. */
-const READERS = { name: readKeyName, amount: readAmountAboveZero, note: readNote, path: readPath } as const;
+const READERS = {
+  name: readKeyName,
+  outer: readGroup,
+  amount: readAmountAboveZero,
+  note: readNote,
+  path: readPath,
+} as const;
 type ReaderName = keyof typeof READERS;
 
 function field(name: ReaderName | TermName, label: string, hint: string, value = ''): Field {
   return { name, label, hint, value: typed(value), problem: undefined };
 }
 
-function termField<Name extends TermName>(name: Name, terms: Pick<KeyTerms, Name>): Field {
-  const { label, hint } = TERMS[name];
+/** The name of a group, with the sign before it or without; empty for none. */
+function readGroup(text: string): Reading<string> {
+  return { ok: true, value: text.trim().replace(/^@/, '') };
+}
+
+function termField<Name extends TermName>(
+  name: Name,
+  terms: Pick<KeyTerms, Name>,
+  { label, hint }: Pick<Term<unknown>, 'label' | 'hint'> = TERMS[name],
+): Field {
   return field(name, label, name === 'allowlist' ? `${hint} (Ctrl-O: choose)` : hint, termText(name, terms));
 }
 
@@ -31,6 +58,30 @@ export function limitsForm({ record }: StoredKey): FormDialog {
     title: `Limits of ${record.name}`,
     purpose: { kind: 'limits', keyId: record.id, before: termsOf(record) },
     fields: LIMIT_NAMES.map((name) => termField(name, record)),
+    cursor: 0,
+  };
+}
+
+/** `outer`: the name of the group that it is put into, unless another is typed. */
+export function createGroupForm(outer: string): FormDialog {
+  const names = Object.keys(GROUP_TERMS) as (keyof typeof GROUP_TERMS)[];
+  const fields = [
+    field('name', 'Name', 'for example research'),
+    field('outer', 'In the group', 'none', outer),
+    ...names.map((name) => termField(name, NO_TERMS, GROUP_TERMS[name])),
+  ];
+  return { kind: 'form', title: 'Create a group', purpose: { kind: 'create_group' }, fields, cursor: 0 };
+}
+
+/** The limits of a group, or those of one end user over those of all. */
+export function levelForm(name: string, level: LevelRef, before: LevelTerms): FormDialog {
+  const hintOf = (term: Term<unknown>) => (level.kind === 'user' ? { ...term, hint: 'as all end users' } : term);
+  const terms = { ...NO_TERMS, ...before };
+  return {
+    kind: 'form',
+    title: `Limits of ${name}`,
+    purpose: { kind: 'level_limits', level, before },
+    fields: LEVEL_NAMES.map((each) => termField(each, terms, hintOf(LEVEL_TERMS[each] as Term<unknown>))),
     cursor: 0,
   };
 }
@@ -56,28 +107,51 @@ export function exportForm(name: string): FormDialog {
 }
 
 /** The effect of a valid form, or the form with what is wrong in it. */
-export function submitForm(form: FormDialog, keys: readonly StoredKey[], nowMs: number): FormDialog | Effect {
-  const readings = form.fields.map((each) => (isTouched(each, form.purpose) ? readingOf(each, nowMs) : undefined));
+export function submitForm(
+  form: FormDialog,
+  stored: Pick<Stored, 'keys' | 'groups'>,
+  nowMs: number,
+): FormDialog | Effect {
+  const { purpose } = form;
+  const readings = form.fields.map((each) => (isTouched(each, purpose) ? readingOf(each, purpose, nowMs) : undefined));
   const fields = form.fields.map((each, index) => {
     const reading = readings[index];
     if (reading?.ok === false) return { ...each, problem: reading.expected };
     // Reported while the name can still be corrected. The state file decides in the end.
-    const isTaken = each.name === 'name' && keys.some(({ record }) => record.name === each.value.text);
-    return { ...each, problem: isTaken ? explainKeyChange({ kind: 'name_taken' }, each.value.text) : undefined };
+    return { ...each, problem: problemOf(each, purpose, stored) };
   });
   const cursor = fields.findIndex(({ problem }) => problem !== undefined);
   if (cursor >= 0) return { ...form, fields, cursor };
   const values = form.fields.flatMap(({ name }, index) => (readings[index]?.ok ? [[name, readings[index].value]] : []));
-  return effectOf(form.purpose, Object.fromEntries(values) as Values);
+  return effectOf(purpose, Object.fromEntries(values) as Values, stored);
+}
+
+/** What the state has against it. */
+function problemOf(
+  { name, value: { text } }: Field,
+  { kind }: FormPurpose,
+  { keys, groups }: Pick<Stored, 'keys' | 'groups'>,
+): string | undefined {
+  const isNamed = (wanted: string) => groups.some(({ record }) => record.name === wanted);
+  if (name === 'outer') {
+    const outer = text.trim().replace(/^@/, '');
+    return outer === '' || isNamed(outer) ? undefined : explainGroupChange({ kind: 'no_such_group' }, outer);
+  }
+  if (name !== 'name') return undefined;
+  if (kind === 'create_group') return isNamed(text) ? explainGroupChange({ kind: 'name_taken' }, text) : undefined;
+  const isTaken = keys.some(({ record }) => record.name === text);
+  return isTaken ? explainKeyChange({ kind: 'name_taken' }, text) : undefined;
 }
 
 /** What nobody has touched of limits stays as it is by now: others may have set it since, or its time has come. */
 function isTouched({ name, value: { text } }: Field, purpose: FormPurpose): boolean {
-  return purpose.kind !== 'limits' || !isTerm(name) || text !== termText(name, purpose.before);
+  if ((purpose.kind !== 'limits' && purpose.kind !== 'level_limits') || !isTerm(name)) return true;
+  return text !== termText(name, { ...NO_TERMS, ...purpose.before });
 }
 
-function readingOf({ name, value: { text } }: Field, nowMs: number): Reading<unknown> {
-  return isTerm(name) ? readTerm(name, text, nowMs) : READERS[name as ReaderName](text);
+function readingOf({ name, value: { text } }: Field, { kind }: FormPurpose, nowMs: number): Reading<unknown> {
+  const of = kind === 'level_limits' || kind === 'create_group' ? 'level' : 'key';
+  return isTerm(name) ? readTerm(name, text, nowMs, of) : READERS[name as ReaderName](text);
 }
 
 function isTerm(name: string): name is TermName {
@@ -89,13 +163,20 @@ type Values = KeyTerms & {
   readonly [Name in ReaderName]: Extract<ReturnType<(typeof READERS)[Name]>, { ok: true }>['value'];
 };
 
-function effectOf(purpose: FormPurpose, values: Values): Effect {
-  const { name, amount, note, path } = values;
+function effectOf(purpose: FormPurpose, values: Values, { groups }: Pick<Stored, 'groups'>): Effect {
+  const { name, outer, amount, note, path } = values;
   switch (purpose.kind) {
     case 'create':
       return { kind: 'act', action: { kind: 'create', name, terms: termsOf(values) } };
     case 'limits':
       return { kind: 'act', action: { kind: 'set_limits', keyId: purpose.keyId, limits: values } };
+    case 'create_group': {
+      const { expiresAtMs: _, ...terms } = termsOf(values);
+      const record = groups.find((each) => each.record.name === outer)?.record;
+      return { kind: 'act', action: { kind: 'create_group', name, terms, outer: record } };
+    }
+    case 'level_limits':
+      return { kind: 'act', action: { kind: 'set_level_limits', level: purpose.level, limits: values } };
     case 'credit':
       return { kind: 'act', action: { kind: 'add_credit', nanos: purpose.sign * amount, note } };
     case 'export':

@@ -69,7 +69,8 @@ function isTypable(name: string): boolean {
 
 type ConfirmDialog = Extract<Dialog, { kind: 'confirm' }>;
 
-function confirm(
+/** Asks before it does something. */
+export function confirm(
   model: Model,
   title: string,
   text: string,

@@ -14,6 +14,7 @@ export type Choice =
   /** In the view; undefined for any. */
   | { readonly kind: 'press'; readonly key: string; readonly view: View | undefined }
   | { readonly kind: 'key'; readonly keyId: string }
+  | { readonly kind: 'group'; readonly groupId: string }
   | { readonly kind: 'model'; readonly id: string };
 
 export interface Entry {
@@ -79,7 +80,14 @@ let last: Found | undefined;
 
 /** The entries that match what is typed, best first. */
 export function found(model: Model, query: string): readonly Entry[] {
-  const of = [model.stored.keys, model.stored.models, model.view, model.isReadOnly, currentKey(model)];
+  const of = [
+    model.stored.keys,
+    model.stored.groups,
+    model.stored.models,
+    model.view,
+    model.isReadOnly,
+    currentKey(model),
+  ];
   const known = last !== undefined && of.every((part, index) => part === last?.of[index]) ? last : undefined;
   if (known?.query === query) return known.best;
   const isLonger = known !== undefined && query.startsWith(known.query);
@@ -131,11 +139,14 @@ function about(model: Model, of: View | undefined, press: string): string {
 
 const namedBy = new WeakMap<readonly unknown[], readonly Entry[]>();
 
-/** Keys and models. Made once for each read of the state. */
-function named({ stored: { keys, models } }: Model): readonly Entry[] {
+/** Keys, groups and models. Made once for each read of the state. */
+function named({ stored: { keys, groups, models } }: Model): readonly Entry[] {
   return [
     ...once(keys, () =>
       keys.map(({ record: { id, name } }) => entry('key', name, '2 / Enter', { kind: 'key', keyId: id })),
+    ),
+    ...once(groups, () =>
+      groups.map(({ record: { id, name } }) => entry('group', `@${name}`, '7 / Enter', { kind: 'group', groupId: id })),
     ),
     ...once(models, () => models.map(({ id }) => entry('model', id, '4 /', { kind: 'model', id }))),
   ];

@@ -2,10 +2,9 @@
 import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { CreditEntry } from '../../state/account.ts';
-import type { KeyRecord } from '../../state/keys.ts';
 import type { JournalPlace } from '../../state/requests.ts';
 import type { UsageGroup } from '../../state/usage.ts';
-import type { Action, Deed } from '../deeds.ts';
+import type { Action, Deed, Subject } from '../deeds.ts';
 import type { Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
 import type {
@@ -17,6 +16,7 @@ import type {
   RequestSearch,
   Shared,
   Stored,
+  StoredUser,
   UsageOf,
 } from '../model.ts';
 import type { MouseReport } from '../mouse.ts';
@@ -34,6 +34,14 @@ export type Event =
   | { readonly kind: 'stored'; readonly stored: Stored }
   | { readonly kind: 'shared'; readonly shared: Shared | undefined }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
+  | {
+      readonly kind: 'users';
+      readonly ownerId: string;
+      /** Where the page begins. */
+      readonly after: string;
+      readonly users: readonly StoredUser[];
+      readonly hasMore: boolean;
+    }
   | { readonly kind: 'usage'; readonly rows: readonly ComparedUsage[] }
   | RequestsRead
   /** Minutes from the journal. */
@@ -48,8 +56,8 @@ export type Event =
   | {
       readonly kind: 'done';
       readonly deed: Deed;
-      /** The key as it was before. */
-      readonly before: KeyRecord | undefined;
+      /** The key, group or end user as it was before. */
+      readonly before: Subject | undefined;
       readonly undoes: number | undefined;
       readonly atMs: number;
       readonly outcome: Outcome | KeyCreated;
@@ -96,6 +104,8 @@ export type Effect =
   | { readonly kind: 'stop_audit' }
   | { readonly kind: 'load_credit' }
   | { readonly kind: 'load_key'; readonly keyId: string }
+  /** The pages of end users that are shown and not read yet. */
+  | { readonly kind: 'load_users' }
   | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range; readonly of: UsageOf }
   | LoadRequests
   | { readonly kind: 'load_history'; readonly span: HistorySpan }

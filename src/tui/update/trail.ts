@@ -1,9 +1,11 @@
 /** Going from a row to what lies beneath it, and back. Pure. */
 import type { UsageGroup } from '../../state/usage.ts';
 import { NOTHING_TYPED, typed } from '../draw/typed.ts';
+import { shownRows } from '../lists/groups.ts';
 import { shownKeys } from '../lists/keys.ts';
 import { shownItems } from '../lists/overview.ts';
 import { FIRST_LISTS, LIVE_AT_TOP, type Model, type Place, type UsageOf, type View } from '../model.ts';
+import { groupsById } from '../select.ts';
 import type { Trouble } from '../trouble.ts';
 import { historyToLoad } from './charts.ts';
 import { withinRows } from './lists.ts';
@@ -15,8 +17,8 @@ const MAX_TRAIL = 20;
 
 /** The view, from its top, with a filter; Esc comes back to where the model is. `label` says what was chosen. */
 function into(model: Model, label: string, view: View, filter = ''): Model {
-  const { lists, overview, keys, live, requests, usage } = model;
-  const place: Place = { label, filter, view: model.view, lists, overview, keys, live, requests, usage };
+  const { lists, overview, keys, groups, live, requests, usage } = model;
+  const place: Place = { label, filter, view: model.view, lists, overview, keys, groups, live, requests, usage };
   return {
     ...model,
     view,
@@ -53,6 +55,7 @@ export function back(model: Model): Step | undefined {
     case 'keys':
     case 'live':
     case 'models':
+    case 'groups':
       return step(restored);
   }
 }
@@ -83,6 +86,21 @@ export function intoKey(model: Model, label: string, keyId: string): Step {
   const lists = { ...next.lists, keys: { ...next.lists.keys, cursor } };
   const detail = { keyId, byModel: [], byDay: [], refusals: [], refusedLately: [] };
   return step({ ...next, lists, keys: { detail } }, { kind: 'load_key', keyId });
+}
+
+/** The details of a group, with all that it is in unfolded. */
+export function intoGroup(model: Model, label: string, groupId: string): Step {
+  const groups = groupsById(model);
+  const unfolded = new Set(model.groups.unfolded);
+  for (let outer = groups.get(groupId)?.record.groupId; outer; outer = groups.get(outer)?.record.groupId) {
+    unfolded.add(outer);
+  }
+  const next = into({ ...model, groups: { ...model.groups, unfolded } }, label, 'groups');
+  const cursor = shownRows(next).findIndex(({ id }) => id === groupId);
+  // It may have been deleted since.
+  if (cursor < 0) return step(model);
+  const lists = { ...next.lists, groups: { ...next.lists.groups, cursor } };
+  return step({ ...next, lists, groups: { ...next.groups, isOpen: true } });
 }
 
 /** Where a trouble is looked into. */

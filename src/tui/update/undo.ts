@@ -1,6 +1,6 @@
 /** `u`: asks whether the last change is to be undone, and says what that does. */
 import { commandsOf, shellLine } from '../command-line.ts';
-import type { Done } from '../deeds.ts';
+import type { Done, Subject } from '../deeds.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
 import type { Model } from '../model.ts';
 import { lastUndo } from '../undo.ts';
@@ -9,14 +9,15 @@ import { type Step, step, withMessage } from './step.ts';
 export function askToUndo(model: Model): Step {
   const last = lastUndo(model);
   if (!('action' in last)) return step(withMessage(model, nothingToUndo(last.stays), 'warn'));
-  const { done, action, key, isChangedSince } = last;
+  const { done, action, now, isChangedSince } = last;
+  const name = nameOf(now);
   const facts = [
     ['what was done', done.text],
-    ['undone with', shellLine(commandsOf(action, key), model.configOption)],
+    ['undone with', shellLine(commandsOf(action, now), model.configOption)],
   ] as const;
   const text = isChangedSince
-    ? `${key.name} has been changed again since, and not here: that change is lost, too.`
-    : `${key.name} gets back what it had before.`;
+    ? `${name} has been changed again since, and not here: that change is lost, too.`
+    : `${name} gets back what it had before.`;
   const { number: undoes } = done;
   return step({
     ...model,
@@ -31,6 +32,11 @@ export function askToUndo(model: Model): Step {
       typed: NOTHING_TYPED,
     },
   });
+}
+
+function nameOf(subject: Subject): string {
+  if (!('kind' in subject)) return subject.name;
+  return `${subject.kind === 'group' ? '@' : ''}${subject.record.name}`;
 }
 
 function nothingToUndo(stays: Done | undefined): string {

@@ -16,6 +16,7 @@ import { withDone } from '../undo.ts';
 import { historyToLoad } from './charts.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
+import { seekUsers } from './group-actions.ts';
 import { withDetail } from './key-actions.ts';
 import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
@@ -23,7 +24,7 @@ import { meantBy } from './mouse.ts';
 import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
 import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
-import { intoKey, intoRequests, intoTrouble } from './trail.ts';
+import { intoGroup, intoKey, intoRequests, intoTrouble } from './trail.ts';
 import { askToUndo } from './undo.ts';
 import { onViewKey } from './views.ts';
 
@@ -73,6 +74,8 @@ function updated(model: Model, event: Event): Step {
       const isOpen = model.keys.detail?.keyId === event.detail.keyId;
       return step(isOpen ? { ...model, keys: { detail: event.detail } } : model);
     }
+    case 'users':
+      return step(withCursors(withUsers(model, event), model));
     case 'usage':
       return step(withUsage(model, event.rows));
     case 'requests':
@@ -180,12 +183,14 @@ function withCursors(model: Model, before: Model): Model {
 }
 
 /** Whether the row under the cursor is looked at, even if it is the first. */
-function isChosen({ view, lists, keys, live }: Model): boolean {
+function isChosen({ view, lists, keys, groups, live }: Model): boolean {
   switch (view) {
     case 'overview':
       return lists.overview.cursor >= 0;
     case 'keys':
       return keys.detail !== undefined;
+    case 'groups':
+      return groups.isOpen || groups.unfolded.size > 0;
     case 'live':
       return live.isOpen;
     case 'requests':
@@ -200,6 +205,14 @@ function followRow(before: readonly string[], after: readonly string[], cursor: 
   const id = cursor > 0 || isChosen ? before[cursor] : undefined;
   const index = id === undefined ? -1 : after.indexOf(id);
   return index >= 0 ? index : Math.min(cursor, Math.max(0, after.length - 1));
+}
+
+/** Nothing if another page has been asked for meanwhile. */
+function withUsers(model: Model, { ownerId, after, users, hasMore }: Extract<Event, { kind: 'users' }>): Model {
+  const page = model.groups.users.get(ownerId);
+  if (page === undefined || page.starts.at(-1) !== after) return model;
+  const read = new Map([...model.groups.users, [ownerId, { ...page, users, hasMore }] as const]);
+  return { ...model, groups: { ...model.groups, users: read } };
 }
 
 /** Keeps the cursor on its row: figures that are read again may have another order. */
@@ -240,7 +253,10 @@ function onKey(model: Model, key: string): Step {
   if (model.dialog?.kind === 'palette' && key === 'enter') return onPaletteEnter(model, model.dialog);
   if (model.dialog !== undefined) return onDialogKey(model, model.dialog, key);
   if (key === 'ctrl+c') return step(model, { kind: 'quit' });
-  if (model.lists[model.view].isTyping) return onFilterKey(model, key);
+  if (model.lists[model.view].isTyping) {
+    const typing = onFilterKey(model, key);
+    return model.view === 'groups' && key === 'enter' ? seekUsers(typing.model) : typing;
+  }
   switch (key) {
     case 'q':
       return step(model, { kind: 'quit' });
@@ -297,6 +313,8 @@ function choose(model: Model, { text, choice }: Entry): Step {
       return openView(model, choice.view);
     case 'key':
       return intoKey(model, text, choice.keyId);
+    case 'group':
+      return intoGroup(model, text, choice.groupId);
     case 'model':
       return intoRequests(model, text, exactWord('model', choice.id));
     case 'press': {
@@ -335,6 +353,7 @@ function openView(model: Model, view: View): Step {
     case 'keys':
     case 'live':
     case 'models':
+    case 'groups':
       return step(next);
   }
 }

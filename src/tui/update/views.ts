@@ -13,6 +13,7 @@ import { type Model, RANGES, USAGE_CHOICES, type UsageOf } from '../model.ts';
 import { hasPane, keyNames } from '../select.ts';
 import { onOverviewKey } from './charts.ts';
 import { exportForm } from './forms.ts';
+import { onGroupsKey } from './group-actions.ts';
 import { onKeyAction, withDetail } from './key-actions.ts';
 import { onListKey, withFilter, withList } from './lists.ts';
 import { freezeRows, onLiveAction } from './live-actions.ts';
@@ -41,6 +42,8 @@ export function onViewKey(model: Model, key: string): Step {
       return onUsageKey(model, key);
     case 'models':
       return key === 'enter' ? onCatalogModel(model) : step(model);
+    case 'groups':
+      return onGroupsKey(model, key);
   }
 }
 
@@ -57,6 +60,7 @@ function onMoved(before: Model, { model, effects }: Step): Step {
     case 'overview':
     case 'usage':
     case 'models':
+    case 'groups':
       return step(model, ...effects);
   }
 }
@@ -73,10 +77,11 @@ function isAtEnd({ requests, lists }: Model): boolean {
 
 /** Stops a search that takes its time, closes the details, then drops what was typed into the filter, then goes back. */
 function onEscape(model: Model): Step {
-  const { view, lists, overview, keys, live, requests } = model;
+  const { view, lists, overview, keys, groups, live, requests } = model;
   if (view === 'requests' && isLooking(requests)) return step(stopped(model));
   if (view === 'overview' && overview.isOpen) return step({ ...model, overview: { isOpen: false } });
   if (view === 'keys' && keys.detail !== undefined && !hasPane(model)) return withDetail(model, false);
+  if (view === 'groups' && groups.isOpen) return step({ ...model, groups: { ...groups, isOpen: false } });
   if (view === 'live' && live.isOpen) return step(freezeRows({ ...model, live: { ...live, isOpen: false } }));
   if (view === 'requests' && requests.isOpen) return step({ ...model, requests: { ...requests, isOpen: false } });
   const filter = firstFilter(model);

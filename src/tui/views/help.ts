@@ -3,7 +3,7 @@ import type { Dialog } from '../model.ts';
 
 /** The line at the bottom. The last hint is always shown, the others as far as they fit. */
 export const HINTS = {
-  overview: ['1-6 Tab views', '↑↓ Enter look into', '+ credit', 'R reload', 'q quit', '? help'],
+  overview: ['1-7 Tab views', '↑↓ Enter look into', '+ credit', 'R reload', 'q quit', '? help'],
   keys: [
     'Enter more',
     'n new',
@@ -21,6 +21,7 @@ export const HINTS = {
   requests: ['Enter more', 'f errors', '/ filter', 'paste an id', 's sort', 'q quit', '? help'],
   usage: ['Enter more', '←→ group', '[ ] range', 'w export CSV', '/ filter', 's sort', 'q quit', '? help'],
   models: ['Enter usage', 'R reload config', '/ filter', 's sort', 'q quit', '? help'],
+  groups: ['←→ fold', 'Enter more', 'n new', 'e d on/off', 'l limits', '/ filter', 's sort', 'q quit', '? help'],
   typing: ['words such as state:disabled cost>1 -model:opus', 'Enter or Esc done'],
 } as const;
 

@@ -1,31 +1,22 @@
 /** The Keys view: a table of all keys, and the details of one. */
 
-import type { BudgetSpend } from '../../core/budgets.ts';
 import { utcDay } from '../../core/clock.ts';
-import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
 import type { RefusedMinutes } from '../../observe/refusals.ts';
 import { type Spending, weekSpending, weekStartMs } from '../../operator/forecast.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
-import { isSpent, outlookOf, standingOf, tightest } from '../../operator/spending.ts';
-import type { Marked } from '../../operator/table.ts';
+import { outlookOf, standingOf } from '../../operator/spending.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span } from '../draw/line.ts';
+import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { activityById, hasPane, spentKeys } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
+import { BAR, boundLines, LABEL, MONEY_COLUMNS, moneyCell, STATE_COLUMNS } from './money.ts';
 
-const BAR = 6;
-/** Columns beside a bar of money: blank, both amounts, blank, period. */
-const MONEY = 20;
-const PERIOD = 5;
-/** Columns for a state, and for one that says when it ends: `✕ spent, opens 00:00`. */
-const STATE = 9;
-const SPENT = 20;
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
 
@@ -33,8 +24,6 @@ const TALL_ROWS = 36;
 const SPLIT_COLUMNS = 60;
 const SPLIT_PANE_COLUMNS = 80;
 
-/** Columns for the labels of the facts. */
-const LABEL = 9;
 /** The last hour in so many columns, and as many reasons as are read at a glance. */
 const STRIP = 10;
 const MINUTES_PER_SAMPLE = 60 / (STRIP * SAMPLES_PER_COLUMN);
@@ -71,7 +60,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
     { head: 'NAME', field: 'name', width: 12, least: 10, grows: true, middle: true, cell: ({ record }) => record.name },
     { head: 'KEY', width: 14, rank: 7, cell: ({ record }) => record.preview },
     { head: 'STATE', field: 'state', width: stateWidth(model), cell: (key) => [standingSpan(key, nowMs)] },
-    { head: 'MONEY (USD)', field: 'limit', width: BAR + MONEY, cell: (key) => moneyCell(key, nowMs) },
+    { head: 'MONEY (USD)', field: 'limit', width: MONEY_COLUMNS, cell: (key) => moneyCell(key, nowMs) },
     {
       head: 'REQUESTS/MIN',
       field: 'rpm',
@@ -117,32 +106,12 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
 
 /** As wide as the longest state that any key has. */
 function stateWidth({ stored: { keys: all }, nowMs }: Model): number {
-  return spentKeys(all, nowMs).length > 0 ? SPENT : STATE;
+  return spentKeys(all, nowMs).length > 0 ? STATE_COLUMNS.spent : STATE_COLUMNS.usual;
 }
 
 function standingSpan({ record, bounds }: StoredKey, nowMs: number): Span {
   const { text, tone } = standingOf(record, bounds, nowMs);
   return span(text, { tone });
-}
-
-/** The bound that stops it first, or what the month has cost if there is none. */
-function moneyCell({ bounds, month }: StoredKey, nowMs: number): Line {
-  const bound = tightest(bounds, nowMs);
-  if (bound === undefined) return [{ text: ' '.repeat(BAR) }, dim(amounts(moneyText(month.costNanos), 'month'))];
-  const text = amounts(`${moneyText(bound.chargedNanos)}/${moneyText(bound.limitNanos)}`, bound.period);
-  return [
-    ...bar(Number(bound.chargedNanos), Number(bound.limitNanos), BAR),
-    span(text, { tone: isSpent(bound, nowMs) ? 'bad' : undefined }),
-  ];
-}
-
-function amounts(text: string, period: string): string {
-  return ` ${fit(text, MONEY - PERIOD - 2, 'right')} ${fit(period, PERIOD)}`;
-}
-
-/** Without cents from where they would take the room of both amounts. */
-function moneyText(nanos: Nanos): string {
-  return nanos >= NANOS_PER_USD * 1_000n ? usdInColumn(nanos, 2).slice(0, -3) : usdInColumn(nanos, 2);
 }
 
 function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
@@ -199,20 +168,6 @@ function weekOf(detail: KeyDetail | undefined, nowMs: number): Spending | undefi
   const first = utcDay(weekStartMs(nowMs));
   const days = (detail?.byDay ?? []).filter(({ day = '', requests }) => day >= first && requests > 0);
   return days.length === 0 ? undefined : weekSpending(days, nowMs);
-}
-
-/** How much of a budget is spent, and what comes of it: beneath where there is no room beside. */
-function boundLines(bound: BudgetSpend, outlook: Marked | undefined, width: number): Line[] {
-  const figures: Line = [
-    dim(fit(bound.period, LABEL)),
-    ...bar(Number(bound.chargedNanos), Number(bound.limitNanos), BAR),
-    { text: ` ${usd(bound.chargedNanos)} of ${usd(bound.limitNanos)} USD` },
-  ];
-  if (outlook === undefined) return [figures];
-  const { text, tone } = outlook;
-  const said = span(text, tone === 'good' ? { dim: true } : { tone });
-  if (lineWidth(figures) + 2 + text.length <= width) return [[...figures, { text: '  ' }, said]];
-  return [figures, [{ text: ' '.repeat(LABEL) }, said]];
 }
 
 function sumOf(numbers: readonly number[]): number {

@@ -1,0 +1,85 @@
+/** Groups and end users with what they have used, as commands and dashboard show them. */
+import type { BudgetSpend } from '../core/budgets.ts';
+import { utcMonth } from '../core/clock.ts';
+import type { LevelTerms, Owner } from '../state/keys.ts';
+import { type GroupRecord, NO_LEVEL_TERMS, termsOfUser, type UserRecord, userId } from '../state/levels.ts';
+import type { OpenState } from '../state/state.ts';
+import type { MonthFigures } from '../state/usage.ts';
+import { groupsInside } from './tree.ts';
+
+export const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
+
+/** The state as of a moment, in milliseconds since 1970. */
+export interface LevelSource extends Pick<OpenState, 'groups' | 'levels'> {
+  readonly nowMs: number;
+}
+
+/** All groups with their figures of this month. */
+export interface GroupFigures {
+  readonly groups: readonly GroupRecord[];
+  readonly months: ReadonlyMap<string, MonthFigures>;
+  readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
+  /** The keys in each and in the groups in it. */
+  readonly keys: ReadonlyMap<string, number>;
+}
+
+export async function groupFigures(source: LevelSource): Promise<GroupFigures> {
+  const groups = await source.groups.list();
+  const ids = groups.map(({ id }) => id);
+  const direct = await source.groups.keyCounts();
+  const keysIn = (id: string) => [...groupsInside(groups, id)].reduce((sum, each) => sum + (direct.get(each) ?? 0), 0);
+  return {
+    groups,
+    months: await source.levels.monthsOf(ids, utcMonth(source.nowMs)),
+    spends: await source.levels.spentBy(groups, source.nowMs),
+    keys: new Map(ids.map((id) => [id, keysIn(id)])),
+  };
+}
+
+/** An end user of a key or a group. */
+export interface EndUser {
+  readonly owner: Owner;
+  readonly name: string;
+  /** What is set for them alone; undefined for nothing. */
+  readonly own: UserRecord | undefined;
+  /** What holds for them. */
+  readonly terms: LevelTerms;
+  readonly spends: readonly BudgetSpend[];
+  readonly month: MonthFigures;
+}
+
+/** The end users of these names, in their order. */
+export async function endUsers(
+  owner: Owner,
+  names: readonly string[],
+  { groups, levels, nowMs }: LevelSource,
+): Promise<readonly EndUser[]> {
+  const users = await Promise.all(
+    names.map(async (name) => {
+      const own = await groups.findUser(owner.id, name);
+      const terms = termsOfUser(owner.userLimits ?? NO_LEVEL_TERMS, own);
+      return { owner, name, own, terms, id: userId(owner.id, name), budgets: terms.budgets };
+    }),
+  );
+  const months = await levels.monthsOf(
+    users.map(({ id }) => id),
+    utcMonth(nowMs),
+  );
+  const spends = await levels.spentBy(users, nowMs);
+  return users.map(({ id, budgets: _, ...user }) => ({
+    ...user,
+    spends: spends.get(id) ?? [],
+    month: months.get(id) ?? NO_FIGURES,
+  }));
+}
+
+/** Of the end users in the order of the bytes of their names: so many after this one, and whether more follow. */
+export async function endUserPage(
+  owner: Owner,
+  after: string,
+  limit: number,
+  source: LevelSource,
+): Promise<{ readonly users: readonly EndUser[]; readonly hasMore: boolean }> {
+  const names = await source.groups.userNames(owner.id, after, limit + 1);
+  return { users: await endUsers(owner, names.slice(0, limit), source), hasMore: names.length > limit };
+}

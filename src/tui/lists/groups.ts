@@ -1,0 +1,220 @@
+/** The tree of groups: each unfolds to the groups and keys in it, and to its end users. Pure. */
+import { NANOS_PER_USD } from '../../core/money.ts';
+import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
+import { userId } from '../../state/levels.ts';
+import type { Model, StoredGroup, StoredKey, StoredUser, UserPage } from '../model.ts';
+import { stateOf as stateOfKey } from './keys.ts';
+import { type Listed, shownOf, sorted } from './list.ts';
+
+interface Place {
+  readonly id: string;
+  /** How many rows it is inside of. */
+  readonly depth: number;
+  /** Undefined if there is nothing to unfold. */
+  readonly isUnfolded?: boolean | undefined;
+}
+
+export type GroupRow = Place &
+  (
+    | { readonly kind: 'group'; readonly level: StoredGroup }
+    | { readonly kind: 'key'; readonly level: StoredKey }
+    | { readonly kind: 'user'; readonly level: StoredUser }
+    /** The keys that are in no group. */
+    | { readonly kind: 'rest'; readonly keys: number }
+    /** Says something of the end users of a key or a group, or leads to others of them. */
+    | { readonly kind: 'page'; readonly ownerId: string; readonly text: string; readonly to?: 'earlier' | 'later' }
+  );
+
+/** The row of the keys that are in no group. */
+const REST = 'rest';
+
+export const GROUPS: Listed<GroupRow> = {
+  rows: treeOf,
+  isOrdered: true,
+  idOf: ({ id }) => id,
+  fields: {
+    name: { read: nameOfRow, isText: true, isFixed: true },
+    kind: { read: ({ kind }) => (kind === 'page' || kind === REST ? undefined : kind), isText: true },
+    state: { read: stateOf, isText: true },
+    limit: { read: shareOfLimit },
+    keys: { read: keysOf },
+    requests: { read: (row) => levelOf(row)?.month.requests },
+    tokens: { read: (row) => levelOf(row)?.month.tokens },
+    cost: { read: costOf },
+    id: { read: ({ id }) => id, isHidden: true, isText: true, isFixed: true },
+  },
+};
+
+export function nameOfRow(row: GroupRow): string {
+  switch (row.kind) {
+    case 'group':
+      return `@${row.level.record.name}`;
+    case 'key':
+      return row.level.record.name;
+    case 'user':
+      return row.level.name;
+    case 'rest':
+      return 'in no group';
+    case 'page':
+      return row.text;
+  }
+}
+
+/** What has limits and figures. */
+export function levelOf(row: GroupRow): StoredGroup | StoredKey | StoredUser | undefined {
+  return row.kind === 'page' || row.kind === 'rest' ? undefined : row.level;
+}
+
+/** Whether a group or an end user is switched off. */
+export function isOff(row: GroupRow): boolean {
+  const state = row.kind === 'group' ? row.level.record.state : row.kind === 'user' ? row.level.own?.state : undefined;
+  return state !== undefined && state !== 'enabled';
+}
+
+function stateOf(row: GroupRow, model: Model): string | undefined {
+  if (row.kind === 'key') return stateOfKey(row.level, model);
+  if (isOff(row)) return row.kind === 'user' ? 'blocked' : 'disabled';
+  return levelOf(row)?.bounds.some((bound) => isSpent(bound, model.nowMs)) ? 'spent' : levelOf(row) && 'enabled';
+}
+
+/** In percent of the bound that stops it first; undefined without one. */
+function shareOfLimit(row: GroupRow, { nowMs }: Model): number | undefined {
+  const bound = tightest(levelOf(row)?.bounds ?? [], nowMs);
+  return bound && Math.floor(shareSpent(bound) * 100);
+}
+
+export function keysOf(row: GroupRow): number | undefined {
+  if (row.kind === 'rest') return row.keys;
+  return row.kind === 'group' ? row.level.keys : undefined;
+}
+
+function costOf(row: GroupRow): number | undefined {
+  const level = levelOf(row);
+  return level && Number(level.month.costNanos) / Number(NANOS_PER_USD);
+}
+
+let last: { readonly of: readonly unknown[]; readonly rows: readonly GroupRow[] } | undefined;
+
+/** What is unfolded, and while a filter looks for something all that is known. What is beside each other is in order. */
+function treeOf(model: Model): readonly GroupRow[] {
+  const { stored, groups, lists } = model;
+  const { filter, sort } = lists.groups;
+  const isAll = filter.text !== '';
+  const of = [stored.groups, stored.keys, groups.unfolded, groups.users, sort, isAll];
+  if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
+    last = { of, rows: new Tree(model, isAll).rows() };
+  }
+  return last.rows;
+}
+
+/** One making of the rows. */
+class Tree {
+  readonly #model: Model;
+  readonly #isAll: boolean;
+  readonly #groupsIn: ReadonlyMap<string, readonly StoredGroup[]>;
+  readonly #keysIn: ReadonlyMap<string, readonly StoredKey[]>;
+
+  constructor(model: Model, isAll: boolean) {
+    this.#model = model;
+    this.#isAll = isAll;
+    const { groups, keys } = model.stored;
+    const known = new Set([...groups, ...keys].map(({ record }) => record.id));
+    const within = (id: string | null) => (id !== null && known.has(id) ? id : REST);
+    this.#groupsIn = Map.groupBy(groups, ({ record }) => within(record.groupId));
+    // A key that another has made is where that is.
+    this.#keysIn = Map.groupBy(keys, ({ record }) => within(record.parentId ?? record.groupId));
+  }
+
+  rows(): readonly GroupRow[] {
+    const keys = this.#keysIn.get(REST)?.length ?? 0;
+    const rest: GroupRow = { kind: REST, id: REST, depth: 0, keys, isUnfolded: this.#isUnfolded(REST) };
+    return [...this.#groups(REST, 0), ...(keys === 0 ? [] : [rest, ...(rest.isUnfolded ? this.#keys(REST, 1) : [])])];
+  }
+
+  #isUnfolded(id: string): boolean {
+    return this.#isAll || this.#model.groups.unfolded.has(id);
+  }
+
+  #groups(outer: string, depth: number): readonly GroupRow[] {
+    const rows = (this.#groupsIn.get(outer) ?? []).map((level): GroupRow => {
+      const { id, userLimits } = level.record;
+      const hasInside = this.#groupsIn.has(id) || this.#keysIn.has(id) || userLimits !== null;
+      return { kind: 'group', id, depth, level, isUnfolded: hasInside ? this.#isUnfolded(id) : undefined };
+    });
+    return this.#inOrder(rows).flatMap((row) => [
+      row,
+      ...(row.isUnfolded
+        ? [...this.#groups(row.id, depth + 1), ...this.#keys(row.id, depth + 1), ...this.#users(row.id, depth + 1)]
+        : []),
+    ]);
+  }
+
+  #keys(outer: string, depth: number): readonly GroupRow[] {
+    const rows = (this.#keysIn.get(outer) ?? []).map((level): GroupRow => {
+      const { id, userLimits } = level.record;
+      const hasInside = this.#keysIn.has(id) || userLimits !== null;
+      return { kind: 'key', id, depth, level, isUnfolded: hasInside ? this.#isUnfolded(id) : undefined };
+    });
+    return this.#inOrder(rows).flatMap((row) => [
+      row,
+      ...(row.isUnfolded ? [...this.#keys(row.id, depth + 1), ...this.#users(row.id, depth + 1)] : []),
+    ]);
+  }
+
+  /** Those of the page that is shown. */
+  #users(ownerId: string, depth: number): readonly GroupRow[] {
+    const page = this.#model.groups.users.get(ownerId);
+    if (page === undefined) return [];
+    const { earlier, later, all } = textsOf(page);
+    const line = (text: string, to?: 'earlier' | 'later'): GroupRow => {
+      return { kind: 'page', id: `${to ?? 'all'} ${ownerId}`, depth, ownerId, text, ...(to !== undefined && { to }) };
+    };
+    const users = (page.users ?? []).map((level): GroupRow => {
+      return { kind: 'user', id: userId(ownerId, level.name), depth, level };
+    });
+    return [
+      ...(earlier === undefined ? [] : [line(earlier, 'earlier')]),
+      ...this.#inOrder(users),
+      ...(all === undefined ? [] : [line(all)]),
+      ...(later === undefined ? [] : [line(later, 'later')]),
+    ];
+  }
+
+  #inOrder(rows: readonly GroupRow[]): readonly GroupRow[] {
+    return sorted(GROUPS, rows, this.#model.lists.groups.sort, this.#model);
+  }
+}
+
+/** What is said around a page of end users. */
+function textsOf({ starts, users, hasMore }: UserPage) {
+  const isFirst = starts.length === 1;
+  return {
+    earlier: isFirst ? undefined : '… earlier',
+    all: users === undefined ? 'reading …' : users.length === 0 && isFirst ? 'no users seen' : undefined,
+    later: hasMore ? '… more' : undefined,
+  };
+}
+
+/** Rows around the cursor that are on the screen, at most. */
+const FOLLOWED_ROWS = 120;
+
+/** The keys and groups of which end users are on the screen, or begin there. */
+export function followedOwners(model: Model): readonly string[] {
+  const from = Math.max(0, model.lists.groups.cursor - FOLLOWED_ROWS / 2);
+  const rows = shownRows(model).slice(from, from + FOLLOWED_ROWS);
+  const owners = rows.flatMap((row) => {
+    if (row.kind === 'user') return [row.level.owner.id];
+    return row.kind === 'page' ? [row.ownerId] : [row.id];
+  });
+  return [...new Set(owners)].filter((id) => model.groups.users.has(id));
+}
+
+/** The rows that pass the filter, in their order. */
+export function shownRows(model: Model): readonly GroupRow[] {
+  return shownOf('groups', GROUPS, model);
+}
+
+/** The row under the cursor. */
+export function currentRow(model: Model): GroupRow | undefined {
+  return shownRows(model)[model.lists.groups.cursor];
+}

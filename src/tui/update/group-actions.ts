@@ -1,0 +1,149 @@
+/** What is done in the tree of groups: rows are unfolded, end users paged through, groups and end users changed. Pure. */
+import { isKeyId, NO_LEVEL_TERMS } from '../../state/levels.ts';
+import type { LevelRef } from '../deeds.ts';
+import { currentRow, type GroupRow, shownRows } from '../lists/groups.ts';
+import { exactWord } from '../lists/words.ts';
+import type { Model, UserPage } from '../model.ts';
+import { groupsById, hasPane, ownerById } from '../select.ts';
+import { createGroupForm, levelForm } from './forms.ts';
+import { confirm, onKeyAction } from './key-actions.ts';
+import { withList } from './lists.ts';
+import { type Step, step } from './step.ts';
+import { intoRequests } from './trail.ts';
+
+const FIRST_PAGE: UserPage = { starts: [''], users: undefined, hasMore: false };
+
+export function onGroupsKey(model: Model, key: string): Step {
+  const row = currentRow(model);
+  if (key === 'n') return step({ ...model, dialog: createGroupForm(groupAround(model, row)) });
+  if (row === undefined) return step(model);
+  switch (key) {
+    case 'enter':
+      return onEnter(model, row);
+    case 'right':
+      return row.isUnfolded === false ? unfold(model, row) : step(model);
+    case 'left':
+      return row.isUnfolded === true ? fold(model, row) : step(outOf(model, row));
+    default:
+      return onRowAction(model, row, key);
+  }
+}
+
+/** Unfolds it; then shows its details; then what lies beneath. */
+function onEnter(model: Model, row: GroupRow): Step {
+  if (row.kind === 'page') return turnPage(model, row);
+  if (row.isUnfolded === false) return unfold(model, row);
+  if (row.kind === 'rest') return fold(model, row);
+  if (!model.groups.isOpen && !hasPane(model)) return step({ ...model, groups: { ...model.groups, isOpen: true } });
+  switch (row.kind) {
+    case 'group':
+      return row.isUnfolded === true ? fold(model, row) : step(model);
+    case 'key': {
+      const { name } = row.level.record;
+      return intoRequests(model, name, exactWord('key', name));
+    }
+    case 'user': {
+      const { name, owner } = row.level;
+      const ofKey = isKeyId(owner.id) ? [exactWord('key', owner.name)] : [];
+      return intoRequests(model, name, exactWord('user', name), ...ofKey);
+    }
+  }
+}
+
+/** Reads the first of its end users, if they have limits. */
+function unfold(model: Model, { id }: GroupRow): Step {
+  const { groups } = model;
+  const unfolded = new Set([...groups.unfolded, id]);
+  const hasUsers = (ownerById(model, id)?.userLimits ?? null) !== null;
+  if (!hasUsers) return step({ ...model, groups: { ...groups, unfolded } });
+  const users = new Map([...groups.users, [id, FIRST_PAGE] as const]);
+  return step({ ...model, groups: { ...groups, unfolded, users } }, { kind: 'load_users' });
+}
+
+function fold(model: Model, { id }: GroupRow): Step {
+  const { groups } = model;
+  const unfolded = new Set([...groups.unfolded].filter((each) => each !== id));
+  const users = new Map([...groups.users].filter(([ownerId]) => ownerId !== id));
+  return step({ ...model, groups: { ...groups, unfolded, users } });
+}
+
+/** To the row that it is inside of. */
+function outOf(model: Model, { depth }: GroupRow): Model {
+  const { cursor } = model.lists.groups;
+  const at = shownRows(model).findLastIndex((row, index) => index < cursor && row.depth < depth);
+  return at < 0 ? model : withList(model, { cursor: at }, 'groups');
+}
+
+function turnPage(model: Model, { ownerId, to }: Extract<GroupRow, { kind: 'page' }>): Step {
+  const page = model.groups.users.get(ownerId);
+  const last = page?.users?.at(-1)?.name;
+  if (page === undefined || to === undefined || last === undefined) return step(model);
+  const starts = to === 'later' ? [...page.starts, last] : page.starts.slice(0, -1);
+  const users = new Map([...model.groups.users, [ownerId, { starts, users: undefined, hasMore: false }] as const]);
+  const turned = { ...model, groups: { ...model.groups, users } };
+  // To the top of the page, which is where one reads on.
+  const top = shownRows(turned).findIndex((row) => row.kind === 'page' && row.ownerId === ownerId);
+  return step(withList(turned, { cursor: Math.max(0, top) }, 'groups'), { kind: 'load_users' });
+}
+
+/**
+ * Of what is unfolded, the page where names begin that begin with the last word of the filter: who is looked for may be
+ * one of a million.
+ */
+export function seekUsers(model: Model): Step {
+  const { groups, lists } = model;
+  const [whole = '', quoted] = /"([^"]*)"?$|[^\s:="]+$/.exec(lists.groups.filter.text.trimEnd()) ?? [];
+  const word = quoted ?? whole;
+  if (word === '' || groups.users.size === 0) return step(model);
+  const page = { starts: ['', justBefore(word)], users: undefined, hasMore: false };
+  const users = new Map([...groups.users.keys()].map((ownerId) => [ownerId, page] as const));
+  return step({ ...model, groups: { ...groups, users } }, { kind: 'load_users' });
+}
+
+/** A text after which no name comes before this one, in the order of their bytes. */
+function justBefore(text: string): string {
+  const characters = [...text];
+  const last = (characters.pop()?.codePointAt(0) ?? 0) - 1;
+  const isSurrogate = last >= 0xd800 && last <= 0xdfff;
+  return last < 0
+    ? characters.join('')
+    : `${characters.join('')}${String.fromCodePoint(isSurrogate ? 0xd7ff : last)}\u{10ffff}`;
+}
+
+/** The group that the row is, or is in: a new one is put beside it there. */
+function groupAround(model: Model, row: GroupRow | undefined): string {
+  if (row === undefined || row.kind === 'page' || row.kind === 'rest') return '';
+  const outer = row.kind === 'user' ? row.level.owner.groupId : row.level.record.groupId;
+  return outer === null ? '' : (groupsById(model).get(outer)?.record.name ?? '');
+}
+
+function onRowAction(model: Model, row: GroupRow, key: string): Step {
+  switch (row.kind) {
+    case 'key':
+      return onKeyAction(model, row.level, key);
+    case 'group': {
+      const { id: groupId, name } = row.level.record;
+      const level = { kind: 'group', groupId } as const;
+      if (key === 'l') return step({ ...model, dialog: levelForm(`@${name}`, level, row.level.record) });
+      return switchLevel(model, level, key, `Disable @${name}?`, 'The requests of all its keys are refused');
+    }
+    case 'user': {
+      const { name, owner, own } = row.level;
+      const level = { kind: 'user', ownerId: owner.id, name } as const;
+      if (key === 'l') return step({ ...model, dialog: levelForm(name, level, own ?? NO_LEVEL_TERMS) });
+      return switchLevel(model, level, key, `Block ${name}?`, 'Their requests are refused');
+    }
+    case 'rest':
+    case 'page':
+      return step(model);
+  }
+}
+
+/** `e` and `d`. */
+function switchLevel(model: Model, level: LevelRef, key: string, title: string, text: string): Step {
+  const action = (state: 'enabled' | 'disabled') => ({ kind: 'set_level_state', level, state }) as const;
+  if (key === 'e') return step(model, { kind: 'act', action: action('enabled') });
+  if (key !== 'd') return step(model);
+  const until = level.kind === 'group' ? 'it is enabled again' : 'they are unblocked';
+  return confirm(model, title, `${text} until ${until}.`, action('disabled'));
+}

@@ -1,0 +1,196 @@
+/** The Groups view: a tree of groups, their keys and end users, with what each has spent, and the details of one. */
+import { count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { allowlistText } from '../../operator/messages.ts';
+import { isSpent, outlookOf, standingOf } from '../../operator/spending.ts';
+import { limitTexts, TIER_NAMES, TIER_TERMS, userLimitTexts } from '../../operator/terms.ts';
+import { clean, fit, wrap } from '../../operator/text.ts';
+import type { LevelTerms, Owner } from '../../state/keys.ts';
+import { isUnlimited } from '../../state/levels.ts';
+import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
+import { currentRow, type GroupRow, isOff, keysOf, levelOf, nameOfRow, shownRows } from '../lists/groups.ts';
+import type { Model } from '../model.ts';
+import { groupsById, hasPane } from '../select.ts';
+import { type ListColumn, listView } from './list-view.ts';
+import { boundLines, LABEL, MONEY_COLUMNS, moneyCell, STATE_COLUMNS } from './money.ts';
+
+const MONTHLY = 'requests, tokens: this month';
+
+export function groups(model: Model, height: number): Line[] {
+  const rows = shownRows(model);
+  const current = currentRow(model);
+  const isOpen = model.groups.isOpen || hasPane(model);
+  const { length } = model.stored.groups;
+  return listView(model, height, {
+    about: [dim(length === 0 ? 'none yet: n creates one' : count(length))],
+    rows,
+    columns: columnsOf(model, rows),
+    detail: isOpen ? (width) => (current === undefined ? [] : detailOf(model, current, width)) : undefined,
+    empty: [[dim('No groups yet. Press n to create one.')]],
+    aside: [dim(MONTHLY)],
+  });
+}
+
+function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow>[] {
+  const { nowMs } = model;
+  const isAnySpent = rows.some((row) => levelOf(row)?.bounds.some((bound) => isSpent(bound, nowMs)));
+  const figure = (read: (level: NonNullable<ReturnType<typeof levelOf>>) => string) => (row: GroupRow) => {
+    const level = levelOf(row);
+    return level === undefined ? '' : read(level);
+  };
+  return [
+    { head: 'NAME', field: 'name', width: 16, least: 14, grows: true, middle: true, cell: nameCell },
+    { head: 'KIND', field: 'kind', width: 5, rank: 5, cell: ({ kind }) => (levelKinds.has(kind) ? kind : '') },
+    {
+      head: 'STATE',
+      field: 'state',
+      width: isAnySpent ? STATE_COLUMNS.spent : STATE_COLUMNS.usual,
+      cell: (row) => standingSpans(row, nowMs),
+    },
+    {
+      head: 'MONEY (USD)',
+      field: 'limit',
+      width: MONEY_COLUMNS,
+      cell: (row) => {
+        const level = levelOf(row);
+        return level === undefined ? '' : moneyCell(level, nowMs);
+      },
+    },
+    {
+      head: 'KEYS',
+      field: 'keys',
+      width: 6,
+      align: 'right',
+      rank: 3,
+      cell: (row) => {
+        const keys = keysOf(row);
+        return keys === undefined ? '' : short(keys);
+      },
+    },
+    {
+      head: 'REQUESTS',
+      field: 'requests',
+      width: 8,
+      align: 'right',
+      rank: 2,
+      cell: figure(({ month }) => short(month.requests)),
+    },
+    {
+      head: 'TOKENS',
+      field: 'tokens',
+      width: 7,
+      align: 'right',
+      rank: 6,
+      cell: figure(({ month }) => short(month.tokens)),
+    },
+    {
+      head: 'MONTH (USD)',
+      field: 'cost',
+      width: 12,
+      align: 'right',
+      rank: 1,
+      cell: figure(({ month }) => usdInColumn(month.costNanos, 2)),
+    },
+    { head: 'EACH END USER', width: 24, least: 14, grows: true, rank: 7, cell: usersCell },
+  ];
+}
+
+const levelKinds: ReadonlySet<GroupRow['kind']> = new Set(['group', 'key', 'user']);
+
+/** As deep as it is inside, with what can be unfolded: `▸`, and what is: `▾`. */
+function nameCell(row: GroupRow): string {
+  const sign = row.isUnfolded === undefined ? ' ' : row.isUnfolded ? '▾' : '▸';
+  return `${'  '.repeat(row.depth)}${sign} ${clean(nameOfRow(row))}`;
+}
+
+function usersCell(row: GroupRow): string {
+  const owner = ownerOf(row);
+  return owner === undefined ? '' : usersText(owner);
+}
+
+/** A row that may have end users. */
+function ownerOf(row: GroupRow): Owner | undefined {
+  return row.kind === 'group' || row.kind === 'key' ? row.level.record : undefined;
+}
+
+function usersText({ userLimits }: Owner): string {
+  return userLimits === null || isUnlimited(userLimits) ? '' : userLimitTexts(userLimits, usd).join(', ');
+}
+
+function standingSpans(row: GroupRow, nowMs: number): Span[] {
+  const level = levelOf(row);
+  if (level === undefined) return [];
+  if (row.kind === 'user' && isOff(row)) return [span('blocked', { tone: 'warn' })];
+  const record = row.kind === 'key' ? row.level.record : { state: stateOf(row), expiresAtMs: null };
+  const { text, tone } = standingOf(record, level.bounds, nowMs);
+  return [span(text, { tone })];
+}
+
+function stateOf(row: GroupRow): 'enabled' | 'disabled' {
+  return isOff(row) ? 'disabled' : 'enabled';
+}
+
+/** Its limits, a bar for each budget, and whose it is. */
+function detailOf(model: Model, row: GroupRow, width: number): Line[] {
+  const level = levelOf(row);
+  if (level === undefined) return [];
+  const { month, bounds } = level;
+  return [
+    [bold(clean(nameOfRow(row)))],
+    ...placeLines(model, row),
+    labelled('state', standingSpans(row, model.nowMs)),
+    ...limitLines(row),
+    ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs), width)),
+    labelled('month', [{ text: `${count(month.requests)} requests, ${usd(month.costNanos)} USD` }]),
+    ...ownerLines(row, width),
+  ];
+}
+
+function labelled(label: string, spans: Line): Line {
+  return [dim(fit(label, LABEL)), ...spans];
+}
+
+function placeLines(model: Model, row: GroupRow): Line[] {
+  const outer = groupsById(model).get(ownerOf(row)?.groupId ?? '')?.record.name;
+  const id = labelled('id', [{ text: clean(row.id) }]);
+  if (row.kind === 'user') return [labelled('of', [{ text: clean(row.level.owner.name) }])];
+  return outer === undefined ? [id] : [id, labelled('in', [{ text: `@${clean(outer)}` }])];
+}
+
+/** What a group or an end user has of limits; a key's are those of its tier where it has none. */
+function limitLines(row: GroupRow): Line[] {
+  switch (row.kind) {
+    case 'group':
+      return tierLines(row.level.record, 'no limit');
+    case 'key':
+      return tierLines(row.level.limits, '');
+    case 'user': {
+      const { own, terms } = row.level;
+      const texts = own === undefined ? [] : limitTexts(own, usd);
+      return [...tierLines(terms, 'no limit'), labelled('own', [{ text: texts.join(', ') || 'nothing' }])];
+    }
+    case 'rest':
+    case 'page':
+      return [];
+  }
+}
+
+function tierLines(limits: Pick<LevelTerms, (typeof TIER_NAMES)[number]>, none: string): Line[] {
+  return TIER_NAMES.map((name) => {
+    const { brief, unit } = TIER_TERMS[name];
+    const limit = limits[name];
+    return labelled(brief, [{ text: limit === null ? none : `${count(limit)}${unit}` }]);
+  });
+}
+
+function ownerLines(row: GroupRow, width: number): Line[] {
+  const owner = ownerOf(row);
+  if (owner === undefined) return [];
+  const users = wrap(clean(usersText(owner)) || 'no limits of their own', width - LABEL);
+  const keys = keysOf(row);
+  return [
+    labelled('models', [{ text: clean(allowlistText(owner.allowlist)) }]),
+    ...(keys === undefined ? [] : [labelled('keys', [{ text: count(keys) }])]),
+    ...users.map((text, index) => labelled(index === 0 ? 'users' : '', [{ text }])),
+    labelled('created', [{ text: dateTime(owner.createdAtMs) }]),
+  ];
+}
