@@ -87,10 +87,14 @@ const MESSAGES_FORMAT: ListingFormat = {
   }),
 };
 
-const GOOGLE_METHODS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
-  gemini: ['generateContent', 'countTokens'],
-  gemini_embeddings: ['embedContent', 'batchEmbedContents'],
-};
+/** A model whose output has a price writes text: nothing else says which models are for embeddings. */
+function googleMethodsOf(model: Model): string[] {
+  const dialects = clientDialects(model);
+  return [
+    ...(dialects.includes('gemini') ? ['generateContent', 'countTokens'] : []),
+    ...(dialects.includes('gemini_embeddings') && model.output === 0n ? ['embedContent', 'batchEmbedContents'] : []),
+  ];
+}
 
 const GEMINI_FORMAT: ListingFormat = {
   dialects: ['gemini', 'gemini_embeddings'],
@@ -99,7 +103,7 @@ const GEMINI_FORMAT: ListingFormat = {
     displayName: name,
     ...(model.contextWindow !== undefined && { inputTokenLimit: model.contextWindow }),
     ...(model.maxOutput !== undefined && { outputTokenLimit: model.maxOutput }),
-    supportedGenerationMethods: clientDialects(model).flatMap((dialect) => GOOGLE_METHODS[dialect] ?? []),
+    supportedGenerationMethods: googleMethodsOf(model),
   }),
   list: (models) => ({ models }),
 };

@@ -221,7 +221,8 @@ describe('a request', () => {
     for (const [reply, status, code] of [
       [await ask(undefined), 401, 'unauthorized'],
       [await ask(undefined, {}, { headers: { 'x-goog-api-key': 'x' } }), 401, 'invalid_api_key'],
-      [await ask(gateway.key(), {}, { method: 'embedContent' }), 404, 'invalid_request'],
+      [await ask(gateway.key(), {}, { method: 'predict' }), 404, 'invalid_request'],
+      [await ask(gateway.key(), {}, { method: 'embedContent' }), 400, 'invalid_request'],
       [await ask(gateway.key(), {}, { model: 'fake/none' }), 404, 'model_not_found'],
       [await ask(gateway.key(), { stream: true }, { model: 'fake/none' }), 404, 'model_not_found'],
       [await ask(gateway.key({ allowlist: ['fake/tuned/one'] })), 403, 'model_not_allowed'],
