@@ -16,7 +16,10 @@ const WRITES = {
   balance: /^UPDATE account/,
   day: /^INSERT INTO usage_days/,
   month: /^INSERT INTO usage_months/,
+  'day of a level': /^INSERT INTO level_days/,
+  'month of a level': /^INSERT INTO level_months/,
   seal: /^INSERT INTO sealed_days/,
+  'seal of a level': /^INSERT INTO sealed_levels/,
   drop: /^DELETE FROM journal/,
   commit: /^COMMIT/,
 } as const;

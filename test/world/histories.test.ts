@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Random } from '../support/random.ts';
 import { cutLogOf } from './cut-log.ts';
 import { play, playHistories, type Step } from './histories.ts';
-import { World } from './world.ts';
+import { ALL_USERS, GROUP, USERS, World } from './world.ts';
 
 const HISTORIES = 600;
 /** Requests that are open when a process ends. */
@@ -18,8 +18,15 @@ const MOST_TURNS = 20;
 
 test('a start that is killed charges each of many open requests as held, or none of them', async () => {
   const many: Step[] = [{ kind: 'credit', nanos: 1_000n }];
-  for (const change of [{ rpm: MANY }, { concurrency: MANY }]) many.push({ kind: 'edit', key: 0, change });
-  while (many.length < MANY) many.push({ kind: 'ask', worker: 0, key: 0, holdNanos: 3n, stream: true });
+  for (const owner of [0, GROUP, ALL_USERS]) {
+    for (const change of [{ rpm: MANY }, { concurrency: MANY }, { totalNanos: 1_000n }]) {
+      many.push({ kind: 'edit', owner, change });
+    }
+  }
+  while (many.length < MANY) {
+    const user = USERS[many.length % 3];
+    many.push({ kind: 'ask', worker: 0, key: 0, holdNanos: 3n, stream: true, user });
+  }
   for (const again of ['after journal row', 'after balance', 'before commit', 'after commit'] as const) {
     await play([...many, { kind: 'turn' }, { kind: 'end', how: 'kill', again }]);
   }

@@ -2,16 +2,20 @@
 import fc from 'fast-check';
 import { type End, POINTS, TROUBLES } from './disk.ts';
 import type { Terms } from './witness.ts';
-import { KEYS, MODEL, OTHER_MODEL, RETRY_MS, WORKERS, World } from './world.ts';
+import { ALL_USERS, GROUP, KEYS, MODEL, OTHER_MODEL, RETRY_MS, USERS, WORKERS, World } from './world.ts';
 
 const worker = fc.nat({ max: WORKERS - 1 });
 const which = fc.nat({ max: 9 });
 const how = fc.constantFrom<End>('kill', 'power cut');
 const point = fc.option(fc.constantFrom(...POINTS), { nil: undefined });
-const change: fc.Arbitrary<Partial<Terms>> = fc.oneof(
-  fc.record({ state: fc.constantFrom('enabled' as const, 'enabled' as const, 'disabled' as const) }),
+const limit: fc.Arbitrary<Partial<Terms>> = fc.oneof(
   fc.record({ rpm: fc.integer({ min: 1, max: 6 }) }),
   fc.record({ concurrency: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ totalNanos: fc.bigInt({ min: 20n, max: 300n }) }),
+);
+const change: fc.Arbitrary<Partial<Terms>> = fc.oneof(
+  { weight: 3, arbitrary: limit },
+  fc.record({ state: fc.constantFrom('enabled' as const, 'enabled' as const, 'disabled' as const) }),
   fc.record({ allowlist: fc.constantFrom(null, [MODEL], [MODEL, OTHER_MODEL], [OTHER_MODEL]) }),
 );
 const step = fc.oneof(
@@ -23,6 +27,7 @@ const step = fc.oneof(
       key: fc.nat({ max: KEYS - 1 }),
       holdNanos: fc.bigInt({ min: 0n, max: 40n }),
       stream: fc.boolean(),
+      user: fc.option(fc.constantFrom(...USERS), { nil: undefined }),
     }),
   },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('settle' as const), which, percent: fc.nat({ max: 100 }) }) },
@@ -35,7 +40,11 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('credit' as const), nanos: fc.bigInt({ min: 1n, max: 120n }) }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('edit' as const), key: fc.nat({ max: KEYS - 1 }), change }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('edit' as const), owner: fc.nat({ max: GROUP }), change }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('edit' as const), owner: fc.constant(ALL_USERS), change: limit }),
+  },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('sync' as const) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('turn' as const) }) },
   {
@@ -97,7 +106,7 @@ async function take(world: World, step: Step): Promise<void> {
   const { open } = world.witness;
   switch (step.kind) {
     case 'ask':
-      return world.ask(step.worker, step.key, step.holdNanos, step.stream);
+      return world.ask(step.worker, step.key, step.holdNanos, step.stream, step.user);
     case 'settle':
     case 'grow':
     case 'free slot': {
@@ -112,7 +121,7 @@ async function take(world: World, step: Step): Promise<void> {
     case 'credit':
       return world.addCredit(step.nanos);
     case 'edit':
-      return world.edit(step.key, step.change);
+      return world.edit(step.owner, step.change);
     case 'sync':
       world.sync();
       return world.quiet();

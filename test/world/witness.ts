@@ -13,10 +13,12 @@ export interface Seen {
   /** The worker that serves it. */
   readonly worker: number;
   readonly key: number;
+  /** Whom it was for. */
+  readonly user: string | undefined;
   readonly model: string;
   readonly askedAtMs: number;
-  /** The terms of its key when it was asked: the number of edits that had returned. */
-  readonly askedAfter: number;
+  /** The terms when it was asked, by owner: the number of edits that had returned. */
+  readonly askedAfter: readonly number[];
   answeredAtMs: number | undefined;
   /** Whether the client knows that it was admitted, and whether anything of its answer may have reached it. */
   isAdmitted: boolean;
@@ -43,24 +45,35 @@ export interface Told {
   readonly isHeld: boolean;
 }
 
-/** What operators edit of a key. */
+/** What operators edit of a key, of the group that all keys are in, or of each of its end users. */
 export interface Terms {
   readonly state: 'enabled' | 'disabled';
   readonly rpm: number;
   readonly concurrency: number;
   readonly allowlist: readonly string[] | null;
+  /** What it may ever spend. */
+  readonly totalNanos: bigint;
+}
+
+/** Something that bounds a request: whose terms it has, and which requests it counts. */
+interface Level {
+  readonly name: string;
+  readonly owner: number;
+  counts(seen: Seen): boolean;
 }
 
 export class Witness {
   readonly #requests: Seen[] = [];
-  /** The terms of each key, before and after each edit of it. */
+  /** The terms of each key, then of the group, then of its end users: before and after each edit. */
   readonly #terms: Terms[][];
+  readonly #keys: number;
   /** What requests of the first key have cost that it has not seen. */
   #past: readonly bigint[] = [];
   creditNanos = 0n;
 
-  constructor(terms: Terms, keys: number) {
-    this.#terms = Array.from({ length: keys }, () => [terms]);
+  constructor(ofKey: Terms, keys: number, ofGroup: Terms, ofUser: Terms) {
+    this.#keys = keys;
+    this.#terms = [...Array.from({ length: keys }, () => [ofKey]), [ofGroup], [ofUser]];
   }
 
   hasPast(costs: readonly bigint[]): void {
@@ -79,11 +92,15 @@ export class Witness {
     );
   }
 
-  ask(request: Pick<Seen, 'id' | 'worker' | 'key' | 'model' | 'outputTokens'>, holdNanos: bigint, nowMs: number): Seen {
+  ask(
+    request: Pick<Seen, 'id' | 'worker' | 'key' | 'user' | 'model' | 'outputTokens'>,
+    holdNanos: bigint,
+    nowMs: number,
+  ): Seen {
     const seen: Seen = {
       ...request,
       askedAtMs: nowMs,
-      askedAfter: this.#termsOf(request.key).length - 1,
+      askedAfter: this.#terms.map((terms) => terms.length - 1),
       answeredAtMs: undefined,
       isAdmitted: false,
       isSafe: false,
@@ -101,8 +118,8 @@ export class Witness {
   }
 
   /** An operator's edit has returned. */
-  edited(key: number, change: Partial<Terms>): void {
-    const terms = this.#termsOf(key);
+  edited(owner: number, change: Partial<Terms>): void {
+    const terms = this.#termsOf(owner);
     terms.push({ ...(terms.at(-1) as Terms), ...change });
   }
 
@@ -110,16 +127,23 @@ export class Witness {
   admitted(seen: Seen, nowMs: number): void {
     seen.answeredAtMs = nowMs;
     seen.isAdmitted = true;
-    const ofKey = this.#requests.filter(({ key, isAdmitted }) => isAdmitted && key === seen.key);
-    const recent = ofKey.filter(({ askedAtMs }) => askedAtMs > nowMs - WINDOW_MS).length;
-    const slots = ofKey.filter(
-      ({ hasSlot, cost, final }) => hasSlot && cost === undefined && final === undefined,
-    ).length;
-    const permits = ({ state, rpm, concurrency, allowlist }: Terms) =>
-      state === 'enabled' && recent <= rpm && slots <= concurrency && (allowlist?.includes(seen.model) ?? true);
-    const terms = this.#inForceFor(seen);
-    const why = `${recent} requests in a minute, ${slots} slots, ${JSON.stringify(terms)}`;
-    assert.ok(terms.some(permits), `${seen.id} of key ${seen.key} is admitted: ${why}`);
+    for (const level of this.#levelsOf(seen)) {
+      const all = this.#requests.filter((each) => each.isAdmitted && level.counts(each));
+      const recent = all.filter(({ askedAtMs }) => askedAtMs > nowMs - WINDOW_MS).length;
+      const slots = all.filter(
+        ({ hasSlot, cost, final }) => hasSlot && cost === undefined && final === undefined,
+      ).length;
+      const taken = this.#sum(level, (each) => (each === seen ? 0n : leastOf(each)));
+      const permits = ({ state, rpm, concurrency, allowlist, totalNanos }: Terms) =>
+        state === 'enabled' &&
+        recent <= rpm &&
+        slots <= concurrency &&
+        (allowlist?.includes(seen.model) ?? true) &&
+        taken < totalNanos;
+      const terms = this.#inForce(level, seen);
+      const why = `${recent} requests in a minute, ${slots} slots, ${taken} nanos of others, ${shown(terms)}`;
+      assert.ok(terms.some(permits), `${seen.id} of ${level.name} is admitted: ${why}`);
+    }
     const taken = this.#requests.reduce((sum, each) => sum + leastOf(each), 0n);
     assert.ok(taken <= this.creditNanos, `of ${this.creditNanos} nanos, ${taken} are spent or held`);
   }
@@ -129,27 +153,45 @@ export class Witness {
     seen.answeredAtMs = nowMs;
     seen.isRefused = true;
     const others = this.#requests.filter((each) => each !== seen && !each.isRefused);
-    const ofKey = others.filter(({ key }) => key === seen.key);
-    const recent = ofKey.filter(({ answeredAtMs = nowMs }) => answeredAtMs > nowMs - WINDOW_MS).length;
-    const slots = ofKey.filter(({ final, isSettled }) => final === undefined && !isSettled).length;
-    const taken = others.reduce((sum, { final, mostNanos }) => sum + (final ?? mostNanos), 0n);
-    const reasons: Partial<Record<Refusal['reason'], (terms: Terms) => boolean>> = {
-      key_disabled: ({ state }) => state === 'disabled',
-      model_not_allowed: ({ allowlist }) => allowlist?.includes(seen.model) === false,
-      requests_per_minute: ({ rpm }) => recent >= rpm,
-      concurrency: ({ concurrency }) => slots >= concurrency,
-      insufficient_credit: () => taken + seen.leastNanos > this.creditNanos,
-      money_spoken_for: () => taken + seen.leastNanos > this.creditNanos,
-    };
-    const terms = this.#inForceFor(seen);
-    const why = `at most ${recent} requests in a minute, ${slots} slots, ${taken} nanos, ${JSON.stringify(terms)}`;
-    assert.ok(terms.some(reasons[reason] ?? (() => false)), `${seen.id} is refused, ${reason}: ${why}`);
+    const mostTaken = (all: readonly Seen[]) =>
+      all.reduce((sum, { final, mostNanos }) => sum + (final ?? mostNanos), 0n);
+    const isTooDear = mostTaken(others) + seen.leastNanos > this.creditNanos;
+    const why: string[] = [];
+    const isRight = this.#levelsOf(seen).some((level) => {
+      const all = others.filter((each) => level.counts(each));
+      const recent = all.filter(({ answeredAtMs = nowMs }) => answeredAtMs > nowMs - WINDOW_MS).length;
+      const slots = all.filter(({ final, isSettled }) => final === undefined && !isSettled).length;
+      const taken = mostTaken(all);
+      const charged = this.#sum(level, (each) => each.final ?? each.cost ?? 0n);
+      const reasons: Partial<Record<Refusal['reason'], (terms: Terms) => boolean>> = {
+        key_disabled: ({ state }) => state === 'disabled',
+        model_not_allowed: ({ allowlist }) => allowlist?.includes(seen.model) === false,
+        requests_per_minute: ({ rpm }) => recent >= rpm,
+        concurrency: ({ concurrency }) => slots >= concurrency,
+        spend_limit_reached: ({ totalNanos }) => charged >= totalNanos,
+        insufficient_credit: () => isTooDear,
+        money_spoken_for: ({ totalNanos }) => isTooDear || taken >= totalNanos,
+      };
+      const terms = this.#inForce(level, seen);
+      why.push(`${level.name}: at most ${recent} in a minute, ${slots} slots, ${taken} nanos, ${shown(terms)}`);
+      return terms.some(reasons[reason] ?? (() => false));
+    });
+    assert.ok(isRight, `${seen.id} is refused, ${reason}: ${why.join('; ')}`);
+  }
+
+  /** What operators read of a level that others are booked to, after a recovery. */
+  charged(owner: number, user: string | undefined, chargedNanos: bigint): void {
+    const level = this.#level(owner, user);
+    const nanos = this.#sum(level, ({ isCounted, final = 0n }) => (isCounted ? final : 0n));
+    assert.equal(chargedNanos, nanos, `what ${level.name} has spent`);
   }
 
   /** What operators read of a key, and of its usage, after a recovery. */
   listed(key: number, record: KeyRecord | undefined, usage: UsageRow | undefined): void {
-    const { state, rpm, concurrency, allowlist } = record ?? {};
-    assert.deepEqual({ state, rpm, concurrency, allowlist }, this.#termsOf(key).at(-1), `the terms of key ${key}`);
+    const { state, rpm, concurrency, allowlist, budgets } = record ?? {};
+    const totalNanos = budgets?.[0]?.limitNanos;
+    const terms = { state, rpm, concurrency, allowlist, totalNanos };
+    assert.deepEqual(terms, this.#termsOf(key).at(-1), `the terms of key ${key}`);
     const counted = this.#requests.filter((seen) => seen.key === key && seen.isCounted);
     const costs = [...(key === 0 ? this.#past : []), ...counted.map(({ final = 0n }) => final)];
     const sums = { requests: costs.length, costNanos: costs.reduce((sum, each) => sum + each, 0n) };
@@ -184,13 +226,36 @@ export class Witness {
     return this.#requests.filter(({ final }) => final === undefined).map(({ id }) => id);
   }
 
-  #termsOf(key: number): Terms[] {
-    return this.#terms[key] as Terms[];
+  /** From inside out. */
+  #levelsOf({ key, user }: Seen): Level[] {
+    const ofUser = user === undefined ? [] : [this.#level(this.#keys + 1, user)];
+    return [this.#level(key), ...ofUser, this.#level(this.#keys)];
   }
 
-  #inForceFor({ key, askedAfter }: Seen): readonly Terms[] {
-    return this.#termsOf(key).slice(askedAfter);
+  #level(owner: number, user?: string): Level {
+    if (user !== undefined) return { name: user, owner, counts: (seen) => seen.user === user };
+    if (owner === this.#keys) return { name: 'the group', owner, counts: () => true };
+    return { name: `key ${owner}`, owner, counts: ({ key }) => key === owner };
   }
+
+  /** Of the requests of a level. What the first key has spent before counts for it alone. */
+  #sum(level: Level, nanosOf: (seen: Seen) => bigint): bigint {
+    const past = level.owner === 0 ? this.#past : [];
+    const nanos = this.#requests.filter((each) => level.counts(each)).map(nanosOf);
+    return [...past, ...nanos].reduce((sum, each) => sum + each, 0n);
+  }
+
+  #termsOf(owner: number): Terms[] {
+    return this.#terms[owner] as Terms[];
+  }
+
+  #inForce({ owner }: Level, { askedAfter }: Seen): readonly Terms[] {
+    return this.#termsOf(owner).slice(askedAfter[owner]);
+  }
+}
+
+function shown(terms: readonly Terms[]): string {
+  return JSON.stringify(terms, (_, value) => (typeof value === 'bigint' ? String(value) : value));
 }
 
 /** What a request has taken of the balance at least, as its client can know. */

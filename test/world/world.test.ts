@@ -4,14 +4,17 @@ import { describe, test } from 'node:test';
 import { runs } from '../support/at-length.ts';
 import { POINTS } from './disk.ts';
 import { play, playHistories, type Step } from './histories.ts';
+import { ALL_USERS, GROUP } from './world.ts';
 
 const HISTORIES = 40;
 const DAY_MS = 100_000_000;
 
 /** It comes to all points: requests are admitted, grow and end, and their rows are dropped. */
 const SCENE: readonly Step[] = [
-  { kind: 'ask', worker: 0, key: 0, holdNanos: 30n, stream: true },
-  { kind: 'ask', worker: 1, key: 1, holdNanos: 20n, stream: false },
+  { kind: 'edit', owner: GROUP, change: { totalNanos: 200n } },
+  { kind: 'edit', owner: ALL_USERS, change: { totalNanos: 200n } },
+  { kind: 'ask', worker: 0, key: 0, holdNanos: 30n, stream: true, user: 'alice' },
+  { kind: 'ask', worker: 1, key: 1, holdNanos: 20n, stream: false, user: 'alice' },
   { kind: 'turn' },
   // The two come in batches of their own.
   { kind: 'sync' },

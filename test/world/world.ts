@@ -20,7 +20,8 @@ import type { LedgerSettings } from '../../src/ledger/ledger.ts';
 import { LedgerThread } from '../../src/ledger/ledger-thread.ts';
 import { LocalEngine } from '../../src/ledger/local/local-engine.ts';
 import type { Askable, LedgerCalls, MainCalls, Tellable } from '../../src/ledger/protocol.ts';
-import { NO_TERMS } from '../../src/state/keys.ts';
+import { NO_TERMS, type UserLimits } from '../../src/state/keys.ts';
+import { NO_USER_LIMITS, userId } from '../../src/state/levels.ts';
 import { openState } from '../../src/state/open.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { LedgerStore } from '../../src/state/sqlite/ledger-store.ts';
@@ -30,13 +31,22 @@ import { HandClock, NOON } from '../unit/ledger/bench.ts';
 import { Disk, type HandSync, type Point } from './disk.ts';
 import { type Seen, type Terms, type Told, Witness } from './witness.ts';
 
-const TERMS: Terms = { state: 'enabled', rpm: 4, concurrency: 3, allowlist: null };
+/** More than a history has credit for. */
+const AMPLE_NANOS = 1_000_000n;
+const OF_KEY: Terms = { state: 'enabled', rpm: 4, concurrency: 3, allowlist: null, totalNanos: AMPLE_NANOS };
+const OF_GROUP: Terms = { ...OF_KEY, rpm: 6, concurrency: 5, totalNanos: 80n };
+const OF_USER: Terms = { ...OF_KEY, rpm: 3, concurrency: 2, totalNanos: 30n };
 /** What all requests are for, and what they are not. */
 export const MODEL = 'mock/a';
 export const OTHER_MODEL = 'mock/b';
 export const KEYS = 2;
+/** The owners of terms are the keys, the group that these are in, and all of its end users together. */
+export const GROUP = KEYS;
+export const ALL_USERS = KEYS + 1;
+export const USERS = ['alice', 'bob'] as const;
 export const WORKERS = 2;
 const RETENTION_MS = 86_400_000;
+const TOTAL = 'total';
 const SETTINGS: LedgerSettings = {
   rpm: 600,
   concurrency: 60,
@@ -45,7 +55,7 @@ const SETTINGS: LedgerSettings = {
   creditEnforced: true,
   journalRetentionMs: RETENTION_MS,
 };
-const TERMS_OF_KEY = { ...NO_TERMS, ...TERMS };
+const TERMS_OF_KEY = { ...NO_TERMS, ...limitsOf(OF_KEY) };
 const ALL_USAGE = { by: 'key' as const, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 /** More turns than a ledger takes to close, even if it tries in vain. */
 const CLOSING_TURNS = 1_000;
@@ -57,7 +67,7 @@ const MENDING_TURNS = 20;
 const OUTPUT_TOKENS = 20;
 
 /** A state with keys and nothing else, which each world copies. */
-let empty: Promise<{ readonly folder: string; readonly keys: readonly Key[] }> | undefined;
+let empty: Promise<{ readonly folder: string; readonly keys: readonly Key[]; readonly groupId: string }> | undefined;
 
 interface Key {
   readonly id: string;
@@ -68,35 +78,45 @@ async function makeEmpty() {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-world-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const state = await openState({ kind: 'file', path: join(folder, 'state.db') }, 'full');
+  const userLimits = { ...NO_USER_LIMITS, ...limitsOf(OF_USER) };
+  const made = await state.groups.create({ ...limitsOf(OF_GROUP), name: 'dev', userLimits }, NOON);
+  assert.ok(made.kind === 'done');
+  const groupId = made.group.id;
   const keys: Key[] = [];
   for (let index = 0; index < KEYS; index++) {
     const secret = mintKey();
-    const change = await state.keys.create(secret, { ...TERMS_OF_KEY, name: `key ${index}` }, NOON);
+    const change = await state.keys.create(secret, { ...TERMS_OF_KEY, groupId, name: `key ${index}` }, NOON);
     assert.equal(change.kind, 'done');
     if (change.kind === 'done') keys.push({ id: change.key.id, hash: hashKey(secret) });
   }
   await state.close();
-  return { folder, keys };
+  return { folder, keys, groupId };
+}
+
+function limitsOf({ rpm, concurrency, totalNanos }: Terms) {
+  return { rpm, concurrency, budgets: [{ period: TOTAL, limitNanos: totalNanos }] };
 }
 
 export class World {
   readonly clock = new HandClock();
-  readonly witness = new Witness(TERMS, KEYS);
+  readonly witness = new Witness(OF_KEY, KEYS, OF_GROUP, OF_USER);
   readonly #root = mkdtempSync(join(tmpdir(), 'inf-gw-world-'));
   readonly #keys: readonly Key[];
+  readonly #groupId: string;
   #processes = 0;
   #requests = 0;
   #process!: Process;
 
-  private constructor(keys: readonly Key[]) {
+  private constructor(keys: readonly Key[], groupId: string) {
     this.#keys = keys;
+    this.#groupId = groupId;
   }
 
   /** With that many requests of the first key in the journal, all older than it is kept. */
   static async open(past = 0): Promise<World> {
     empty ??= makeEmpty();
-    const { folder, keys } = await empty;
-    const world = new World(keys);
+    const { folder, keys, groupId } = await empty;
+    const world = new World(keys, groupId);
     const files = join(world.#root, 'empty');
     cpSync(folder, files, { recursive: true });
     if (past > 0) world.#writePast(join(files, 'state.db'), past);
@@ -125,16 +145,16 @@ export class World {
   }
 
   /** A worker asks for a request to be admitted. */
-  ask(worker: number, key: number, holdNanos: bigint, stream: boolean): void {
+  ask(worker: number, key: number, holdNanos: bigint, stream: boolean, user?: string): void {
     const client = this.#client(worker);
     const requestId = `req_${String(++this.#requests).padStart(4, '0')}`;
     const [model, outputTokens] = [MODEL, OUTPUT_TOKENS];
-    const request = { id: requestId, worker, key, model, outputTokens };
+    const request = { id: requestId, worker, key, user, model, outputTokens };
     const seen = this.witness.ask(request, holdNanos, this.clock.wallMs());
     const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens };
     const { hash: keyHash } = this.#keys[key] as Key;
     const [process, disk, isInPlace] = [this.#process, this.disk, this.disk.isInPlace];
-    client.admit({ requestId, keyHash, model, ...tokens, holdNanos, stream }).then(
+    client.admit({ requestId, keyHash, user, model, ...tokens, holdNanos, stream }).then(
       async (admission) => {
         const nowMs = this.clock.wallMs();
         if (!admission.admitted) return process.tell(() => this.witness.refused(seen, admission.refusal, nowMs));
@@ -189,14 +209,24 @@ export class World {
     });
   }
 
-  edit(key: number, change: Partial<Terms>): Promise<void> {
-    return this.#command(async ({ keys }) => {
-      const { id } = this.#keys[key] as Key;
-      const { state, allowlist, ...limits } = change;
-      if (state !== undefined) await keys.setState(id, state);
-      else if (allowlist !== undefined) await keys.editAllowlist(id, () => allowlist);
-      else await keys.setLimits(id, limits);
-      this.witness.edited(key, change);
+  edit(owner: number, change: Partial<Terms>): Promise<void> {
+    return this.#command(async ({ keys, groups }) => {
+      const book = owner < GROUP ? keys : groups;
+      const id = this.#keys[owner]?.id ?? this.#groupId;
+      const { state, allowlist, totalNanos, ...rates } = change;
+      const budgets = totalNanos === undefined ? undefined : [{ period: TOTAL, limitNanos: totalNanos }];
+      const nowMs = this.clock.wallMs();
+      if (state !== undefined) await book.setState(id, state);
+      else if (allowlist !== undefined) await book.editAllowlist(id, () => allowlist);
+      else if (owner === ALL_USERS) {
+        const edit = (now: UserLimits | null) => ({
+          ...(now ?? NO_USER_LIMITS),
+          ...rates,
+          ...(budgets && { budgets }),
+        });
+        await book.setLimits(id, { userLimits: edit }, nowMs);
+      } else await book.setLimits(id, { ...rates, ...(budgets && { budgets: () => budgets }) }, nowMs);
+      this.witness.edited(owner, change);
     });
   }
 
@@ -251,7 +281,7 @@ export class World {
     this.clock.advance(downMs);
     this.clock.monotonic = 77_000;
     if (!(await this.#start(remains, again))) await this.#start(this.disk.end('kill').remains);
-    const { requests, keys, usage, account } = this.#process.operator;
+    const { requests, keys, usage, account, budgets } = this.#process.operator;
     const rows = new Map<string, Told>();
     for (const id of this.witness.undecided) {
       const { end } = (await requests.find(id)) ?? {};
@@ -268,6 +298,11 @@ export class World {
         records.find((record) => record.id === id),
         sums.find(ofKey),
       );
+    }
+    for (const user of [undefined, ...USERS]) {
+      const id = user === undefined ? this.#groupId : userId(this.#groupId, user);
+      const spent = await budgets.spentBy([{ id, budgets: limitsOf(OF_GROUP).budgets }], this.clock.wallMs());
+      this.witness.charged(user === undefined ? GROUP : ALL_USERS, user, spent.get(id)?.[0]?.chargedNanos ?? 0n);
     }
     const { balanceNanos, heldNanos } = await account.balance();
     assert.deepEqual(
