@@ -51,12 +51,14 @@ const USAGE_ERROR = 2;
 
 /** Ahead of a command, these print the help of the whole program. */
 const HELP = ['-h', '--help'];
+/** This is answered without any command. */
+const VERSION_OPTIONS = ['-V', '--version'];
 
 /** The program with the command that `args` name, or all if they name none or ask for help. */
 export async function buildProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('inf-gw')
     .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')
-    .version(VERSION, '-V, --version', 'print the version')
+    .version(VERSION, VERSION_OPTIONS.join(', '), 'print the version')
     .option('-c, --config <file>', 'the config file (default: $INF_GW_CONFIG, then ./config.yaml)')
     .option('--json', 'print one JSON document')
     .configureOutput({
@@ -75,7 +77,8 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
   const own = ownWords(args);
   const name = own.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(own)[0];
   const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name);
-  const needed = isAlone ? [name] : Object.keys(COMMANDS);
+  const isVersion = VERSION_OPTIONS.includes(own[0] ?? '');
+  const needed = isAlone ? [name] : isVersion ? [] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   for (const { commands } of program.commands) commands.find((each) => each.name() === 'list')?.alias('ls');
   return program;

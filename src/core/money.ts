@@ -55,7 +55,10 @@ export interface PricedTokens {
 /** The cost of a request. The sum over its parts is rounded up once, to the nanodollar. */
 export function costRoundedUp(parts: readonly PricedTokens[]): Nanos {
   let total = 0n;
-  for (const part of parts) total += BigInt(part.tokens) * part.nanosPerMillion;
+  for (const { tokens, nanosPerMillion } of parts) {
+    // Of most kinds a request has none, and big integers are slow.
+    if (tokens !== 0) total += BigInt(tokens) * nanosPerMillion;
+  }
   return (total + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE;
 }
 

@@ -113,7 +113,7 @@ export class Port<Own extends object, Other extends object> {
 
   /** A message port can only be moved. */
   #send(message: Message): void {
-    const moved = message.filter((part) => part instanceof MessagePort);
+    const moved = this.isLocal ? [] : message.filter((part) => part instanceof MessagePort);
     if (moved.length === 0) this.#channel.postMessage(message);
     else this.#channel.postMessage(message, moved);
   }

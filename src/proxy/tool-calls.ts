@@ -11,6 +11,7 @@ export function callsMade(
   seen: readonly ToolCall[],
   { parts = NO_PARTS }: TokenUsage,
 ): readonly ToolCalls[] {
+  if (tools.length === 0 && seen.length === 0 && parts === NO_PARTS) return [];
   const reported = new Map(Object.entries(parts.toolCalls));
   const shown = new Set([...reported.keys(), ...seen.map(nameOf)]);
   const unseen = tools.filter(({ isReported, calledAs }) => !isReported && !shown.has(calledAs));

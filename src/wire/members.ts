@@ -45,11 +45,17 @@ export function membersOf(text: string, start: number): Member[] {
     const colon = skipSpace(text, keyEnd);
     const valueStart = skipSpace(text, colon + 1);
     const valueEnd = endOfValue(text, valueStart);
-    members.push({ key: JSON.parse(text.slice(keyStart, keyEnd)) as string, keyStart, valueStart, valueEnd });
+    members.push({ key: stringAt(text, keyStart, keyEnd), keyStart, valueStart, valueEnd });
     at = skipSpace(text, valueEnd);
     if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
   }
   return members;
+}
+
+/** What a string of JSON says. Nearly all names are as they stand: reading an object takes half the time that way. */
+function stringAt(text: string, start: number, end: number): string {
+  const plain = text.slice(start + 1, end - 1);
+  return plain.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : plain;
 }
 
 /** The members of each object in the array of objects that starts at `start`, read once. Otherwise as membersOf. */
