@@ -1,5 +1,6 @@
 /** One request's way through the upstreams: tries one after another until one answers or none may be tried. */
 import type { Model } from '../catalog/catalog.ts';
+import { PatientTimer } from '../core/patient-timer.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
@@ -106,7 +107,7 @@ export class Dispatch {
   #mayHaveWorked = false;
   #aborted = false;
   #isOver = false;
-  #drainTimer: NodeJS.Timeout | undefined;
+  #drainTimer: PatientTimer | undefined;
 
   constructor(request: Dispatchable, dispatcher: Dispatcher) {
     this.#request = request;
@@ -175,7 +176,7 @@ export class Dispatch {
   }
 
   #abortAfter(milliseconds: number): void {
-    this.#drainTimer = setTimeout(() => void this.#attempt?.stop(), milliseconds);
+    this.#drainTimer = new PatientTimer(() => void this.#attempt?.stop(), milliseconds);
   }
 
   /** Relays all but the last bytes, which wait for the settlement. */
@@ -193,7 +194,7 @@ export class Dispatch {
       return this.#noneAvailable();
     } finally {
       this.#isOver = true;
-      clearTimeout(this.#drainTimer);
+      this.#drainTimer?.clear();
     }
   }
 

@@ -3,18 +3,19 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { CHAT } from '../../src/dialects/chat/chat.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { Dispatcher } from '../../src/proxy/dispatch.ts';
 import { errorOf } from '../../src/proxy/respond.ts';
 import { Meter } from '../../src/relay/meter.ts';
 import { NO_BOUND, type StreamSink } from '../../src/relay/relay.ts';
-import { MAX_IDLE_EVENTS } from '../../src/relay/stream.ts';
+import { MAX_IDLE_EVENTS, REPORT_MS } from '../../src/relay/stream.ts';
 import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
 import { NO_SECRETS } from '../../src/wire/secrets.ts';
-import { chunk, completion } from '../support/answers.ts';
+import { chunk, completion, DONE, USAGE, usageChunk } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { flatPrices, testModel } from '../support/models.ts';
 
@@ -151,6 +152,26 @@ describe('a dispatch', () => {
     await run;
     assert.ok(isPaused);
     assert.ok(meter.figuresOfPart().usage.completionTokens >= 0.9 * 200);
+  });
+
+  test('whose client leaves as the process stands still reads the report that has arrived, though its time is over', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const hosts: Attempt[] = [];
+    const { dispatch, meter } = dispatchedAs({ stream: true, onDisconnect: 'abort' }, (attempt) => {
+      hosts.push(attempt);
+      attempt.begin({ pause() {}, resume() {}, abort() {} });
+      attempt.receiveHead({ ...HEAD, contentType: 'text/event-stream', status: 200 });
+      attempt.push(Buffer.from(chunk('hi', 'stop')));
+    });
+    const run = dispatch.run();
+    while (!meter.complete) await turn();
+    dispatch.clientLeft();
+    // Timers come before what has arrived.
+    t.mock.timers.tick(10 * REPORT_MS);
+    hosts[0]?.push(Buffer.from(usageChunk(USAGE) + DONE));
+    hosts[0]?.end();
+    await run;
+    assert.equal(meter.figures().source, 'reported');
   });
 
   test('counts the time to the first byte from its start, even if the last response came at once', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { UserError } from '../../src/core/errors.ts';
+import type { Admission } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, NOON, tokens, USD } from './bench.ts';
@@ -160,6 +161,35 @@ export function testNodes(database: SharedDatabase): void {
       assert.deepEqual([figures.remainingTokens, figures.resetTokensS], [10_000 - 10 - 720, 60]);
       await bench.settle(mine, { costNanos: 0n });
       await bench.admit(key, { holdNanos: 1n });
+    });
+
+    test('lets no admission out that the others have given up, and takes its charge back', async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+      const entries = async () => (await database.read('SELECT seq FROM inf_gw.account'))[0]?.seq as bigint;
+      const before = await entries();
+      other.link.hold(['toClient']);
+      const admission = { kind: 'admit', request: bench.request(key, { holdNanos: 70n }) } as const;
+      const answer = other.engine.process([admission]);
+      await until(async () => (await entries()) > before);
+      await store.advance(1_500);
+      await store.engine.probe();
+      await store.engine.beat();
+      assert.equal(await takeForDead(store), 1n);
+      assert.deepEqual(await bench.balance(), [USD - 70n, 0n]);
+      other.link.pass();
+      // It is admitted as of its entry, and nobody was told: the flush comes before.
+      assert.equal(((await answer)[0] as Admission).admitted, true);
+      await assert.rejects(other.engine.flush(), (error) =>
+        /for dead/.test(other.engine.faultOf(error)?.message ?? ''),
+      );
+      assert.ok(other.engine.isLostWithFlush([admission]));
+      await onceBack(bench, other, [{ kind: 'identify', keyHash: key.hash }]);
+      assert.deepEqual(await bench.balance(), [USD, 0n]);
+      assert.deepEqual(
+        (await store.rows('journal')).map((row) => [row.outcome, row.cost_nanos]),
+        [['internal_error', 0n]],
+      );
     });
 
     test('corrects the month of the admission, also in the next one', async (t) => {

@@ -56,6 +56,14 @@ describe('gateways on one database', () => {
     assert.ok(figures.get('requests refused for want of money') > 0);
   });
 
+  test('one that is frozen until it is taken for dead, and goes on, loses nothing and charges nothing twice, and its clients get an end', async (t) => {
+    const figures = new Figures();
+    await new Rounds(cluster, figures, CROWD).run('stop', new Random(SEED));
+    for (const line of figures.lines) t.diagnostic(line);
+    assert.deepEqual(figures.deviations, []);
+    assert.equal(figures.get('gateways stopped, taken for dead and continued'), 1);
+  });
+
   test('without a database they refuse, forward nothing and say why; what was in flight ends, and they serve again', async (t) => {
     const figures = new Figures();
     await meetOutage(cluster, 0, figures);

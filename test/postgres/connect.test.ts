@@ -9,7 +9,7 @@ import { explained, faultOf } from '../../src/state/postgres/faults.ts';
 import { openServer, refusePooler } from '../../src/state/postgres/server.ts';
 import { Link } from '../support/link.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { bounded } from '../support/wait.ts';
+import { bounded, until } from '../support/wait.ts';
 
 const NAME = 'inf-gw test';
 /** Longer than any answer takes here. */
@@ -124,6 +124,8 @@ describe('what an error of the database is taken for', () => {
     for (const work of ['cancel', 'terminate']) {
       const { rows } = await query<{ pid: number }>(client, 'SELECT pg_backend_pid() AS pid', PATIENT_MS);
       const failure = errorOf(query(client, 'SELECT pg_sleep(60)', PATIENT_MS));
+      const isBusy = `SELECT FROM pg_stat_activity WHERE pid = ${rows[0]?.pid} AND wait_event = 'PgSleep'`;
+      await until(async () => (await server.query(isBusy)).length > 0);
       await server.query(`SELECT pg_${work}_backend(${rows[0]?.pid})`);
       assert.equal(kindOf(await failure), 'other', work);
     }

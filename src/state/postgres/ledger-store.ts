@@ -18,7 +18,7 @@ import {
 } from './batch.ts';
 import type { Link } from './link.ts';
 import { type EntryRow, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
-import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
+import { EpochOverError, Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 
 /** A request of this process that was admitted. */
@@ -203,13 +203,16 @@ export class SharedLedgerStore {
     return new LogReader((work) => this.#membership.run(({ link }) => work(link)));
   }
 
-  /** Makes the batches decided so far durable. Rejects if one of them may be lost. */
+  /**
+   * Makes the batches decided so far durable. Rejects if one of them may be lost, or if the others have taken this gateway for
+   * dead: frozen until then, it would let out what they have given up.
+   */
   async flush(): Promise<void> {
     // Not on the new connections, which would be given up for it.
     if (this.#hasLostBatches) throw new Error('Connection terminated');
-    await this.#membership.run(async ({ link }) => {
+    await this.#membership.run(async ({ link, nodeId, epoch }) => {
       const decided = this.#decided;
-      await link.flush();
+      if (!(await link.flush(nodeId, epoch))) throw new EpochOverError();
       this.#flushed = decided;
     });
   }

@@ -37,6 +37,9 @@ const SETTINGS = [
 const BOUND_TRANSACTIONS = `SELECT set_config(name, '${TRANSACTION_MS}', false) FROM pg_settings
   WHERE name = 'transaction_timeout'`;
 
+const FLUSH = `SELECT pg_logical_emit_message(true, 'inf-gw', ''),
+  EXISTS (SELECT FROM inf_gw.nodes WHERE id = $1 AND epoch = $2) AS takes_part`;
+
 /** The connections, in the order of their fields. */
 const PURPOSES = ['ledger', 'flush', 'side'];
 
@@ -88,13 +91,11 @@ export class Link {
     return (await query<Row>(this.#deciding, { name, text, values }, ANSWER_MS)).rows;
   }
 
-  /** Makes every commit so far durable. */
-  async flush(): Promise<void> {
-    await query(
-      this.#flushing,
-      { name: 'flush', text: `SELECT pg_logical_emit_message(true, 'inf-gw', '')` },
-      ANSWER_MS,
-    );
+  /** Makes every commit so far durable. Returns whether the gateway takes part under this epoch. */
+  async flush(nodeId: number, epoch: string): Promise<boolean> {
+    const flush = { name: 'flush', text: FLUSH, values: [nodeId, epoch] };
+    const { rows } = await query<{ takes_part: boolean }>(this.#flushing, flush, ANSWER_MS);
+    return rows[0]?.takes_part === true;
   }
 
   /** Reads much, while nothing is decided here. No heartbeat waits for it, and only flushes do. */

@@ -26,6 +26,15 @@ const NAME_TAKEN = 'IG002';
 const UNWRITTEN = 'IG005';
 const NEWER_RULES = 'IG006';
 
+/** As the database says it. */
+export class EpochOverError extends Error {
+  readonly code = EPOCH_OVER;
+
+  constructor() {
+    super('the epoch of this node is over');
+  }
+}
+
 /** A standby, a transaction that took too long, and an epoch that is over. */
 const ENDING_STATES = ['25006', '25P04', EPOCH_OVER];
 
@@ -227,8 +236,7 @@ export class Membership {
         const { requests, tokens } = this.#minute.sums(performance.now());
         const values = [nodeId, epoch, requests, tokens, this.#events.seen?.() ?? 0n];
         const [row] = await link.aside<{ epoch: string; stops: string[] | null }>('beat', beat, values);
-        if (row?.epoch !== epoch)
-          throw Object.assign(new Error('the epoch of this node is over'), { code: EPOCH_OVER });
+        if (row?.epoch !== epoch) throw new EpochOverError();
         if (row.stops !== null) this.#events.onStops(row.stops);
         this.#events.onBeat?.();
         if (performance.now() - this.#seatedAtMs > LISTENING_MS) await this.#reap(link);

@@ -33,7 +33,7 @@ interface Log {
 }
 
 export class Checkpoints {
-  readonly #path: string;
+  readonly #database: Sqlite;
   readonly #log: Statement;
   #thread: CopyingThread | undefined;
   /** Undefined while nothing is copied. */
@@ -43,7 +43,7 @@ export class Checkpoints {
 
   /** From now on the commits of this connection copy nothing. */
   constructor(database: Sqlite) {
-    this.#path = database.name;
+    this.#database = database;
     database.pragma('wal_autocheckpoint = 0');
     this.#log = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   }
@@ -72,6 +72,7 @@ export class Checkpoints {
     this.#copying = this.#tell(call)
       .catch(() => {
         this.#failedAtMs = performance.now();
+        this.#copyHere();
         return this.#end();
       })
       .then(() => {
@@ -79,6 +80,15 @@ export class Checkpoints {
         this.#idleTimer = setTimeout(() => void this.#end(), IDLE_MS).unref();
       });
     return this.#copying;
+  }
+
+  /** Where the thread cannot start, the log would grow for ever. Waits for the disk. */
+  #copyHere(): void {
+    try {
+      this.#database.pragma('wal_checkpoint(PASSIVE)');
+    } catch {
+      // The ledger finds by itself that the file cannot be written.
+    }
   }
 
   /** The process does not end before the thread has answered. */
@@ -91,7 +101,7 @@ export class Checkpoints {
 
   #start(): CopyingThread {
     const worker = startThread('state/sqlite/checkpoint-thread', {
-      workerData: this.#path,
+      workerData: this.#database.name,
       resourceLimits: RESOURCE_LIMITS,
     });
     const port = new Port<object, CheckpointCalls>(worker, 'the thread that copies the log').serve({});

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -113,6 +113,21 @@ describe('the log of a ledger', () => {
       await checkpoints.keep();
       return log().log < 5_000;
     });
+    enter();
+    assert.ok(log().log < 10, 'what is written goes where the old log was');
+    assert.equal(integrityOf(database), 'ok');
+  });
+
+  test('is copied by the ledger where the thread cannot start', async (t) => {
+    const { path, database, enter } = openLog(t);
+    const checkpoints = new Checkpoints(database);
+    t.after(() => checkpoints.close());
+    const log = () => database.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number };
+    for (let entry = 0; entry < 5_000; entry++) enter();
+    renameSync(path, `${path}-elsewhere`);
+    checkpoints.keep();
+    await until(() => log().checkpointed >= 5_000);
+    renameSync(`${path}-elsewhere`, path);
     enter();
     assert.ok(log().log < 10, 'what is written goes where the old log was');
     assert.equal(integrityOf(database), 'ok');
