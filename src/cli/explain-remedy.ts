@@ -1,5 +1,6 @@
 /** What an operator can type so that a request would not be refused. Pure. */
 import type { ExplainedStep, Explanation } from '../core/explanation.ts';
+import type { LevelName } from '../state/levels.ts';
 
 /** The options that raise what a step has refused. */
 const LIMITS: Readonly<Record<string, string>> = {
@@ -23,7 +24,7 @@ export function remedyFor({ code, steps }: Explanation, key: string): readonly s
     case 'insufficient_credit':
       return ['credit', 'add', String(SOME)];
     case 'spend_limit_reached':
-      return ['limits', 'set', targetOf(refused, key), ...spendOption(refused)];
+      return spendRaised(refused, key);
     case 'rate_limited':
       return raised(refused, key);
     default:
@@ -31,32 +32,37 @@ export function remedyFor({ code, steps }: Explanation, key: string): readonly s
   }
 }
 
-interface Level {
-  readonly kind: 'key' | 'group' | 'user';
-  readonly name: string;
-}
-
 /** Whose limit it is; an end user is named by the key or group whose end user it is. */
 function targetOf(refused: ExplainedStep | undefined, key: string): string {
-  const level = refused?.level as Level | undefined;
-  if (level === undefined || (level.kind === 'user' && level.name === key)) return key;
-  return level.kind === 'key' ? level.name : `@${level.name}`;
+  const level = refused?.level as LevelName | undefined;
+  if (level === undefined) return key;
+  return (level.of ?? level.kind) === 'group' ? `@${level.name}` : level.name;
 }
 
-function optionOf(refused: ExplainedStep | undefined, name: string): string {
-  const { kind } = (refused?.level ?? {}) as Partial<Level>;
-  return kind === 'user' ? `--user-${name}` : `--${name}`;
+/** `term`: the limit as it may be set for one end user alone, or the period of a budget. */
+function raisedTo(
+  refused: ExplainedStep | undefined,
+  key: string,
+  term: string,
+  option: string,
+  value: string,
+): readonly string[] {
+  const { kind, own } = (refused?.level ?? {}) as Partial<LevelName>;
+  const target = targetOf(refused, key);
+  if (own?.includes(term)) return ['users', 'set', '<user>', '--key', target, `--${option}`, value];
+  return ['limits', 'set', target, `--${kind === 'user' ? 'user-' : ''}${option}`, value];
 }
 
-function spendOption(refused: ExplainedStep | undefined): readonly string[] {
+function spendRaised(refused: ExplainedStep | undefined, key: string): readonly string[] {
   const usd = String(2 * Number(refused?.limit_usd) || SOME);
-  if (refused?.step !== 'budget') return [optionOf(refused, 'spend-limit'), usd];
-  return [optionOf(refused, 'budget'), `${refused.period}=${usd}`];
+  if (refused?.step !== 'budget') return raisedTo(refused, key, 'spend_limit', 'spend-limit', usd);
+  const period = String(refused.period);
+  return raisedTo(refused, key, period, 'budget', `${period}=${usd}`);
 }
 
 function raised(refused: ExplainedStep | undefined, key: string): readonly string[] | undefined {
   const name = LIMITS[refused?.step ?? ''];
   if (name === undefined) return undefined;
   const least = Math.max(2 * Number(refused?.limit), Number(refused?.needs));
-  return ['limits', 'set', targetOf(refused, key), optionOf(refused, name), String(least)];
+  return raisedTo(refused, key, name, name, String(least));
 }

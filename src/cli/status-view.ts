@@ -2,12 +2,15 @@
 import type { Snapshot } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { originOf } from '../core/address.ts';
+import type { BudgetSpend } from '../core/budgets.ts';
 import { formatUsd, parseUsd } from '../core/money.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
+import { perPeriod } from '../operator/budgets.ts';
 import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
 import { bytes, count, duration, usd } from '../operator/format.ts';
 import { healthOf, NODE_HEALTH, stateText } from '../operator/health.ts';
 import { nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
+import { outlookOf } from '../operator/spending.ts';
 import {
   amount,
   type Cell,
@@ -20,9 +23,12 @@ import {
 } from '../operator/table.ts';
 import type { Balance } from '../state/account.ts';
 import type { NodeRecord } from '../state/nodes.ts';
+import { GROUP_SIGN } from './group-view.ts';
 
 /** Rates are averages over this many seconds. */
 export const RATE_S = 10;
+/** Of groups that are spent, as many are named. */
+const MOST_GROUPS_SHOWN = 10;
 /** The error code of a request that was refused because the account had too little. */
 const NO_MONEY = 'insufficient_credit';
 
@@ -31,11 +37,20 @@ export interface Shared extends Balance {
   readonly nodes: readonly NodeRecord[];
 }
 
+/** A group with the budget that stops it first, or its limit of the month. */
+export interface SpentGroup {
+  readonly name: string;
+  readonly bound: BudgetSpend;
+  readonly isSpent: boolean;
+}
+
 /** What only people are told, and the gateway does not know. */
 export interface Beside {
   readonly isShared: boolean;
   /** Undefined where the gateway owns its state, or the database does not answer. */
   readonly nodes: readonly NodeRecord[] | undefined;
+  /** That are spent or nearly so; undefined if that cannot be read. */
+  readonly groups: readonly SpentGroup[] | undefined;
   /** What was spent in the last seven days; undefined if that cannot be read. */
   readonly week: Spending | undefined;
 }
@@ -77,6 +92,7 @@ function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Fiel
     ['in flight', inFlightText(snapshot)],
     ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${spending} USD/min`],
     ...moneyOf(snapshot, beside, look),
+    ...groupFields(beside.groups ?? [], snapshot.now_ms, look),
     ...snapshot.skipped.map(leftOut),
     ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
     ['memory', bytes(snapshot.memory_bytes)],
@@ -105,6 +121,19 @@ function moneyOf(snapshot: Snapshot, { isShared, week }: Beside, look: Look): re
     week: week && forecastCredit(balance, refusals, week),
   });
   return [['free', freeCell(balance)], ...(lasts === undefined ? [] : [['lasts', lasts] as const])];
+}
+
+/** The first of them, and how many more there are. */
+function groupFields(groups: readonly SpentGroup[], nowMs: number, look: Look): readonly Field[] {
+  const shown = groups.slice(0, MOST_GROUPS_SHOWN).map(({ name, bound, isSpent }): Field => {
+    const { limitNanos, chargedNanos, period } = bound;
+    const figures = `${amount(chargedNanos, look)} of ${amount(limitNanos, look)} USD ${perPeriod(period)}`;
+    const outlook = outlookOf(bound, nowMs)?.text;
+    const text = `${GROUP_SIGN}${name}: ${figures}${outlook === undefined ? '' : `, ${outlook}`}`;
+    return [isSpent ? 'spent' : 'nearly spent', marked(text, isSpent ? 'bad' : 'warn')];
+  });
+  const left = groups.length - shown.length;
+  return left === 0 ? shown : [...shown, ['', `and ${count(left)} more: groups list`]];
 }
 
 function freeText(balance: Balance): string {

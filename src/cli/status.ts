@@ -5,19 +5,24 @@ import type { Config } from '../config/config.ts';
 import { readSnapshot, reloadConfig } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
+import { budgetJson } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
+import { isSpent, shareSpent, spendBounds, tightest } from '../operator/spending.ts';
 import { noteLines } from '../operator/table.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import { isTerminal, look, notice, printJson, printLine, printLines } from './output.ts';
 import { configOf, globalOptions, type State, withState } from './state.ts';
-import { inFlightOf, RATE_S, type Shared, sharedLines, statusLines, uptimeOf } from './status-view.ts';
+import { inFlightOf, RATE_S, type Shared, type SpentGroup, sharedLines, statusLines, uptimeOf } from './status-view.ts';
 import { repeatJson, watchScreen } from './watch.ts';
 
+/** The share of a budget from which on a group is shown, which is that of the first alert. */
+const NEARLY_SPENT = 0.8;
 /** No gateway is running, or it takes no requests. */
 const NOT_RUNNING = 1;
 
@@ -61,6 +66,8 @@ interface Sight {
   readonly snapshot: Snapshot | undefined;
   /** Undefined where the gateway owns its state, an error where the database does not answer: the gateway may. */
   readonly shared: Shared | UserError | undefined;
+  /** Undefined where no gateway runs, or the state does not tell. */
+  readonly groups: readonly SpentGroup[] | undefined;
 }
 
 async function see(command: Command): Promise<Sight> {
@@ -71,7 +78,21 @@ async function see(command: Command): Promise<Sight> {
   ]);
   // There is nothing else to show then.
   if (snapshot === undefined && shared instanceof UserError) throw shared;
-  return { config, snapshot, shared };
+  const isKnown = snapshot !== undefined && !(shared instanceof UserError);
+  const groups = isKnown ? await orUserError(withState(command, readSpentGroups)) : undefined;
+  return { config, snapshot, shared, groups: groups instanceof UserError ? undefined : groups };
+}
+
+/** Those that are enabled and have spent nearly all of what they may, or all. */
+async function readSpentGroups(state: State): Promise<readonly SpentGroup[]> {
+  const { groups, months, spends } = await groupFigures(state);
+  return groups.flatMap(({ id, name, state: standing, spendLimitNanos }) => {
+    const { costNanos } = months.get(id) ?? NO_FIGURES;
+    const bounds = spendBounds(spendLimitNanos, costNanos, spends.get(id) ?? [], state.nowMs);
+    const bound = tightest(bounds, state.nowMs);
+    const isShown = standing === 'enabled' && bound !== undefined && shareSpent(bound) >= NEARLY_SPENT;
+    return isShown ? [{ name, bound, isSpent: isSpent(bound, state.nowMs) }] : [];
+  });
 }
 
 async function readShared({ account, nodes }: State): Promise<Shared> {
@@ -137,11 +158,12 @@ function isAnyAlive({ snapshot, shared }: Sight): boolean {
   return !(shared instanceof UserError) && (shared?.nodes.some(({ state }) => state === 'alive') ?? false);
 }
 
-function sightJson({ config, snapshot, shared }: Sight) {
+function sightJson({ config, snapshot, shared, groups }: Sight) {
   const nodes = shared === undefined || shared instanceof UserError ? undefined : shared.nodes;
   if (snapshot !== undefined) {
     return {
       ...statusJson(snapshot),
+      spent_groups: groups?.map(spentJson) ?? null,
       ...(config.state.kind === 'postgres' && { nodes: nodes?.map(nodeJson) ?? null }),
     };
   }
@@ -155,10 +177,14 @@ function remarksOf({ config, snapshot, shared }: Sight): readonly string[] {
   return snapshot === undefined ? [notRunning(config, shared)] : [];
 }
 
-function linesOf({ config, snapshot, shared }: Sight, week: Spending | undefined): string[] {
+function linesOf({ config, snapshot, shared, groups }: Sight, week: Spending | undefined): string[] {
   const stored = shared instanceof UserError ? undefined : shared;
   if (snapshot === undefined) return stored === undefined ? [] : sharedLines(config, stored, week, look());
-  return statusLines(snapshot, { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, week }, look());
+  return statusLines(
+    snapshot,
+    { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, groups, week },
+    look(),
+  );
 }
 
 /** What `/readyz` says, from beside the gateway: for health checks where there is no HTTP client. */
@@ -202,6 +228,10 @@ function sharedJson({ balanceNanos, heldNanos, nodes }: Shared) {
     held_usd: formatUsd(heldNanos),
     nodes: nodes.map(nodeJson),
   };
+}
+
+function spentJson({ name, bound, isSpent: spent }: SpentGroup) {
+  return { name, spent, ...budgetJson(bound) };
 }
 
 function nodeJson(node: NodeRecord) {

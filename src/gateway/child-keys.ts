@@ -28,30 +28,62 @@ export async function createChild(state: State, parentId: string, asked: Asked, 
   const nowMs = Date.now();
   const reading = termsOf(asked, parent, tier, nowMs);
   if (!reading.ok) return { kind: 'invalid', problem: reading.expected };
-  const { keys } = state;
   if ((await childrenOf(state, parentId)).length >= MOST_CHILDREN) {
     return { kind: 'invalid', problem: `a key has at most ${MOST_CHILDREN} keys under it; delete some first` };
   }
   const secret = mintKey();
-  const change = await keys.create(secret, { ...reading.value, parentId }, nowMs);
-  if (change.kind !== 'done') return { kind: 'invalid', problem: 'name: a key of this name exists already' };
-  return { kind: 'done', json: { ...(await shown(change.key, state, tier)), key: secret } };
+  const key = await insert(state, parent, secret, reading.value, nowMs);
+  if (key === undefined) return { kind: 'invalid', problem: 'name: this key has made one of this name already' };
+  return { kind: 'done', json: { ...(await shown(key, parent, state, tier)), key: secret } };
+}
+
+/**
+ * Undefined if there is a child of this name. What others call their keys is none of its business: among the names of
+ * all keys it has that of its parent before its own, or where even that is taken the parent's id.
+ */
+async function insert(
+  state: State,
+  parent: KeyRecord,
+  secret: string,
+  terms: ChildTerms,
+  nowMs: number,
+): Promise<KeyRecord | undefined> {
+  for (const prefix of prefixesOf(parent)) {
+    const children = await childrenOf(state, parent.id);
+    if (children.some((child) => ownName(child, parent) === terms.name)) return undefined;
+    const named = { ...terms, name: `${prefix}${terms.name}`, parentId: parent.id };
+    const change = await state.keys.create(secret, named, nowMs);
+    if (change.kind === 'done') return change.key;
+  }
+  return undefined;
+}
+
+function prefixesOf({ name, id }: KeyRecord): readonly string[] {
+  return [`${name}/`, `${id}/`];
+}
+
+/** As it was asked for. */
+function ownName({ name }: KeyRecord, parent: KeyRecord): string {
+  const prefix = prefixesOf(parent).find((each) => name.startsWith(each)) ?? '';
+  return name.slice(prefix.length);
 }
 
 export async function listChildren(state: State, parentId: string, tier: Limits): Promise<ChildAnswer> {
-  if ((await parentOf(state, parentId)) === undefined) return { kind: 'may_not' };
+  const parent = await parentOf(state, parentId);
+  if (parent === undefined) return { kind: 'may_not' };
   const children = await childrenOf(state, parentId);
-  const data = await Promise.all(children.map((child) => shown(child, state, tier)));
+  const data = await Promise.all(children.map((child) => shown(child, parent, state, tier)));
   return { kind: 'done', json: { object: 'list', data } };
 }
 
 export async function deleteChild(state: State, parentId: string, id: string, tier: Limits): Promise<ChildAnswer> {
-  if ((await parentOf(state, parentId)) === undefined) return { kind: 'may_not' };
+  const parent = await parentOf(state, parentId);
+  if (parent === undefined) return { kind: 'may_not' };
   const child = (await childrenOf(state, parentId)).find((each) => each.id === id);
   if (child === undefined) return { kind: 'no_such_key' };
   const change = await state.keys.setState(child.id, 'deleted');
   return change.kind === 'done'
-    ? { kind: 'done', json: await shown(change.key, state, tier) }
+    ? { kind: 'done', json: await shown(change.key, parent, state, tier) }
     : { kind: 'no_such_key' };
 }
 
@@ -64,11 +96,11 @@ async function childrenOf({ keys }: State, parentId: string): Promise<readonly K
   return keys.list({ withDeleted: false, parentId });
 }
 
-async function shown(key: KeyRecord, { usage, budgets }: State, tier: Limits) {
+async function shown(key: KeyRecord, parent: KeyRecord, { usage, budgets }: State, tier: Limits) {
   const nowMs = Date.now();
   const month = await usage.monthOf(key.id, utcMonth(nowMs));
   const spends = (await budgets.spentBy([key], nowMs)).get(key.id) ?? [];
-  return keyJson(key, { month, spends, group: null }, tier);
+  return keyJson({ ...key, name: ownName(key, parent) }, { month, spends, group: null }, tier);
 }
 
 interface ChildTerms extends KeyTerms {
@@ -85,7 +117,7 @@ function termsOf(asked: Asked, parent: KeyRecord, tier: Limits, nowMs: number): 
     rpm: fields.read('rpm', upTo(limits.rpm)) ?? parent.rpm,
     tpm: fields.read('tpm', upTo(limits.tpm)) ?? parent.tpm,
     concurrency: fields.read('concurrency', upTo(limits.concurrency)) ?? parent.concurrency,
-    spendLimitNanos: fields.read('spend_limit_usd', readAmount) ?? null,
+    spendLimitNanos: fields.amount('spend_limit_usd', readAmount) ?? null,
     budgets: fields.budgets(),
     expiresAtMs: fields.read('expires_in', readExpiry(nowMs)) ?? parent.expiresAtMs,
     allowlist: fields.models(),
@@ -116,11 +148,19 @@ class FieldReader {
     return undefined;
   }
 
+  /** An amount in USD is a text everywhere: as a number it would have been rounded already. */
+  amount<T>(field: string, reader: Reader<T>, value: unknown = this.#asked[field]): T | undefined {
+    if (typeof value !== 'number') return this.read(field, reader, value);
+    this.#fault(field, 'expected USD as a string, such as "1.50"');
+    return undefined;
+  }
+
   budgets(): readonly Budget[] {
     const { budgets = {} } = this.#asked;
     if (!isObject(budgets)) this.#fault('budgets', 'expected an object such as {"day": "1"}');
     const found = Object.entries(isObject(budgets) ? budgets : {}).flatMap(([period, amount]) => {
-      const word = this.read('budgets', readBudget, `${period}=${String(amount)}`);
+      const said = typeof amount === 'number' ? amount : `${period}=${String(amount)}`;
+      const word = this.amount('budgets', readBudget, said);
       if (word?.kind === 'remove') this.#fault('budgets', 'expected an amount in USD for each period');
       return word === undefined ? [] : [word];
     });

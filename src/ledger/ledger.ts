@@ -156,7 +156,7 @@ export interface KeyStanding extends LevelStanding {
   /** Whether `run` has made it. */
   readonly isLeashed: boolean;
   /** The levels around the key, from inside out; the end users are those of the first request. */
-  readonly outer: readonly (LevelStanding & Pick<LevelName, 'kind'>)[];
+  readonly outer: readonly (LevelStanding & LevelName)[];
   readonly balanceNanos: Nanos;
   /** For open requests of all keys. */
   readonly heldNanos: Nanos;

@@ -132,8 +132,11 @@ interface Level {
 /** From inside out: the end user of the key comes before the key. */
 function levelsOf(standing: KeyStanding): readonly Level[] {
   const own: Level = { level: undefined, at: standing };
-  const outer = standing.outer.map((at): Level => ({ level: { kind: at.kind, name: at.name }, at }));
-  const ownUsers = outer.findIndex(({ level }) => level?.kind !== 'user' || level.name !== standing.name);
+  const outer = standing.outer.map((at): Level => {
+    const { kind, name, of, own } = at;
+    return { level: { kind, name, ...(of !== undefined && { of }), ...(own !== undefined && { own }) }, at };
+  });
+  const ownUsers = outer.findIndex(({ level }) => level?.of !== 'key' || level.name !== standing.name);
   return outer.toSpliced(ownUsers < 0 ? outer.length : ownUsers, 0, own);
 }
 
@@ -160,7 +163,7 @@ function isOf({ reason, level, period }: Check, refusal: Refusal): boolean {
   if (reason === 'money_spoken_for') return true;
   const of = 'level' in refusal ? refusal.level : undefined;
   const spent = refusal.reason === 'spend_limit_reached' ? refusal.budget?.period : undefined;
-  return level?.kind === of?.kind && level?.name === of?.name && period === spent;
+  return level?.kind === of?.kind && level?.name === of?.name && level?.of === of?.of && period === spent;
 }
 
 /** Of the key also where it has no limit. */

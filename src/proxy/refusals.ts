@@ -100,10 +100,14 @@ function resetOf({ budget }: SpendRefusal): string {
 }
 
 function howToRaise({ budget, level }: SpendRefusal): string {
-  const prefix = level?.kind === 'user' ? '--user-' : '--';
-  const option = budget === undefined ? `${prefix}spend-limit <usd>` : `${prefix}budget ${budget.period}=<usd>`;
-  const target = level?.kind === 'group' ? `@${printableName(level.name)}` : '<key>';
-  return `The operator can raise it: inf-gw limits set ${target} ${option}`;
+  const option = budget === undefined ? 'spend-limit <usd>' : `budget ${budget.period}=<usd>`;
+  const isOfGroup = level?.kind === 'group' || level?.of === 'group';
+  const target = isOfGroup ? `@${printableName(level.name)}` : '<key>';
+  const isUser = level?.kind === 'user';
+  // What is set for one end user alone is not raised with that of all.
+  if (isUser && level.own?.includes(budget?.period ?? 'spend_limit'))
+    return `The operator can raise it: inf-gw users set <user> --key ${target} --${option}`;
+  return `The operator can raise it: inf-gw limits set ${target} --${isUser ? 'user-' : ''}${option}`;
 }
 
 function leftOf({ budget, level }: SpendRefusal): string {

@@ -88,10 +88,12 @@ export class GroupBook {
     return transaction(this.#delete(idOrName, isEmptied));
   }
 
-  /** How many keys that are not deleted are in each group itself, by its id. */
+  /** How many keys that are not deleted are in each group itself, with those that they have made, by its id. */
   *keyCounts(): Operation<ReadonlyMap<string, number>> {
     const found = yield* rows(
-      `SELECT group_id, count(*) AS keys FROM inf_gw.keys WHERE group_id IS NOT NULL AND ${LIVES} GROUP BY group_id`,
+      `SELECT coalesce(k.group_id, p.group_id) AS group_id, count(*) AS keys
+         FROM inf_gw.keys AS k LEFT JOIN inf_gw.keys AS p ON p.id = k.parent_id AND p.${LIVES}
+         WHERE k.${LIVES} AND coalesce(k.group_id, p.group_id) IS NOT NULL GROUP BY 1`,
     );
     return new Map(found.map((row) => [row.group_id as string, Number(row.keys)]));
   }

@@ -69,10 +69,10 @@ export class KeyBook {
     return (yield* rows(text, values)).map(keyOf);
   }
 
-  /** A key that another has made is where that is. */
+  /** A key that another has made is where that is, as long as that is there. */
   #isIn(groupIds: string): string {
     const { isAnyOf } = this.#dialect;
-    const parents = `SELECT p.id FROM inf_gw.keys AS p WHERE ${isAnyOf('p.group_id', groupIds)}`;
+    const parents = `SELECT p.id FROM inf_gw.keys AS p WHERE p.${LIVES} AND ${isAnyOf('p.group_id', groupIds)}`;
     return `(${isAnyOf('group_id', groupIds)} OR parent_id IN (${parents}))`;
   }
 

@@ -73,6 +73,17 @@ export const MOST_GROUPS = 4;
 export interface LevelName {
   readonly kind: 'key' | 'group' | 'user';
   readonly name: string;
+  /** Of an end user: whose they are. */
+  readonly of?: 'key' | 'group';
+  /** Of an end user: the terms that are set for them alone; of budgets their periods. */
+  readonly own?: readonly string[];
+}
+
+/** The terms that are set for an end user alone, as `LevelName` has them. */
+export function ownTerms({ budgets, ...limits }: LevelTerms): readonly string[] {
+  const { rpm, tpm, concurrency, spendLimitNanos: spend_limit } = limits;
+  const set = Object.entries({ rpm, tpm, concurrency, spend_limit }).filter(([, value]) => value !== null);
+  return [...set.map(([name]) => name), ...budgets.map(({ period }) => period)];
 }
 
 /**

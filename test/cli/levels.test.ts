@@ -249,7 +249,7 @@ for (const store of ['file', 'database']) {
       assert.equal(status, 429);
       assert.deepEqual(shown, [
         ['budget', of, undefined],
-        ['requests_per_minute', { kind: 'user', name: key.name }, 9],
+        ['requests_per_minute', { kind: 'user', name: key.name, of: 'key', own: [] }, 9],
         ['requests_per_minute', of, 1],
       ]);
       const refused = steps.filter((each) => each.status === 'refused');
@@ -259,6 +259,45 @@ for (const store of ['file', 'database']) {
       );
       const { stdout } = await place.run(words);
       assert.ok(stdout.includes(`inf-gw limits set @${group.name} --rpm 2`), stdout);
+    });
+
+    test('what stops an end user is raised where it is set: for all of a key or a group, or for them alone', async () => {
+      const { name } = await newGroup();
+      const key = await newKey('--in', `@${name}`);
+      const zoe = { user: 'zoe', model: 'mock/echo' };
+      place.write('zoe.json', JSON.stringify({ ...zoe, messages: [{ role: 'user', content: 'Hi' }] }));
+      for (const [set, said] of [
+        [['limits', 'set', key.id, '--user-spend-limit', '0'], 'limits set <key> --user-spend-limit <usd>'],
+        [['limits', 'set', key.id, '--user-spend-limit', 'none'], undefined],
+        [['limits', 'set', `@${name}`, '--user-budget', 'day=0'], `limits set @${name} --user-budget day=<usd>`],
+        [['users', 'set', 'zoe', '--key', `@${name}`, '--budget', 'day=1'], undefined],
+        [
+          ['users', 'set', 'zoe', '--key', `@${name}`, '--budget', 'day=0'],
+          `users set <user> --key @${name} --budget day=<usd>`,
+        ],
+      ] as const) {
+        await place.json(...set);
+        const { status, error } = await complete(key, zoe);
+        assert.equal(status, said === undefined ? 200 : 402);
+        if (said === undefined) continue;
+        assert.ok(error.message.endsWith(`inf-gw ${said}`), error.message);
+        const { stdout } = await place.run(['explain', 'zoe.json', '--key', key.id]);
+        const shown = stdout.replaceAll(/\s+/g, ' ').replaceAll("'", '');
+        assert.ok(shown.includes(`inf-gw ${said.replace('<key>', key.name).replace('<usd>', '10')}`), stdout);
+      }
+    });
+
+    test('a key that another has made counts in the group of that, until that is deleted', async () => {
+      const { name } = await newGroup();
+      const parent = await newKey('--in', `@${name}`, '--may-create');
+      assert.equal((await ask('/v1/keys', parent.key, { name: 'child' })).status, 201);
+      const counted = async () => [
+        (await place.json<GroupJson & { keys: number }>('groups', 'show', `@${name}`)).keys,
+        (await place.json<unknown[]>('keys', 'list', '--group', `@${name}`)).length,
+      ];
+      assert.deepEqual(await counted(), [2, 2]);
+      await place.json('keys', 'delete', parent.id, '--yes');
+      assert.deepEqual(await counted(), [0, 0]);
     });
 
     test('and the books agree', async () => {

@@ -205,9 +205,10 @@ export const PICTURES = {
     const less = { atMs: NOW_MS + 1, amountNanos: -150_000n, balanceNanos: 24_999_850_000n, note: '' };
     return tableLines(historyTable([entry, less], look), look);
   },
-  'status, all well': (look) => statusLines(snapshotOf(true), { isShared: false, nodes: undefined, week: WEEK }, look),
+  'status, all well': (look) =>
+    statusLines(snapshotOf(true), { isShared: false, nodes: undefined, groups: undefined, week: WEEK }, look),
   'status, all wrong': (look) =>
-    statusLines(snapshotOf(false), { isShared: false, nodes: undefined, week: WEEK }, look),
+    statusLines(snapshotOf(false), { isShared: false, nodes: undefined, groups: undefined, week: WEEK }, look),
 } satisfies Readonly<Record<string, (look: Look, count?: number) => string[]>>;
 
 /** All pictures, as `pictures.txt` has them. To draw them again: `node test/cli/draw-pictures.ts`. */

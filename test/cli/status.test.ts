@@ -36,6 +36,7 @@ const FIELDS = [
   'log_bytes',
   'upstreams',
   'skipped',
+  'spent_groups',
 ];
 
 /** What people and programs read if no gateway is running. */
@@ -114,6 +115,38 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     ]) {
       assert.match(stdout, line);
     }
+  });
+
+  test('names the groups that have spent their budgets, or nearly', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serveHere();
+    await place.json('credit', 'add', '10');
+    const paid = { model: 'mock/paid', max_tokens: 10 };
+    for (const [name, budget] of [
+      ['spent', 'day=0.001'],
+      ['nearly', 'day=1'],
+      ['open', 'day=1'],
+      ['off', 'day=0.001'],
+    ] as const) {
+      await place.run(['groups', 'create', name, '--budget', budget]);
+      const { key } = await place.createKey(name, '--in', `@${name}`);
+      await serving.chat(key, paid);
+    }
+    // It serves nothing anyway.
+    await place.run(['keys', 'disable', '@off']);
+    const { month } = await place.json<{ month: { cost_usd: string } }>('groups', 'show', '@nearly');
+    await place.run(['limits', 'set', '@nearly', '--budget', `day=${(Number(month.cost_usd) * 1.2).toFixed(6)}`]);
+    const { spent_groups: groups } = await place.json<{ spent_groups: { name: string; spent: boolean }[] }>('status');
+    assert.deepEqual(
+      groups.map(({ name, spent }) => [name, spent]),
+      [
+        ['spent', true],
+        ['nearly', false],
+      ],
+    );
+    const { stdout } = await place.run(['status']);
+    assert.match(stdout, /^spent +@spent: \d.* of 0\.001\d* USD per day, opens 00:00$/m);
+    assert.match(stdout, /^nearly spent +@nearly: \d/m);
   });
 
   test('says that the gateway is shutting down', async (t) => {

@@ -40,7 +40,7 @@ describe('a key that may make others', () => {
     const parent = gateway.key({ mayCreate: true });
     const asked = {
       ...{ name: name(), rpm: 5, tpm: 9_000, concurrency: 1, spend_limit_usd: '0.5' },
-      ...{ budgets: { day: '0.25', total: 1 }, expires_in: '1h', allowlist: ['fake/echo'] },
+      ...{ budgets: { day: '0.25', total: '1' }, expires_in: '1h', allowlist: ['fake/echo'] },
     };
     const answer = await post(parent, asked);
     assert.equal(answer.status, 201, answer.text);
@@ -85,7 +85,9 @@ describe('a key that may make others', () => {
     ['allowlist', { allowlist: ['fake/echo', 'fake/free'] }],
     ['rpm', { rpm: 0 }],
     ['rpm', { rpm: [1] }],
-    ['spend_limit_usd', { spend_limit_usd: -1 }],
+    ['spend_limit_usd', { spend_limit_usd: '-1' }],
+    ['spend_limit_usd', { spend_limit_usd: 1 }],
+    ['budgets', { budgets: { day: 1 } }],
     ['budgets', { budgets: { day: 'none' } }],
     ['budgets', { budgets: { fortnight: '1' } }],
     ['budgets', { budgets: 'day=1' }],
@@ -136,6 +138,23 @@ describe('a key that may make others', () => {
     const again = await post(parent, asked);
     assertError(again, 400, 'invalid_request');
     assert.match(again.error.message, /^name: /);
+  });
+
+  test('learns nothing of the names of others', async () => {
+    const parent = gateway.key({ mayCreate: true, name: 'agent' });
+    const other = gateway.key({ mayCreate: true });
+    const taken = name();
+    for (const theirs of [taken, `agent/${taken}`]) gateway.key({ name: theirs });
+    for (const key of [parent, other]) {
+      const answer = await post(key, { name: taken });
+      assert.deepEqual([answer.status, json(answer).name], [201, taken], answer.text);
+    }
+    const { data } = json<{ data: { id: string; name: string }[] }>(await gateway.request('/v1/keys', { key: parent }));
+    assert.deepEqual(
+      data.map((child) => child.name),
+      [taken],
+    );
+    assertError(await post(parent, { name: taken }), 400, 'invalid_request');
   });
 
   test('reads of its body what every request may be told', async () => {

@@ -38,7 +38,7 @@ export interface Row {
   readonly price: string | null;
 }
 
-export type KeySettings = Partial<Omit<NewKey, 'name'>>;
+export type KeySettings = Partial<NewKey>;
 
 /** The place of a key that is in no group, and that no other has made. */
 export const ALONE = { groupId: null, parentId: null, mayCreate: false, userLimits: null, isLeashed: false } as const;
@@ -46,7 +46,7 @@ export const ALONE = { groupId: null, parentId: null, mayCreate: false, userLimi
 /** Creates a key, as another process would. */
 export function makeKey(keys: BookAtOnce['keys'], settings: KeySettings = {}, secret = mintKey()): TestKey {
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-  const change = keys.create(secret, { ...none, ...settings, name: newId('name', Date.now()) }, Date.now());
+  const change = keys.create(secret, { ...none, name: newId('name', Date.now()), ...settings }, Date.now());
   assert.ok(change.kind === 'done');
   return { id: change.key.id, secret };
 }

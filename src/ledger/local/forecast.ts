@@ -27,9 +27,7 @@ export function forecastOf(
       isDisabled: refusalForState(facts) !== undefined,
       isLeashed: key.isLeashed,
       allowlist: allowlistOf(facts),
-      outer: levels
-        .filter((each) => each !== own)
-        .map((each) => ({ kind: each.level.name.kind, ...standingOf(each, facts) })),
+      outer: levels.filter((each) => each !== own).map((each) => ({ ...each.level.name, ...standingOf(each, facts) })),
       balanceNanos: facts.balanceNanos,
       heldNanos: facts.heldNanos,
       creditEnforced: facts.creditEnforced,

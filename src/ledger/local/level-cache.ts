@@ -5,7 +5,7 @@ import { invariant } from '../../core/invariant.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type KeyRecord, type KeyState, type LevelTerms, limitsInForce, type Owner } from '../../state/keys.ts';
-import { GROUP_ID, type LevelName, ownerOf, termsOfUser, userId, userStoredAs } from '../../state/levels.ts';
+import { GROUP_ID, type LevelName, ownerOf, ownTerms, termsOfUser, userId, userStoredAs } from '../../state/levels.ts';
 import type { Lease } from './activity.ts';
 import type { Books } from './books.ts';
 import { LevelBudgets } from './level-budgets.ts';
@@ -47,6 +47,10 @@ export interface KeyLevel extends OwnerLevel {
 export function charge(level: Level, { month, hold }: Lease, settledAtMs: number, nanos: Nanos): void {
   if (level.month === month) level.chargedNanos += nanos;
   level.budgets?.add(hold.admittedAtMs, settledAtMs, nanos);
+}
+
+function kindOf(ownerId: string): 'key' | 'group' {
+  return ownerId.startsWith(GROUP_ID) ? 'group' : 'key';
 }
 
 /** When the cache is full it is cleared. A level takes about 1 KB. */
@@ -146,7 +150,12 @@ export class LevelCache {
     const terms = termsOfUser(ofUsers, own);
     return this.#keep({
       ...this.#levelOf(id, terms, limitsInForce(terms, NO_LIMITS)),
-      name: { kind: 'user', name: owner.record.name },
+      name: {
+        kind: 'user',
+        name: owner.record.name,
+        of: kindOf(owner.id),
+        own: own === undefined ? [] : ownTerms(own),
+      },
       state: own?.state ?? 'enabled',
       expiresAtMs: null,
       allowlist: null,
