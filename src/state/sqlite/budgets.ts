@@ -141,15 +141,18 @@ const MOST_LEVELS = 100_000;
 
 /** Adds up what a batch of settled requests changes in sliding windows, and writes it once per batch. */
 export class StepWriter {
+  readonly #isAnyWindow: Statement;
   readonly #windowsOf: Statement;
   readonly #add: Statement;
   readonly #drop: Statement;
-  /** Known until another process commits. */
+  /** Known until another process commits, as the next. Without any nothing is looked up of millions of end users. */
+  #hasWindows: boolean | undefined;
   readonly #windows = new Map<string, readonly Window[]>();
   /** Not written yet: by window of a key, and by step. */
   readonly #pending = new Map<string, { levelId: string; window: Window; steps: Map<number, Nanos> }>();
 
   constructor(database: Sqlite) {
+    this.#isAnyWindow = database.prepare('SELECT EXISTS (SELECT 1 FROM budgets WHERE window_s IS NOT NULL)').pluck();
     this.#windowsOf = database
       .prepare('SELECT DISTINCT window_s FROM budgets WHERE key_id IN (?, ?) AND window_s IS NOT NULL')
       .pluck();
@@ -199,10 +202,13 @@ export class StepWriter {
 
   /** Another process has committed: keys may have other budgets now. */
   forgetWindows(): void {
+    this.#hasWindows = undefined;
     this.#windows.clear();
   }
 
   #windowsFor(levelId: string): readonly Window[] {
+    this.#hasWindows ??= this.#isAnyWindow.get() === 1;
+    if (!this.#hasWindows) return NO_WINDOWS;
     let windows = this.#windows.get(levelId);
     if (windows === undefined) {
       if (this.#windows.size >= MOST_LEVELS) this.#windows.clear();

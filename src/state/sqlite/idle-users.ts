@@ -1,19 +1,17 @@
 /** Drops what end users were booked that no limit of theirs counts any more. The journal keeps their requests. */
 import { utcMonth } from '../../core/clock.ts';
-import { IDLE_USER_MS } from '../levels.ts';
+import { IDLE_USER_MS, ownerOf } from '../levels.ts';
 import { immediately, type Sqlite } from './database.ts';
 
-/** The number of rows of each table per transaction. */
+/** The number of rows of each table that a transaction looks at or drops, give or take one end user. */
 const STEP_ROWS = 1_000;
 
 /** The last admission. Only what is old beside that is dropped: the auditor expects the rest. */
 const LAST = 'SELECT max(last_at_ms) FROM usage_months';
-const DROP_DAYS = `DELETE FROM level_days WHERE (level_id, day, key_id, model, source) IN (
-  SELECT level_id, day, key_id, model, source FROM level_days
-  WHERE level_id LIKE '%/%' AND day < $kept ORDER BY day LIMIT ${STEP_ROWS})`;
-const NEXT_MONTHS = `SELECT month, level_id FROM level_months
-  WHERE level_id LIKE '%/%' AND month < $kept AND (month, level_id) > ($month, $level)
-  ORDER BY month, level_id LIMIT ${STEP_ROWS}`;
+/** By the primary key: an index of what is old would cost each new end user two pages more, every day. */
+const NEXT_MONTHS = `SELECT level_id, month FROM level_months WHERE (level_id, month) > ($level, $month)
+  ORDER BY level_id, month LIMIT ${STEP_ROWS}`;
+const DROP_DAYS = 'DELETE FROM level_days WHERE level_id = $level AND day < $kept';
 /** A total counts all months, and whoever is there may get one. */
 const DROP_MONTH = `DELETE FROM level_months WHERE level_id = $level AND month = $month
   AND NOT EXISTS (SELECT 1 FROM level_months WHERE level_id = $level AND month >= $kept)
@@ -32,18 +30,24 @@ const DROP_STEPS = `DELETE FROM budget_steps WHERE (key_id, window_s, at_ms) IN 
     ON s.window_s = w.window_s AND s.key_id LIKE '%/%' AND s.at_ms < $last - w.window_s * 1020
   LIMIT ${STEP_ROWS})`;
 
-/** A place in the sums by month. */
-interface Place {
-  readonly month: string;
-  readonly level_id: string;
+/** How far the sums by month were walked through for what is older than a month. */
+interface Walk {
+  /** The first month that is kept whatever happens. */
+  readonly kept: string;
+  /** The last sum that was looked at; undefined at the end. */
+  readonly after: Place | undefined;
 }
 
-const START: Place = { month: '', level_id: '' };
+interface Place {
+  readonly level_id: string;
+  readonly month: string;
+}
+
+const START: Place = { level_id: '', month: '' };
 
 export class IdleUsers {
   readonly #database: Sqlite;
-  /** The last sum by month that was looked at. */
-  #after = START;
+  #walk: Walk | undefined;
 
   constructor(database: Sqlite) {
     this.#database = database;
@@ -51,21 +55,36 @@ export class IdleUsers {
 
   /** Drops some rows, in one short transaction. Returns true if there may be more. */
   drop(wallMs: number, lockWaitMs?: number): boolean {
-    return immediately(this.#database, () => this.#step(wallMs), lockWaitMs);
+    const step = () => this.#step(wallMs);
+    const done = immediately(this.#database, step, lockWaitMs);
+    // Once it is committed: otherwise what was dropped is to be dropped again.
+    this.#walk = done.walk;
+    return done.isMore;
   }
 
-  #step(wallMs: number): boolean {
+  #step(wallMs: number): { readonly walk: Walk | undefined; readonly isMore: boolean } {
     const lastMs = this.#database.prepare(LAST).pluck().get() as number | null;
-    if (lastMs === null) return false;
+    if (lastMs === null) return { walk: undefined, isMore: false };
     const last = Math.min(wallMs, lastMs);
     const kept = utcMonth(last - IDLE_USER_MS);
+    const walk = this.#dropMonths(this.#walk?.kept === kept ? this.#walk : { kept, after: START });
     const run = (sql: string, values: object) => this.#database.prepare(sql).run(values).changes;
-    const { month, level_id: level } = this.#after;
-    const months = this.#database.prepare(NEXT_MONTHS).all({ kept, month, level }) as Place[];
-    for (const place of months) run(DROP_MONTH, { kept, month: place.month, level: place.level_id });
-    const isMore = months.length === STEP_ROWS;
-    this.#after = (isMore && months.at(-1)) || START;
-    const changes = [run(DROP_DAYS, { kept }), run(DROP_SEALED, { kept }), run(DROP_STEPS, { last })];
-    return isMore || changes.includes(STEP_ROWS);
+    const changes = [run(DROP_SEALED, { kept }), run(DROP_STEPS, { last })];
+    return { walk, isMore: walk.after !== undefined || changes.includes(STEP_ROWS) };
+  }
+
+  /** Goes on with a walk, by one step. What it has passed becomes old with the next month at the earliest. */
+  #dropMonths({ kept, after }: Walk): Walk {
+    if (after === undefined) return { kept, after };
+    const places = this.#database.prepare(NEXT_MONTHS).all({ level: after.level_id, month: after.month }) as Place[];
+    const drops = [this.#database.prepare(DROP_DAYS), this.#database.prepare(DROP_MONTH)];
+    let dropped = 0;
+    for (const place of places) {
+      const { level_id: level, month } = place;
+      if (ownerOf(level) === undefined || month >= kept) continue;
+      for (const drop of drops) dropped += drop.run({ kept, level, month }).changes;
+      if (dropped >= STEP_ROWS) return { kept, after: place };
+    }
+    return { kept, after: places.length === STEP_ROWS ? places.at(-1) : undefined };
   }
 }

@@ -4,28 +4,26 @@ import type { Nanos } from '../../core/money.ts';
 import { SUM_COLUMNS, SUM_FIGURES } from '../sql.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { ADD_FIGURES } from './sql.ts';
-import type { Summand } from './sums.ts';
+import { count, type Figures, figuresOf, noFigures, type Summand } from './sums.ts';
 
-/** Of one level, key, model and source on one day. */
-interface Sum extends Omit<Summand, 'isError' | 'admittedAtMs'> {
-  readonly levelId: string;
+/** Of one key, model and source on one day. */
+interface DaySum extends Figures, Pick<Summand, 'keyId' | 'model' | 'source'> {
   readonly day: string;
   readonly month: string;
-  requests: number;
-  errors: number;
-  promptTokens: number;
-  cachedTokens: number;
-  cacheWriteTokens: number;
-  completionTokens: number;
-  costNanos: Nanos;
-  lastAtMs: number;
+}
+
+/** Of one level. */
+interface LevelSums {
+  readonly days: DaySum[];
+  /** Of all its keys and models: whichever served, it is the same row. */
+  readonly months: Map<string, Figures>;
 }
 
 export class LevelSumWriter {
   readonly #addDay: Statement;
   readonly #addMonth: Statement;
   /** Not written yet, by level. */
-  readonly #sums = new Map<string, Sum[]>();
+  readonly #sums = new Map<string, LevelSums>();
 
   constructor(database: Sqlite) {
     this.#addDay = database.prepare(
@@ -39,38 +37,32 @@ export class LevelSumWriter {
   }
 
   add(levels: readonly string[], summand: Summand): void {
-    const day = utcDay(summand.admittedAtMs);
+    const [day, month] = [utcDay(summand.admittedAtMs), utcMonth(summand.admittedAtMs)];
     for (const levelId of levels) {
-      const sum = this.#sumOf(levelId, day, summand);
-      sum.requests++;
-      if (summand.isError) sum.errors++;
-      sum.promptTokens += summand.promptTokens;
-      sum.cachedTokens += summand.cachedTokens;
-      sum.cacheWriteTokens += summand.cacheWriteTokens;
-      sum.completionTokens += summand.completionTokens;
-      sum.costNanos += summand.costNanos;
-      sum.lastAtMs = Math.max(sum.lastAtMs, summand.admittedAtMs);
+      const sums = this.#sums.get(levelId) ?? { days: [], months: new Map<string, Figures>() };
+      this.#sums.set(levelId, sums);
+      count(dayIn(sums, day, month, summand), summand);
+      const ofMonth = sums.months.get(month) ?? noFigures();
+      sums.months.set(month, ofMonth);
+      count(ofMonth, summand);
     }
   }
 
   /** What a level is charged by requests that are not written yet: on those days, or in those months. */
   pendingCharge(levelId: string, counts: (sum: { readonly day: string; readonly month: string }) => boolean): Nanos {
     let nanos = 0n;
-    for (const sum of this.#sums.get(levelId) ?? []) if (counts(sum)) nanos += sum.costNanos;
+    for (const sum of this.#sums.get(levelId)?.days ?? []) if (counts(sum)) nanos += sum.costNanos;
     return nanos;
   }
 
   /** Writes everything that was added. Belongs in the transaction that writes the requests. */
   write(): void {
     if (this.#sums.size === 0) return;
-    for (const sums of this.#sums.values()) {
-      for (const sum of sums) {
-        const { levelId, keyId, model, source, requests, errors, completionTokens, costNanos } = sum;
-        const input = [sum.promptTokens, sum.cachedTokens, sum.cacheWriteTokens];
-        const figures = [requests, errors, ...input, completionTokens, costNanos];
-        this.#addDay.run(levelId, sum.day, keyId, model, source, ...figures);
-        this.#addMonth.run(levelId, sum.month, ...figures, sum.lastAtMs);
+    for (const [levelId, { days, months }] of this.#sums) {
+      for (const sum of days) {
+        this.#addDay.run(levelId, sum.day, sum.keyId, sum.model, sum.source, ...figuresOf(sum));
       }
+      for (const [month, sum] of months) this.#addMonth.run(levelId, month, ...figuresOf(sum), sum.lastAtMs);
     }
     this.forget();
   }
@@ -79,18 +71,14 @@ export class LevelSumWriter {
   forget(): void {
     this.#sums.clear();
   }
+}
 
-  #sumOf(levelId: string, day: string, { keyId, model, source, admittedAtMs }: Summand): Sum {
-    const sums = this.#sums.get(levelId) ?? [];
-    const same = (sum: Sum) => sum.day === day && sum.keyId === keyId && sum.model === model && sum.source === source;
-    let sum = sums.find(same);
-    if (sum === undefined) {
-      const noTokens = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
-      const nothing = { requests: 0, errors: 0, ...noTokens, costNanos: 0n, lastAtMs: 0 };
-      sum = { levelId, day, month: utcMonth(admittedAtMs), keyId, model, source, ...nothing };
-      sums.push(sum);
-      this.#sums.set(levelId, sums);
-    }
-    return sum;
+function dayIn({ days }: LevelSums, day: string, month: string, { keyId, model, source }: Summand): DaySum {
+  const same = (sum: DaySum) => sum.day === day && sum.keyId === keyId && sum.model === model && sum.source === source;
+  let sum = days.find(same);
+  if (sum === undefined) {
+    sum = { day, month, keyId, model, source, ...noFigures() };
+    days.push(sum);
   }
+  return sum;
 }

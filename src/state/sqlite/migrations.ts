@@ -200,7 +200,7 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
 
   -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
-  -- users as owner_id/name.
+  -- users as owner_id/name. Those of end users are dropped when nothing is bounded by them any more.
   CREATE TABLE level_days (
     level_id TEXT NOT NULL,
     day TEXT NOT NULL,
@@ -215,9 +215,6 @@ const TABLES = `
     last_at_ms INTEGER NOT NULL,
     PRIMARY KEY (level_id, month)
   ) STRICT, WITHOUT ROWID;
-  -- Those of end users are dropped when nothing is bounded by them any more.
-  CREATE INDEX level_days_of_users ON level_days (day) WHERE level_id LIKE '%/%';
-  CREATE INDEX level_months_of_users ON level_months (month) WHERE level_id LIKE '%/%';
   CREATE TABLE sealed_levels (
     level_id TEXT NOT NULL,
     day TEXT NOT NULL,

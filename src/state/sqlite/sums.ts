@@ -23,13 +23,8 @@ export interface Summand {
   readonly costNanos: Nanos;
 }
 
-/** The sum of one key, model and source on one day. */
-interface Sum {
-  readonly day: string;
-  readonly month: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly source: UsageSource;
+/** What requests add up to. */
+export interface Figures {
   requests: number;
   errors: number;
   promptTokens: number;
@@ -38,6 +33,38 @@ interface Sum {
   completionTokens: number;
   costNanos: Nanos;
   lastAtMs: number;
+}
+
+export function noFigures(): Figures {
+  const noTokens = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
+  return { requests: 0, errors: 0, ...noTokens, costNanos: 0n, lastAtMs: 0 };
+}
+
+/** Adds one request. */
+export function count(figures: Figures, summand: Summand): void {
+  figures.requests++;
+  if (summand.isError) figures.errors++;
+  figures.promptTokens += summand.promptTokens;
+  figures.cachedTokens += summand.cachedTokens;
+  figures.cacheWriteTokens += summand.cacheWriteTokens;
+  figures.completionTokens += summand.completionTokens;
+  figures.costNanos += summand.costNanos;
+  figures.lastAtMs = Math.max(figures.lastAtMs, summand.admittedAtMs);
+}
+
+/** In the order of SUM_FIGURES. */
+export function figuresOf(figures: Figures): readonly (number | Nanos)[] {
+  const { requests, errors, promptTokens, cachedTokens, cacheWriteTokens, completionTokens, costNanos } = figures;
+  return [requests, errors, promptTokens, cachedTokens, cacheWriteTokens, completionTokens, costNanos];
+}
+
+/** The sum of one key, model and source on one day. */
+interface Sum extends Figures {
+  readonly day: string;
+  readonly month: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly source: UsageSource;
 }
 
 export class SumWriter {
@@ -60,15 +87,7 @@ export class SumWriter {
   }
 
   add(summand: Summand): void {
-    const sum = this.#sumOf(summand);
-    sum.requests++;
-    if (summand.isError) sum.errors++;
-    sum.promptTokens += summand.promptTokens;
-    sum.cachedTokens += summand.cachedTokens;
-    sum.cacheWriteTokens += summand.cacheWriteTokens;
-    sum.completionTokens += summand.completionTokens;
-    sum.costNanos += summand.costNanos;
-    sum.lastAtMs = Math.max(sum.lastAtMs, summand.admittedAtMs);
+    count(this.#sumOf(summand), summand);
   }
 
   /** What a key is charged by requests that are not written yet: on those days, or in those months. */
@@ -82,11 +101,9 @@ export class SumWriter {
   write(): void {
     let costNanos = 0n;
     for (const sum of this.#sums.values()) {
-      const { keyId, model, source, requests, errors, completionTokens } = sum;
-      const input = [sum.promptTokens, sum.cachedTokens, sum.cacheWriteTokens];
-      const figures = [keyId, model, source, requests, errors, ...input, completionTokens, sum.costNanos];
-      this.#addDay.run(sum.day, ...figures);
-      this.#addMonth.run(sum.month, ...figures, sum.lastAtMs);
+      const values = [sum.keyId, sum.model, sum.source, ...figuresOf(sum)];
+      this.#addDay.run(sum.day, ...values);
+      this.#addMonth.run(sum.month, ...values, sum.lastAtMs);
       costNanos += sum.costNanos;
     }
     if (costNanos > 0n) this.#charge.run(costNanos);
@@ -104,9 +121,7 @@ export class SumWriter {
     const name = `${day}\n${keyId}\n${model}\n${source}`;
     let sum = this.#sums.get(name);
     if (sum === undefined) {
-      const noTokens = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
-      const nothing = { requests: 0, errors: 0, ...noTokens, costNanos: 0n, lastAtMs: 0 };
-      sum = { day, month: utcMonth(admittedAtMs), keyId, model, source, ...nothing };
+      sum = { day, month: utcMonth(admittedAtMs), keyId, model, source, ...noFigures() };
       this.#sums.set(name, sum);
     }
     return sum;

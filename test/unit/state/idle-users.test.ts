@@ -1,0 +1,73 @@
+/** What end users were booked is dropped in short steps, however many there are. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { IdleUsers } from '../../../src/state/sqlite/idle-users.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 15);
+const USERS = 2_500;
+const FIGURES = '1, 0, 0, 0, 0, 0, 7';
+
+/** A file in which a group and its users have requests on a day of September, and a key one of today. */
+function opened(t: TestContext): Sqlite {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-idle-users-'));
+  const { database } = openDatabase(join(directory, 'state.db'));
+  t.after(() => {
+    database.close();
+    rmSync(directory, { recursive: true });
+  });
+  database.exec(`
+    INSERT INTO usage_months VALUES ('2026-11', 'key_1', 'm', 'reported', ${FIGURES}, ${NOW_MS});
+    INSERT INTO level_months VALUES ('grp_1', '2026-09', ${FIGURES}, 0);
+    INSERT INTO level_days VALUES ('grp_1', '2026-09-01', 'key_1', 'm', 'reported', ${FIGURES});
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${USERS})
+      INSERT INTO level_months SELECT 'grp_1/' || i, '2026-09', ${FIGURES}, 0 FROM n;
+    INSERT INTO level_days SELECT level_id, month || '-01', 'key_1', 'm', 'reported', ${FIGURES} FROM level_months
+      WHERE level_id LIKE '%/%'`);
+  return database;
+}
+
+function levelsIn(database: Sqlite, table: string): number {
+  return database.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
+}
+
+test('thousands are dropped a thousand rows at a time, and their group keeps its own', (t) => {
+  const database = opened(t);
+  const idle = new IdleUsers(database);
+  for (let isMore = true; isMore; ) {
+    const before = levelsIn(database, 'level_months') + levelsIn(database, 'level_days');
+    isMore = idle.drop(NOW_MS);
+    assert.ok(before - levelsIn(database, 'level_months') - levelsIn(database, 'level_days') <= 1_000);
+  }
+  assert.deepEqual([levelsIn(database, 'level_months'), levelsIn(database, 'level_days')], [1, 1]);
+});
+
+test('a step that was not committed is taken again', (t) => {
+  const database = opened(t);
+  const idle = new IdleUsers(database);
+  database.exec(`CREATE TABLE parents (id PRIMARY KEY);
+    CREATE TABLE children (id REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+    CREATE TRIGGER broken AFTER DELETE ON level_months BEGIN INSERT INTO children VALUES (1); END;
+    PRAGMA foreign_keys = ON`);
+  assert.throws(() => idle.drop(NOW_MS), /FOREIGN KEY/);
+  assert.equal(levelsIn(database, 'level_months'), USERS + 1);
+  database.exec('DROP TRIGGER broken');
+  while (idle.drop(NOW_MS));
+  assert.equal(levelsIn(database, 'level_months'), 1);
+});
+
+test('what becomes old with a later month is dropped then', (t) => {
+  const database = opened(t);
+  const idle = new IdleUsers(database);
+  while (idle.drop(NOW_MS));
+  database.exec(`INSERT INTO level_months VALUES ('grp_1/late', '2026-10', ${FIGURES}, 0)`);
+  assert.equal(idle.drop(NOW_MS), false);
+  assert.equal(levelsIn(database, 'level_months'), 2);
+  const laterMs = Date.UTC(2027, 0, 15);
+  database.prepare("UPDATE usage_months SET month = '2027-01', last_at_ms = ?").run(laterMs);
+  while (idle.drop(laterMs));
+  assert.equal(levelsIn(database, 'level_months'), 1);
+});
