@@ -8,6 +8,28 @@ import { until } from '../support/wait.ts';
 import { LedgerBench, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
+const OTHER_TIER = '"t":[9,9,9,9,1]';
+const RICH = Array.from({ length: 10 }, (_, each) => `[0,"req_${each}","m",0,1,1,"${'9'.repeat(18)}"]`);
+/** What is wrong with it, and what it says of `KEY` and of a `LONG` name. */
+type Nonsense = readonly (readonly [what: string, commands: string])[];
+
+/** No entry at all, and one whose holds are only known to be too many when they are written. */
+export const NONSENSE: Nonsense = [
+  ['is no object', '7'],
+  ['holds more than the database can write', `{"t":[99,99,99,99,0],"k":["KEY"],"a":[${RICH}]}`],
+];
+
+/** The other entries that no gateway asks. */
+export const MORE_NONSENSE: Nonsense = [
+  ['has no settings', '{"t":[]}'],
+  ['has lists that are none', `{${OTHER_TIER},"s":7,"k":{},"b":"x","a":null}`],
+  ['ends a request for no amount', `{${OTHER_TIER},"s":[["req_1",1,1,"x",1,1]]}`],
+  ['asks for a key that it does not name', `{${OTHER_TIER},"a":[[3,"req_1","mock/echo",1,1,1,"1"]]}`],
+  ['asks for less than nothing', `{${OTHER_TIER},"k":["key"],"a":[[0,"req_1","mock/echo",-1,1,1,"1"]]}`],
+  ['asks for a request by a name that no index takes', `{${OTHER_TIER},"k":["KEY"],"a":[[0,"LONG","m",1,1,1,"1"]]}`],
+  ['asks for a request twice', `{${OTHER_TIER},"k":["key"],"a":[[0,"r","m",1,1,1,"1"],[0,"r","m",1,1,1,"1"]]}`],
+];
+
 async function pair(t: { after(work: () => Promise<void>): void }, database: SharedDatabase) {
   const bench = await LedgerBench.of(t, database.openStore, { rpm: 3 });
   const store = bench.store as SharedStore;
@@ -15,6 +37,7 @@ async function pair(t: { after(work: () => Promise<void>): void }, database: Sha
   return { bench, store, other: await store.startOther('second'), key: await bench.newKey() };
 }
 
+/** What gateways read and write of an ordinary log. */
 export function testAgreement(database: SharedDatabase): void {
   test('a gateway that comes to another state than one of the others decides nothing by it, says so and begins anew', async (t) => {
     const { bench, store, other, key } = await pair(t, database);
@@ -128,29 +151,6 @@ export function testAgreement(database: SharedDatabase): void {
     assert.equal(other.differences.length, 0);
   });
 
-  test('a gateway that is more than 10,000 entries behind is not ready, and catches up in bounded turns', async (t) => {
-    const { bench, other, key } = await pair(t, database);
-    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
-    for (let i = 0; i < 3; i++) await bench.admit(key);
-    await database.read(`INSERT INTO inf_gw.log (seq, at_us, node_id, commands)
-      SELECT seq + i, last_us, 0, json_build_object('balance', balance_nanos::text)
-      FROM inf_gw.account, generate_series(1, 30100) AS i`);
-    await database.read('UPDATE inf_gw.account SET seq = seq + 30100');
-    const isBehind = (error: unknown) => /behind the log/.test(other.engine.faultOf(error)?.message ?? '');
-    const request = bench.request(key);
-    await assert.rejects(bench.process([{ kind: 'admit', request }], other.engine), isBehind);
-    // Also where nobody asks for anything.
-    await until(async () => {
-      await other.engine.beat();
-      return /behind the log/.test(other.faults.join());
-    });
-    await assert.rejects(other.engine.probe(), isBehind);
-    await other.engine.probe();
-    const [answer] = await bench.process([{ kind: 'admit', request }], other.engine);
-    assert.equal((answer as { refusal: { reason: string } }).refusal.reason, 'requests_per_minute');
-    assert.equal(other.differences.length, 0);
-  });
-
   test('one that is so far behind that the log would grow for ever is not waited for, and begins anew', async (t) => {
     const { bench, store, other, key } = await pair(t, database);
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
@@ -166,75 +166,6 @@ export function testAgreement(database: SharedDatabase): void {
     assert.deepEqual(await database.read(old), []);
     for (let i = 0; i < 2; i++) await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
-  });
-
-  test('large entries are read one at a time, and one that is larger than others can read is not taken', async (t) => {
-    const { bench, other, key } = await pair(t, database);
-    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
-    await bench.admit(key);
-    await database.read(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 4)`);
-    await database.read(`UPDATE inf_gw.log SET commands = left(commands, -1) || ', "x": "' || repeat('x', 3000000) || '"}'
-      WHERE node_id = 0`);
-    const read = () => database.read('SELECT o_until, length(o_entries) FROM inf_gw.entries_after(0, 1000)');
-    const [{ o_until: until, length } = {}] = await read();
-    assert.ok((until as bigint) < 1000n && Number(length) < 4_500_000, `${until} ${length}`);
-    await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
-    await bench.admit(key);
-    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
-    const model = 'x'.repeat(1_100_000);
-    await assert.rejects(bench.process([{ kind: 'admit', request: bench.request(key, { model }) }]), /no gateway asks/);
-    assert.equal(other.differences.length, 0);
-  });
-
-  describe('an entry that no gateway asks', () => {
-    const OTHER_TIER = '"t":[9,9,9,9,1]';
-    const RICH = Array.from({ length: 10 }, (_, each) => `[0,"req_${each}","m",0,1,1,"${'9'.repeat(18)}"]`);
-    for (const [what, commands] of [
-      ['is no object', '7'],
-      ['has no settings', '{"t":[]}'],
-      ['has lists that are none', `{${OTHER_TIER},"s":7,"k":{},"b":"x","a":null}`],
-      ['ends a request for no amount', `{${OTHER_TIER},"s":[["req_1",1,1,"x",1,1]]}`],
-      ['asks for a key that it does not name', `{${OTHER_TIER},"a":[[3,"req_1","mock/echo",1,1,1,"1"]]}`],
-      ['asks for less than nothing', `{${OTHER_TIER},"k":["key"],"a":[[0,"req_1","mock/echo",-1,1,1,"1"]]}`],
-      [
-        'asks for a request by a name that no index takes',
-        `{${OTHER_TIER},"k":["KEY"],"a":[[0,"LONG","m",1,1,1,"1"]]}`,
-      ],
-      ['holds more than the database can write', `{"t":[99,99,99,99,0],"k":["KEY"],"a":[${RICH}]}`],
-      ['asks for a request twice', `{${OTHER_TIER},"k":["key"],"a":[[0,"r","m",1,1,1,"1"],[0,"r","m",1,1,1,"1"]]}`],
-    ] as const) {
-      test(`is passed over by all alike, said and counted, and who wrote it is shut out: it ${what}`, async (t) => {
-        const { bench, store, other, key } = await pair(t, database);
-        await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
-        await bench.admit(key, { holdNanos: 30n });
-        const [evil] =
-          await database.read(`INSERT INTO inf_gw.nodes (name, instance, version, address, epoch, started_at_ms, alive_us)
-          VALUES ('evil', '', '', '', 1, 0, (SELECT us FROM stage.world)) RETURNING id`);
-        await database.read(
-          `WITH a AS (UPDATE inf_gw.account SET seq = seq + 1 RETURNING seq, last_us),
-            p AS (INSERT INTO inf_gw.positions SELECT $1, seq, 0 FROM a)
-          INSERT INTO inf_gw.log (seq, at_us, node_id, commands, seen_seq) SELECT seq, last_us, $1, $2, 0 FROM a`,
-          [evil?.id, commands.replace('KEY', key.id).replace('LONG', randomBytes(9_000).toString('hex'))],
-        );
-        await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 40n }) }], other.engine);
-        await bench.admit(key, { holdNanos: 50n });
-        assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
-        for (const { engine } of [store.process, other]) await engine.beat();
-        const [node] = await database.read('SELECT epoch FROM inf_gw.nodes WHERE id = $1', [evil?.id]);
-        assert.equal(node?.epoch, 2n);
-        for (const each of [store.process, other]) {
-          assert.deepEqual([each.nonsense.map(([, nodeId]) => nodeId), each.differences], [[evil?.id], []]);
-        }
-        // Nor does it stop who begins then, or the end of what it has in flight.
-        await store.advance(1_500);
-        await store.engine.probe();
-        await store.engine.beat();
-        const { engine } = await store.startOther('third');
-        const [identity] = await bench.process([{ kind: 'identify', keyHash: key.hash }], engine);
-        assert.equal((identity as EnabledKey).figures.remainingRequests, 0);
-        assert.deepEqual(await database.read('SELECT FROM inf_gw.positions WHERE asked_seq > written_seq'), []);
-      });
-    }
   });
 
   test('a gateway that is frozen between its entry and the answer finds its decisions written, and goes on by them', async (t) => {
@@ -378,5 +309,87 @@ export function testAgreement(database: SharedDatabase): void {
     await database.read('SELECT inf_gw.cut_log()');
     assert.equal(await entries(), 1);
     await bench.admit(key);
+  });
+}
+
+export function testNonsense(database: SharedDatabase, entries: Nonsense): void {
+  describe('an entry that no gateway asks', () => {
+    for (const [what, commands] of entries) {
+      test(`is passed over by all alike, said and counted, and who wrote it is shut out: it ${what}`, async (t) => {
+        const { bench, store, other, key } = await pair(t, database);
+        await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+        await bench.admit(key, { holdNanos: 30n });
+        const [evil] =
+          await database.read(`INSERT INTO inf_gw.nodes (name, instance, version, address, epoch, started_at_ms, alive_us)
+          VALUES ('evil', '', '', '', 1, 0, (SELECT us FROM stage.world)) RETURNING id`);
+        await database.read(
+          `WITH a AS (UPDATE inf_gw.account SET seq = seq + 1 RETURNING seq, last_us),
+            p AS (INSERT INTO inf_gw.positions SELECT $1, seq, 0 FROM a)
+          INSERT INTO inf_gw.log (seq, at_us, node_id, commands, seen_seq) SELECT seq, last_us, $1, $2, 0 FROM a`,
+          [evil?.id, commands.replace('KEY', key.id).replace('LONG', randomBytes(9_000).toString('hex'))],
+        );
+        await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 40n }) }], other.engine);
+        await bench.admit(key, { holdNanos: 50n });
+        assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+        for (const { engine } of [store.process, other]) await engine.beat();
+        const [node] = await database.read('SELECT epoch FROM inf_gw.nodes WHERE id = $1', [evil?.id]);
+        assert.equal(node?.epoch, 2n);
+        for (const each of [store.process, other]) {
+          assert.deepEqual([each.nonsense.map(([, nodeId]) => nodeId), each.differences], [[evil?.id], []]);
+        }
+        // Nor does it stop who begins then, or the end of what it has in flight.
+        await store.advance(1_500);
+        await store.engine.probe();
+        await store.engine.beat();
+        const { engine } = await store.startOther('third');
+        const [identity] = await bench.process([{ kind: 'identify', keyHash: key.hash }], engine);
+        assert.equal((identity as EnabledKey).figures.remainingRequests, 0);
+        assert.deepEqual(await database.read('SELECT FROM inf_gw.positions WHERE asked_seq > written_seq'), []);
+      });
+    }
+  });
+}
+
+/** Logs of many entries, and of large ones. */
+export function testLongLogs(database: SharedDatabase): void {
+  test('a gateway that is more than 10,000 entries behind is not ready, and catches up in bounded turns', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    for (let i = 0; i < 3; i++) await bench.admit(key);
+    await database.read(`INSERT INTO inf_gw.log (seq, at_us, node_id, commands)
+      SELECT seq + i, last_us, 0, json_build_object('balance', balance_nanos::text)
+      FROM inf_gw.account, generate_series(1, 30100) AS i`);
+    await database.read('UPDATE inf_gw.account SET seq = seq + 30100');
+    const isBehind = (error: unknown) => /behind the log/.test(other.engine.faultOf(error)?.message ?? '');
+    const request = bench.request(key);
+    await assert.rejects(bench.process([{ kind: 'admit', request }], other.engine), isBehind);
+    // Also where nobody asks for anything.
+    await until(async () => {
+      await other.engine.beat();
+      return /behind the log/.test(other.faults.join());
+    });
+    await assert.rejects(other.engine.probe(), isBehind);
+    await other.engine.probe();
+    const [answer] = await bench.process([{ kind: 'admit', request }], other.engine);
+    assert.equal((answer as { refusal: { reason: string } }).refusal.reason, 'requests_per_minute');
+    assert.equal(other.differences.length, 0);
+  });
+
+  test('large entries are read one at a time, and one that is larger than others can read is not taken', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    await bench.admit(key);
+    await database.read(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 4)`);
+    await database.read(`UPDATE inf_gw.log SET commands = left(commands, -1) || ', "x": "' || repeat('x', 3000000) || '"}'
+      WHERE node_id = 0`);
+    const read = () => database.read('SELECT o_until, length(o_entries) FROM inf_gw.entries_after(0, 1000)');
+    const [{ o_until: until, length } = {}] = await read();
+    assert.ok((until as bigint) < 1000n && Number(length) < 4_500_000, `${until} ${length}`);
+    await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
+    await bench.admit(key);
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    const model = 'x'.repeat(1_100_000);
+    await assert.rejects(bench.process([{ kind: 'admit', request: bench.request(key, { model }) }]), /no gateway asks/);
+    assert.equal(other.differences.length, 0);
   });
 }

@@ -1,5 +1,9 @@
-/** The rest of the conformance suite of the ledger on a database: terms of keys, clocks that are wrong, more gateways and more histories. */
+/**
+ * The rest of the conformance suite of the ledger on a database: terms of keys, clocks that are wrong, long logs, more
+ * gateways and more histories.
+ */
 import { after, test } from 'node:test';
+import { MORE_NONSENSE, testLongLogs, testNonsense } from './agreement.ts';
 import { testClocks } from './clocks.ts';
 import { testCuts } from './cuts.ts';
 import { compareWithNaiveLedger } from './model.ts';
@@ -17,6 +21,8 @@ testTerms(database.openStore);
 testWrongClocks(database.openStore);
 testRaces(database, [4]);
 testClocks(database);
+testNonsense(database, MORE_NONSENSE);
+testLongLogs(database);
 testCuts(database, HISTORIES);
 
 test('whatever happens, the ledger gives the answers and totals of a plain list, in more histories', async (t) => {

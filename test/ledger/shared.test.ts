@@ -1,6 +1,6 @@
 /** The conformance suite of the ledger, on a database. */
 import { after } from 'node:test';
-import { testAgreement } from './agreement.ts';
+import { NONSENSE, testAgreement, testNonsense } from './agreement.ts';
 import { testDatabase } from './database.ts';
 import { testDoubts } from './doubts.ts';
 import { testNodes } from './nodes.ts';
@@ -15,5 +15,6 @@ testConformance(database.openStore, 2);
 testRaces(database, [2]);
 testNodes(database);
 testAgreement(database);
+testNonsense(database, NONSENSE);
 testDoubts(database);
 testDatabase(database);

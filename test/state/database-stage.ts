@@ -19,33 +19,42 @@ const BY_DAY = `SELECT to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 
     cached_tokens, coalesce(cache_write_tokens, 0) AS cache_write_tokens, completion_tokens, cost_nanos FROM inf_gw.journal
   UNION ALL SELECT day, key_id, model, source, ${FIGURES} FROM inf_gw.sealed_days`;
 
+/** One test after the other uses it: to connect, and to have the first of each query planned, costs the database more than a test. */
 export class DatabaseStage implements Stage {
   readonly state: OpenState;
-  readonly #test: Cleanup;
   readonly #location: StateLocation;
   readonly #client: pg.Client;
+  #test: Cleanup | undefined;
 
-  /** Empties the database, which may have been used before. */
-  static async open(test: Cleanup, url: string): Promise<DatabaseStage> {
+  static async connect(url: string): Promise<DatabaseStage> {
     const location = locationOf(url);
-    const state = await openAt(test, location);
     const client = new pg.Client({ connectionString: url });
     await client.connect();
-    test.after(() => client.end());
-    const stage = new DatabaseStage(test, location, state, client);
-    await stage.#empty();
-    return stage;
+    return new DatabaseStage(location, await openState(location, 'full'), client);
   }
 
-  private constructor(test: Cleanup, location: StateLocation, state: OpenState, client: pg.Client) {
-    this.#test = test;
+  private constructor(location: StateLocation, state: OpenState, client: pg.Client) {
     this.#location = location;
     this.state = state;
     this.#client = client;
   }
 
-  open(): Promise<OpenState> {
-    return openAt(this.#test, this.#location);
+  /** Empties the database for the next test. */
+  async emptiedFor(test: Cleanup): Promise<DatabaseStage> {
+    this.#test = test;
+    await this.#empty();
+    return this;
+  }
+
+  async close(): Promise<void> {
+    await this.state.close();
+    await this.#client.end();
+  }
+
+  async open(): Promise<OpenState> {
+    const state = await openState(this.#location, 'full');
+    this.#test?.after(() => state.close());
+    return state;
   }
 
   async hold(hold: HoldRow): Promise<void> {
@@ -146,10 +155,4 @@ export function addressOf(url: string): PostgresAddress {
 /** Where a state is, by its address. */
 export function locationOf(url: string): StateLocation {
   return { kind: 'postgres', address: addressOf(url) };
-}
-
-async function openAt(test: Cleanup, location: StateLocation): Promise<OpenState> {
-  const state = await openState(location, 'full');
-  test.after(() => state.close());
-  return state;
 }

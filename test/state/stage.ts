@@ -1,6 +1,6 @@
 /** A state of either kind for tests of the operator's side, and the ledger's part of it. */
 import assert from 'node:assert/strict';
-import { before, describe } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
 import type { HoldRow } from '../../src/state/journal.ts';
@@ -50,11 +50,12 @@ export type OpenStage = (test: Cleanup) => Promise<Stage>;
 export function onEachStore(define: (open: OpenStage) => void): void {
   describe('in a file:', () => define(async (test) => FileStage.open(test)));
   describe('in a database:', () => {
-    let url: string;
+    let stage: DatabaseStage;
     before(async () => {
-      url = await createTables();
+      stage = await DatabaseStage.connect(await createTables());
     });
-    define((test) => DatabaseStage.open(test, url));
+    after(() => stage.close());
+    define((test) => stage.emptiedFor(test));
   });
 }
 
