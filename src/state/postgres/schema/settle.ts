@@ -28,8 +28,11 @@ BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
   ), d AS (
-    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.request_id AND h.node_id = p_node
-    RETURNING h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
+    SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
+    FROM s CROSS JOIN LATERAL (
+      SELECT h.ctid AS place, h.* FROM inf_gw.holds h WHERE h.request_id = s.request_id AND h.node_id = p_node LIMIT 1) h
+  ), gone AS (
+    DELETE FROM inf_gw.holds WHERE ctid = ANY (ARRAY(SELECT place FROM d))
   ), j AS (
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
