@@ -1,7 +1,11 @@
 /** What else may be in a database: other defaults, a role with few rights, and commands at the same moment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { Admission, LedgerSnapshot } from '../../src/ledger/ledger.ts';
+import { END } from '../../src/state/journal.ts';
+import { BATCH_COLUMNS } from '../../src/state/postgres/batch.ts';
+import { Link } from '../../src/state/postgres/link.ts';
 import { grantsFor } from '../../src/state/postgres/rights.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, NOON, tokens, USD } from './bench.ts';
@@ -79,6 +83,54 @@ export function testDatabase(database: SharedDatabase): void {
     await store.close();
     await server.query('DROP OWNED BY few_rights', name);
     await server.query('DROP ROLE few_rights');
+  });
+
+  test('the end and the growth of a request read its hold alone, also when there were no others when they were planned', async (t) => {
+    const parsed = parsePostgresAddress(database.url, '/') as { readonly address: PostgresAddress };
+    const link = await Link.open(parsed.address, 'reader');
+    t.after(() => link.close());
+    const run = (text: string) => link.decide<Record<string, string>>('', text, []);
+    const NODE = 7_000_000;
+    const hold = (from: number, to: number) =>
+      run(`INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens,
+        reserved_tokens, hold_nanos) SELECT 'plan-' || n, ${NODE}, 'key_none', 'm', n, 1, 1, 1, 1 FROM generate_series(${from}, ${to}) n`);
+    const ids = (from: number, to: number) => `ARRAY(SELECT 'plan-' || n FROM generate_series(${from}, ${to}) n)`;
+    const ended = { outcome: `'ok'`, source: `'counted'` } as Record<string, string>;
+    const amounts = END.columns.slice(1).map(({ name, type }) => {
+      const value = ended[name] ?? (/tokens$|nanos$/.test(name) ? '0' : 'NULL');
+      return `array_fill(${value}::${type === 'text' ? 'text' : 'bigint'}, ARRAY[30])`;
+    });
+    const end = (from: number) =>
+      run(`SELECT cardinality(inf_gw.end_holds(${NODE}, 1, ${ids(from, from + 29)}, ${amounts})) AS done`);
+    const grow = (from: number) =>
+      run(
+        `SELECT inf_gw.write_decisions(${NODE}, asked_seq, ${BATCH_COLUMNS.map(({ name }) =>
+          name === 'g_request_id'
+            ? ids(from, from + 29)
+            : /^g_/.test(name)
+              ? 'array_fill(5::bigint, ARRAY[30])'
+              : `'{}'`,
+        )}) AS done FROM inf_gw.positions WHERE node_id = ${NODE}`,
+      );
+    const fetched = async () => {
+      const [row] = await run(
+        `SELECT idx_tup_fetch AS n FROM pg_stat_xact_user_tables WHERE relid = 'inf_gw.holds'::regclass`,
+      );
+      return Number(row?.n);
+    };
+    await run('BEGIN');
+    await run('TRUNCATE inf_gw.holds');
+    await run('ANALYZE inf_gw.holds');
+    await run(`INSERT INTO inf_gw.positions VALUES (${NODE}, 1, 0)`);
+    await hold(1, 30);
+    await grow(1);
+    await end(1);
+    await hold(31, 3_000);
+    await run(`UPDATE inf_gw.positions SET written_seq = 0 WHERE node_id = ${NODE}`);
+    const before = await fetched();
+    assert.deepEqual([await grow(31), await end(61)], [[{ done: true }], [{ done: 30 }]]);
+    assert.ok((await fetched()) - before <= 120, `${(await fetched()) - before} rows were read`);
+    await run('ROLLBACK');
   });
 
   test('a correction of a row that is being dropped changes nothing', async (t) => {

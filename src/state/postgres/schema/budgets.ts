@@ -124,23 +124,23 @@ BEGIN
       WHERE b.key_id = r.key_id AND b.window_s = r.window_s;
   END LOOP;
 END $$;
-`;
 
-/**
- * Parts of the statement that ends requests at `p_us`, after `d` which has them: adds their costs to the sliding windows
- * of their keys, and drops the oldest where a step is new.
- */
-export const STEPS_OF_ENDED = `steps AS (
+-- Adds the costs of requests that have just ended at p_us to the sliding windows of their keys, and drops the oldest steps
+-- where one is new. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_steps(p_key_ids text[], p_costs bigint[], p_us bigint) RETURNS void LANGUAGE sql AS $$
+  WITH steps AS (
     INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
     SELECT b.key_id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost_nanos)
-    FROM d JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL WHERE d.cost_nanos > 0 GROUP BY 1, 2, 3
+    FROM unnest(p_key_ids, p_costs) AS d (key_id, cost_nanos) JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL
+    WHERE d.cost_nanos > 0 GROUP BY 1, 2, 3
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
     RETURNING key_id, window_s, at_ms
-  ), oldest_steps AS (
-    DELETE FROM inf_gw.budget_steps s
+  )
+  DELETE FROM inf_gw.budget_steps s
     USING (SELECT n.key_id, n.window_s, (SELECT o.at_ms FROM inf_gw.budget_steps o WHERE o.key_id = n.key_id
         AND o.window_s = n.window_s ORDER BY o.at_ms DESC OFFSET ${MOST_STEPS - 1} LIMIT 1) AS at_ms
       FROM steps n WHERE NOT EXISTS (SELECT FROM inf_gw.budget_steps e WHERE e.key_id = n.key_id
         AND e.window_s = n.window_s AND e.at_ms = n.at_ms)) x
     WHERE s.key_id = x.key_id AND s.window_s = x.window_s AND s.at_ms <= x.at_ms
-  )`;
+$$;
+`;

@@ -22,6 +22,17 @@ const HELD = arraysOf(DECIDED_HOLD.columns, 'h_');
 const GROWN = arraysOf(GROWN_HOLD.columns, 'g_');
 const LISTINGS = arraysOf(LISTED.columns, 'l_');
 
+/** Amounts of requests that have ended, and of what was decided. */
+const ENDED_AMOUNTS = ['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens', 'cost_nanos'].map(
+  (name) => `s_${name}`,
+);
+const DECIDED_AMOUNTS = BATCH_COLUMNS.map(({ name }) => name).filter((name) =>
+  /_(?:tokens|nanos|listings)$/.test(name),
+);
+
+/** Whether one of them is less than nothing: an expression that plpgsql evaluates without a query. */
+const anyNegative = (amounts: readonly string[]) => amounts.map((name) => `0 > ANY (${name})`).join(' OR ');
+
 /** What a key or a group is in: none or one row. */
 const outerOf = (id: string) => `SELECT coalesce(k.parent_id, k.group_id) AS id FROM inf_gw.keys k WHERE k.id = ${id}
       UNION ALL SELECT g.group_id FROM inf_gw.groups g WHERE g.id = ${id}`;
@@ -162,12 +173,14 @@ BEGIN
     ) SELECT sum(hold_nanos) INTO v_held FROM held;
   END IF;
   IF cardinality(g_request_id) > 0 THEN
-    SELECT coalesce(sum(g.hold_nanos - h.hold_nanos), 0) INTO v_more
-      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)})
-        JOIN inf_gw.holds h ON h.request_id = g.request_id AND h.node_id = p_node;
-    UPDATE inf_gw.holds h SET output_tokens = g.output_tokens, reserved_tokens = g.reserved_tokens, hold_nanos = g.hold_nanos
-      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)})
-      WHERE h.request_id = g.request_id AND h.node_id = p_node;
+    WITH g AS (
+      SELECT g.*, h.place, g.hold_nanos - h.hold_nanos AS more
+      FROM unnest(${names(GROWN_HOLD.columns, 'g_')}) AS g (${names(GROWN_HOLD.columns)}) CROSS JOIN LATERAL (
+        SELECT h.ctid AS place, h.hold_nanos FROM inf_gw.holds h WHERE h.request_id = g.request_id AND h.node_id = p_node LIMIT 1) h
+    ), grown AS (
+      UPDATE inf_gw.holds h SET output_tokens = g.output_tokens, reserved_tokens = g.reserved_tokens, hold_nanos = g.hold_nanos
+        FROM g WHERE h.ctid = g.place
+    ) SELECT coalesce(sum(more), 0) INTO v_more FROM g;
   END IF;
   IF cardinality(l_key_id) > 0 THEN
     INSERT INTO inf_gw.listings (${names(LISTED.columns)})
@@ -183,7 +196,7 @@ END $$;
 -- decided on its last entry. f_id: requests whose client is gone. b_id: admissions that were never answered. s_…: settlements. If it is far behind, it only gets entries: o_us
 -- is NULL.
 CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us bigint, p_seen bigint, p_seen_us bigint,
-  p_commands json, p_decides boolean, p_writes boolean, p_recorded json, k_ids text[], w_seq bigint, w_decided text, w_digest text,
+  p_commands text, p_decides boolean, p_writes boolean, p_recorded text, k_ids text[], w_seq bigint, w_decided text, w_digest text,
   ${HELD}, ${GROWN}, ${LISTINGS}, f_id text[], b_id text[], ${ENDS},
   OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text, OUT o_ended text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -191,12 +204,11 @@ DECLARE
   v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
 BEGIN
   -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
-  IF octet_length(p_commands::text) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded::text) > ${MOST_COMMAND_BYTES}
+  IF octet_length(p_commands) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded) > ${MOST_COMMAND_BYTES}
     OR cardinality(k_ids) > ${MOST_KEYS}
     -- Not all that is JSON is JSONB, as which it is read by whoever begins.
-    OR jsonb_typeof(p_commands::jsonb) <> 'object' OR jsonb_typeof(p_recorded::jsonb) <> 'array' OR EXISTS (SELECT FROM unnest(s_prompt_tokens || s_cached_tokens
-      || s_cache_write_tokens || s_completion_tokens || s_cost_nanos || h_input_tokens || h_output_tokens || h_reserved_tokens
-      || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+    OR jsonb_typeof(p_commands::jsonb) <> 'object' OR jsonb_typeof(p_recorded::jsonb) <> 'array'
+    OR ${anyNegative([...ENDED_AMOUNTS, ...DECIDED_AMOUNTS])} THEN
     RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
   END IF;
   -- One lock for everybody: the clock is read and everything is written under it.
@@ -212,10 +224,13 @@ BEGIN
     RAISE EXCEPTION 'the clock of the database has stepped, or the batch was late'
       USING ERRCODE = 'IG003', DETAIL = v_arrived_us::text;
   END IF;
-  IF p_seen <> v_last AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen + 1)
-    OR p_seen_us <> 0 AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen AND at_us = p_seen_us) THEN
-    RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004',
-      DETAIL = CASE WHEN p_seen > v_last OR EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen) THEN 'lost' ELSE '' END;
+  -- Where the last entry is the one that it has followed, nobody need look for it.
+  IF p_seen <> v_last OR p_seen_us <> v_us THEN
+    IF p_seen <> v_last AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen + 1)
+      OR p_seen_us <> 0 AND NOT EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen AND at_us = p_seen_us) THEN
+      RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004',
+        DETAIL = CASE WHEN p_seen > v_last OR EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen) THEN 'lost' ELSE '' END;
+    END IF;
   END IF;
   o_seq := v_last; o_ended := '{}';
   IF v_last > p_seen THEN
@@ -236,12 +251,12 @@ BEGIN
     UPDATE inf_gw.account SET held_nanos = held_nanos - coalesce(v_released, 0);
   END IF;
   IF cardinality(s_request_id) > 0 THEN
-    SELECT e.ended INTO o_ended FROM inf_gw.end_holds(p_node, v_us, ${names(END.columns, 's_')}) e;
+    o_ended := inf_gw.end_holds(p_node, v_us, ${names(END.columns, 's_')});
   END IF;
   IF p_commands IS NOT NULL OR v_written IS NOT NULL THEN
     o_seq := v_last + 1;
     INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, seen_seq, recorded, written_seq, decided, digest)
-      VALUES (o_seq, v_us, p_node, p_commands::text, CASE WHEN p_commands IS NOT NULL THEN o_facts END, p_seen, p_recorded::text,
+      VALUES (o_seq, v_us, p_node, p_commands, CASE WHEN p_commands IS NOT NULL THEN o_facts END, p_seen, p_recorded,
         v_written, CASE WHEN v_written IS NOT NULL THEN w_decided END, CASE WHEN v_written IS NOT NULL THEN w_digest END);
     UPDATE inf_gw.account SET last_us = v_us, seq = o_seq, recorded_seq = greatest(recorded_seq, p_seen);
     IF p_writes THEN
@@ -255,20 +270,19 @@ END $$;
 
 -- Writes what a gateway that is gone has decided on its last entry, as all others have decided it, too. p_seen and
 -- p_recorded are those of whoever calls.
-CREATE OR REPLACE FUNCTION inf_gw.write_for(p_seen bigint, p_recorded json, p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
+CREATE OR REPLACE FUNCTION inf_gw.write_for(p_seen bigint, p_recorded text, p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   v_us bigint; v_seq bigint;
 BEGIN
-  IF jsonb_typeof(p_recorded::jsonb) <> 'array' OR EXISTS (SELECT FROM unnest(h_input_tokens || h_output_tokens
-      || h_reserved_tokens || h_hold_nanos || g_output_tokens || g_reserved_tokens || g_hold_nanos || l_listings) x WHERE x < 0) THEN
+  IF jsonb_typeof(p_recorded::jsonb) <> 'array' OR ${anyNegative(DECIDED_AMOUNTS)} THEN
     RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
   IF p_seen >= v_seq OR NOT inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN RETURN false; END IF;
   INSERT INTO inf_gw.log (seq, at_us, node_id, seen_seq, recorded, written_seq, decided, digest)
-    VALUES (v_seq, v_us, p_node, p_seen, p_recorded::text, w_seq, w_decided, w_digest);
+    VALUES (v_seq, v_us, p_node, p_seen, p_recorded, w_seq, w_decided, w_digest);
   UPDATE inf_gw.account SET last_us = v_us, seq = v_seq, recorded_seq = greatest(recorded_seq, p_seen);
   RETURN true;
 END $$;

@@ -156,7 +156,7 @@ BEGIN
   SELECT ${END.columns.map(({ name, type }) => `array_agg(${ENDED_AS_HELD[name] ?? `NULL::${SQL_TYPES[type]}`}) AS ${name}`).join(', ')}
     INTO r FROM inf_gw.holds h WHERE h.node_id = p_node;
   IF r.request_id IS NULL THEN RETURN 0; END IF;
-  SELECT e.ended INTO v_ended FROM inf_gw.end_holds(p_node, p_us, ${names(END.columns, 'r.')}) e;
+  v_ended := inf_gw.end_holds(p_node, p_us, ${names(END.columns, 'r.')});
   PERFORM inf_gw.log_change(p_us, jsonb_build_object('reaped', p_node, 's', v_reaped), '{}');
   RETURN cardinality(v_ended);
 END $$;

@@ -3,7 +3,6 @@
 import { names } from '../../../core/layout.ts';
 import { END } from '../../journal.ts';
 import { arraysOf, typed } from '../batch.ts';
-import { STEPS_OF_ENDED } from './budgets.ts';
 import { ADD_FIGURES, SUM_COLUMNS, SUMS } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
@@ -19,17 +18,20 @@ export const ENDS = arraysOf(END.columns, 's_');
 export const SETTLE = `
 -- Ends requests of a gateway: deletes their holds, writes their rows, adds them to the sums and takes them out of the
 -- account. Returns those that ended: one without a hold ended before. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OUT ended text[], OUT tokens bigint)
+CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OUT ended text[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_cost bigint; v_released bigint; v_booked boolean;
+  v_key_ids text[]; v_costs bigint[]; v_cost bigint; v_released bigint; v_booked boolean; v_slides boolean;
 BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
   ), d AS (
-    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.request_id AND h.node_id = p_node
-    RETURNING h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
+    SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
+    FROM s CROSS JOIN LATERAL (
+      SELECT h.ctid AS place, h.* FROM inf_gw.holds h WHERE h.request_id = s.request_id AND h.node_id = p_node LIMIT 1) h
+  ), gone AS (
+    DELETE FROM inf_gw.holds WHERE ctid = ANY (ARRAY(SELECT place FROM d))
   ), j AS (
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
@@ -46,11 +48,13 @@ BEGIN
     FROM (SELECT *, inf_gw.utc_month(admitted_us) AS month FROM d) d GROUP BY month, key_id, served, source
     ON CONFLICT (key_id, month, model, source)
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
-  ), ${STEPS_OF_ENDED}
-  SELECT coalesce(array_agg(request_id), '{}'), coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint, sum(cost_nanos)::bigint,
-    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL) INTO ended, tokens, v_cost, v_released, v_booked FROM d;
+  )
+  SELECT coalesce(array_agg(request_id), '{}'), array_agg(key_id), array_agg(cost_nanos), sum(cost_nanos)::bigint,
+    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL), EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
+    INTO ended, v_key_ids, v_costs, v_cost, v_released, v_booked, v_slides FROM d;
   IF cardinality(ended) > 0 THEN
     UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_cost, held_nanos = held_nanos - v_released;
+    IF v_slides THEN PERFORM inf_gw.book_steps(v_key_ids, v_costs, p_us); END IF;
   END IF;
   IF v_booked THEN PERFORM inf_gw.book_levels(ended, p_us); END IF;
 END $$;
