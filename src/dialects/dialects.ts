@@ -1,6 +1,7 @@
 /** The dialects, by their names. */
 import type { DialectName } from '../core/dialects.ts';
 import { CHAT } from './chat/chat.ts';
+import { CONVERSE } from './converse/converse.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
 import { GEMINI } from './gemini/gemini.ts';
@@ -26,4 +27,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   moderations: MODERATIONS,
   rerank: RERANK,
   gemini: GEMINI,
+  converse: CONVERSE,
 };

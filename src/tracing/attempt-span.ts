@@ -23,6 +23,7 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   moderations: 'moderation',
   rerank: 'rerank',
   gemini: 'generate_content',
+  converse: 'chat',
 };
 
 export class RecordedAttempt implements AttemptTrace {
