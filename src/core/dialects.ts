@@ -26,6 +26,9 @@ export type ClientDialect = (typeof DIALECT_NAMES)[number];
 /** Hosts of Amazon Bedrock speak Converse. Nobody asks in it here: its clients sign what they send. */
 export type DialectName = ClientDialect | 'converse';
 
+/** What hosts of Amazon Bedrock speak: messages, by `InvokeModel`, to Claude alone. */
+export const BEDROCK_DIALECTS = ['messages', 'converse'] as const satisfies readonly DialectName[];
+
 /**
  * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,
  * which the HTTP interface reads.
