@@ -11,7 +11,7 @@ import { type DecodeFrame, FrameDecoder } from './frames.ts';
 import { HostPool } from './host-pool.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
-export interface BedrockHost extends Host {
+interface BedrockHost extends Host {
   readonly region: string;
 }
 
