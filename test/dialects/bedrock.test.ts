@@ -412,7 +412,6 @@ describe('a stream in frames', () => {
     ['ends within a frame', [...BEFORE_END, converseFrame(EVENTS[9]).subarray(0, 20)]],
     ['has a wrong checksum', [...BEFORE_END, damaged(converseFrame(EVENTS[9]), 60)]],
     ['has a wrong checksum of its lengths', [...BEFORE_END, damaged(converseFrame(EVENTS[9]), 9)]],
-    ['says that a frame is gigantic', [...BEFORE_END, lengthOnly(0xffffffff)]],
     ['says that a frame is smaller than any', [...BEFORE_END, lengthOnly(3)]],
     ['ends without a stop reason', BEFORE_END],
     ['is an event of no dialect', [...BEFORE_END, frame({ ':event-type': 'x', ':message-type': 'event' }, 'no JSON')]],
@@ -426,6 +425,17 @@ describe('a stream in frames', () => {
       assert.ok((row?.cost_nanos ?? 0) >= 2_000);
     });
   }
+
+  test('that says that a frame is gigantic ends at once, before any of it', async () => {
+    keyed.upstream.follow((call) => {
+      call.stream(FRAMED);
+      for (const each of [...BEFORE_END, lengthOnly(0xffffffff)]) call.send(each);
+    });
+    const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
+    assert.match(text, /Héllo\..*"error".*data: \[DONE\]\n\n$/s);
+    assert.equal(row?.source, 'counted');
+    await (await keyed.upstream.call()).closed;
+  });
 
   const BILLS: readonly (readonly [what: string, ends: readonly Buffer[], cost: number | undefined])[] = [
     ['reports twice', [metadata(USAGE), metadata({ inputTokens: 1, outputTokens: 1, totalTokens: 2 })], COST],
