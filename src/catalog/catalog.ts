@@ -37,7 +37,11 @@ export interface CatalogSource {
   readonly keepsResponses: boolean;
   readonly sharesKeeper: boolean;
   readonly dialects: readonly DialectName[];
-  readonly models: readonly (ModelTerms & { readonly name: string })[];
+  readonly models: readonly (ModelTerms & {
+    readonly name: string;
+    /** Where they are not those of the provider. */
+    readonly dialects?: readonly DialectName[] | undefined;
+  })[];
 }
 
 /** A model as a request names it. */
@@ -82,7 +86,7 @@ export class Catalog {
         ignoreTools: provider.ignoreTools,
         keepsResponses: provider.keepsResponses,
         sharesKeeper: provider.sharesKeeper,
-        dialects: provider.dialects,
+        dialects: model.dialects ?? provider.dialects,
       })),
     );
     this.#missingVariables = new Map(providers.map(({ name, missingVariable }) => [name, missingVariable]));

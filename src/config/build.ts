@@ -5,7 +5,8 @@
 
 import { resolve } from 'node:path';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
-import { type AuthScheme, DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
+import { bedrockAddress } from '../core/bedrock.ts';
+import { type AuthScheme, BEDROCK_DIALECTS, DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { type StateLocation, showState } from '../core/state-location.ts';
@@ -161,7 +162,7 @@ class ConfigBuilder {
       name,
       timeouts: this.#timeouts(parsed),
       models: this.#models(name, parsed),
-      refuseFields: parsed.refuse_fields,
+      refuseFields: [...parsed.refuse_fields, ...(parsed.kind === 'bedrock' ? OWN_FIELDS : [])],
       refuseHeaders: parsed.refuse_headers,
       ignoreTools: parsed.ignore_tools,
       keepsResponses: false,
@@ -185,6 +186,7 @@ class ConfigBuilder {
     return {
       ...base,
       kind: parsed.kind,
+      region: parsed.kind === 'bedrock' ? parsed.region : undefined,
       keepsResponses: this.#keepsResponses(name, parsed, base.dialects),
       auth: parsed.auth ?? AUTH[parsed.kind],
       upstreams,
@@ -215,7 +217,7 @@ class ConfigBuilder {
 
   #upstreams(provider: string, parsed: ParsedHttpProvider): UpstreamConfig[] {
     const { api_key, upstreams } = parsed;
-    const base_url = parsed.base_url ?? (upstreams === undefined ? ADDRESSES[parsed.kind] : undefined);
+    const base_url = parsed.base_url ?? (upstreams === undefined ? addressOf(parsed) : undefined);
     if (upstreams === undefined) {
       if (base_url === undefined) {
         this.#addProblem(
@@ -319,20 +321,28 @@ function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig
   }));
 }
 /** How hosts of a kind want their keys unless the config says otherwise. */
-const AUTH = { openai: 'bearer', anthropic: 'x-api-key', gemini: 'x-goog-api-key' } as const satisfies Readonly<
-  Record<ParsedHttpProvider['kind'], AuthScheme>
->;
+const AUTH = {
+  openai: 'bearer',
+  anthropic: 'x-api-key',
+  gemini: 'x-goog-api-key',
+  bedrock: 'bearer',
+} as const satisfies Readonly<Record<ParsedHttpProvider['kind'], AuthScheme>>;
 
 /** Where the hosts of a kind are unless the config says otherwise. */
-const ADDRESSES: Readonly<Partial<Record<ParsedHttpProvider['kind'], string>>> = {
-  gemini: 'https://generativelanguage.googleapis.com/v1beta',
-};
+function addressOf(parsed: ParsedHttpProvider): string | undefined {
+  if (parsed.kind === 'gemini') return 'https://generativelanguage.googleapis.com/v1beta';
+  return parsed.kind === 'bedrock' ? bedrockAddress(parsed.region) : undefined;
+}
+
+/** What the gateway itself writes into a body for Bedrock, from the headers of its client. */
+const OWN_FIELDS = ['anthropic_version', 'anthropic_beta'];
 
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
   openai: DIALECT_NAMES.filter((name) => !['messages', 'gemini', 'gemini_embeddings'].includes(name)),
   anthropic: ['messages'],
   gemini: ['gemini', 'gemini_embeddings'],
+  bedrock: BEDROCK_DIALECTS,
   mock: DIALECT_NAMES,
 };
 

@@ -14,6 +14,8 @@ import type { StateLocation } from '../core/state-location.ts';
 /** A model in the config. */
 export interface ModelConfig extends ModelTerms {
   readonly name: string;
+  /** What its host speaks to it, where that is not the same for all models of the provider. */
+  readonly dialects?: readonly DialectName[] | undefined;
 }
 
 interface ProviderBase {
@@ -54,7 +56,9 @@ export interface UpstreamConfig {
 }
 
 export interface HttpProviderConfig extends ProviderBase {
-  readonly kind: 'openai' | 'anthropic' | 'gemini';
+  readonly kind: 'openai' | 'anthropic' | 'gemini' | 'bedrock';
+  /** Of a provider of kind `bedrock`, as Amazon names it. */
+  readonly region?: string | undefined;
   /** How its hosts want their keys. */
   readonly auth: AuthScheme;
   /** At least one. */

@@ -1,5 +1,6 @@
 /** Turns the models of a parsed file into those of the config. */
 import { createHash } from 'node:crypto';
+import { bedrockDialectsOf, isClaude } from '../core/bedrock.ts';
 import type { CacheTerms } from '../core/cached-answers.ts';
 import type { LongContextPrices, Prices } from '../core/model-terms.ts';
 import type { ModelConfig } from './config.ts';
@@ -47,7 +48,6 @@ export function buildModels(
   prices: PriceSource,
   addProblem: AddProblem,
 ): BuiltModels {
-  const { kind } = host;
   const models: ModelConfig[] = [];
   const warnings: string[] = [];
   const warn = (name: string, why: string) => warnings.push(`providers.${provider}.models.${name}: ${why}`);
@@ -56,7 +56,7 @@ export function buildModels(
     const priced = pricedFields(provider, name, fields, prices, addProblem);
     if (priced === undefined) continue;
     if (priced === 'no_price') warn(name, 'it has no price, here or in the price file, so it is not served');
-    else if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, host));
+    else if (isComplete(host, name, priced, addProblem, warn)) models.push(toModel(name, priced, host));
   }
   const template = listed[WILDCARD];
   if (template === undefined) return { models, warnings };
@@ -66,7 +66,7 @@ export function buildModels(
   if (others.length === 0 && prices.file !== undefined) warn(WILDCARD, 'no other model has a price in the price file');
   for (const [name, entry] of others) {
     const priced = { ...merged(entry, template), pricesOf: dayOf(prices) };
-    if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, host));
+    if (isComplete(host, name, priced, addProblem, warn)) models.push(toModel(name, priced, host));
   }
   return { models, warnings };
 }
@@ -136,12 +136,17 @@ function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddPro
   }
 }
 
+/** Whether what is written to the cache has a price of its own. */
+function isBilledForCacheWrites({ kind }: Pick<ParsedProvider, 'kind'>, model: string): boolean {
+  return kind === 'anthropic' || (kind === 'bedrock' && isClaude(model));
+}
+
 /**
  * Whether everything is there that what it says needs. For what is written to the cache of a provider of kind anthropic, the price
  * of input would be too low.
  */
 function isComplete(
-  kind: ParsedProvider['kind'],
+  host: Omit<ParsedProvider, 'models'>,
   name: string,
   fields: Sourced,
   addProblem: AddProblem,
@@ -151,7 +156,7 @@ function isComplete(
     addProblem([name, 'remote_files'], 'expected context_window beside it, which is held for what cannot be seen');
     return false;
   }
-  if (kind !== 'anthropic') return true;
+  if (!isBilledForCacheWrites(host, fields.upstream ?? name)) return true;
   const tiers = Object.entries(fields.service_tiers).map(([tier, prices]) => ({
     path: [name, 'service_tiers', tier],
     prices,
@@ -167,7 +172,7 @@ function isComplete(
     return false;
   }
   for (const { path, field } of missing) {
-    const why = `expected ${field}: a provider of kind anthropic bills what is written to its cache at a price of its own`;
+    const why = `expected ${field}: a provider of kind ${host.kind} bills what is written to its cache at a price of its own`;
     addProblem(path, why);
   }
   return missing.length === 0;
@@ -185,6 +190,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
   return {
     name,
     upstream: fields.upstream ?? name,
+    dialects: host.kind === 'bedrock' ? bedrockDialectsOf(fields.upstream ?? name, host.dialects) : undefined,
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
     isAudioInputPriced: fields.audio_input !== undefined,

@@ -1,6 +1,6 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import * as z from 'zod';
-import { AUTH_SCHEMES, DIALECT_NAMES } from '../core/dialects.ts';
+import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
@@ -124,12 +124,16 @@ const upstream = z.strictObject({
   weight: wholeNumber(1, MAX_WEIGHT).default(1),
 });
 
-const dialects = z
-  .array(z.enum(DIALECT_NAMES, { error: () => `expected one of ${DIALECT_NAMES.join(', ')}` }), {
-    error: () => 'expected a list of dialects, such as [chat, responses]',
-  })
-  .min(1, 'expected at least one dialect')
-  .optional();
+function dialectsOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return z
+    .array(z.enum(names, { error: () => `expected one of ${names.join(', ')}` }), {
+      error: () => `expected a list of dialects, such as [${names.slice(0, 2).join(', ')}]`,
+    })
+    .min(1, 'expected at least one dialect')
+    .optional();
+}
+
+const dialects = dialectsOf(DIALECT_NAMES);
 
 const httpProvider = {
   dialects,
@@ -155,6 +159,17 @@ const anthropicProvider = z.strictObject({ kind: z.literal('anthropic'), ...http
 
 const geminiProvider = z.strictObject({ kind: z.literal('gemini'), ...httpProvider });
 
+/** As Amazon names its regions. */
+const region = z
+  .string({ error: () => 'expected a region, such as us-east-1' })
+  .regex(/^[a-z]{2,}(?:-[a-z0-9]+)+$/, 'expected a region, such as us-east-1');
+const bedrockProvider = z.strictObject({
+  kind: z.literal('bedrock'),
+  ...httpProvider,
+  region,
+  dialects: dialectsOf(BEDROCK_DIALECTS),
+});
+
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
   dialects,
@@ -165,15 +180,15 @@ const mockProvider = z.strictObject({
   models,
 });
 
-export const KINDS = ['openai', 'anthropic', 'gemini', 'mock'] as const;
+export const KINDS = ['openai', 'anthropic', 'gemini', 'bedrock', 'mock'] as const;
 
 export const providerSchema = z.discriminatedUnion(
   'kind',
-  [openaiProvider, anthropicProvider, geminiProvider, mockProvider],
+  [openaiProvider, anthropicProvider, geminiProvider, bedrockProvider, mockProvider],
   {
     error: (issue) =>
       issue.code === 'invalid_union'
-        ? 'expected kind: openai, kind: anthropic, kind: gemini or kind: mock'
+        ? 'expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock or kind: mock'
         : 'expected a map with kind, models, …',
   },
 );

@@ -9,6 +9,9 @@ const REFERENCE = /\$\{(\w+)\}/g;
 /** What such a field holds is shown to everybody who asks. */
 const OPEN_FIELDS: ReadonlySet<string> = new Set(['node', 'listen']);
 
+/** In these Amazon's library finds what it signs requests with. */
+const OF_AMAZON = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+
 /**
  * The variables that a valid config file refers to where a value may be a secret: that is everywhere but in names,
  * addresses and paths. Of the address of a host only the query counts, and of the state only that of a database.
@@ -22,7 +25,10 @@ export function secretVariablesIn(text: string, environment: NodeJS.ProcessEnv):
   const visit = (value: unknown, field: string): void => {
     if (typeof value === 'string') for (const name of namesIn(secretPart(value, field, environment))) found.add(name);
     else if (Array.isArray(value)) for (const each of value) visit(each, field);
-    else if (isObject(value)) for (const [name, each] of Object.entries(value)) visit(each, name);
+    else if (isObject(value)) {
+      if (value.kind === 'bedrock' && value.api_key === undefined) for (const name of OF_AMAZON) found.add(name);
+      for (const [name, each] of Object.entries(value)) visit(each, name);
+    }
   };
   visit(parse(text), '');
   return [...found];

@@ -1,5 +1,6 @@
 /** The dialects: the wire formats in which clients ask and hosts answer. */
 
+/** In these clients may ask. */
 export const DIALECT_NAMES = [
   'chat',
   'responses',
@@ -21,13 +22,19 @@ export const AUTH_SCHEMES = ['bearer', 'api-key', 'x-api-key', 'x-goog-api-key']
 
 export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 
-export type DialectName = (typeof DIALECT_NAMES)[number];
+export type ClientDialect = (typeof DIALECT_NAMES)[number];
+
+/** Hosts of Amazon Bedrock speak Converse. Nobody asks in it here: its clients sign what they send. */
+export type DialectName = ClientDialect | 'converse';
+
+/** What hosts of Amazon Bedrock speak: messages, by `InvokeModel`, to Claude alone. */
+export const BEDROCK_DIALECTS = ['messages', 'converse'] as const satisfies readonly DialectName[];
 
 /**
  * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,
  * which the HTTP interface reads.
  */
-export const DIALECT_PATHS: Readonly<Record<Exclude<DialectName, 'gemini' | 'gemini_embeddings'>, string>> = {
+export const DIALECT_PATHS: Readonly<Record<Exclude<ClientDialect, 'gemini' | 'gemini_embeddings'>, string>> = {
   chat: '/chat/completions',
   responses: '/responses',
   embeddings: '/embeddings',

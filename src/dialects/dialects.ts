@@ -1,6 +1,7 @@
 /** The dialects, by their names. */
 import type { DialectName } from '../core/dialects.ts';
 import { CHAT } from './chat/chat.ts';
+import { CONVERSE } from './converse/converse.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
 import { GEMINI_EMBEDDINGS } from './gemini/embeddings.ts';
@@ -28,4 +29,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   rerank: RERANK,
   gemini: GEMINI,
   gemini_embeddings: GEMINI_EMBEDDINGS,
+  converse: CONVERSE,
 };

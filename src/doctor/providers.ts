@@ -1,7 +1,9 @@
 /** Whether each provider can be reached and accepts its key. Nothing that costs is asked for. */
+import { setTimeout } from 'node:timers/promises';
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
-import { listingOf, publicListingOf } from '../providers/listing.ts';
+import { type Listing, listingOf, publicListingOf } from '../providers/listing.ts';
+import { loadSigner } from '../upstream/aws.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 import { type Probe, probe, type Stage } from './probe.ts';
 
@@ -11,7 +13,7 @@ const USER_AGENT = `inf-gw/${VERSION}`;
 /** Why a key was refused, in the words of hosts that answer 400 for that. */
 const ABOUT_KEY = /api[ _-]?key/i;
 /** A key that may serve requests, but may not list models. */
-const ABOUT_SCOPES = /missing scopes|insufficient permissions/i;
+const ABOUT_SCOPES = /missing scopes|insufficient permissions|not authorized to perform/i;
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 
 export interface ProviderReport {
@@ -53,17 +55,44 @@ interface Result {
   readonly unasked?: Probe;
   /** The host has nothing that would tell whether it accepts the key. */
   readonly isSilent?: boolean;
+  /** What proves who asks: a key of the config, or credentials of Amazon; undefined if nothing does. */
+  readonly proof?: 'key' | 'credentials' | undefined;
+  /** Why there are no credentials. */
+  readonly missing?: string;
 }
 
 async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamConfig): Promise<Result> {
   if (upstream.missingVariable !== undefined) return { upstream };
   const host = { ...provider, ...upstream };
   const listing = listingOf(host, provider.dialects, USER_AGENT);
-  const asked = await probe(listing, PROBE_MS);
-  if (asked.kind === 'failed' || !isGood(asked.status) || !listing.tellsKey || upstream.apiKey === undefined) {
-    return { upstream, asked, isSilent: !listing.tellsKey };
+  if (provider.region !== undefined && upstream.apiKey === undefined) {
+    return checkSigned(upstream, listing, provider.region);
   }
-  return { upstream, asked, unasked: await probe(publicListingOf(host, provider.dialects, USER_AGENT), PROBE_MS) };
+  const asked = await probe(listing, PROBE_MS);
+  const proof = upstream.apiKey === undefined ? undefined : 'key';
+  if (asked.kind === 'failed' || !isGood(asked.status) || !listing.tellsKey || proof === undefined) {
+    return { upstream, asked, isSilent: !listing.tellsKey, proof };
+  }
+  const unasked = await probe(publicListingOf(host, provider.dialects, USER_AGENT), PROBE_MS);
+  return { upstream, asked, unasked, proof };
+}
+
+/** Asks with the credentials that a gateway in the place of this command would find. */
+async function checkSigned(upstream: UpstreamConfig, listing: Listing, region: string): Promise<Result> {
+  const { origin, path, headers } = listing;
+  const tooLong = setTimeout(PROBE_MS, undefined, { ref: false }).then(() => {
+    throw new Error(`nothing within ${PROBE_MS} ms`);
+  });
+  const signing = loadSigner(region, 'bedrock').then((sign) =>
+    sign({ method: 'GET', url: new URL(path, origin), contentType: undefined, body: '' }),
+  );
+  try {
+    const signed = await Promise.race([signing, tooLong]);
+    const asked = await probe({ ...listing, headers: { ...headers, ...signed } }, PROBE_MS);
+    return { upstream, asked, proof: 'credentials' };
+  } catch (error) {
+    return { upstream, missing: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 function isGood(status: number): boolean {
@@ -75,19 +104,23 @@ function leftOut(name: string, variable: string): Finding {
   return warning(`provider ${name}`, `left out: ${variable} is not set`, fix);
 }
 
-function findingOf({ upstream, asked, unasked, isSilent }: Result, isProxied: boolean): Finding {
-  if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
+function findingOf({ upstream, asked, unasked, isSilent, proof, missing }: Result, isProxied: boolean): Finding {
   const name = `provider ${upstream.name}`;
+  if (missing !== undefined) return failure(name, `found no credentials of Amazon: ${missing}`, FIX_CREDENTIALS);
+  if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
   if (asked.kind === 'failed') return unreachable(name, upstream, asked, isProxied);
   if (isSilent)
     return ok(name, 'answers; its key was not checked: this host has nothing free of charge that needs one');
-  if (!isGood(asked.status)) return refusal(name, asked.status, asked.text, upstream.apiKey !== undefined);
-  if (upstream.apiKey === undefined) return ok(name, 'answers, and asks for no key');
+  if (!isGood(asked.status)) return refusal(name, asked.status, asked.text, proof);
+  if (proof === undefined) return ok(name, 'answers, and asks for no key');
   if (unasked?.kind === 'answer' && isGood(unasked.status)) {
     return ok(name, 'answers; its key was not checked: the host lists its models without one');
   }
-  return ok(name, 'answers, and accepts its key');
+  return ok(name, `answers, and accepts its ${proof}`);
 }
+
+const FIX_CREDENTIALS =
+  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, where the gateway is started; or its api_key in the config';
 
 /** What went wrong at each stage, and what to do. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
@@ -114,13 +147,15 @@ function unreachable(
 }
 
 /** What an answer other than the listing means. */
-function refusal(name: string, status: number, text: string, hasKey: boolean): Finding {
+function refusal(name: string, status: number, text: string, proof: Result['proof']): Finding {
   const unless = 'nothing, unless its requests fail: `inf-gw requests --errors` says why';
   const isRefused = status === 401 || status === 403 || (status === 400 && ABOUT_KEY.test(text));
   if (isRefused && ABOUT_SCOPES.test(text)) {
     return warning(name, `answers; its key was not checked, because it may not list models (${status})`, unless);
   }
-  if (isRefused && hasKey)
+  if (isRefused && proof === 'credentials')
+    return failure(name, `refuses its credentials (${status})`, FIX_CREDENTIALS);
+  if (isRefused && proof === 'key')
     return failure(name, `refuses its key (${status})`, 'correct its api_key, or the variable that it names');
   if (isRefused) return failure(name, `asks for a key (${status}), and has none`, 'set its api_key in the config');
   if (status === 402)

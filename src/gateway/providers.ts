@@ -1,10 +1,12 @@
 /** Turns the providers of a config into running ones. */
-import { isActive, type ProviderConfig } from '../config/config.ts';
+import { type HttpProviderConfig, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
 import type { UpstreamFacts } from '../observe/monitor.ts';
+import { BedrockUpstream } from '../upstream/bedrock.ts';
 import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
 import { Provider } from '../upstream/provider.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** Running providers, by name. */
 export type Providers = ReadonlyMap<string, Provider>;
@@ -29,11 +31,12 @@ function startProvider(config: ProviderConfig): Provider {
   switch (config.kind) {
     case 'openai':
     case 'anthropic':
-    case 'gemini': {
+    case 'gemini':
+    case 'bedrock': {
       const upstreams = config.upstreams.filter(isActive).map((upstream) => ({
         name: upstream.name,
         weight: upstream.weight,
-        upstream: new HttpUpstream({ ...config, ...upstream }, config.timeouts, `inf-gw/${VERSION}`),
+        upstream: upstreamOf(config, upstream),
       }));
       return new Provider(upstreams, { onDisconnect: config.onDisconnect, tracksHealth: true });
     }
@@ -44,4 +47,12 @@ function startProvider(config: ProviderConfig): Provider {
       return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
     }
   }
+}
+
+function upstreamOf(config: HttpProviderConfig, upstream: UpstreamConfig): Upstream {
+  const host = { ...config, ...upstream };
+  const userAgent = `inf-gw/${VERSION}`;
+  return config.region === undefined
+    ? new HttpUpstream(host, config.timeouts, userAgent)
+    : new BedrockUpstream({ ...host, region: config.region }, config.timeouts, userAgent);
 }

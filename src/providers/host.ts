@@ -12,6 +12,8 @@ export interface Host {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether streams ask for usage with `stream_options`. */
   readonly streamUsage: boolean;
+  /** Of a host of Amazon Bedrock. */
+  readonly region?: string | undefined;
 }
 
 /** Where requests go, and their headers. */

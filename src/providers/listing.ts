@@ -1,4 +1,5 @@
 /** The request by which a host tells whether it accepts a key, at no cost. Pure. */
+import { bedrockAddress } from '../core/bedrock.ts';
 import type { DialectName } from '../core/dialects.ts';
 import { DEFAULT_HEADERS, endpointOf, type Host } from './host.ts';
 
@@ -11,6 +12,8 @@ export interface Listing {
 }
 
 const MODELS = '/models';
+/** Bedrock lists its models at a host of its own. */
+const BEDROCK_MODELS = '/foundation-models';
 /** Hosts whose listing of models is public, but which say something of the key at another path. */
 const OTHER_PATHS: Readonly<Record<string, string>> = { 'openrouter.ai': '/key' };
 /** Bedrock's runtime and Claude in Foundry list no models, and answer unknown paths in ways of their own. */
@@ -25,6 +28,16 @@ export function listingOf(host: Host, dialects: readonly DialectName[], userAgen
   const { 'content-type': _, ...others } = headers;
   const { hostname } = new URL(origin);
   const [dialect] = dialects;
+  if (host.region !== undefined) {
+    const isUsual = host.baseUrl === bedrockAddress(host.region);
+    const listing = isUsual ? bedrockAddress(host.region, 'bedrock') : origin;
+    return {
+      origin: listing,
+      path: BEDROCK_MODELS,
+      headers: { ...others, accept: 'application/json' },
+      tellsKey: true,
+    };
+  }
   return {
     origin,
     path: `${path.replace(DEPLOYMENT, '')}${OTHER_PATHS[hostname] ?? MODELS}${query}`,

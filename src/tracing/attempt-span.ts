@@ -24,6 +24,7 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   rerank: 'rerank',
   gemini: 'generate_content',
   gemini_embeddings: 'embeddings',
+  converse: 'chat',
 };
 
 export class RecordedAttempt implements AttemptTrace {

@@ -5,6 +5,7 @@
 import { isObject, parseJson } from '../core/json.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import type { Findings } from './findings.ts';
+import type { Call } from './request.ts';
 
 /** The name of the field. */
 export const CUSTOM_INPUT = 'input';
@@ -30,6 +31,15 @@ function describe(format: unknown, where: string, findings: Findings): string {
   }
   findings.refuse(where, 'expected the type text, or grammar with a syntax and a definition');
   return '';
+}
+
+/** The arguments of a call as an object. What a model has written may be no JSON, or nothing. */
+export function inputOf(input: Call['input']): Fields {
+  if ('value' in input) return input.value;
+  if ('text' in input) return { [CUSTOM_INPUT]: input.text };
+  if (input.json.trim() === '') return {};
+  const value = parseJson(input.json)?.value;
+  return isObject(value) ? value : { [CUSTOM_INPUT]: input.json };
 }
 
 /** The text in the arguments of a call. If the model has written other arguments, they are the text. */

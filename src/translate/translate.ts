@@ -4,6 +4,7 @@ import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
 import { CHAT_CLIENT, CHAT_HOST } from './chat/chat.ts';
+import { CONVERSE_HOST } from './converse/converse.ts';
 import { embeddingHostOf, isOfEmbeddings, translateEmbeddings } from './embeddings.ts';
 import { Findings } from './findings.ts';
 import { GEMINI_CLIENT, GEMINI_HOST } from './gemini/gemini.ts';
@@ -21,7 +22,7 @@ import type {
 
 const CLIENTS: readonly ClientFormat[] = [CHAT_CLIENT, MESSAGES_CLIENT, RESPONSES_CLIENT, GEMINI_CLIENT];
 /** In the order of preference, where a host speaks several dialects. */
-const HOSTS: readonly HostFormat[] = [CHAT_HOST, MESSAGES_HOST, GEMINI_HOST];
+const HOSTS: readonly HostFormat[] = [CHAT_HOST, MESSAGES_HOST, GEMINI_HOST, CONVERSE_HOST];
 
 /** A request as it goes to a host. */
 export interface HostRequest {

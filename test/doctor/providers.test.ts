@@ -8,7 +8,7 @@ import { checkClock } from '../../src/doctor/machine.ts';
 import { checkProviders } from '../../src/doctor/providers.ts';
 import { listingOf } from '../../src/providers/listing.ts';
 import { load } from '../support/configs.ts';
-import { FakeUpstream, type Script } from '../support/fake-upstream.ts';
+import { FakeUpstream, type Script, type UpstreamCall } from '../support/fake-upstream.ts';
 
 const KEY = 'sk-secret-0123456789';
 const CERTIFICATES = join(import.meta.dirname, '../faults/certificates');
@@ -29,9 +29,9 @@ function ask(fields: string, environment: NodeJS.ProcessEnv = {}) {
   return checkProviders(load(`providers: { main: { ${fields}, ${PRICES} } }`, environment).providers, environment);
 }
 
-async function findingFor(script: Script, key = `, api_key: ${KEY}`): Promise<Finding> {
+async function findingFor(script: Script, key = `, api_key: ${KEY}`, kind = 'kind: openai'): Promise<Finding> {
   host.follow(script);
-  const { findings } = await ask(`kind: openai, base_url: 'http://127.0.0.1:${host.port}/v1'${key}`);
+  const { findings } = await ask(`${kind}, base_url: 'http://127.0.0.1:${host.port}/v1'${key}`);
   assert.equal(findings.length, 1);
   return findings[0] as Finding;
 }
@@ -71,6 +71,37 @@ describe('a provider that answers', () => {
       for (const call of host.calls) assert.deepEqual([call.method, call.path, call.body], ['GET', '/v1/models', '']);
     });
   }
+
+  for (const [status, text, message] of [
+    [200, '', /^answers, and accepts its credentials$/],
+    [403, 'The security token included in the request is invalid.', /^refuses its credentials \(403\)$/],
+    [403, 'User is not authorized to perform: bedrock:ListFoundationModels', /may not list models/],
+    [404, '', /no listing of models there$/],
+  ] as const) {
+    test(`${status} to a request that is signed: ${message}`, async () => {
+      const credentials = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-amazon' };
+      Object.assign(process.env, credentials);
+      const finding = await findingFor(answering(status, text), '', 'kind: bedrock, region: eu-west-1');
+      for (const name of Object.keys(credentials)) delete process.env[name];
+      assert.match(finding.message, message);
+      const call = host.calls[0] as UpstreamCall;
+      assert.equal(call.path, '/foundation-models');
+      assert.match(call.header('authorization') ?? '', /^AWS4-HMAC-SHA256 .*\/eu-west-1\/bedrock\//);
+    });
+  }
+
+  test('is not asked where there are no credentials to sign with', async () => {
+    const none = {
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+      AWS_CONFIG_FILE: '/dev/null',
+    };
+    Object.assign(process.env, none);
+    const { status, message, fix } = await findingFor(OK, '', 'kind: bedrock, region: eu-west-1');
+    for (const name of Object.keys(none)) delete process.env[name];
+    assert.match(`${status} ${message} ${fix}`, /^error found no credentials of Amazon: .*AWS_PROFILE/);
+    assert.equal(host.calls.length, 0);
+  });
 
   test('is asked once where it has no key', async () => {
     assert.equal((await findingFor(OK, '')).message, 'answers, and asks for no key');

@@ -9,9 +9,9 @@ const gateway = await startTestGateway({ provider: { dialects: ['chat', 'respons
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
-type DialectName = 'chat' | 'responses' | 'messages' | 'embeddings';
+type ClientDialect = 'chat' | 'responses' | 'messages' | 'embeddings';
 
-const REQUESTS: Readonly<Record<DialectName, { readonly path: string; readonly fields: object }>> = {
+const REQUESTS: Readonly<Record<ClientDialect, { readonly path: string; readonly fields: object }>> = {
   chat: { path: '/v1/chat/completions', fields: { messages: [{ role: 'user', content: 'Hello!' }] } },
   responses: { path: '/v1/responses', fields: { input: 'Hello!' } },
   messages: { path: '/v1/messages', fields: { max_tokens: 50, messages: [{ role: 'user', content: 'Hello!' }] } },
@@ -19,7 +19,7 @@ const REQUESTS: Readonly<Record<DialectName, { readonly path: string; readonly f
 };
 
 /** Sends a request that fails, and returns its row. */
-async function fail(dialect: DialectName, script: Script, stream = false): Promise<Row> {
+async function fail(dialect: ClientDialect, script: Script, stream = false): Promise<Row> {
   const { path, fields } = REQUESTS[dialect];
   const key = gateway.key();
   gateway.upstream.follow(script);
@@ -46,7 +46,7 @@ const BILLED = ['reported', 1_000, 200_000, 1_000_000 + 400_000_000];
 const FREE = ['counted', 0, 0, 0];
 
 describe('a complete error that reports usage is charged by it:', () => {
-  const BODIES: readonly (readonly [what: string, dialect: DialectName, body: unknown])[] = [
+  const BODIES: readonly (readonly [what: string, dialect: ClientDialect, body: unknown])[] = [
     ['beside the error', 'chat', { error: ERROR, usage: CHAT_USAGE }],
     ['within the error', 'chat', { error: { ...ERROR, usage: CHAT_USAGE } }],
     ['in an array', 'chat', [{ error: ERROR, usage: CHAT_USAGE }]],

@@ -207,6 +207,12 @@ providers:
     assert.deepEqual(named('postgres://ann:$' + '{DB}@db/gw'), ['DB', ...keys]);
     assert.deepEqual(named('$' + '{URL}'), [...keys, 'URL']);
   });
+
+  test("loses Amazon's credentials where a provider signs with them", () => {
+    const named = (fields: string) => secretVariablesIn(`providers: { a: { kind: bedrock, ${fields} } }`, {});
+    assert.deepEqual(named('region: eu-west-1'), ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']);
+    assert.deepEqual(named('api_key: "$' + '{KEY}"'), ['KEY']);
+  });
 });
 
 test('without a config the providers whose keys are set are active, and the budget stands in for credit', () => {

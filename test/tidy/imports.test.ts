@@ -21,6 +21,9 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   pg: 'src/state/postgres/',
   // The second is for the parser that it brings along.
   undici: ['src/upstream/', 'src/http/llhttp.ts'],
+  '@smithy/signature-v4': 'src/upstream/aws.ts',
+  '@smithy/eventstream-codec': 'src/upstream/aws.ts',
+  '@aws-sdk/credential-provider-node': 'src/upstream/aws.ts',
   yaml: 'src/config/',
   zod: 'src/config/',
   pino: 'src/observe/',
@@ -77,7 +80,9 @@ function roomOf(path: string): string {
 
 /** The package that a module belongs to. */
 function packageOf(target: string): string {
-  return target.startsWith('node:') ? target : (target.split('/')[0] ?? '');
+  if (target.startsWith('node:')) return target;
+  // The name of some begins with that of who keeps them.
+  return target.split('/', target.startsWith('@') ? 2 : 1).join('/');
 }
 
 const arrows = sourcesIn('src/**/*.ts').flatMap((source) =>

@@ -1,5 +1,5 @@
 /** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
-import type { DialectName } from '../../core/dialects.ts';
+import type { ClientDialect } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../dialects/dialect.ts';
 import { inputParts, tokensAt } from '../../dialects/input.ts';
@@ -39,7 +39,7 @@ export interface Script {
   readonly steps: Iterable<Step>;
 }
 
-const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
+const DIALECTS: Readonly<Record<ClientDialect, MockDialect>> = {
   chat: CHAT_MOCK,
   messages: MESSAGES_MOCK,
   responses: RESPONSES_MOCK,
@@ -55,14 +55,19 @@ const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
   gemini_embeddings: GEMINI_EMBEDDINGS_MOCK,
 };
 
+/** The mock speaks what clients do. */
+function mockOf({ dialect }: ModelRequest): MockDialect {
+  return DIALECTS[dialect.name as ClientDialect];
+}
+
 /** How the id of a response begins. */
-export function mockIdPrefix({ dialect }: ModelRequest): string {
-  return DIALECTS[dialect.name].idPrefix;
+export function mockIdPrefix(request: ModelRequest): string {
+  return mockOf(request).idPrefix;
 }
 
 /** The response to a request. */
 export function mockScript(request: ModelRequest, context: MockContext): Script {
-  const dialect = DIALECTS[request.dialect.name];
+  const dialect = mockOf(request);
   const reading = dialect.read(request.body.fields);
   const directives = readDirectives(reading.prompt);
   const { delayMs } = directives;

@@ -1,8 +1,6 @@
 /** Writes the turns of a conversation as instructions and contents of parts. */
-import { isObject, parseJson } from '../../core/json.ts';
-import type { Fields } from '../../dialects/dialect.ts';
 import { imageTypeOf } from '../../dialects/gemini/input.ts';
-import { CUSTOM_INPUT } from '../custom-input.ts';
+import { inputOf } from '../custom-input.ts';
 import { readDataUrl } from '../data-url.ts';
 import type { Findings } from '../findings.ts';
 import type { Call, FilePart, ImagePart, Output, Part, Said, Turn, Written } from '../request.ts';
@@ -125,9 +123,7 @@ class ContentsWriter implements Conversation {
   #call({ id, hostName, input, cache }: Call): GeminiPart {
     if (cache !== undefined) this.#findings.ignore(cache.field);
     this.#names.set(id, hostName);
-    const args =
-      'value' in input ? input.value : 'text' in input ? { [CUSTOM_INPUT]: input.text } : argumentsOf(input.json);
-    return { functionCall: { id, name: hostName, args } };
+    return { functionCall: { id, name: hostName, args: inputOf(input) } };
   }
 
   #response({ callId, content, cache }: Output, field: string): GeminiPart {
@@ -142,13 +138,6 @@ class ContentsWriter implements Conversation {
   #attached({ content }: Output): GeminiPart[] {
     return typeof content === 'string' ? [] : this.#parts(content.filter(({ kind }) => kind !== 'text'));
   }
-}
-
-/** What a model has written as arguments may be no JSON, or nothing. */
-function argumentsOf(json: string): Fields {
-  if (json.trim() === '') return {};
-  const value = parseJson(json)?.value;
-  return isObject(value) ? value : { [CUSTOM_INPUT]: json };
 }
 
 /** The host sees as much of every image as it can. */

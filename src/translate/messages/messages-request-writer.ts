@@ -108,7 +108,7 @@ function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings
 }
 
 /** The host's names of the levels. It has no `minimal`. */
-const EFFORTS: ReadonlyMap<unknown, string> = new Map([
+export const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],
   ...['low', 'medium', 'high', 'xhigh', 'max'].map((level) => [level, level] as const),
 ]);
@@ -155,7 +155,7 @@ function asked(thinking: Fields, effort: Said<unknown> | undefined, findings: Fi
 }
 
 /** Hosts of this dialect have no mode for it: they advise to say it, or to send a schema. */
-const JSON_ONLY =
+export const JSON_ONLY =
   'Answer with one JSON object and nothing else: no text before or after it, and no Markdown fence around it.';
 
 /** The host enforces every schema, and needs no name for it. */

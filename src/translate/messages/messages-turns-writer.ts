@@ -1,11 +1,10 @@
 /** Writes the turns of a conversation as a system prompt and messages of blocks. */
-import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { CUSTOM_INPUT } from '../custom-input.ts';
+import { CallIds } from '../call-ids.ts';
+import { inputOf } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
 import type { CacheHints, CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
 import { isOfMessages } from '../thought-signature.ts';
-import { CallIds } from './call-ids.ts';
 import { type Block, blocksOf } from './messages-parts-writer.ts';
 
 export interface Message {
@@ -39,7 +38,7 @@ export function conversationOf({ value: turns, field }: Said<readonly Turn[]>, f
 }
 
 /** Neighbours of one role become one message: hosts want the results of parallel calls together. */
-function append(messages: Message[], role: Message['role'], blocks: readonly Block[]): void {
+export function append(messages: Message[], role: Message['role'], blocks: readonly Block[]): void {
   const last = messages.at(-1);
   if (blocks.length === 0) return;
   if (last?.role === role) for (const block of blocks) last.content.push(block);
@@ -61,16 +60,9 @@ function toolUse({ id, hostName, input, cache }: Call, ids: CallIds): Block {
     type: 'tool_use',
     id: ids.hostId(id),
     name: hostName,
-    input: 'value' in input ? input.value : 'text' in input ? { [CUSTOM_INPUT]: input.text } : argumentsOf(input.json),
+    input: inputOf(input),
     ...marked(cache),
   };
-}
-
-/** What a model has written as arguments may be no JSON, or nothing. */
-function argumentsOf(json: string): Fields {
-  if (json.trim() === '') return {};
-  const value = parseJson(json)?.value;
-  return isObject(value) ? value : { [CUSTOM_INPUT]: json };
 }
 
 function toolResult({ callId, content, cache }: Output, ids: CallIds, findings: Findings): Block {

@@ -1,6 +1,6 @@
 /** Asks the mock provider in any dialect, and reads what it sends. */
 import assert from 'node:assert/strict';
-import type { DialectName } from '../../../src/core/dialects.ts';
+import type { ClientDialect } from '../../../src/core/dialects.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
 import { mockScript, type Step } from '../../../src/providers/mock/mock.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
@@ -14,7 +14,7 @@ export type TextDialect = (typeof TEXT_DIALECTS)[number];
 const CONTEXT = { id: 'answer-1', createdS: 1_700_000_000 };
 
 /** The fields of a request that consists of a prompt alone. */
-const ASKING: Readonly<Record<DialectName, (prompt: string) => Json>> = {
+const ASKING: Readonly<Record<ClientDialect, (prompt: string) => Json>> = {
   chat: (prompt) => ({ messages: [{ role: 'user', content: prompt }] }),
   messages: (prompt) => ({ messages: [{ role: 'user', content: prompt }], max_tokens: 20_000 }),
   responses: (prompt) => ({ input: prompt }),
@@ -40,7 +40,7 @@ export interface Played {
 }
 
 /** The response to a prompt, with further fields in the request. */
-export function play(dialect: DialectName, prompt: string, fields: Json = {}): Played {
+export function play(dialect: ClientDialect, prompt: string, fields: Json = {}): Played {
   const asked = { model: 'mock/echo', ...ASKING[dialect](prompt), ...fields };
   const read = readJsonBody(Buffer.from(JSON.stringify(asked)));
   assert.ok(read.ok, read.ok ? '' : read.problem);
@@ -54,7 +54,7 @@ export function play(dialect: DialectName, prompt: string, fields: Json = {}): P
 }
 
 /** A whole answer. */
-export function answerTo(dialect: DialectName, prompt: string, fields: Json = {}): Json {
+export function answerTo(dialect: ClientDialect, prompt: string, fields: Json = {}): Json {
   return JSON.parse(play(dialect, prompt, fields).text);
 }
 

@@ -1,0 +1,121 @@
+/** Reads Converse's answers: what a model has written in their blocks, whole or in deltas, and their usage. */
+import { isObject } from '../../core/json.ts';
+import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
+import { type AnswerFacts, countOf, NO_OUTPUT, type Output, together, unseenTokensOf } from '../answer.ts';
+import type { Fields } from '../dialect.ts';
+
+export function readConverse(answer: Fields): AnswerFacts {
+  const { output } = answer;
+  const message = isObject(output) && isObject(output.message) ? output.message : {};
+  const isAnswer = Array.isArray(message.content);
+  const finished = typeof answer.stopReason === 'string';
+  const written = together(blocksIn(message).map(outputOfBlock));
+  return {
+    usage: readUsage(answer.usage),
+    hasUsage: isObject(answer.usage),
+    choices: isAnswer ? 1 : undefined,
+    progress: isAnswer ? [{ index: 0, finished, ...written }] : [],
+    // Answers have no id but in their head.
+    id: undefined,
+    serviceTier: tierOf(answer),
+  };
+}
+
+export function blocksIn({ content }: Fields): readonly Fields[] {
+  return Array.isArray(content) ? content.filter(isObject) : [];
+}
+
+/** The tier that has served a request, in an answer or in the event with its usage. */
+export function tierOf({ serviceTier: tier }: Fields): unknown {
+  return isObject(tier) ? tier.type : undefined;
+}
+
+/** About what a citation takes beside the text that it quotes. */
+const TOKENS_PER_CITATION = 18;
+
+/** What a model has written in a block of a whole answer. */
+function outputOfBlock({ text, toolUse, reasoningContent, citationsContent, image }: Fields): Output {
+  const written: unknown[] = [text];
+  let unseenTokens = dataTokens(image);
+  if (isObject(toolUse)) written.push(toolUse.name, inputText(toolUse.input));
+  if (isObject(reasoningContent)) {
+    const { reasoningText, redactedContent } = reasoningContent;
+    const { text, signature } = isObject(reasoningText) ? reasoningText : {};
+    written.push(text);
+    unseenTokens += unseenTokensOf(redactedContent) + unseenTokensOf(signature, bytesOf(text));
+  }
+  if (isObject(citationsContent)) {
+    written.push(...blocksIn(citationsContent).map((part) => part.text));
+    if (Array.isArray(citationsContent.citations)) {
+      unseenTokens += citationsContent.citations.length * TOKENS_PER_CITATION;
+    }
+  }
+  return outputOf(written, unseenTokens);
+}
+
+/** Reads the blocks of a stream: each begins, and grows by deltas. */
+export class BlockReader {
+  /** What the current block has shown of its reasoning, in bytes. */
+  #thoughtBytes = 0;
+
+  begin(start: unknown): Output {
+    this.#thoughtBytes = 0;
+    return isObject(start) && isObject(start.toolUse) ? outputOf([start.toolUse.name], 0) : NO_OUTPUT;
+  }
+
+  add(delta: unknown): Output {
+    if (!isObject(delta)) return NO_OUTPUT;
+    const { text, toolUse, reasoningContent: thought, citation, image } = delta;
+    const call = isObject(toolUse) ? toolUse.input : undefined;
+    const { text: thinking, signature, redactedContent } = isObject(thought) ? thought : {};
+    const unseenTokens = unseenTokensOf(redactedContent) + unseenTokensOf(signature, this.#thoughtBytes);
+    this.#thoughtBytes += bytesOf(thinking);
+    const cited = citation === undefined ? 0 : TOKENS_PER_CITATION;
+    return outputOf([text, call, thinking], unseenTokens + cited + dataTokens(image));
+  }
+}
+
+function outputOf(written: readonly unknown[], unseenTokens: number): Output {
+  const texts = written.filter((text): text is string => typeof text === 'string' && text !== '');
+  return { written: texts, unseenTokens, audioBytes: 0 };
+}
+
+function inputText(input: unknown): string | undefined {
+  return isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : undefined;
+}
+
+function bytesOf(text: unknown): number {
+  return typeof text === 'string' ? Buffer.byteLength(text) : 0;
+}
+
+function dataTokens(image: unknown): number {
+  return isObject(image) && isObject(image.source) ? unseenTokensOf(image.source.bytes) : 0;
+}
+
+/**
+ * The reported usage, if it is usable: whole numbers, not all zero. Its input leaves out what was read from the cache or
+ * written to it; ours includes both. A total that is more than these has been output, too.
+ */
+export function readUsage(usage: unknown): TokenUsage | undefined {
+  if (!isObject(usage) || countOf(usage.inputTokens) === undefined) return undefined;
+  const figure = (value: unknown) => countOf(value ?? 0) ?? Number.NaN;
+  const cachedTokens = figure(usage.cacheReadInputTokens);
+  const written = writtenIn(usage);
+  const promptTokens = countOf(figure(usage.inputTokens) + cachedTokens + written.all);
+  const total = figure(usage.totalTokens) - (promptTokens ?? 0);
+  const completionTokens = countOf(Math.max(figure(usage.outputTokens), total));
+  if (promptTokens === undefined || completionTokens === undefined || promptTokens + completionTokens === 0) {
+    return undefined;
+  }
+  const parts = { ...NO_PARTS, cacheWriteTokens: written.all - written.hour, cacheWrite1hTokens: written.hour };
+  return { promptTokens, cachedTokens, completionTokens, ...(written.all > 0 && { parts }) };
+}
+
+/** What was written to the cache, and how much of that to be kept for an hour. */
+function writtenIn({ cacheWriteInputTokens, cacheDetails }: Fields): { readonly all: number; readonly hour: number } {
+  const details = Array.isArray(cacheDetails) ? cacheDetails.filter(isObject) : [];
+  const sum = (entries: readonly Fields[]) =>
+    entries.reduce((all, { inputTokens }) => all + (countOf(inputTokens) ?? 0), 0);
+  const all = Math.max(countOf(cacheWriteInputTokens ?? 0) ?? Number.NaN, sum(details));
+  return { all, hour: sum(details.filter(({ ttl }) => ttl !== '5m')) };
+}

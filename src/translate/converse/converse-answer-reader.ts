@@ -1,0 +1,160 @@
+/** Reads answers of Converse, and the events of their streams. */
+import { isObject } from '../../core/json.ts';
+import { blocksIn, readUsage, tierOf } from '../../dialects/converse/answer.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+
+/** A block that has begun. Texts need nothing to be kept. */
+type OpenBlock =
+  | { readonly kind: 'call'; isEmpty: boolean }
+  /** Clients give it back whole, with its signature. */
+  | { readonly kind: 'reasoning'; text: string; signature: string; redacted: string };
+
+export class ConverseAnswerReader implements HostReader {
+  readonly #writer: AnswerWriter;
+  /** By the host's index. */
+  readonly #open = new Map<unknown, OpenBlock>();
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  readWhole(answer: Fields): void {
+    this.#readReport(answer);
+    this.#writer.begin({});
+    const message = isObject(answer.output) && isObject(answer.output.message) ? answer.output.message : {};
+    for (const block of blocksIn(message)) this.#readBlock(block);
+    this.#finish(answer.stopReason);
+  }
+
+  readEvent({
+    messageStart,
+    contentBlockStart,
+    contentBlockDelta,
+    contentBlockStop,
+    messageStop,
+    metadata,
+  }: Fields): void {
+    if (isObject(messageStart)) this.#writer.begin({});
+    else if (isObject(contentBlockStart))
+      this.#startBlock(contentBlockStart.contentBlockIndex, contentBlockStart.start);
+    else if (isObject(contentBlockDelta)) this.#readDelta(contentBlockDelta.contentBlockIndex, contentBlockDelta.delta);
+    else if (isObject(contentBlockStop)) this.#stopBlock(contentBlockStop.contentBlockIndex);
+    else if (isObject(messageStop)) this.#finish(messageStop.stopReason);
+    else if (isObject(metadata)) this.#readReport(metadata);
+  }
+
+  end(): void {
+    for (const index of [...this.#open.keys()]) this.#stopBlock(index);
+  }
+
+  /** A whole block says at once what its deltas would. */
+  #readBlock({ text, toolUse, reasoningContent: thought, citationsContent: cited }: Fields): void {
+    // The key of a block that is whole is no other's.
+    const key = Symbol();
+    if (typeof text === 'string') this.#writer.text(text);
+    else if (isObject(cited)) for (const part of blocksIn(cited)) this.#writer.text(stringOf(part.text));
+    else if (isObject(toolUse)) {
+      this.#startBlock(key, { toolUse });
+      this.#readDelta(key, { toolUse: { input: JSON.stringify(toolUse.input ?? {}) } });
+    } else if (isObject(thought)) {
+      const { reasoningText, redactedContent } = thought;
+      this.#readDelta(key, { reasoningContent: { ...(isObject(reasoningText) && reasoningText), redactedContent } });
+    }
+    this.#stopBlock(key);
+  }
+
+  /** Only calls have a start of their own. */
+  #startBlock(index: unknown, start: unknown): void {
+    this.#stopBlock(index);
+    this.#writer.completeCalls();
+    if (!isObject(start) || !isObject(start.toolUse)) return;
+    this.#writer.beginCall(index, start.toolUse.toolUseId, stringOf(start.toolUse.name));
+    this.#open.set(index, { kind: 'call', isEmpty: true });
+  }
+
+  #readDelta(index: unknown, delta: unknown): void {
+    if (!isObject(delta)) return;
+    const { text, toolUse, reasoningContent: thought } = delta;
+    if (typeof text === 'string') this.#writer.text(text);
+    else if (isObject(thought)) this.#readThought(index, thought);
+    else if (isObject(toolUse)) {
+      const open = this.#open.get(index);
+      const json = stringOf(toolUse.input);
+      if (open?.kind !== 'call' || json === '') return;
+      open.isEmpty = false;
+      this.#writer.callArguments(index, json);
+    }
+  }
+
+  #readThought(index: unknown, { text, signature, redactedContent }: Fields): void {
+    const known = this.#open.get(index);
+    const open = known?.kind === 'reasoning' ? known : this.#startReasoning(index);
+    open.text += stringOf(text);
+    open.signature += stringOf(signature);
+    open.redacted += stringOf(redactedContent);
+    this.#writer.reasoning(stringOf(text));
+  }
+
+  #startReasoning(index: unknown) {
+    this.#stopBlock(index);
+    const open = { kind: 'reasoning' as const, text: '', signature: '', redacted: '' };
+    this.#writer.beginReasoning();
+    this.#open.set(index, open);
+    return open;
+  }
+
+  #stopBlock(index: unknown): void {
+    const open = this.#open.get(index);
+    this.#open.delete(index);
+    if (open?.kind === 'call') {
+      if (open.isEmpty) this.#writer.callArguments(index, '{}');
+      this.#writer.endArguments(index);
+    } else if (open?.kind === 'reasoning') {
+      const { text: thinking, signature, redacted: data } = open;
+      // A host takes nothing back that it has not signed.
+      if (signature !== '') this.#writer.sealReasoning({ type: 'thinking', thinking, signature });
+      else if (data !== '') this.#writer.sealReasoning({ type: 'redacted_thinking', data });
+    }
+  }
+
+  #finish(reason: unknown): void {
+    if (typeof reason !== 'string') return;
+    this.end();
+    this.#writer.finish(ENDS.get(reason) ?? 'complete');
+  }
+
+  /** `report`: an answer, or the last event of a stream. */
+  #readReport(report: Fields): void {
+    this.#writer.usage = usageOf(report.usage) ?? this.#writer.usage;
+    this.#writer.serviceTier = TIERS.get(tierOf(report)) ?? this.#writer.serviceTier;
+  }
+}
+
+const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
+  ['tool_use', 'calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['content_filtered', 'filtered'],
+  ['guardrail_intervened', 'filtered'],
+]);
+
+const TIERS: ReadonlyMap<unknown, string> = new Map(['default', 'flex', 'priority'].map((tier) => [tier, tier]));
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** As it is billed. */
+function usageOf(usage: unknown): AnswerUsage | undefined {
+  const billed = readUsage(usage);
+  if (billed === undefined) return undefined;
+  const { parts } = billed;
+  return {
+    input: billed.promptTokens,
+    cached: billed.cachedTokens,
+    cacheWritten: (parts?.cacheWriteTokens ?? 0) + (parts?.cacheWrite1hTokens ?? 0),
+    output: billed.completionTokens,
+    reasoning: undefined,
+  };
+}

@@ -1,0 +1,152 @@
+/** Writes requests of Converse. */
+import { isClaude, isNova } from '../../core/bedrock.ts';
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
+import { enforceable } from '../messages/enforceable-schema.ts';
+import { EFFORTS, JSON_ONLY } from '../messages/messages-request-writer.ts';
+import type { Format, NeutralRequest, Reasoning, Said, ToolChoice } from '../request.ts';
+import { effortOfBudget } from '../thinking-budget.ts';
+import type { HostTerms } from '../translation.ts';
+import { cachePointsOf, conversationOf } from './converse-turns-writer.ts';
+
+export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
+  const model = terms.upstream ?? request.model;
+  const { system, messages } = conversationOf(request.turns, model, findings);
+  noteUnsayable(request, findings);
+  if (request.format.kind === 'json_object') system.push({ text: JSON_ONLY });
+  const { temperature, topP, stops } = request;
+  if ((temperature ?? 0) > 1) findings.refuse('temperature', 'expected at most 1, the maximum of Converse');
+  const additional = present({ ...topKOf(request.topK, model, findings), thinking: thinkingOf(request, model) });
+  const config = present({ maxTokens: request.maxOutput, temperature, topP, stopSequences: stops?.value });
+  const output = present({
+    effort: effortOf(request.reasoning, model, findings),
+    textFormat: formatOf(request.format),
+  });
+  return withoutEmpty({
+    model: request.model,
+    stream: request.stream,
+    system,
+    messages,
+    inferenceConfig: config,
+    toolConfig: toolsOf(request, model, findings),
+    outputConfig: output,
+    additionalModelRequestFields: additional,
+    serviceTier: tierOf(request.serviceTier, findings),
+  });
+}
+
+function withoutEmpty(fields: Fields): Fields {
+  const isEmpty = (value: unknown) => saysNothing(value) || (isObject(value) && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
+}
+
+/** What cannot be said is refused where an answer would be another one, and left out where it is a note or a hint. */
+function noteUnsayable(request: NeutralRequest, findings: Findings): void {
+  const { topLogprobs, logprobsField, metadata, verbosity, user, safetyIdentifier, cacheHints, parallelCalls } =
+    request;
+  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
+  if (logprobsField !== undefined) findings.refuse(logprobsField, `expected no logprobs: ${UNSAYABLE}`);
+  if (isObject(metadata) && Object.keys(metadata).length > 0) findings.ignore('metadata');
+  if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
+  if (!saysNothing(user)) findings.ignore('user');
+  if (!saysNothing(safetyIdentifier)) findings.ignore('safety_identifier');
+  if (!saysNothing(cacheHints?.key)) findings.ignore('prompt_cache_key');
+  if (!saysNothing(cacheHints?.retention)) findings.ignore('prompt_cache_retention');
+  if (cacheHints?.options !== undefined) findings.ignore('prompt_cache_options');
+  // A model may call several at once, and nothing keeps it from that.
+  if (parallelCalls === false && request.tools.length > 0) findings.ignore('parallel_tool_calls');
+}
+
+function toolsOf(request: NeutralRequest, model: string, findings: Findings): Fields | undefined {
+  const { tools: offered, choice, turns } = request;
+  if (offered.length === 0) return undefined;
+  if (choice?.kind === 'none') {
+    // A host refuses past calls without the tools that were called, and has no word for this beside them.
+    const hasCalls = turns.value.some((turn) => turn.kind === 'assistant' && turn.written.some(isCall));
+    if (hasCalls) findings.refuse('tool_choice', 'expected another than none, which Converse cannot say; leave it out');
+    return undefined;
+  }
+  const tools = offered.flatMap(({ hostName, description, parameters, strict, cache }) => {
+    const schema = { type: 'object', ...(parameters ?? { properties: {} }) };
+    const isStrict = strict === true;
+    const inputSchema = { json: isStrict ? enforceable(schema) : schema };
+    const toolSpec = present({
+      name: hostName,
+      description: description || undefined,
+      inputSchema,
+      strict: isStrict || undefined,
+    });
+    // Nova caches no tools.
+    const isMarked = cache !== undefined && !isNova(model);
+    if (cache !== undefined && !isMarked) findings.ignore(cache.field);
+    return [{ toolSpec }, ...(isMarked ? cachePointsOf(cache, model, findings) : [])];
+  });
+  return present({ tools, toolChoice: choice && choiceOf(choice) });
+}
+
+function isCall({ kind }: { readonly kind: string }): boolean {
+  return kind === 'call';
+}
+
+/** Not every model takes one, so what is usual is not said. */
+function choiceOf(choice: ToolChoice): Fields | undefined {
+  if (choice.kind === 'named') return { tool: { name: choice.hostName } };
+  return choice.kind === 'required' ? { any: {} } : undefined;
+}
+
+/** Converse itself has no such field. */
+function topKOf(topK: Said<unknown> | undefined, model: string, findings: Findings): Fields {
+  if (topK === undefined) return {};
+  if (!(Number.isSafeInteger(topK.value) && Number(topK.value) >= 1)) {
+    findings.refuse(topK.field, 'expected a whole number of at least 1');
+  }
+  if (isClaude(model)) return { top_k: topK.value };
+  if (isNova(model)) return { inferenceConfig: { topK: topK.value } };
+  findings.ignore(topK.field);
+  return {};
+}
+
+/** Claude takes it in the words of messages, wherever it is asked. */
+function thinkingOf({ reasoning: { thinking, effort, offField } }: NeutralRequest, model: string): Fields | undefined {
+  if (!isClaude(model)) return undefined;
+  if (thinking !== undefined) return present(thinking);
+  if (offField !== undefined || effort?.value === 'none') return { type: 'disabled' };
+  return effort === undefined ? undefined : { type: 'adaptive' };
+}
+
+/** Other models take an effort alone, and think as they like where none is said. */
+function effortOf(reasoning: Reasoning, model: string, findings: Findings): string | undefined {
+  const { effort, thinking, offField, summaryField } = reasoning;
+  if (effort !== undefined && effort.value !== 'none') {
+    const level = EFFORTS.get(effort.value);
+    if (level === undefined) findings.refuse(effort.field, `expected one of none, ${[...EFFORTS.keys()].join(', ')}`);
+    return level;
+  }
+  if (summaryField !== undefined) findings.ignore(summaryField);
+  if (isClaude(model)) return undefined;
+  const isOff = effort !== undefined || offField !== undefined || thinking?.type === 'disabled';
+  if (isOff) findings.ignore(effort?.field ?? offField ?? 'thinking');
+  return isOff || thinking === undefined ? undefined : (effortOfBudget(thinking.budget_tokens) ?? 'medium');
+}
+
+/** The host enforces every schema, which it wants as a text. */
+function formatOf(format: Format): Fields | undefined {
+  if (format.kind !== 'json_schema') return undefined;
+  const { schema, name, description } = format.definition;
+  const jsonSchema = present({ name, description, schema: JSON.stringify(enforceable(schema)) });
+  return { type: 'json_schema', structure: { jsonSchema } };
+}
+
+const TIERS: ReadonlyMap<unknown, string | undefined> = new Map([
+  ['auto', undefined],
+  ...['default', 'flex', 'priority'].map((tier) => [tier, tier] as const),
+]);
+
+function tierOf(tier: unknown, findings: Findings): Fields | undefined {
+  if (tier !== undefined && !TIERS.has(tier)) {
+    findings.refuse('service_tier', `expected one of ${[...TIERS.keys()].join(', ')}`);
+  }
+  const type = TIERS.get(tier);
+  return type === undefined ? undefined : { type };
+}

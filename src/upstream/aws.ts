@@ -1,0 +1,78 @@
+/** What Amazon's own packages do for its hosts: credentials, signatures, and frames. They are loaded with the first request. */
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import type { DecodeFrame } from './frames.ts';
+
+/** A request to be signed. Its path is encoded. */
+export interface Signable {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** Returns the headers that prove who sends a request. Rejects where there are no credentials. */
+export type Sign = (request: Signable) => Promise<Record<string, string>>;
+
+/** `service`: as Amazon names it in signatures. */
+export async function loadSigner(region: string, service: string): Promise<Sign> {
+  const [{ SignatureV4 }, { defaultProvider }] = await Promise.all([
+    import('@smithy/signature-v4'),
+    import('@aws-sdk/credential-provider-node'),
+  ]);
+  // It keeps what it has found, and asks anew before that expires.
+  const credentials = defaultProvider({ clientConfig: { region } });
+  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 });
+  return async ({ method, url, contentType, body }) => {
+    const { headers } = await signer.sign({
+      method,
+      protocol: url.protocol,
+      hostname: url.hostname,
+      path: url.pathname,
+      query: Object.fromEntries(url.searchParams),
+      headers: { host: url.host, ...(contentType !== undefined && { 'content-type': contentType }) },
+      body,
+    });
+    return headers;
+  };
+}
+
+export async function loadFrames(): Promise<DecodeFrame> {
+  const { EventStreamCodec } = await import('@smithy/eventstream-codec');
+  const codec = new EventStreamCodec(
+    (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
+    (text) => Buffer.from(text),
+  );
+  return (frame) => codec.decode(frame);
+}
+
+/** Node's own hash in the form that the packages take. */
+class Sha256 {
+  readonly #secret: Parameters<typeof createHmac>[1] | undefined;
+  #hash: Hash | Hmac;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#secret = secret === undefined ? undefined : bytesOf(secret);
+    this.#hash = this.#begin();
+  }
+
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(bytesOf(data));
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return new Uint8Array(this.#hash.digest());
+  }
+
+  reset(): void {
+    this.#hash = this.#begin();
+  }
+
+  #begin(): Hash | Hmac {
+    return this.#secret === undefined ? createHash('sha256') : createHmac('sha256', this.#secret);
+  }
+}
+
+function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
+  if (typeof data === 'string') return Buffer.from(data);
+  return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data);
+}

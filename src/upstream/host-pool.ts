@@ -1,0 +1,187 @@
+/** Connections to a host, and how requests go out over them. The only file that uses undici. */
+
+import { createRequire } from 'node:module';
+import type { Readable } from 'node:stream';
+import type { Dispatcher, Pool } from 'undici';
+import { isEncoded } from '../core/content-coding.ts';
+import type { UpstreamTimeouts } from '../core/settings.ts';
+import { type Attempt, type ResponseHead, UpstreamFailure } from './attempt.ts';
+import { Deadline } from './deadline.ts';
+import { retryAfterOf } from './retry.ts';
+
+// The build removes this line, and bundles what is required: scripts/bundling.ts.
+const require = createRequire(import.meta.url);
+
+/** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** What this machine has run out of, by the code of the error: descriptors, of the process or of all, memory, and ports. */
+const OWN_FAULTS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
+
+const SUMMARIES = {
+  broken: 'the connection was lost',
+  not_connected: 'no connection to the upstream',
+  no_socket: 'the gateway has no connection left',
+} as const;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A request as it goes out. */
+export interface HostRequest {
+  readonly method: 'GET' | 'DELETE' | 'POST';
+  /** With its query. */
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | Readable;
+}
+
+/** Reads one response that a host sends in another form than others do. */
+export interface ResponseDecoder {
+  /** The head as others would send it. */
+  head(head: ResponseHead, headers: Headers): ResponseHead;
+  /** What a part of the body stands for. Throws an UpstreamFailure. */
+  push(chunk: Buffer): Buffer;
+  /** The body is over, or was cut: what is left of it, and why that is no end. */
+  end(): { readonly rest: Buffer; readonly failure: UpstreamFailure | undefined };
+}
+
+/** The connections to one host. */
+export class HostPool {
+  readonly #timeouts: UpstreamTimeouts;
+  readonly #pool: Pool;
+
+  constructor(origin: string, timeouts: UpstreamTimeouts) {
+    this.#timeouts = timeouts;
+    // Loaded for the first host. The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
+    const Connections = require('undici/lib/dispatcher/pool.js') as typeof Pool;
+    this.#pool = new Connections(origin, {
+      // One request at a time per connection, so that a slow stream does not block another.
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: timeouts.connectMs },
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // undici's own timeouts use a coarse clock; AttemptHandler keeps exact ones.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Sends a request, and feeds the attempt with its response. */
+  send(attempt: Attempt, request: HostRequest, decoder?: ResponseDecoder): void {
+    this.#pool.dispatch(request, new AttemptHandler(attempt, this.#timeouts, decoder));
+  }
+
+  /** Closes every connection at once. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/** Feeds an attempt from undici, and enforces its timeouts. */
+class AttemptHandler implements Dispatcher.DispatchHandler {
+  readonly #attempt: Attempt;
+  readonly #timeouts: UpstreamTimeouts;
+  readonly #decoder: ResponseDecoder | undefined;
+  readonly #deadline: Deadline;
+
+  constructor(attempt: Attempt, timeouts: UpstreamTimeouts, decoder: ResponseDecoder | undefined) {
+    this.#attempt = attempt;
+    this.#timeouts = timeouts;
+    this.#decoder = decoder;
+    this.#deadline = new Deadline(({ kind, missing, milliseconds }) =>
+      attempt.fail(new UpstreamFailure(kind, `${missing} within ${milliseconds} ms`)),
+    );
+    this.#deadline.set({ kind: 'not_connected', missing: 'no connection', milliseconds: timeouts.connectMs });
+  }
+
+  /** There is a connection, and the request is about to be written. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const milliseconds = this.#timeouts.firstByteMs;
+    this.#deadline.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
+    this.#attempt.begin({
+      pause: () => {
+        // The upstream is not to blame for a slow client.
+        this.#deadline.clear();
+        controller.pause();
+      },
+      resume: () => {
+        this.#expectMore();
+        controller.resume();
+      },
+      abort: () => {
+        this.#deadline.clear();
+        controller.abort(new Error('aborted by the gateway'));
+      },
+    });
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Interim responses, such as 103 Early Hints, are no progress.
+    if (status < 200) return;
+    // These are slices of the first read, and would keep all of it in memory until the response
+    // ends.
+    controller.rawHeaders = null;
+    this.#expectMore();
+    const head = {
+      status,
+      contentType: single(headers['content-type']) ?? '',
+      isEncoded: isEncoded(single(headers['content-encoding'])),
+      retryAfter: retryAfterOf(single(headers['retry-after']), single(headers['retry-after-ms'])),
+    };
+    this.#attempt.receiveHead(this.#decoder === undefined ? head : this.#decoder.head(head, headers));
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    this.#deadline.refresh();
+    if (this.#decoder === undefined) this.#attempt.push(chunk);
+    else this.#decode(this.#decoder, chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#deadline.clear();
+    const failure = this.#pushRest();
+    if (failure === undefined) this.#attempt.end();
+    else this.#attempt.fail(failure);
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#deadline.clear();
+    this.#pushRest();
+    const code = (error as NodeJS.ErrnoException).code;
+    const kind = this.#attempt.sent ? 'broken' : OWN_FAULTS.has(code ?? '') ? 'no_socket' : 'not_connected';
+    const withCode = (text: string) => (code === undefined ? text : `${text} (${code})`);
+    this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(SUMMARIES[kind])));
+  }
+
+  #decode(decoder: ResponseDecoder, chunk: Buffer): void {
+    try {
+      const bytes = decoder.push(chunk);
+      if (bytes.length > 0) this.#attempt.push(bytes);
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error;
+      this.#deadline.clear();
+      this.#pushRest();
+      this.#attempt.fail(error);
+    }
+  }
+
+  /** What has arrived of something that is not complete is metered, too. */
+  #pushRest(): UpstreamFailure | undefined {
+    if (this.#decoder === undefined) return undefined;
+    const { rest, failure } = this.#decoder.end();
+    if (rest.length > 0) this.#attempt.push(rest);
+    return failure;
+  }
+
+  #expectMore(): void {
+    this.#deadline.set({ kind: 'idle_timeout', missing: 'no more data', milliseconds: this.#timeouts.idleMs });
+  }
+}
+
+function single(header: Headers[string]): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}
