@@ -5,7 +5,7 @@
  * run meanwhile. In the end it says which files took the most core-seconds, or with `--costs` what each of them took.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
@@ -13,6 +13,7 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { coreSeconds } from './support/core-seconds.ts';
 import { readCosts } from './support/test-queue.ts';
+import { folderOf, isIn, isTier } from './support/tiers.ts';
 
 /** Where Linux has a file system in memory. State files are synced at every commit, which takes a disk most of its time. */
 const MEMORY = '/dev/shm';
@@ -65,48 +66,8 @@ const FIRST = [
   'races',
 ];
 
-/**
- * Folders of what takes whole processes, real ends of them, several databases, many terminals or long waits. What is
- * in none of them is the check.
- */
-const PROOF: ReadonlySet<string> = new Set([
-  ...['nodes', 'retention', 'disks', 'crash', 'packaging', 'takeover', 'streams', 'hostile', 'hostile-dialects'],
-  ...['races', 'secrets', 'fuzz', 'slow-readers', 'writers', 'run', 'deploy', 'faults', 'workers', 'control'],
-  ...['hardening', 'clients', 'failover'],
-]);
-/** Files of other folders. One terminal is in the check, and so are some histories of the simulated ledger. */
-const PROOF_FILES = [
-  /^test\/tui\/(?:terminal-(?!actions)|shared-session|slow-state)/,
-  /^test\/world\/histories/,
-  /^test\/ledger\/shared-proof/,
-  // Real processes: their signals under npm, and their end without one.
-  /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
-  // Writers beside a backup, restores that are killed, and a log of 64 MB.
-  /^test\/state\/backups\.test|^test\/unit\/state\/log-bound\.test/,
-  // The tests' own PostgreSQL.
-  /^test\/postgres\/server\.test/,
-];
-
 /** Folders that hold the two HTTP servers to the same promises. */
 const OF_HTTP: ReadonlySet<string> = new Set(['http', 'hardening', 'hostile', 'cors', 'clients']);
-
-function folderOf(file: string): string {
-  return file.split('/')[1] ?? '';
-}
-
-function isProof(file: string): boolean {
-  return PROOF.has(folderOf(file)) || PROOF_FILES.some((pattern) => pattern.test(file));
-}
-
-/** Files that are shorter in the check are in both tiers. */
-function isShortened(file: string): boolean {
-  return readFileSync(file, 'utf8').includes('/support/at-length.ts');
-}
-
-function isIn(tier: string | undefined, file: string): boolean {
-  if (tier === undefined) return true;
-  return tier === 'proof' ? isProof(file) || isShortened(file) : !isProof(file);
-}
 
 function rankOf(file: string): number {
   const place = FIRST.indexOf(folderOf(file));
@@ -159,12 +120,12 @@ const { values, positionals: named } = parseArgs({
 });
 const { tier, http, costs } = values;
 const beside = values.beside.map(runScript);
-if (tier !== undefined && tier !== 'check' && tier !== 'proof') throw new Error(`--tier ${tier}: check or proof`);
+if (tier !== undefined && !isTier(tier)) throw new Error(`--tier ${tier}: check or proof`);
 if (http !== undefined && http !== 'node') throw new Error(`--http ${http}: node`);
 if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
 if (tier !== undefined) process.env.INF_GW_TESTS_TIER = tier;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
-  .filter((file) => isIn(tier, file))
+  .filter((file) => tier === undefined || isIn(tier, file))
   .filter((file) => http === undefined || named.length > 0 || OF_HTTP.has(folderOf(file)))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
+import { runs } from '../../support/at-length.ts';
 import { Random } from '../../support/random.ts';
 import { countsOf } from '../../support/tools.ts';
 import {
@@ -24,7 +25,7 @@ import { ANSWER_READERS, READERS, type Reading, type Usage } from './sdk-reading
 type Lost = Partial<Pick<Reading, 'text' | 'calls' | 'citations' | 'others' | 'seals'>>;
 
 /** Places in a recording at which it breaks off. */
-const MOST_BREAKS = 3;
+const MOST_BREAKS = runs(3);
 const SEED = 1;
 
 const NO_OTHERS: Lost = { others: [] };
