@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Admission } from '../../src/ledger/ledger.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
+import { Facts, type FactsRow } from '../../src/ledger/shared/facts.ts';
 import { Replica } from '../../src/ledger/shared/replica.ts';
 import type { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
 import { NO_USER_LIMITS } from '../../src/state/levels.ts';
-import { type EntryRow, type RebuildRow, rebuiltOf } from '../../src/state/postgres/log.ts';
+import { type EntryRow, factsIn, type RebuildRow, type Rebuilt, rebuiltOf } from '../../src/state/postgres/log.ts';
 import { type BenchKey, LedgerBench } from './bench.ts';
 import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
 import type { SharedDatabase, SharedProcess, SharedStore } from './shared-store.ts';
@@ -175,11 +176,9 @@ class History {
 
   /** What a gateway finds that begins now is what the witness has come to. */
   async compare(): Promise<void> {
-    const [row] = await this.#database.read('SELECT * FROM inf_gw.rebuild()');
-    const rebuilt = rebuiltOf(row as unknown as RebuildRow);
+    const { rebuilt, replica } = await beginning(this.#database);
     for (const entry of await this.#entriesUntil(rebuilt.seq)) this.#witness.follow(entry);
     this.cuts += Number(rebuilt.tail.some(([[, , nodeId]], index) => index > 0 && nodeId === 0));
-    const replica = new Replica(rebuilt);
     assert.deepEqual(this.#portrait(replica, replica), this.#portrait(this.#witness, replica));
     for (const { differences } of this.#processes) assert.deepEqual(differences, []);
   }
@@ -221,6 +220,15 @@ class History {
   }
 }
 
+/** What a gateway that begins now reads, and comes to. */
+async function beginning(database: SharedDatabase): Promise<{ rebuilt: Rebuilt; replica: Replica }> {
+  const rows = (await database.read('SELECT * FROM inf_gw.rebuild()')) as unknown as RebuildRow[];
+  const facts = new Facts(0n);
+  for (const row of rows) facts.take((factsIn(row) ?? []) as FactsRow[]);
+  const rebuilt = rebuiltOf(rows.find((row) => factsIn(row) === undefined) as RebuildRow);
+  return { rebuilt, replica: new Replica(rebuilt, facts) };
+}
+
 async function rejoined(engine: SharedEngine): Promise<void> {
   for (;;) {
     const isBack = await engine.probe().then(
@@ -246,8 +254,7 @@ async function cutAll(
   try {
     const store = bench.store as SharedStore;
     await store.setClock(START);
-    const [row] = await database.read('SELECT * FROM inf_gw.rebuild()');
-    const witness = new Replica(rebuiltOf(row as unknown as RebuildRow));
+    const { replica: witness } = await beginning(database);
     const processes = [store.process];
     for (let i = 1; i < gateways; i++) processes.push(await store.startOther(`other ${i}`));
     // What one has decided is written with its next entry, and not before.

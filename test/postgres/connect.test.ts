@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type pg from 'pg';
 import { UserError } from '../../src/core/errors.ts';
 import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
-import { connect, disconnect, query, SilentDatabaseError } from '../../src/state/postgres/connect.ts';
+import { connect, disconnect, query, queryRows, SilentDatabaseError } from '../../src/state/postgres/connect.ts';
 import { explained, faultOf } from '../../src/state/postgres/faults.ts';
 import { openServer, refusePooler } from '../../src/state/postgres/server.ts';
 import { Link } from '../support/link.ts';
@@ -69,6 +69,23 @@ describe('a connection', () => {
       PATIENT_MS,
     );
     assert.deepEqual(rows, [{ n: 7, application_name: NAME }]);
+  });
+
+  test('gives an answer row by row, and can be used after one that failed in the middle, also in its reader', async (t) => {
+    const { client } = await linked(t);
+    const read = async (text: string, onRow: (n: number) => void) =>
+      queryRows<{ n: number }>(client, { text }, PATIENT_MS, ({ n }) => onRow(n));
+    const seen: number[] = [];
+    await read('SELECT n FROM generate_series(1, 5000) n', (n) => seen.push(n));
+    assert.deepEqual([seen.length, seen.at(-1)], [5_000, 5_000]);
+    seen.length = 0;
+    const failing = 'SELECT 10 / (3000 - n) AS n FROM generate_series(1, 5000) n';
+    assert.match((await errorOf(read(failing, (n) => seen.push(n)))).message, /division by zero/);
+    assert.ok(seen.length < 3_000);
+    const stumble = () => assert.fail('the reader stumbles');
+    assert.match((await errorOf(read('SELECT 1 AS n', stumble))).message, /stumbles/);
+    await read('SELECT 7 AS n', (n) => seen.push(n));
+    assert.equal(seen.at(-1), 7);
   });
 
   test('is closed when an answer does not come in time, and its query fails', async (t) => {

@@ -16,7 +16,7 @@ export interface WindowEntries {
   readonly weights: Float64Array;
 }
 
-const FIRST_CAPACITY = 8;
+const FIRST_CAPACITY = 2;
 /** Most levels that are in memory never use all of their windows. */
 const NOTHING = new Float64Array(0);
 

@@ -22,13 +22,16 @@ export interface FactsRow {
   readonly steps: readonly (readonly [windowS: number, atMs: number, nanos: string])[] | null;
 }
 
+/** Amounts by month or day. An object takes a quarter of a Map, and most have one entry or none. */
+type ByPeriod = Record<string, Nanos>;
+
 /** What a level was charged. */
 interface Sums {
-  readonly months: Map<string, Nanos>;
-  readonly days: Map<string, Nanos>;
+  readonly months: ByPeriod;
+  readonly days: ByPeriod;
   ever: Nanos;
-  /** By the lengths of its sliding windows in seconds. */
-  readonly steps: Map<number, Map<number, Nanos>>;
+  /** By the lengths of its sliding windows in seconds; undefined until there is one. */
+  steps: Map<number, Map<number, Nanos>> | undefined;
 }
 
 /** A level, and what it was charged. */
@@ -39,7 +42,7 @@ type LevelFacts = Sums &
     | { readonly kind: 'user'; readonly record: UserRecord | undefined }
   );
 
-/** A level takes about 2 KB. */
+/** A level takes about 0.5 KB. */
 export class Facts implements Books {
   readonly #byId = new Map<string, LevelFacts>();
   readonly #idByHash = new Map<string, string>();
@@ -70,10 +73,10 @@ export class Facts implements Books {
     hold: () => {},
     grow: () => {},
     settle: (hold, { costNanos }, wallMs) => this.charge(hold, costNanos, wallMs),
-    chargedInMonth: (levelId, month) => this.#byId.get(levelId)?.months.get(month) ?? 0n,
+    chargedInMonth: (levelId, month) => this.#byId.get(levelId)?.months[month] ?? 0n,
     chargedOnDays: (levelId, fromMs, toMs) => this.#chargedOnDays(levelId, utcDay(fromMs), utcDay(toMs)),
     chargedEver: (levelId) => this.#byId.get(levelId)?.ever ?? 0n,
-    windowSteps: (levelId, windowS): Step[] => [...(this.#byId.get(levelId)?.steps.get(windowS) ?? [])],
+    windowSteps: (levelId, windowS): Step[] => [...(this.#byId.get(levelId)?.steps?.get(windowS) ?? [])],
   };
 
   balance(): Nanos {
@@ -124,7 +127,7 @@ export class Facts implements Books {
     this.take(rows, balanceNanos);
     if (rows.length === 0) return;
     for (const [id, facts] of this.#byId) {
-      if (facts.kind !== 'user') continue;
+      if (facts.kind !== 'user' || facts.steps === undefined) continue;
       const windows = this.#windowsOf(id, facts);
       for (const windowS of facts.steps.keys()) if (!windows.has(windowS)) facts.steps.delete(windowS);
     }
@@ -155,7 +158,7 @@ export class Facts implements Books {
   followClock(wallMs: number): void {
     this.#changes++;
     for (const { steps } of this.#byId.values()) {
-      for (const [windowS, sums] of steps) {
+      for (const [windowS, sums] of steps ?? []) {
         for (const [atMs, nanos] of [...sums]) {
           if (atMs <= wallMs) continue;
           sums.delete(atMs);
@@ -193,6 +196,7 @@ export class Facts implements Books {
       facts.ever += costNanos;
       if (costNanos === 0n) continue;
       for (const windowS of this.#windowsOf(id, facts)) {
+        facts.steps ??= new Map();
         const sums = facts.steps.get(windowS) ?? new Map<number, Nanos>();
         addToStep(sums, windowS, stepOf(wallMs, windowS), costNanos);
         facts.steps.set(windowS, sums);
@@ -202,7 +206,8 @@ export class Facts implements Books {
 
   #chargedOnDays(levelId: string, from: string, to: string): Nanos {
     let sum = 0n;
-    for (const [day, nanos] of this.#byId.get(levelId)?.days ?? []) if (day >= from && day < to) sum += nanos;
+    const days = this.#byId.get(levelId)?.days ?? {};
+    for (const [day, nanos] of Object.entries(days)) if (day >= from && day < to) sum += nanos;
     return sum;
   }
 
@@ -226,8 +231,8 @@ function outerIdOf(owner: KeyRecord | GroupRecord): string | null {
   return ('parentId' in owner ? owner.parentId : null) ?? owner.groupId;
 }
 
-function add(sums: Map<string, Nanos>, period: string, nanos: Nanos): void {
-  sums.set(period, (sums.get(period) ?? 0n) + nanos);
+function add(sums: ByPeriod, period: string, nanos: Nanos): void {
+  sums[period] = (sums[period] ?? 0n) + nanos;
 }
 
 /** As the rows of a store are: integers are bigints. */
@@ -240,13 +245,16 @@ function rowOf(record: object): Row {
 }
 
 function sumsOf({ months, days, ever, steps: stored }: FactsRow): Sums {
-  const steps = new Map<number, Map<number, Nanos>>();
+  let steps: Sums['steps'];
   for (const [windowS, atMs, nanos] of stored ?? []) {
+    steps ??= new Map();
     steps.set(windowS, (steps.get(windowS) ?? new Map<number, Nanos>()).set(atMs, BigInt(nanos)));
   }
   return { months: sumsIn(months), days: sumsIn(days), ever: BigInt(ever ?? 0), steps };
 }
 
-function sumsIn(sums: Readonly<Record<string, string>> | null): Map<string, Nanos> {
-  return new Map(Object.entries(sums ?? {}).map(([period, nanos]) => [period, BigInt(nanos)]));
+function sumsIn(stored: Readonly<Record<string, string>> | null): ByPeriod {
+  const sums: ByPeriod = {};
+  for (const period in stored) sums[period] = BigInt(stored[period] as string);
+  return sums;
 }

@@ -13,7 +13,7 @@ import type { Answer, Command } from '../protocol.ts';
 import { beginningOf, type Change, handoverOf, listedIn } from './beginning.ts';
 import { Digest } from './digest.ts';
 import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier, userIn } from './entry.ts';
-import { Facts, type FactsRow } from './facts.ts';
+import type { Facts, FactsRow } from './facts.ts';
 
 /** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
 export class DifferenceError extends Error {}
@@ -68,9 +68,10 @@ export class Replica {
   /** How entries were decided, until that is recorded. */
   #unrecorded: { readonly seq: bigint; readonly nodeId: number; readonly decided: string }[] = [];
 
-  constructor(rebuilt: Rebuilt) {
-    this.facts = new Facts(rebuilt.balanceNanos);
-    this.facts.take((rebuilt.facts ?? []) as FactsRow[]);
+  /** `facts`: of all keys that are in what was read. */
+  constructor(rebuilt: Rebuilt, facts: Facts) {
+    this.facts = facts;
+    facts.take([], rebuilt.balanceNanos);
     const { seq, atUs, rules, unwritten, ...all } = beginningOf(rebuilt, this.facts);
     this.#decisions = new Decisions(this.facts, NO_LIMITS, this.#clock);
     this.#rules = rules;
@@ -248,6 +249,7 @@ export class Replica {
       this.#unwritten.delete(reaped);
     }
     this.facts.edit(facts ?? [], BigInt(balance));
+    this.#decisions.keep();
   }
 
   /** Nonsense decides nothing, for all alike. */
@@ -335,15 +337,14 @@ export class Replica {
       this.#unwritten.set(nodeId, { seq, atUs: this.#clock.us, decided, digest: this.#digest(touched), ...changes });
       this.#unrecorded.push({ seq, nodeId, decided });
     }
+    this.#decisions.keep();
     return { ends: endAnswers, growths: grants, questions: answers };
   }
 
   #ask(question: Question, own: Set<string>): Admission | ListingAdmission {
     const hash = this.facts.hashOf(question.keyId) ?? '';
     if (question.kind === 'listing') {
-      const admission = this.#decisions.admitListing(hash, question.counts);
-      this.#decisions.keep();
-      return admission;
+      return this.#decisions.admitListing(hash, question.counts);
     }
     const admission = this.#run(commandOf(question, hash)) as Admission;
     if (admission.admitted) own.add(question.request.requestId);
@@ -390,7 +391,6 @@ export class Replica {
 
   #run(command: Command): Answer {
     const [answer] = this.#decisions.decideAll([command]);
-    this.#decisions.keep();
     return answer;
   }
 

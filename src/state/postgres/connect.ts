@@ -117,6 +117,34 @@ export async function query<Row extends pg.QueryResultRow>(
   request: string | pg.QueryConfig<unknown[]>,
   timeoutMs: number,
 ): Promise<pg.QueryResult<Row>> {
+  return answered(client, timeoutMs, () => client.query<Row>(request));
+}
+
+/** The same for an answer that is taken row by row, and never in memory as a whole. */
+export async function queryRows<Row extends pg.QueryResultRow>(
+  client: pg.Client,
+  request: pg.QueryConfig,
+  timeoutMs: number,
+  onRow: (row: Row) => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const asked = new pg.Query<Row, unknown[]>(request);
+  asked.on('row', (row) => {
+    try {
+      onRow(row);
+    } catch (error) {
+      reject(error);
+    }
+  });
+  asked.on('end', () => resolve());
+  asked.on('error', reject);
+  await answered(client, timeoutMs, () => {
+    client.query(asked);
+    return promise;
+  });
+}
+
+async function answered<T>(client: pg.Client, timeoutMs: number, ask: () => Promise<T>): Promise<T> {
   let isOver = false;
   const giveUp = () => {
     if (!isOver) sever(client, new SilentDatabaseError(timeoutMs));
@@ -124,7 +152,7 @@ export async function query<Row extends pg.QueryResultRow>(
   // After a stall of this process the answer may be here, but unread: it is read before an immediate runs.
   const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
   try {
-    return await client.query<Row>(request);
+    return await ask();
   } finally {
     isOver = true;
     clearTimeout(timer);

@@ -17,7 +17,7 @@ import {
   nameArgumentsOf,
 } from './batch.ts';
 import type { Link } from './link.ts';
-import { type EntryRow, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
+import { type EntryRow, factsIn, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { EpochOverError, Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 
@@ -86,9 +86,17 @@ export class LogReader {
     this.#onLink = onLink;
   }
 
-  async rebuild(): Promise<Rebuilt> {
-    const [row] = await this.#onLink((link) => link.read('rebuild', REBUILD, []));
-    return rebuiltOf(row as unknown as RebuildRow);
+  /** `take` is given the facts, some at a time. */
+  async rebuild(take: (facts: unknown) => void): Promise<Rebuilt> {
+    let rebuilt: Rebuilt | undefined;
+    await this.#onLink((link) =>
+      link.read<RebuildRow & Record<string, unknown>>('rebuild', REBUILD, (row) => {
+        const facts = factsIn(row);
+        if (facts === undefined) rebuilt = rebuiltOf(row);
+        else take(facts);
+      }),
+    );
+    return rebuilt as Rebuilt;
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
-import { disconnect, query, sever } from './connect.ts';
+import { disconnect, query, queryRows, sever } from './connect.ts';
 import { UnusableServerError } from './faults.ts';
 import { openChecked, refusePooler } from './server.ts';
 
@@ -98,9 +98,9 @@ export class Link {
     return rows[0]?.takes_part === true;
   }
 
-  /** Reads much, while nothing is decided here. No heartbeat waits for it, and only flushes do. */
-  async read<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return (await query<Row>(this.#flushing, { name, text, values }, READ_MS)).rows;
+  /** Reads much, row by row, while nothing is decided here. No heartbeat waits for it, and only flushes do. */
+  async read<Row extends pg.QueryResultRow>(name: string, text: string, onRow: (row: Row) => void): Promise<void> {
+    await queryRows(this.#flushing, { name, text }, READ_MS, onRow);
   }
 
   /** Runs a query beside the decisions. */

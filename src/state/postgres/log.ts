@@ -25,8 +25,9 @@ export type EntryRow = readonly [
   seenSeq: number,
 ];
 
+/** Either all but facts, or facts alone. */
 export interface RebuildRow {
-  readonly o_seq: string;
+  readonly o_seq: string | null;
   readonly o_us: string;
   readonly o_balance: string;
   readonly o_rules: number;
@@ -92,7 +93,6 @@ export interface Rebuilt {
   readonly unwritten: readonly Unwritten[];
   readonly ended: readonly TailEnd[];
   readonly tail: readonly TailRow[];
-  readonly facts: unknown;
 }
 
 type RecentValues = [string, number | null, number, number, string[] | null];
@@ -113,9 +113,15 @@ type HoldValues = [
   string[] | null,
 ];
 
+/** The facts in a row; undefined in the one that has all else. */
+export function factsIn(row: RebuildRow): unknown {
+  return row.o_seq === null ? JSON.parse(row.o_facts ?? '[]') : undefined;
+}
+
+/** Of the row that has no facts. */
 export function rebuiltOf(row: RebuildRow): Rebuilt {
   return {
-    seq: BigInt(row.o_seq),
+    seq: BigInt(row.o_seq as string),
     atUs: BigInt(row.o_us),
     balanceNanos: BigInt(row.o_balance),
     rules: row.o_rules,
@@ -133,7 +139,6 @@ export function rebuiltOf(row: RebuildRow): Rebuilt {
     ),
     ended: listIn<EndValues>(row.o_ended).map(endOf),
     tail: listIn<TailRow>(row.o_tail),
-    facts: row.o_facts === null ? null : JSON.parse(row.o_facts),
   };
 }
 

@@ -303,6 +303,8 @@ END $$;
 `;
 
 const MINUTE_US = 60_000_000;
+/** The keys of one row of facts, some 600 bytes each. */
+const FACTS_AT_ONCE = 500;
 const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
 
 export const REBUILD = `
@@ -311,9 +313,10 @@ export const REBUILD = `
 -- minute have, and the facts of the keys of all that, are those from before it, but for what o_ended and o_tail say: the
 -- sums have the charges of what the tail has ended, and terms and balance are those after its edits. o_unwritten: entries
 -- before the tail whose decisions are not in the tables, and how they were decided. What is dated after the last entry is
--- from before the clock came back, and counts from then on.
-CREATE OR REPLACE FUNCTION inf_gw.rebuild(OUT o_seq bigint, OUT o_us bigint, OUT o_balance bigint, OUT o_rules int, OUT o_holds text,
-  OUT o_recent text, OUT o_listings text, OUT o_unwritten text, OUT o_ended text, OUT o_tail text, OUT o_facts text)
+-- from before the clock came back, and counts from then on. The facts are in rows of their own, which have nothing else:
+-- there may be 100,000 keys.
+CREATE OR REPLACE FUNCTION inf_gw.rebuild() RETURNS TABLE (o_seq bigint, o_us bigint, o_balance bigint, o_rules int, o_holds text,
+  o_recent text, o_listings text, o_unwritten text, o_ended text, o_tail text, o_facts text)
 LANGUAGE sql STABLE AS $$
   WITH a AS (SELECT * FROM inf_gw.account),
   asked AS (
@@ -370,7 +373,10 @@ LANGUAGE sql STABLE AS $$
       CASE WHEN ${AT('e.admitted')} > a.last_us THEN a.clock_us ELSE ${AT('e.admitted')} END, e.levels::json))::text FROM ended e),
     (SELECT json_agg(json_build_array(json_build_array(t.seq, t.at_us, t.node_id, t.commands::json, t.facts::json,
       coalesce(t.written_seq, 0), t.decided, t.digest, coalesce(t.seen_seq, 0)), t.facts_before::json) ORDER BY t.seq)::text FROM tail t),
-    inf_gw.facts(ARRAY(SELECT key_id FROM active), a.last_us)
+    NULL
   FROM a
+  UNION ALL
+  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, inf_gw.facts(array_agg(p.key_id), (SELECT last_us FROM a))
+  FROM (SELECT key_id, row_number() OVER () / ${FACTS_AT_ONCE} AS page FROM active) p GROUP BY p.page
 $$;
 `;
