@@ -192,17 +192,20 @@ export function testAgreement(database: SharedDatabase): void {
     assert.deepEqual([store.process.differences, other.differences], [[], []]);
   });
 
-  test('a gateway that has missed what was dropped of the log begins anew, and so does one whose log has lost its end', async (t) => {
-    const { bench, other, key } = await pair(t, database);
+  test('a gateway that has missed what was dropped of the log begins anew, and so does one whose log has lost its end, and says so', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
     for (let i = 0; i < 2; i++) await bench.admit(key);
     await database.read('DELETE FROM inf_gw.log WHERE seq < (SELECT seq FROM inf_gw.account)');
     await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    assert.deepEqual([store.process.losses, other.losses], [[], []]);
+    const [{ seq } = {}] = await database.read('SELECT seq FROM inf_gw.account');
     await database.read(
       `DELETE FROM inf_gw.log; UPDATE inf_gw.account SET seq = 0, recorded_seq = 0; UPDATE inf_gw.positions SET asked_seq = 0, written_seq = 0`,
     );
     assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    assert.deepEqual([store.process.losses, other.losses], [[[seq, 0]], []]);
   });
 
   describe('gateways that know newer rules than others', () => {

@@ -17,8 +17,8 @@ import { judge } from './verdicts.ts';
 const PACE = { clientsPerNode: 4, restMs: 20 };
 const SEED = 4_711;
 const LEAD_MS = 1_500;
-/** What the standby has not got of the last moments, where it is asynchronous. */
-const LAG_MS = 400;
+/** What the standby has not got of the log, where it is asynchronous. */
+const LAG_ENTRIES = 10;
 
 for (const isSynchronous of [true, false]) {
   describe(`a failover to ${isSynchronous ? 'a synchronous' : 'an asynchronous'} standby`, () => {
@@ -57,7 +57,9 @@ for (const isSynchronous of [true, false]) {
       const lostFromMs = performance.now();
       if (!isSynchronous) {
         replication.silence();
-        await pause(LAG_MS);
+        const entries = async () => Number((await cluster.query('SELECT seq FROM inf_gw.account'))[0]?.seq);
+        const before = await entries();
+        await until(async () => (await entries()) > before + LAG_ENTRIES);
       }
       await cluster.failOver(standby);
       const lostUntilMs = performance.now();
@@ -77,6 +79,9 @@ for (const isSynchronous of [true, false]) {
       assert.deepEqual(deviations, []);
       assert.equal(new Set(rows.map(({ requestId }) => requestId)).size, rows.length);
       assert.deepEqual(await sharedBookFaults(cluster.url), []);
+      if (isSynchronous) return;
+      const logs = cluster.nodes.flatMap(({ serving }) => serving.log.map(({ msg }) => msg));
+      assert.ok(logs.some((msg) => /has lost entry \d+ of the log/.test(msg)));
     });
   });
 }
