@@ -22,14 +22,20 @@ export const CLOCK_STEP_MS = 1_000;
 
 export const DAY_MS = 86_400_000;
 
-// Each request asks for the day several times, and formatting a date takes a microsecond.
-let lastDay = { number: Number.NaN, text: '' };
+// Each request asks for several days, such as the last one of a budget, and formatting a date takes a microsecond.
+const days = new Map<number, string>();
+const MOST_DAYS = 100;
 
 /** The calendar day in UTC: `2026-11-21`. */
 export function utcDay(wallMs: number): string {
   const number = Math.floor(wallMs / DAY_MS);
-  if (number !== lastDay.number) lastDay = { number, text: new Date(wallMs).toISOString().slice(0, 10) };
-  return lastDay.text;
+  let day = days.get(number);
+  if (day === undefined) {
+    day = new Date(wallMs).toISOString().slice(0, 10);
+    if (days.size >= MOST_DAYS) days.clear();
+    days.set(number, day);
+  }
+  return day;
 }
 
 /** The calendar month in UTC: `2026-11`. */
