@@ -44,3 +44,15 @@ describe(`both servers make the same of ${LARGE_CORPUS.about}:`, () => {
     test(name, () => assertSame(bytes, [bytes], false));
   }
 });
+
+test('what is malformed behind a request for an upgrade is refused, where Node says nothing', async () => {
+  const request = (more: string) => Buffer.from(`GET / HTTP/1.1\r\nHost: gateway.test\r\n${more}\r\n`);
+  const sent = Buffer.concat([request('Upgrade: websocket\r\nConnection: upgrade\r\n'), request('Na}me: value\r\n')]);
+  const [a, b] = await Promise.all([own.read([sent], false), nodes.read([sent], false)]);
+  assert.match(a.answered, /^HTTP\/1\.1 404 [\s\S]*\nHTTP\/1\.1 400 /);
+  assert.equal(a.end, 'over');
+  assert.equal(differenceOf(sent, a, b), undefined);
+  // That is all that is excused.
+  assert.notEqual(differenceOf(sent, b, a), undefined);
+  assert.notEqual(differenceOf(sent, { ...a, requests: [] }, b), undefined);
+});

@@ -195,16 +195,29 @@ const OLDER_BUILD: readonly RegExp[] = [
   /connection:[^\r\n]*\t/i,
   /\n0{17}/,
 ];
+/** Behind a request that asks for this Node's server is silent about what is malformed. */
+const UPGRADE = /\nconnection:[^\r\n]*\bupgrade\b/i;
+const NO_REST = 'undefined ';
+
+/** Whether the two differ only in that a last fault, which is refused here, leaves Node's connection open and silent. */
+function isSilence(text: string, own: Reading, nodes: Reading): boolean {
+  if (!UPGRADE.test(text) || own.end !== 'over' || nodes.end === 'over') return false;
+  const before = nodes.answered.slice(0, -NO_REST.length);
+  const more = own.answered.slice(before.length);
+  return own.answered.startsWith(before) && /^HTTP\/1\.1 4\d\d /.test(more) && more.split('HTTP/1.1 ').length === 2;
+}
+
 /** The difference between what the two have made of the same bytes, but for what docs/decisions.md gives a reason for. */
 export function differenceOf(sent: Buffer, own: Reading, nodes: Reading): string | undefined {
   const text = sent.toString('latin1');
   if (OLDER_BUILD.some((pattern) => pattern.test(text))) return undefined;
+  const isSilent = isSilence(text, own, nodes);
   for (const [name, a, b] of [
     ['handed on', own.requests.join('\n'), nodes.requests.join('\n')],
     ['answered', own.answered, nodes.answered],
     ['the connection is', own.end, nodes.end],
   ] as const) {
-    if (a !== b) return `${name} ${a}\n  with Node's server ${b}`;
+    if (a !== b && !(isSilent && name !== 'handed on')) return `${name} ${a}\n  with Node's server ${b}`;
   }
   return undefined;
 }
