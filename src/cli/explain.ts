@@ -77,8 +77,6 @@ async function explain(
   const { explainHere } = await import('../gateway/explain.ts');
   const { explanation, interrupted } = await explainHere(state.config, state, key, question);
   remark('No gateway of this config is running here: this is what one that starts now would do.');
-  if (key.groupId !== null || key.parentId !== null || key.userLimits !== null)
-    remark('It looks at the key alone: a running gateway also asks its groups, its end users and the key it is under.');
   if (interrupted > 0)
     remark(`${counted(interrupted, 'request')} left open by a crash: the next start charges the holds.`);
   print({ ...explanation, live: false }, command, key.name);

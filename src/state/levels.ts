@@ -79,11 +79,11 @@ export interface LevelName {
   readonly own?: readonly string[];
 }
 
-/** The terms that are set for an end user alone, as `LevelName` has them. */
+/** The terms that are set for an end user alone, as `LevelName` has them, in alphabetical order. */
 export function ownTerms({ budgets, ...limits }: LevelTerms): readonly string[] {
   const { rpm, tpm, concurrency, spendLimitNanos: spend_limit } = limits;
   const set = Object.entries({ rpm, tpm, concurrency, spend_limit }).filter(([, value]) => value !== null);
-  return [...set.map(([name]) => name), ...budgets.map(({ period }) => period)];
+  return [...set.map(([name]) => name), ...budgets.map(({ period }) => period)].toSorted();
 }
 
 /**

@@ -1,8 +1,8 @@
-/** What a gateway that starts now would decide on the requests of a key by. */
+/** What a gateway that starts now would decide on the requests of a level by. */
 import type { Nanos } from '../core/money.ts';
 import type { HoldRow } from './journal.ts';
 
-/** What counts in the windows of a key. */
+/** What counts in the windows of a level. */
 export interface StandingEntry {
   readonly ageMs: number;
   readonly requests: number;
@@ -22,7 +22,7 @@ export interface StandingRequest {
 export interface Standing {
   /** The current one. */
   readonly month: string;
-  /** What the key was charged in it. */
+  /** What the level was charged in it. */
   readonly chargedNanos: Nanos;
   readonly balanceNanos: Nanos;
   /** The sum of all open holds, of all keys. */
@@ -34,5 +34,5 @@ export interface Standing {
 }
 
 export interface Standings {
-  of(keyId: string, wallMs: number): Promise<Standing>;
+  of(levelId: string, wallMs: number): Promise<Standing>;
 }

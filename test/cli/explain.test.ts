@@ -90,13 +90,13 @@ test('a refusal names the key, and ends with what to type', async (t) => {
   }
 });
 
-test('without a gateway, it says that groups and end users are not asked', async (t) => {
+test('without a gateway, a group that has spent its budget refuses its keys, and no others', async (t) => {
   const place = new Workplace(t);
   await place.json('groups', 'create', 'dev', '--budget', 'day=0');
   await place.createKey('app', '--in', '@dev');
   await place.createKey('alone');
   const body = JSON.stringify({ model: 'mock/echo', messages: [{ role: 'user', content: 'Hi' }] });
-  const said = async (key: string) => (await place.run(['explain', '--key', key], body)).stderr;
-  assert.match(await said('app'), /It looks at the key alone/);
-  assert.doesNotMatch(await said('alone'), /It looks at the key alone/);
+  const said = async (key: string) => (await place.run(['explain', '--key', key], body)).stdout;
+  assert.match(await said('app'), /^402 spend_limit_reached.*The group dev has reached its budget/s);
+  assert.doesNotMatch(await said('alone'), /spend_limit_reached/);
 });

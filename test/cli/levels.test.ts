@@ -300,6 +300,49 @@ for (const store of ['file', 'database']) {
       assert.deepEqual(await counted(), [0, 0]);
     });
 
+    test('`explain` says of all levels without a gateway what a running one says', async () => {
+      const outer = await newGroup('--budget', 'day=1', '--user-rpm', '1', '--user-spend-limit', '9');
+      const inner = await newGroup('--in', `@${outer.name}`, '--tpm', '100000', '--concurrency', '3');
+      const parent = await newKey('--in', `@${inner.name}`, '--may-create', '--user-rpm', '8');
+      const child = JSON.parse((await ask('/v1/keys', parent.key, { name: 'child' })).text) as {
+        id: string;
+        key: string;
+      };
+      await place.json('users', 'set', 'ann', '--key', `@${outer.name}`, '--rpm', '7');
+      for (const user of ['ann', 'ann', 'zoe']) assert.equal((await complete(child, { user })).status, 200);
+      const said = async (user: string) => {
+        place.write(
+          `${user}.json`,
+          JSON.stringify({ model: 'mock/echo', messages: [], user, n: 1 }).replace(
+            '[]',
+            '[{"role":"user","content":"Hi"}]',
+          ),
+        );
+        type Said = { code: string | null; steps: ExplainedStep[] };
+        const { code, steps } = await place.json<Said>('explain', `${user}.json`, '--key', child.id);
+        return [
+          code,
+          steps.map(({ step, status, level, limit, limit_usd, spent_usd, used }) => ({
+            step,
+            status,
+            level,
+            limit,
+            limit_usd,
+            spent_usd,
+            used,
+          })),
+        ];
+      };
+      const live = [await said('ann'), await said('zoe')];
+      assert.deepEqual(
+        live.map(([code]) => code),
+        [null, 'rate_limited'],
+      );
+      await gateway.stop();
+      assert.deepEqual([await said('ann'), await said('zoe')], live);
+      gateway = await place.serveHere();
+    });
+
     test('and the books agree', async () => {
       assert.equal((await place.json<{ ok: boolean }>('audit')).ok, true);
     });

@@ -54,12 +54,12 @@ const PLACES: readonly Place[] = [
   },
   {
     name: 'of the end users of a key',
-    level: { kind: 'user', name: 'app' },
+    level: { kind: 'user', name: 'app', of: 'key', own: [] },
     make: (bench, terms) => bench.newKey({ name: 'app', ...ofUsers(terms) }),
   },
   {
     name: 'of the end users of a group',
-    level: { kind: 'user', name: 'inner' },
+    level: { kind: 'user', name: 'inner', of: 'group', own: [] },
     make: async (bench, terms) =>
       bench.newKey({ groupId: (await newGroup(bench, { name: 'inner', ...ofUsers(terms) })).id }),
   },
@@ -379,7 +379,7 @@ export function testLevels(openStore: OpenStore): void {
       await spend(bench, key, 100n, FOR_ALICE);
       assert.partialDeepStrictEqual(await bench.refuse(key, FOR_ALICE), { limitNanos: 100n });
       await groups.setUser({ ...vip, state: 'disabled' });
-      const level = { kind: 'user', name: 'app' };
+      const level = { kind: 'user', name: 'app', of: 'key', own: [] };
       assert.deepEqual(await bench.refuse(key, { user: 'vip' }), { reason: 'key_disabled', level });
       await bench.store.restart();
       assert.deepEqual(await bench.refuse(key, { user: 'vip' }), { reason: 'key_disabled', level });

@@ -1,8 +1,7 @@
 /** What admission would say of a request, and the figures that it would decide by. Changes nothing. Pure. */
 import { type BudgetSpend, calendarPeriod, periodOf } from '../../core/budgets.ts';
-import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
-import { type KeyRecord, limitsInForce } from '../../state/keys.ts';
+import type { KeyRecord } from '../../state/keys.ts';
 import type { Standing } from '../../state/standings.ts';
 import type { AdmissionForecast, AdmissionQuestion, LevelStanding } from '../ledger.ts';
 import { Activity } from './activity.ts';
@@ -53,14 +52,35 @@ function standingOf({ level, activity }: LevelFacts, { month, wallMs, nowMs }: A
   };
 }
 
-/** What a gateway would know of a key that it reads from the state now; `nowMs` is any moment of a steady clock. */
+/** A level as it is stored, with what it has used. */
+export interface StoredLevel {
+  readonly level: Omit<AdmissionFacts['levels'][number]['level'], 'chargedNanos' | 'budgets'>;
+  readonly standing: Standing;
+  readonly spends: readonly BudgetSpend[];
+}
+
+/**
+ * What a gateway would know that reads the levels of a request from the state now, from inside out; `nowMs` is any
+ * moment of a steady clock.
+ */
 export function factsOfStanding(
   key: KeyRecord,
-  standing: Standing,
-  spends: readonly BudgetSpend[],
-  settings: Limits & { readonly creditEnforced: boolean },
-  { wallMs, nowMs }: { readonly wallMs: number; readonly nowMs: number },
+  stored: readonly StoredLevel[],
+  creditEnforced: boolean,
+  { wallMs, nowMs }: Moment,
 ): AdmissionFacts {
+  const { standing } = stored.find(({ level }) => level.id === key.id) as StoredLevel;
+  const { month, balanceNanos, heldNanos } = standing;
+  const levels = stored.map((each) => factsOfLevel(each, { wallMs, nowMs }));
+  return { key, levels, month, balanceNanos, heldNanos, creditEnforced, wallMs, nowMs };
+}
+
+interface Moment {
+  readonly wallMs: number;
+  readonly nowMs: number;
+}
+
+function factsOfLevel({ level, standing, spends }: StoredLevel, { wallMs, nowMs }: Moment): LevelFacts {
   const activity = new Activity();
   for (const { ageMs, requests, tokens } of standing.entries.toSorted((a, b) => b.ageMs - a.ageMs)) {
     if (requests > 0) activity.requests.add(nowMs - ageMs, requests);
@@ -69,32 +89,11 @@ export function factsOfStanding(
   for (const { hold, ageMs, month, reservedTokens, hasSlot } of standing.open) {
     activity.open({ hold, reservedTokens, month, admittedMonotonicMs: nowMs - ageMs, hasSlot });
   }
-  const { id, name, state, expiresAtMs, allowlist, spendLimitNanos, userLimits } = key;
-  const level = {
-    id,
-    name: { kind: 'key', name } as const,
-    state,
-    expiresAtMs,
-    allowlist,
-    requiresUser: userLimits?.required === true,
-    limits: limitsInForce(key, settings),
-    spendLimitNanos,
-    chargedNanos: standing.chargedNanos,
-    budgets: {
-      spends: () => spends,
-      rooms: () => spends.map((spend) => ({ ...spend, heldNanos: heldOf(spend, activity, wallMs) })),
-    },
+  const budgets = {
+    spends: () => spends,
+    rooms: () => spends.map((spend) => ({ ...spend, heldNanos: heldOf(spend, activity, wallMs) })),
   };
-  return {
-    key,
-    levels: [{ level, activity }],
-    month: standing.month,
-    balanceNanos: standing.balanceNanos,
-    heldNanos: standing.heldNanos,
-    creditEnforced: settings.creditEnforced,
-    wallMs,
-    nowMs,
-  };
+  return { level: { ...level, chargedNanos: standing.chargedNanos, budgets }, activity };
 }
 
 /** A day or a week counts the requests that it admitted, the other periods all that are open. */

@@ -57,7 +57,7 @@ function kindOf(ownerId: string): 'key' | 'group' {
 const MAX_CACHED_LEVELS = 100_000;
 /** Runs inside of one another, and groups. More is a circle. */
 const MOST_OUTER = 1_000;
-const NO_LIMITS: Limits = {
+export const NO_LIMITS: Limits = {
   rpm: Number.POSITIVE_INFINITY,
   tpm: Number.POSITIVE_INFINITY,
   concurrency: Number.POSITIVE_INFINITY,

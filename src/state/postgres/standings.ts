@@ -1,21 +1,25 @@
-/** What a gateway that joins the others would decide on the requests of a key by. */
+/** What a gateway that joins the others would decide on the requests of a level by. */
 import { utcMonth } from '../../core/clock.ts';
 import { endedSince } from '../budgets.ts';
 import type { Standing, Standings } from '../standings.ts';
 import { NOW_US } from './activity.ts';
 import type { Database } from './database.ts';
 
-const ACCOUNT = `SELECT a.balance_nanos, a.held_nanos, n.us AS now_us, coalesce((SELECT sum(u.cost_nanos)
-    FROM inf_gw.usage_months u WHERE u.key_id = $1 AND u.month = to_char(to_timestamp(n.us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')
+const ACCOUNT = `SELECT a.balance_nanos, a.held_nanos, n.us AS now_us, coalesce((SELECT sum(u.cost_nanos) FROM (
+      SELECT month, cost_nanos FROM inf_gw.usage_months WHERE key_id = $1
+      UNION ALL SELECT month, cost_nanos FROM inf_gw.level_months WHERE level_id = $1
+    ) u WHERE u.month = to_char(to_timestamp(n.us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')
   ), 0)::bigint AS charged_nanos FROM inf_gw.account a, (SELECT ${NOW_US} AS us) n`;
+/** What was or is booked to the level: its own requests, if it is a key, and those of keys and end users inside. */
+const BOOKED = '(key_id = $1 OR levels::jsonb ? $1)';
 const WINDOW_MS = 60_000;
 const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
 const SINCE = '$2::bigint / 1000 - 60000';
 /** What has ended; what is in flight counts with its hold. */
 const ENTRIES = `SELECT ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
-  FROM (${endedSince('*', 'inf_gw.journal', SINCE)}) j WHERE key_id = $1`;
+  FROM (${endedSince('*', 'inf_gw.journal', SINCE)}) j WHERE ${BOOKED}`;
 const OPEN = `SELECT request_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens, hold_nanos,
-    has_slot::int::bigint AS has_slot FROM inf_gw.holds WHERE key_id = $1 ORDER BY admitted_us`;
+    has_slot::int::bigint AS has_slot, key_id FROM inf_gw.holds WHERE ${BOOKED} ORDER BY admitted_us`;
 
 export class PostgresStandings implements Standings {
   readonly #database: Database;
@@ -24,14 +28,14 @@ export class PostgresStandings implements Standings {
     this.#database = database;
   }
 
-  async of(keyId: string): Promise<Standing> {
+  async of(levelId: string): Promise<Standing> {
     const { run } = this.#database;
-    const [account] = await run(ACCOUNT, [keyId]);
+    const [account] = await run(ACCOUNT, [levelId]);
     const nowUs = account?.now_us as bigint;
     const msOf = (us: unknown) => Number(us as bigint) / 1_000;
     const ageMs = (us: unknown) => Math.max(0, msOf(nowUs) - msOf(us));
-    const entries = await run(ENTRIES, [keyId, nowUs]);
-    const open = await run(OPEN, [keyId]);
+    const entries = await run(ENTRIES, [levelId, nowUs]);
+    const open = await run(OPEN, [levelId]);
     return {
       month: utcMonth(msOf(nowUs)),
       chargedNanos: account?.charged_nanos as bigint,
@@ -47,7 +51,7 @@ export class PostgresStandings implements Standings {
       open: open.map((row) => ({
         hold: {
           requestId: row.request_id as string,
-          keyId,
+          keyId: row.key_id as string,
           model: row.model as string,
           admittedAtMs: msOf(row.admitted_us),
           inputTokens: Number(row.input_tokens),

@@ -1,5 +1,6 @@
-/** What a gateway that starts on a state file would decide on the requests of a key by. */
+/** What a gateway that starts on a state file would decide on the requests of a level by. */
 import { utcMonth } from '../../core/clock.ts';
+import { levelIdsOf } from '../levels.ts';
 import type { Standing, StandingEntry } from '../standings.ts';
 import { bookOf } from './book.ts';
 import type { Sqlite } from './database.ts';
@@ -17,17 +18,17 @@ export class StandingReader {
   }
 
   /** The start of a gateway charges what a crash has left open, and so do these figures. */
-  of(keyId: string, wallMs: number): Standing {
+  of(levelId: string, wallMs: number): Standing {
     const month = utcMonth(wallMs);
     const holds = this.#journal.openHolds();
-    const interrupted = holds.filter((hold) => hold.keyId === keyId);
+    const interrupted = holds.filter((hold) => levelIdsOf(hold).includes(levelId));
     const ageMs = (atMs: number) => Math.max(0, wallMs - atMs);
     const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n);
     const ofMonth = interrupted.filter(({ admittedAtMs }) => utcMonth(admittedAtMs) === month);
-    const recent = this.#journal.recent(wallMs - WINDOW_MS).filter((entry) => entry.keyId === keyId);
+    const recent = this.#journal.recent(wallMs - WINDOW_MS).filter((entry) => levelIdsOf(entry).includes(levelId));
     return {
       month,
-      chargedNanos: this.#journal.chargedInMonth(keyId, month) + sum(ofMonth.map(({ holdNanos }) => holdNanos)),
+      chargedNanos: this.#journal.chargedInMonth(levelId, month) + sum(ofMonth.map(({ holdNanos }) => holdNanos)),
       balanceNanos: this.#account.balance().balanceNanos - sum(holds.map(({ holdNanos }) => holdNanos)),
       heldNanos: 0n,
       entries: [

@@ -94,9 +94,14 @@ export function naiveUser(owner: NaiveOwner, name: string): NaiveLevel | undefin
   const use = usesOfUsers.get(name) ?? nothingUsed();
   usesOfUsers.set(name, use);
   const isLimited = (limit: number) => limit !== Number.POSITIVE_INFINITY;
+  const set = [
+    ...(['rpm', 'tpm', 'concurrency'] as const).filter((name) => isLimited(own[name])),
+    ...(own.spendLimitNanos === null ? [] : ['spend_limit']),
+    ...own.budgets.map(({ period }) => period),
+  ].toSorted();
   const others = all.budgets.filter(({ period }) => !own.budgets.some((budget) => budget.period === period));
   return {
-    name: { kind: 'user', name: owner.name.name },
+    name: { kind: 'user', name: owner.name.name, of: owner.name.kind === 'group' ? 'group' : 'key', own: set },
     state: own.state,
     allowlist: null,
     expiresAtMs: null,
