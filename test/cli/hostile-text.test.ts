@@ -1,6 +1,8 @@
 /** Text in the state file that could forge the output of a terminal: tables are cleaned, JSON and CSV are exact. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
 import { immediately, openDatabase } from '../../src/state/sqlite/database.ts';
 import { Journal } from '../../src/state/sqlite/journal.ts';
 import { type KeyJson, runNode, Workplace } from '../support/cli.ts';
@@ -25,6 +27,11 @@ test('names, notes and models of older rows are cleaned in tables, and exact in 
     journal.settle({ ...hold, holdNanos: 0n }, { ...end, firstByteMs: undefined }, 2);
     journal.writeCharges();
   });
+  const { groups } = bookOf(database);
+  const user = { ...NO_USER_LIMITS, ownerId: id, name: HOSTILE, rpm: 1, state: 'disabled' } as const;
+  groups.setUser(user);
+  assert.equal(groups.create({ name: 'dev', groupId: null }, 1).kind, 'done');
+  database.prepare('UPDATE groups SET name = ?').run(HOSTILE);
   database.close();
   const tables = [
     ['keys', 'list'],
@@ -33,6 +40,11 @@ test('names, notes and models of older rows are cleaned in tables, and exact in 
     ['allowlist', 'show', id],
     ['allowlist', 'remove', id, 'mock/none'],
     ['keys', 'disable', id],
+    ['users', 'list', '--key', id],
+    ['users', 'show', HOSTILE, '--key', id],
+    ['users', 'block', HOSTILE, '--key', id],
+    ['groups', 'list'],
+    ['groups', 'show', `@${HOSTILE}`],
     ['credit', 'history'],
     ['usage', '--by', 'key'],
     ['usage', '--by', 'model'],

@@ -400,6 +400,23 @@ export function testLevels(openStore: OpenStore): void {
       await spend(bench, keys[0], 100n, { user: 'bob' });
     });
 
+    test('who leaves the key of one group for that of another begins there with nothing spent, and finds here what was', async (t) => {
+      const bench = await open(t, openStore);
+      const tier = async (name: string, limitNanos: bigint) => {
+        const { id } = await newGroup(bench, { name, ...ofUsers(budget(limitNanos)) });
+        return bench.newKey({ groupId: id });
+      };
+      const [free, paid] = [await tier('free', 100n), await tier('paid', 300n)];
+      await spend(bench, free, 100n, FOR_ALICE);
+      const left = await bench.admit(paid, { ...FOR_ALICE, holdNanos: 200n });
+      const refusal = { reason: 'spend_limit_reached', level: { kind: 'user', name: 'free' } };
+      assert.partialDeepStrictEqual(await bench.refuse(free, FOR_ALICE), refusal);
+      await spend(bench, paid, 99n, FOR_ALICE);
+      await bench.settle(left, { costNanos: 200n });
+      await spend(bench, paid, 1n, FOR_ALICE);
+      assert.partialDeepStrictEqual(await bench.refuse(paid, FOR_ALICE), { ...refusal, level: { name: 'paid' } });
+    });
+
     test('gets new limits at once, and counts what was booked before', async (t) => {
       const bench = await open(t, openStore);
       const { groups } = bench.store.operator;

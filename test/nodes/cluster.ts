@@ -2,8 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { mintKey } from '../../src/core/api-key.ts';
 import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
+import { DEAR_MODEL } from '../races/crowd.ts';
 import { locationOf } from '../state/database-stage.ts';
 import { type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
@@ -94,13 +96,17 @@ export class Cluster {
     }
   }
 
-  /** Creates a key for each of these limits. */
+  /** Creates a key for each of these limits, all in a group of their own whose end users are levels. */
   async newKeys(limits: readonly (Partial<OwnLimits> & Pick<NewKey, 'budgets'>)[]): Promise<TestKey[]> {
-    return this.operate(async ({ keys }) => {
+    return this.operate(async ({ keys, groups }) => {
       const made: TestKey[] = [];
+      const userLimits = { ...NO_USER_LIMITS, rpm: AMPLE };
+      const group = await groups.create({ name: `group ${this.#keys}`, userLimits }, Date.now());
+      if (group.kind !== 'done') throw new Error(`a group could not be created: ${group.kind}`);
+      const groupId = group.group.id;
       for (const own of limits) {
         const secret = mintKey();
-        const settings = { ...AMPLE_LIMITS, ...own, allowlist: null, name: `key ${++this.#keys}` };
+        const settings = { ...AMPLE_LIMITS, ...own, allowlist: null, groupId, name: `key ${++this.#keys}` };
         const change = await keys.create(secret, settings, Date.now());
         if (change.kind !== 'done') throw new Error(`a key could not be created: ${change.kind}`);
         made.push({ id: change.key.id, secret });
@@ -215,7 +221,7 @@ function configFor(node: string, state: string, upstreamPort: number): string {
       fake: {
         kind: 'openai',
         base_url: `http://127.0.0.1:${upstreamPort}/v1`,
-        models: { echo: { input: 1, output: 2, max_output: AMPLE } },
+        models: { echo: { input: 1, output: 2, max_output: AMPLE }, ...DEAR_MODEL },
       },
     },
   });

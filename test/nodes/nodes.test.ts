@@ -1,8 +1,10 @@
 /** Many gateways on one database, in short. `npm run prove -- nodes` is the long form. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { raceForGroup, raceOfUsers } from '../races/crowd.ts';
 import { Random } from '../support/random.ts';
 import { RunScope } from '../support/run-scope.ts';
+import { sharedBookFaults } from '../support/shared-books.ts';
 import { Cluster } from './cluster.ts';
 import { Figures } from './figures.ts';
 import { fightForName } from './names.ts';
@@ -11,6 +13,7 @@ import { LIMITS, race } from './races.ts';
 import { Rounds } from './rounds.ts';
 
 const NODES = 2;
+const USERS = 60;
 const RACERS = 120;
 const PACE = { clientsPerNode: 2, restMs: 150 };
 /** Many in flight when all die. */
@@ -35,6 +38,17 @@ describe('gateways on one database', () => {
       assert.deepEqual(figures.deviations, []);
     });
   }
+
+  test('keys of a group share a dollar over all of them, and so does each end user, to the nano', async () => {
+    const faults = await cluster.operate(async (state) => {
+      const arena = { ports: cluster.nodes.map(({ port }) => port), upstream: cluster.upstream, state };
+      return [
+        ...(await raceForGroup(arena, 'department')),
+        ...(await raceOfUsers(arena, 'app', USERS, new Random(SEED))),
+      ];
+    });
+    assert.deepEqual([...faults, ...(await sharedBookFaults(cluster.url))], []);
+  });
 
   test('one that is killed under load loses nothing and charges nothing twice', async (t) => {
     const figures = new Figures();

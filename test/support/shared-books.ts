@@ -1,5 +1,6 @@
 /** The invariants of a shared state: whatever gateways do, they hold after every transaction. */
 import pg from 'pg';
+import { IDLE_USER_MS } from '../../src/state/levels.ts';
 
 const FIGURES = [
   'requests',
@@ -21,6 +22,15 @@ const READINGS = `
     FROM inf_gw.journal
     UNION ALL SELECT day, ${SUM_COLUMNS} FROM inf_gw.sealed_days
   ),
+  booked AS (
+    SELECT level_id, day, key_id, model, source, ${summed()} FROM (
+      SELECT l.level_id, to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, key_id, model,
+        source, 1::bigint AS requests, (outcome NOT IN ('ok', 'cancelled'))::int::bigint AS errors, prompt_tokens, cached_tokens,
+        coalesce(cache_write_tokens, 0) AS cache_write_tokens, completion_tokens, cost_nanos
+      FROM inf_gw.journal, jsonb_array_elements_text(levels::jsonb) AS l (level_id)
+      UNION ALL SELECT level_id, day, ${SUM_COLUMNS} FROM inf_gw.sealed_levels
+    ) r GROUP BY 1, 2, 3, 4, 5
+  ),
   days AS (SELECT day AS period, key_id, model, source, ${summed()} FROM ended GROUP BY 1, 2, 3, 4),
   names AS (
     SELECT to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, k.kind,
@@ -41,6 +51,8 @@ const NOT_NEGATIVE = {
   usage_days: FIGURES,
   usage_months: FIGURES,
   sealed_days: FIGURES,
+  level_days: FIGURES,
+  level_months: FIGURES,
   usage_name_days: FIGURES,
   refusals: ['requests'],
 } as const;
@@ -55,6 +67,15 @@ const FAULTS = `WITH ${READINGS}
     (SELECT coalesce(sum(hold_nanos), 0) AS held FROM inf_gw.holds) x WHERE a.held_nanos <> x.held
   UNION ALL ${sumFaults('days', 'usage_days', 'day')}
   UNION ALL ${sumFaults('months', 'usage_months', 'month')}
+  UNION ALL SELECT format('level_days: %s of %s by %s, %s, %s is %s in %s requests, but its requests come to %s in %s',
+      coalesce(u.day, x.day), coalesce(u.level_id, x.level_id), coalesce(u.key_id, x.key_id), coalesce(u.model, x.model),
+      coalesce(u.source, x.source), u.cost_nanos, u.requests, x.cost_nanos, x.requests)
+    FROM inf_gw.level_days u FULL JOIN booked x
+      ON (u.level_id, u.day, u.key_id, u.model, u.source) = (x.level_id, x.day, x.key_id, x.model, x.source)
+    WHERE (${FIGURES.map((name) => `u.${name}`).join(', ')}) IS DISTINCT FROM (${FIGURES.map((name) => `x.${name}`).join(', ')})
+      -- What end users were booked before that is dropped.
+      AND (coalesce(u.level_id, x.level_id) NOT LIKE '%/%' OR coalesce(u.day, x.day) >= (
+        SELECT ${monthOf(`(max(last_at_ms) - ${IDLE_USER_MS}) * 1000`)} FROM inf_gw.usage_months))
   UNION ALL SELECT format('usage_name_days: %s of %s, %s is %s, but its requests come to %s', coalesce(u.kind, x.kind),
       coalesce(u.day, x.day), coalesce(u.name, x.name), u.requests, x.requests)
     FROM inf_gw.usage_name_days u FULL JOIN names x
