@@ -37,7 +37,7 @@ const KINDS: readonly (readonly [error: string, kind: 'busy' | 'damage' | 'other
   ['42601', 'internal'],
   ['42P01', 'internal'],
   ['P0001', 'internal'],
-  ['XX000', 'internal'],
+  ['XX000', 'other'],
   ['ECONNREFUSED', 'other'],
   ['ECONNRESET', 'other'],
   ['EPIPE', 'other'],
