@@ -11,6 +11,8 @@ export type DecodeFrame = (frame: Uint8Array) => Frame;
 const MAX_FRAME_BYTES = 16 * 1024 * 1024 + 128 * 1024 + 16;
 /** Two lengths with their checksum, and that of all. */
 const MIN_FRAME_BYTES = 16;
+/** A frame begins with its length. */
+const LENGTH_BYTES = 4;
 
 const DATA = Buffer.from('data: ');
 
@@ -21,8 +23,8 @@ export class FrameDecoder implements ResponseDecoder {
   /** What has arrived of the frame that is not complete. */
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** What that frame needs; its length is known once four bytes are there. */
-  #needed = MIN_FRAME_BYTES;
+  /** What that frame needs, or its length while that is not known. */
+  #needed = LENGTH_BYTES;
 
   constructor(decode: DecodeFrame) {
     this.#decode = decode;
@@ -50,7 +52,7 @@ export class FrameDecoder implements ResponseDecoder {
       const isComplete = all.length >= this.#needed;
       if (isComplete) events.push(this.#eventOf(all.subarray(0, this.#needed)));
       this.#keep(isComplete ? all.subarray(this.#needed) : all);
-      if (isComplete) this.#needed = MIN_FRAME_BYTES;
+      if (isComplete) this.#needed = LENGTH_BYTES;
     }
     return Buffer.from(events.join(''));
   }

@@ -83,6 +83,8 @@ describe('on a database that gateways share', () => {
     const response = await serving.chat(key, STALLING);
     const id = response.headers.get('x-request-id') ?? '';
     assert.match(id, /^req_/);
+    // It is in the tables once its gateway has written what it has decided.
+    await until(async () => (await places.c.run(['requests', 'show', id])).status === 0);
     return { id, text: response.text() };
   }
 
@@ -137,8 +139,6 @@ describe('on a database that gateways share', () => {
 
   test('a request is shown with its gateway, and stopped from where none runs', async () => {
     const { id, text } = await openStream(b);
-    // It is in the tables once its gateway has written what it has decided.
-    await until(async () => (await places.c.run(['requests', 'show', id])).status === 0);
     const show = await places.c.json<{ node: string; state: string }>('requests', 'show', id);
     assert.deepEqual([show.node, show.state], ['b', 'in_flight']);
     const stopped = await places.c.run(['requests', 'stop', id]);
