@@ -10,4 +10,5 @@ export interface Cost {
 export const MOST_MEMORY_MB = 150;
 export const MOST_IDLE_PERCENT = 2;
 export const MOST_LATENCY_MS = 40;
+export const MOST_SWITCH_MS = 100;
 export const MOST_LOST_PERCENT = 2;

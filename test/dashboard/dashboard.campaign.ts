@@ -7,8 +7,9 @@ import { measureLoad } from './load.ts';
 
 const PARTS: Readonly<Record<string, (scope: RunScope, rounds: number) => Promise<Cost[]>>> = {
   load: measureLoad,
-  'few keys': (scope) => measureKeys(scope, 10),
-  'many keys': (scope) => measureKeys(scope, 10_000),
+  'few keys': (scope) => measureKeys(scope, { keys: 10, rows: 20_000 }),
+  'many keys': (scope) => measureKeys(scope, { keys: 10_000, rows: 20_000 }),
+  'many rows': (scope) => measureKeys(scope, { keys: 10_000, rows: 1_000_000 }),
 };
 
 export default campaign({

@@ -6,14 +6,14 @@ import { makeLargeState } from '../../bench/scale/large-state.ts';
 import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import type { RunScope } from '../support/run-scope.ts';
 import { percentile } from '../support/statistics.ts';
-import { type Cost, MOST_IDLE_PERCENT, MOST_LATENCY_MS, MOST_MEMORY_MB } from './costs.ts';
+import { bounded } from '../support/wait.ts';
+import { type Cost, MOST_IDLE_PERCENT, MOST_LATENCY_MS, MOST_MEMORY_MB, MOST_SWITCH_MS } from './costs.ts';
 import { cpuMs, memoryMb } from './process.ts';
 
 /**
  * Started by util-linux with its own terminal: prints the pid of the dashboard, then becomes it.
  */
 const COMMAND = `stty cols 160 rows 50; echo "pid $$"; exec "${process.execPath}" "${PROGRAM}" tui`;
-const ROWS = 20_000;
 const REST_MS = 10_000;
 const PRESSED = 200;
 /** Faster than anybody presses keys, slower than the screen answers one. */
@@ -37,9 +37,18 @@ const KEYS = [
   '2',
 ];
 
-export async function measureKeys(scope: RunScope, count: number): Promise<Cost[]> {
+/** From view to view, where each is read anew. */
+const SWITCHES = ['4', '2', '5', '3', '6', '1'];
+/** A filter of the requests that few rows pass, typed and taken back. */
+const TYPED = ['/', ...'cost>1', ...Array<string>(6).fill('\u007f'), '\r'];
+
+/** A dashboard on a state of this size, at rest and answering keys. */
+export async function measureKeys(
+  scope: RunScope,
+  size: { readonly keys: number; readonly rows: number },
+): Promise<Cost[]> {
   const place = new Workplace(scope, CONFIG);
-  makeLargeState(place.statePath, { keys: count, rows: ROWS }, () => {});
+  makeLargeState(place.statePath, size, () => {});
   const serving = await place.serve();
   const terminal = spawn('script', ['-qfc', COMMAND, '/dev/null'], {
     cwd: place.directory,
@@ -58,18 +67,20 @@ export async function measureKeys(scope: RunScope, count: number): Promise<Cost[
   ];
   terminal.stdin?.write('2');
   await pause(500);
-  const latencies: number[] = [];
-  for (let i = 0; i < PRESSED; i++) latencies.push(await latencyOf(terminal, KEYS[i % KEYS.length] as string));
-  const sorted = latencies.toSorted((a, b) => a - b);
+  const moving = await latenciesOf(terminal, 'a key', KEYS, MOST_LATENCY_MS);
+  const switching = await latenciesOf(terminal, 'a switch of views', SWITCHES, MOST_SWITCH_MS);
+  terminal.stdin?.write('4');
+  await pause(500);
+  const typing = await latenciesOf(terminal, 'a letter of a filter', TYPED, MOST_LATENCY_MS);
   const memory = memoryMb(pid);
   terminal.stdin?.write('q');
   await once(terminal, 'close');
   await serving.stop();
   return [
     ...idle,
-    { what: 'from a key to the screen, p50', value: percentile(sorted, 0.5), unit: 'ms' },
-    { what: 'from a key to the screen, p95', value: percentile(sorted, 0.95), unit: 'ms', most: MOST_LATENCY_MS },
-    { what: 'from a key to the screen, max', value: sorted.at(-1) ?? Number.NaN, unit: 'ms' },
+    ...moving,
+    ...switching,
+    ...typing,
     { what: 'memory after it', value: memory, unit: 'MB', most: MOST_MEMORY_MB },
   ];
 }
@@ -96,12 +107,29 @@ function countBytes(terminal: ChildProcess): () => number {
   return () => bytes;
 }
 
+/** Presses these keys in turn, and sums up how long the screen takes to answer each. */
+async function latenciesOf(
+  terminal: ChildProcess,
+  from: string,
+  keys: readonly string[],
+  most: number,
+): Promise<Cost[]> {
+  const latencies: number[] = [];
+  for (let i = 0; i < PRESSED; i++) latencies.push(await latencyOf(terminal, keys[i % keys.length] as string));
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return [
+    { what: `from ${from} to the screen, p50`, value: percentile(sorted, 0.5), unit: 'ms' },
+    { what: `from ${from} to the screen, p95`, value: percentile(sorted, 0.95), unit: 'ms', most },
+    { what: `from ${from} to the screen, max`, value: sorted.at(-1) ?? Number.NaN, unit: 'ms' },
+  ];
+}
+
 /** Presses a key and waits for the screen to change. */
 async function latencyOf(terminal: ChildProcess, key: string): Promise<number> {
   const drawn = once(terminal.stdout as NonNullable<typeof terminal.stdout>, 'data');
   const pressedAtMs = performance.now();
   terminal.stdin?.write(key);
-  await drawn;
+  await bounded(drawn, `the screen answers ${JSON.stringify(key)}`);
   const latencyMs = performance.now() - pressedAtMs;
   await pause(BETWEEN_KEYS_MS);
   return latencyMs;
