@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
 import { enforceable } from '../messages/enforceable-schema.ts';
-import { EFFORTS, JSON_ONLY } from '../messages/messages-request-writer.ts';
+import { EFFORTS, JSON_ONLY, samplingFields } from '../messages/messages-request-writer.ts';
 import type { Format, NeutralRequest, Reasoning, Said, ToolChoice } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
@@ -15,10 +15,12 @@ export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, 
   const { system, messages } = conversationOf(request.turns, model, findings);
   noteUnsayable(request, findings);
   if (request.format.kind === 'json_object') system.push({ text: JSON_ONLY });
-  const { temperature, topP, stops } = request;
-  if ((temperature ?? 0) > 1) findings.refuse('temperature', 'expected at most 1, the maximum of Converse');
-  const additional = present({ ...topKOf(request.topK, model, findings), thinking: thinkingOf(request, model) });
-  const config = present({ maxTokens: request.maxOutput, temperature, topP, stopSequences: stops?.value });
+  const thinking = thinkingOf(request, model);
+  const { temperature, top_p: topP, top_k } = samplingFields(request, thinking, findings);
+  const topK = request.topK && { field: request.topK.field, value: top_k };
+  const additional = present({ ...topKOf(topK, model, findings), thinking });
+  const stopSequences = request.stops?.value;
+  const config = present({ maxTokens: request.maxOutput, temperature, topP, stopSequences });
   const output = present({
     effort: effortOf(request.reasoning, model, findings),
     textFormat: formatOf(request.format),
@@ -98,9 +100,6 @@ function choiceOf(choice: ToolChoice): Fields | undefined {
 /** Converse itself has no such field. */
 function topKOf(topK: Said<unknown> | undefined, model: string, findings: Findings): Fields {
   if (topK === undefined) return {};
-  if (!(Number.isSafeInteger(topK.value) && Number(topK.value) >= 1)) {
-    findings.refuse(topK.field, 'expected a whole number of at least 1');
-  }
   if (isClaude(model)) return { top_k: topK.value };
   if (isNova(model)) return { inferenceConfig: { topK: topK.value } };
   findings.ignore(topK.field);

@@ -74,8 +74,8 @@ function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): 
 /** Hosts refuse a `top_p` below this where the model thinks. */
 const LEAST_THINKING_TOP_P = 0.95;
 
-/** Hosts refuse most of this beside thinking, which is the stronger wish. */
-function samplingFields(
+/** In the words of messages. Hosts refuse most of this beside thinking, which is the stronger wish. */
+export function samplingFields(
   { temperature, topP, topK }: NeutralRequest,
   thinking: Fields | undefined,
   findings: Findings,

@@ -85,6 +85,14 @@ const ROWS: readonly Row[] = [
     { inferenceConfig: { temperature: 0.5, topP: 0.25, stopSequences: ['a'] } },
     ['top_k'],
   ],
+  [
+    'what Claude takes beside thinking',
+    'chat',
+    { reasoning_effort: 'high', temperature: 0.5, top_p: 0.25, top_k: 20 },
+    { additionalModelRequestFields: { thinking: { type: 'adaptive' } }, outputConfig: { effort: 'high' } },
+    ['temperature', 'top_p', 'top_k'],
+    CLAUDE,
+  ],
   ["Claude's own words", 'chat', { top_k: 20 }, { additionalModelRequestFields: { top_k: 20 } }, [], CLAUDE],
   [
     "Nova's own words",
