@@ -197,8 +197,8 @@ export class StreamAllowance implements Allowance {
         this.#isBeyondMaximum = true;
         this.#askSoon();
       } else {
-        const more = isCounted ? LEAST_ESTIMATE * left : 0;
-        this.askAt = meter.outputTokens(this) + Math.max(this.#stepTokens, more);
+        const more = isCounted ? Math.max(this.#stepTokens, LEAST_ESTIMATE * left) : FEW_TOKENS;
+        this.askAt = meter.outputTokens(this) + more;
       }
     });
   }

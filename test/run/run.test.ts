@@ -19,26 +19,30 @@ import { bounded, until } from '../support/wait.ts';
 
 const fileHere = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** How often a stream brings a piece of about twenty tokens. */
-const PIECE_MS = 20;
+/** How often a stream brings a piece of about a hundred tokens. */
+const PIECE_MS = 100;
 /**
- * 0.28 USD. A stream that is cut is charged all that its host has written by then: one that wrote on would have written
- * more, however long a busy machine keeps the gateway from reading it.
+ * 0.28 USD. A stream that is cut is charged all that its host has written by then, however long a busy machine keeps the
+ * gateway from reading and counting it: from here on the host writes a fiftieth of that.
  */
-const MOST_PIECES = 140;
+const MANY_PIECES = 28;
 
-/** 0.30 USD for an answer. A stream does not end until it is cut. */
+/** 0.30 USD for an answer. A stream obeys no maximum, and does not end until it is cut. */
 const HOST: Script = async (call) => {
   if (!call.body.includes('"stream":true')) {
     const usage = { prompt_tokens: 1_000, completion_tokens: 2_000, total_tokens: 3_000 };
     return call.answer(200, completion('Done.', { usage }));
   }
   call.stream();
-  const piece = chunk('word '.repeat(20));
-  for (let sent = 0; sent < MOST_PIECES; sent++) {
-    call.send(piece);
+  let isCut = false;
+  const end = call.closed.then(() => {
+    isCut = true;
+  });
+  for (let sent = 0; !isCut; sent++) {
+    call.send(chunk('word '.repeat(sent < MANY_PIECES ? 100 : 2)));
     await setTimeout(PIECE_MS);
   }
+  await end;
 };
 
 interface ReceiptJson {
@@ -98,7 +102,7 @@ describe('an agent on a two-dollar leash', { concurrency: CONCURRENCY }, () => {
       const leash = ['--max-usd', '2', '--allow', 'host/paid', '--name', 'agent', '--json'];
       const agent = [process.execPath, fileHere('agent.ts'), 'host/paid', '6', ...streams];
       const { status, stdout, stderr } = await place.runAlone(['run', ...leash, '--', ...agent]);
-      assert.equal(status, 7, stderr);
+      assert.equal(status, 7, `${stdout}${stderr}`);
       // On a busy machine the tokens of the stream are estimated, and what it leaves is enough for one more answer.
       assert.match(
         stdout,

@@ -187,6 +187,13 @@ describe('a stream whose maximum is held', () => {
     assert.equal((await answer)?.code, 'insufficient_credit');
   });
 
+  test('is counted again soon where the counter was busy', async () => {
+    let counts = 0;
+    const { tens, asked } = stream({ ...held, count: () => (++counts === 1 ? undefined : 1.3 * STEP) });
+    await tens(18);
+    assert.deepEqual([counts, asked.length], [2, 1]);
+  });
+
   test('by its growth, holds no more than that', async () => {
     const { tens, asked } = stream({ maximum: 150, fields: { max_tokens: 150 } });
     await tens(10);
