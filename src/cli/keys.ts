@@ -183,7 +183,7 @@ export async function createKey(
   state: State,
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
-  const change = await state.keys.create(secret, { ...NO_TERMS, ...terms, name }, state.nowMs);
+  const change = await state.keys.create(secret, { ...terms, name }, state.nowMs);
   return { record: await changedKey(change, name, state), secret };
 }
 

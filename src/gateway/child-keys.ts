@@ -11,7 +11,7 @@ import { type Reader, type Reading, readAmount, readCount, readKeyName, readMode
 import { keyJson } from '../operator/key-json.ts';
 import { TIER_NAMES } from '../operator/terms.ts';
 import type { ChildAnswer } from '../proxy/child-keys.ts';
-import { type KeyRecord, type KeyTerms, limitsInForce, NO_TERMS } from '../state/keys.ts';
+import { type KeyRecord, type KeyTerms, limitsInForce } from '../state/keys.ts';
 import type { OpenState } from '../state/state.ts';
 
 /** Whoever has a key that may make others cannot fill the state with them. */
@@ -111,8 +111,7 @@ interface ChildTerms extends KeyTerms {
 function termsOf(asked: Asked, parent: KeyRecord, tier: Limits, nowMs: number): Reading<ChildTerms> {
   const fields = new FieldReader(asked);
   const limits = limitsInForce(parent, tier);
-  const child = {
-    ...NO_TERMS,
+  const child: ChildTerms = {
     name: fields.read('name', readKeyName) ?? '',
     rpm: fields.read('rpm', upTo(limits.rpm)) ?? parent.rpm,
     tpm: fields.read('tpm', upTo(limits.tpm)) ?? parent.tpm,

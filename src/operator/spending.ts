@@ -1,6 +1,6 @@
 /** What a key has spent of what it may spend, with its limit of the month as one of its budgets. Pure. */
 import { type BudgetSpend, calendarPeriod, fixedSpend, lastToFree, windowSOf } from '../core/budgets.ts';
-import { isoTime, utcDay } from '../core/clock.ts';
+import { DAY_MS, isoTime, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import { monthStart } from '../state/periods.ts';
@@ -63,10 +63,13 @@ export function standingOf(
   );
 }
 
-/** A time to come, in UTC: `18:20` within a day, otherwise its day: `12-01`. */
+/** A time to come, in UTC: `18:20` today or at its end, `11-24 12:00` within a day, otherwise its day: `12-01`. */
 function clockTime(wallMs: number, nowMs: number): string {
   const text = isoTime(wallMs);
-  return wallMs - nowMs <= 86_400_000 ? text.slice(11, 16) : text.slice(5, 10);
+  const [day, time] = [text.slice(5, 10), text.slice(11, 16)];
+  if (wallMs - nowMs > DAY_MS) return day;
+  // At noon `12:00` alone would look as if it were over.
+  return utcDay(wallMs - 1) === utcDay(nowMs) ? time : `${day} ${time}`;
 }
 
 /**

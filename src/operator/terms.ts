@@ -351,11 +351,10 @@ export function userLimitsJson(limits: UserLimits | null) {
 }
 
 /** Limits without what is spent of them. */
-export function ownLimitsJson({ rpm, tpm, concurrency, spendLimitNanos, budgets }: LevelTerms) {
+export function ownLimitsJson(terms: LevelTerms) {
+  const { spendLimitNanos, budgets } = terms;
   return {
-    rpm,
-    tpm,
-    concurrency,
+    ...Object.fromEntries(TIER_NAMES.map((name) => [name, terms[name]])),
     spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
     budgets: budgets.map(({ period, limitNanos }) => ({ period, limit_usd: formatUsd(limitNanos) })),
   };

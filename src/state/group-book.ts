@@ -1,7 +1,8 @@
 /** Groups and end users in the operator's book, which the ledger reads as well. */
 import { newId } from '../core/ids.ts';
+import { names } from '../core/layout.ts';
 import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
-import type { AllowlistEdit, KeyState, UserLimits } from './keys.ts';
+import { type AllowlistEdit, type KeyState, LIMITS, numbersOf, type UserLimits } from './keys.ts';
 import {
   type GroupChange,
   type GroupChanges,
@@ -17,7 +18,7 @@ import {
   userStoredAs,
 } from './levels.ts';
 import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
-import { budgetsAs, editUserLimits, ownerColumns, writeUser, writeUserLimits } from './owners.ts';
+import { budgetsAs, editUserLimits, ownerColumns, writeNumbers, writeUser, writeUserLimits } from './owners.ts';
 import { groupOf, storedAllowlist, userOf } from './rows.ts';
 
 const LIVES = "state <> 'deleted'";
@@ -29,7 +30,7 @@ export class GroupBook {
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    this.#columns = ownerColumns(dialect, 'groups');
+    this.#columns = ownerColumns(dialect, 'groups', LIMITS.columns);
   }
 
   /** A group by id, or one that is not deleted by name. */
@@ -60,11 +61,7 @@ export class GroupBook {
     const dialect = this.#dialect;
     return transaction(
       this.#change(idOrName, function* (group) {
-        const { rpm, tpm, concurrency, spendLimitNanos } = { ...group, ...limits };
-        yield* rows(
-          'UPDATE inf_gw.groups SET rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5 WHERE id = $1',
-          [group.id, rpm, tpm, concurrency, spendLimitNanos],
-        );
+        yield* writeNumbers('groups', group.id, LIMITS, { ...group, ...limits });
         if (budgets !== undefined) yield* writeBudgets(dialect, group, budgets(group.budgets), wallMs);
         if (userLimits !== undefined) yield* editUserLimits(dialect, group, userLimits, wallMs);
       }),
@@ -158,8 +155,8 @@ export class GroupBook {
     yield* rows('DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = $2', [ownerId, storedUser(name)]);
     // Where nothing else is set for any of them, they are no levels any more.
     yield* rows(
-      `DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = '' AND required = 0 AND rpm IS NULL AND tpm IS NULL
-         AND concurrency IS NULL AND spend_limit_nanos IS NULL
+      `DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = '' AND required = 0
+         AND coalesce(${names(LIMITS.columns)}) IS NULL
          AND NOT EXISTS (SELECT 1 FROM inf_gw.budgets WHERE key_id = $1 || '/')
          AND NOT EXISTS (SELECT 1 FROM inf_gw.users AS u WHERE u.owner_id = $1 AND u.name <> '')`,
       [ownerId],
@@ -207,13 +204,15 @@ export class GroupBook {
 
   *#insert(group: NewGroup, wallMs: number): Operation<GroupChange> {
     const id = newId('grp', wallMs);
-    const { name, rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, groupId = null } = group;
+    const { name, allowlist = null, groupId = null } = group;
     if (groupId !== null && (yield* this.#depthOf(groupId)) >= MOST_GROUPS) return { kind: 'too_deep' };
+    const limits = numbersOf(LIMITS, { ...NO_LEVEL_TERMS, ...group });
+    const values = [id, name, storedAllowlist(allowlist), groupId, wallMs, ...limits];
     const made = yield* rows(
-      `INSERT INTO inf_gw.groups (id, name, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, group_id, created_at_ms)
-         VALUES ($1, $2, 'enabled', $3, $4, $5, $6, $7, $8, $9)
+      `INSERT INTO inf_gw.groups (state, id, name, allowlist, group_id, created_at_ms, ${names(LIMITS.columns)})
+         VALUES ('enabled', ${values.map((_, at) => `$${at + 1}`).join(', ')})
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
-      [id, name, rpm, tpm, concurrency, spendLimitNanos, storedAllowlist(group.allowlist ?? null), groupId, wallMs],
+      values,
     );
     if (made.length === 0) return { kind: 'name_taken' };
     yield* writeFirstBudgets(id, group.budgets ?? [], wallMs);

@@ -1,16 +1,18 @@
 /** Keys in the operator's book, which the ledger reads as well. */
 import { hashKey, isWellFormedKey, previewKey } from '../core/api-key.ts';
 import { newId } from '../core/ids.ts';
+import { names } from '../core/layout.ts';
 import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
 import {
   type AllowlistEdit,
+  KEY_NUMBERS,
   type KeyChange,
   type KeyQuery,
   type KeyRecord,
   type KeyState,
   type LimitChanges,
   type NewKey,
-  NUMBER_COLUMNS,
+  NO_TERMS,
   numbersOf,
   successorName,
 } from './keys.ts';
@@ -24,11 +26,9 @@ import {
   transaction,
   type Values,
 } from './operation.ts';
-import { editUserLimits, ownerColumns, writeUserLimits } from './owners.ts';
+import { editUserLimits, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
-/** The columns of the terms that are numbers. */
-const NUMBERS = Object.values(NUMBER_COLUMNS);
 /** The condition that a key can be named by its name. */
 const LIVES = "state <> 'deleted'";
 
@@ -39,7 +39,7 @@ export class KeyBook {
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    this.#columns = `${ownerColumns(dialect, 'keys')}, preview, expires_at_ms, parent_id, may_create, is_leashed`;
+    this.#columns = `${ownerColumns(dialect, 'keys', KEY_NUMBERS.columns)}, preview, parent_id, may_create, is_leashed`;
   }
 
   /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
@@ -115,9 +115,7 @@ export class KeyBook {
     const dialect = this.#dialect;
     return transaction(
       this.#change(idOrName, function* (key) {
-        const changes = NUMBERS.map((column, index) => `${column} = $${index + 2}`).join(', ');
-        const text = `UPDATE inf_gw.keys SET ${changes} WHERE id = $1`;
-        yield* rows(text, [key.id, ...numbersOf({ ...key, ...limits })]);
+        yield* writeNumbers('keys', key.id, KEY_NUMBERS, { ...key, ...limits });
         if (budgets !== undefined) yield* writeBudgets(dialect, key, budgets(key.budgets), wallMs);
         if (userLimits !== undefined) yield* editUserLimits(dialect, key, userLimits, wallMs);
       }),
@@ -172,20 +170,21 @@ export class KeyBook {
 
   *#insert(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
     const id = newId('key', wallMs);
-    const { name, allowlist, expiresAtMs = null, groupId = null, parentId = null } = key;
+    const { name, groupId = null, parentId = null } = key;
+    const terms = { ...NO_TERMS, ...key };
     const values = [
-      ...[id, name, hashKey(secret), previewKey(secret), storedAllowlist(allowlist), wallMs, groupId, parentId],
-      ...[Number(key.mayCreate ?? false), Number(key.isLeashed ?? false), ...numbersOf({ ...key, expiresAtMs })],
+      ...[id, name, hashKey(secret), previewKey(secret), storedAllowlist(terms.allowlist), wallMs, groupId, parentId],
+      ...[Number(key.mayCreate ?? false), Number(key.isLeashed ?? false), ...numbersOf(KEY_NUMBERS, terms)],
     ];
     const made = yield* rows(
       `INSERT INTO inf_gw.keys (state, id, name, hash, preview, allowlist, created_at_ms, group_id, parent_id, may_create,
-         is_leashed, ${NUMBERS.join(', ')})
+         is_leashed, ${names(KEY_NUMBERS.columns)})
        VALUES ('enabled', ${values.map((_, index) => `$${index + 1}`).join(', ')})
        ON CONFLICT (name) WHERE ${LIVES} DO NOTHING RETURNING id`,
       values,
     );
     if (made.length === 0) return { kind: 'name_taken' };
-    yield* writeFirstBudgets(id, key.budgets ?? [], wallMs);
+    yield* writeFirstBudgets(id, terms.budgets, wallMs);
     yield* writeUserLimits(this.#dialect, id, null, key.userLimits ?? null, wallMs);
     return { kind: 'done', key: (yield* this.#one('id = $1', id)) as KeyRecord };
   }

@@ -1,6 +1,7 @@
 /** Keys as they are stored: their fields, their limits, their operations, and what a name may look like. */
 import { redactKeys } from '../core/api-key.ts';
 import type { Budget } from '../core/budgets.ts';
+import { type Column, Layout } from '../core/layout.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import { isPrintable } from '../core/printable.ts';
@@ -35,20 +36,25 @@ export interface KeyTerms extends LevelTerms {
   readonly allowlist: readonly string[] | null;
 }
 
-/** The terms that are a number of the row of a key, and their columns in both stores. The compiler asks for each. */
-export const NUMBER_COLUMNS = {
-  rpm: 'rpm',
-  tpm: 'tpm',
-  concurrency: 'concurrency',
-  spendLimitNanos: 'spend_limit_nanos',
-  expiresAtMs: 'expires_at_ms',
-} as const satisfies Readonly<Record<Exclude<keyof KeyTerms, 'budgets' | 'allowlist'>, string>>;
+const LIMIT_FIELDS = { rpm: 'number', tpm: 'number', concurrency: 'number', spendLimitNanos: 'nanos' } as const;
 
-type NumberTerm = keyof typeof NUMBER_COLUMNS;
+/** The limits of keys, groups and end users as columns of their rows, in both stores. The compiler asks for each. */
+export const LIMITS = new Layout<OwnLimits>(LIMIT_FIELDS);
 
-/** Their values, in the order of the columns. */
-export function numbersOf(terms: Pick<KeyTerms, NumberTerm>): (number | bigint | null)[] {
-  return (Object.keys(NUMBER_COLUMNS) as NumberTerm[]).map((name) => terms[name]);
+/** All terms of a key that are columns of its row and numbers. */
+export const KEY_NUMBERS = new Layout<Omit<KeyTerms, 'budgets' | 'allowlist'>>({
+  ...LIMIT_FIELDS,
+  expiresAtMs: 'number',
+});
+
+/** What a statement writes into these columns. */
+export function numbersOf<Terms>(columns: Layout<Terms>, terms: Terms): (number | bigint | null)[] {
+  return columns.values(terms) as (number | bigint | null)[];
+}
+
+/** What JSON and refusals call the limit of a column: `spend_limit` for `spend_limit_nanos`. */
+export function limitWord({ name }: Column): string {
+  return name.replace(/_nanos$/, '');
 }
 
 /** Those of a key that is bounded by its tier alone. */
@@ -86,11 +92,9 @@ export interface KeyRecord extends KeyTerms, Owner {
   readonly isLeashed: boolean;
 }
 
-export interface NewKey extends OwnLimits {
+/** What is not said of its terms is none. */
+export interface NewKey extends Partial<KeyTerms> {
   readonly name: string;
-  readonly allowlist: readonly string[] | null;
-  readonly budgets?: readonly Budget[];
-  readonly expiresAtMs?: number | null;
   readonly isLeashed?: boolean;
   readonly groupId?: string | null;
   readonly parentId?: string | null;
@@ -99,9 +103,8 @@ export interface NewKey extends OwnLimits {
 }
 
 /** What `setLimits` changes. */
-export interface LimitChanges extends Partial<OwnLimits> {
+export interface LimitChanges extends Partial<Omit<KeyTerms, 'budgets' | 'allowlist'>> {
   readonly budgets?: BudgetEdit;
-  readonly expiresAtMs?: number | null;
   readonly userLimits?: UserLimitsEdit;
 }
 

@@ -1,6 +1,15 @@
 /** Levels: what bounds a request besides its key. The groups around the key, and the end users of both. Pure. */
 import { isSamePeriod, sortedBudgets } from '../core/budgets.ts';
-import type { BudgetEdit, LevelTerms, Owner, OwnLimits, UserLimits, UserLimitsEdit } from './keys.ts';
+import {
+  type BudgetEdit,
+  type LevelTerms,
+  LIMITS,
+  limitWord,
+  type Owner,
+  type OwnLimits,
+  type UserLimits,
+  type UserLimitsEdit,
+} from './keys.ts';
 
 export const NO_LEVEL_TERMS: LevelTerms = {
   rpm: null,
@@ -57,8 +66,8 @@ export function termsOfUser(all: LevelTerms, own: LevelTerms | undefined): Level
 }
 
 /** Whether nothing is set. */
-export function hasNoLimits({ rpm, tpm, concurrency, spendLimitNanos, budgets }: LevelTerms): boolean {
-  return budgets.length === 0 && [rpm, tpm, concurrency, spendLimitNanos].every((each) => each === null);
+export function hasNoLimits(terms: LevelTerms): boolean {
+  return terms.budgets.length === 0 && LIMITS.values(terms).every((each) => each === null);
 }
 
 /** Whether end users are bounded by nothing. */
@@ -80,10 +89,10 @@ export interface LevelName {
 }
 
 /** The terms that are set for an end user alone, as `LevelName` has them, in alphabetical order. */
-export function ownTerms({ budgets, ...limits }: LevelTerms): readonly string[] {
-  const { rpm, tpm, concurrency, spendLimitNanos: spend_limit } = limits;
-  const set = Object.entries({ rpm, tpm, concurrency, spend_limit }).filter(([, value]) => value !== null);
-  return [...set.map(([name]) => name), ...budgets.map(({ period }) => period)].toSorted();
+export function ownTerms(terms: LevelTerms): readonly string[] {
+  const values = LIMITS.values(terms);
+  const set = LIMITS.columns.filter((_, at) => values[at] !== null);
+  return [...set.map(limitWord), ...terms.budgets.map(({ period }) => period)].toSorted();
 }
 
 /**

@@ -3,7 +3,7 @@ import { UserError } from '../core/errors.ts';
 import type { Column } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
 import { HOLD, JOURNAL_COLUMNS } from './journal.ts';
-import { NUMBER_COLUMNS } from './keys.ts';
+import { KEY_NUMBERS, LIMITS } from './keys.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
@@ -36,7 +36,7 @@ interface Columns {
   readonly integers: readonly string[];
 }
 
-const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos'];
+const LIMIT_COLUMNS = LIMITS.columns.map(({ name }) => name);
 const SUMS: Columns = { text: ['key_id', 'model', 'source'], integers: SUM_FIGURES };
 
 function byType(columns: readonly Column[]): Columns {
@@ -49,10 +49,10 @@ function byType(columns: readonly Column[]): Columns {
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
     text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist', 'group_id', 'parent_id'],
-    integers: [...Object.values(NUMBER_COLUMNS), 'created_at_ms', 'may_create', 'is_leashed'],
+    integers: [...KEY_NUMBERS.columns.map(({ name }) => name), 'created_at_ms', 'may_create', 'is_leashed'],
   },
-  groups: { text: ['id', 'name', 'state', 'allowlist', 'group_id'], integers: [...LIMITS, 'created_at_ms'] },
-  users: { text: ['owner_id', 'name', 'state'], integers: [...LIMITS, 'required'] },
+  groups: { text: ['id', 'name', 'state', 'allowlist', 'group_id'], integers: [...LIMIT_COLUMNS, 'created_at_ms'] },
+  users: { text: ['owner_id', 'name', 'state'], integers: [...LIMIT_COLUMNS, 'required'] },
   budgets: { text: ['key_id', 'period'], integers: ['limit_nanos', 'window_s', 'exact_from_ms'] },
   budget_steps: { text: ['key_id'], integers: ['window_s', 'at_ms', 'cost_nanos'] },
   credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },

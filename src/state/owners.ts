@@ -1,18 +1,51 @@
 /** What keys and groups are stored with alike, and the table of end users. */
+import { type Column, type Layout, names } from '../core/layout.ts';
 import { writeBudgets } from './budget-book.ts';
-import type { LevelTerms, Owner, UserLimits, UserLimitsEdit } from './keys.ts';
+import {
+  type LevelTerms,
+  LIMITS,
+  limitWord,
+  numbersOf,
+  type Owner,
+  type UserLimits,
+  type UserLimitsEdit,
+} from './keys.ts';
 import { isUnlimited, userId } from './levels.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 
-/** The columns of `Owner` and `LevelTerms`, of keys or of groups. */
-export function ownerColumns(dialect: Dialect, table: 'keys' | 'groups'): string {
+/** The columns of `Owner` and `LevelTerms`, of keys or of groups, and these numbers. */
+export function ownerColumns(dialect: Dialect, table: 'keys' | 'groups', numbers: readonly Column[]): string {
   const { jsonObject } = dialect;
-  return `id, name, state, rpm, tpm, concurrency, spend_limit_nanos, CAST(allowlist AS text) AS allowlist, created_at_ms, group_id,
+  return `id, name, state, ${names(numbers)}, CAST(allowlist AS text) AS allowlist, created_at_ms, group_id,
       ${budgetsAs(dialect, `${table}.id`)} AS budgets,
-      (SELECT CAST(${jsonObject}('rpm', u.rpm, 'tpm', u.tpm, 'concurrency', u.concurrency,
-          'spend_limit', CAST(u.spend_limit_nanos AS text), 'required', u.required,
-          'budgets', ${budgetsAs(dialect, "u.owner_id || '/'")}) AS text)
+      (SELECT CAST(${jsonObject}(${userLimitsAs('u')}, 'budgets', ${budgetsAs(dialect, "u.owner_id || '/'")}) AS text)
         FROM inf_gw.users AS u WHERE u.owner_id = ${table}.id AND u.name = '') AS user_limits`;
+}
+
+/** Columns as arguments of a function that makes an object of JSON. Amounts are text: they need not fit a number of JSON. */
+export function jsonPairs(columns: readonly Column[], table: string, nameOf = ({ name }: Column) => name): string {
+  return columns
+    .map((column) => {
+      const value = `${table}.${column.name}`;
+      return `'${nameOf(column)}', ${column.type === 'nanos' ? `CAST(${value} AS text)` : value}`;
+    })
+    .join(', ');
+}
+
+/** What holds for all end users, but for their budgets, from their row. */
+export function userLimitsAs(table: string): string {
+  return `${jsonPairs(LIMITS.columns, table, limitWord)}, 'required', ${table}.required`;
+}
+
+/** Writes the numbers of a key or a group. */
+export function writeNumbers<Terms>(
+  table: 'keys' | 'groups',
+  id: string,
+  layout: Layout<Terms>,
+  terms: Terms,
+): Operation<unknown> {
+  const changes = layout.columns.map(({ name }, at) => `${name} = $${at + 2}`).join(', ');
+  return rows(`UPDATE inf_gw.${table} SET ${changes} WHERE id = $1`, [id, ...numbersOf(layout, terms)]);
 }
 
 /** The budgets of a level as the text of a JSON array. */
@@ -52,20 +85,14 @@ export function* editUserLimits(
 export function writeUser(
   ownerId: string,
   stored: string,
-  {
-    state,
-    rpm,
-    tpm,
-    concurrency,
-    spendLimitNanos,
-    required = false,
-  }: LevelTerms & { readonly state: string; readonly required?: boolean },
+  { state, required = false, ...limits }: LevelTerms & { readonly state: string; readonly required?: boolean },
 ): Operation<unknown> {
+  const values = [ownerId, stored, state, Number(required), ...numbersOf(LIMITS, limits)];
+  const changed = ['state', 'required', ...LIMITS.columns.map(({ name }) => name)];
   return rows(
-    `INSERT INTO inf_gw.users (owner_id, name, state, rpm, tpm, concurrency, spend_limit_nanos, required)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-       ON CONFLICT (owner_id, name) DO UPDATE SET state = excluded.state, rpm = excluded.rpm, tpm = excluded.tpm,
-         concurrency = excluded.concurrency, spend_limit_nanos = excluded.spend_limit_nanos, required = excluded.required`,
-    [ownerId, stored, state, rpm, tpm, concurrency, spendLimitNanos, Number(required)],
+    `INSERT INTO inf_gw.users (owner_id, name, ${changed.join(', ')})
+       VALUES (${values.map((_, at) => `$${at + 1}`).join(', ')})
+       ON CONFLICT (owner_id, name) DO UPDATE SET ${changed.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    values,
   );
 }

@@ -238,7 +238,7 @@ function add(sums: ByPeriod, period: string, nanos: Nanos): void {
 /** As the rows of a store are: integers are bigints. */
 function rowOf(record: object): Row {
   const values = Object.entries(record).map(([name, value]) => {
-    if (name === 'spend_limit_nanos') return [name, value === null ? null : BigInt(value)];
+    if (name.endsWith('_nanos')) return [name, value === null ? null : BigInt(value)];
     return [name, typeof value === 'number' ? BigInt(value) : value];
   });
   return Object.fromEntries(values) as Row;

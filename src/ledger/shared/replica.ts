@@ -395,16 +395,7 @@ export class Replica {
   }
 
   #use(tier: Tier): void {
-    const { rpm, tpm, concurrency, modelsRpm, creditEnforced } = this.#tier;
-    if (
-      rpm === tier.rpm &&
-      tpm === tier.tpm &&
-      concurrency === tier.concurrency &&
-      modelsRpm === tier.modelsRpm &&
-      creditEnforced === tier.creditEnforced
-    ) {
-      return;
-    }
+    if ((Object.keys(tier) as (keyof Tier)[]).every((name) => tier[name] === this.#tier[name])) return;
     this.#tier = tier;
     this.#run({ kind: 'configure', settings: { ...NO_LIMITS, ...tier } });
   }

@@ -1,7 +1,7 @@
 /** The Groups view: a tree of groups, their keys and end users, with what each has spent, and the details of one. */
 import { count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText } from '../../operator/messages.ts';
-import { isSpent, outlookOf, standingOf } from '../../operator/spending.ts';
+import { outlookOf, standingOf } from '../../operator/spending.ts';
 import { limitTexts, TIER_NAMES, TIER_TERMS, userLimitTexts } from '../../operator/terms.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
 import type { LevelTerms, Owner } from '../../state/keys.ts';
@@ -11,7 +11,7 @@ import { currentRow, type GroupRow, isOff, keysOf, levelOf, nameOfRow, shownRows
 import type { Model } from '../model.ts';
 import { groupsById, hasPane } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
-import { boundLines, LABEL, MONEY_COLUMNS, moneyCell, STATE_COLUMNS } from './money.ts';
+import { boundLines, LABEL, MONEY_COLUMNS, moneyCell, stateWidth } from './money.ts';
 
 const MONTHLY = 'requests, tokens: this month';
 
@@ -32,7 +32,11 @@ export function groups(model: Model, height: number): Line[] {
 
 function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow>[] {
   const { nowMs } = model;
-  const isAnySpent = rows.some((row) => levelOf(row)?.bounds.some((bound) => isSpent(bound, nowMs)));
+  const states = rows.map((row) =>
+    standingSpans(row, nowMs)
+      .map(({ text }) => text)
+      .join(''),
+  );
   const figure = (read: (level: NonNullable<ReturnType<typeof levelOf>>) => string) => (row: GroupRow) => {
     const level = levelOf(row);
     return level === undefined ? '' : read(level);
@@ -43,7 +47,7 @@ function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow
     {
       head: 'STATE',
       field: 'state',
-      width: isAnySpent ? STATE_COLUMNS.spent : STATE_COLUMNS.usual,
+      width: stateWidth(states),
       cell: (row) => standingSpans(row, nowMs),
     },
     {

@@ -15,7 +15,7 @@ import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { activityById, hasPane, spentKeys } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
-import { BAR, boundLines, LABEL, MONEY_COLUMNS, moneyCell, STATE_COLUMNS } from './money.ts';
+import { BAR, boundLines, LABEL, MONEY_COLUMNS, moneyCell, stateWidth } from './money.ts';
 
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
@@ -50,6 +50,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
   // Without a gateway nobody counts.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
   const activity = activityById(model);
+  const spent = spentKeys(model.stored.keys, nowMs).map((key) => standingSpan(key, nowMs).text);
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);
@@ -59,7 +60,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
   return [
     { head: 'NAME', field: 'name', width: 12, least: 10, grows: true, middle: true, cell: ({ record }) => record.name },
     { head: 'KEY', width: 14, rank: 7, cell: ({ record }) => record.preview },
-    { head: 'STATE', field: 'state', width: stateWidth(model), cell: (key) => [standingSpan(key, nowMs)] },
+    { head: 'STATE', field: 'state', width: stateWidth(spent), cell: (key) => [standingSpan(key, nowMs)] },
     { head: 'MONEY (USD)', field: 'limit', width: MONEY_COLUMNS, cell: (key) => moneyCell(key, nowMs) },
     {
       head: 'REQUESTS/MIN',
@@ -102,11 +103,6 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
       cell: ({ lastUsedMs }) => lastUse(lastUsedMs, nowMs),
     },
   ];
-}
-
-/** As wide as the longest state that any key has. */
-function stateWidth({ stored: { keys: all }, nowMs }: Model): number {
-  return spentKeys(all, nowMs).length > 0 ? STATE_COLUMNS.spent : STATE_COLUMNS.usual;
 }
 
 function standingSpan({ record, bounds }: StoredKey, nowMs: number): Span {

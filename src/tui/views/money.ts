@@ -15,8 +15,8 @@ export const BAR = 6;
 const MONEY = 20;
 const PERIOD = 5;
 export const MONEY_COLUMNS = BAR + MONEY;
-/** Columns for a state, and for one that says when it ends: `✕ spent, opens 00:00`. */
-export const STATE_COLUMNS = { usual: 9, spent: 20 } as const;
+/** Columns for a state, where none says when it ends. */
+const STATE = 9;
 /** Columns for the labels of details. */
 export const LABEL = 9;
 
@@ -43,6 +43,11 @@ function amounts(text: string, period: string): string {
 /** Without cents from where they would take the room of both amounts. */
 function moneyText(nanos: Nanos): string {
   return nanos >= NANOS_PER_USD * 1_000n ? usdInColumn(nanos, 2).slice(0, -3) : usdInColumn(nanos, 2);
+}
+
+/** As wide as the longest of these states: `✕ spent, opens 11-24 12:00`. */
+export function stateWidth(states: readonly string[]): number {
+  return states.reduce((most, { length }) => Math.max(most, length), STATE);
 }
 
 /** How much of a budget is spent, and what comes of it: beneath where there is no room beside. */

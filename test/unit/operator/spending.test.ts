@@ -46,6 +46,9 @@ describe('the tightest bound', () => {
 });
 
 describe('the state of a key', () => {
+  /** 24 hours, in which all was spent so many hours ago. */
+  const window = (nanos: bigint, hoursAgo: number) =>
+    slidingSpend({ period: '24h', limitNanos: 4n }, 86_400, [[NOW_MS - hoursAgo * 3_600_000, nanos]], NOW_MS);
   const key = (more = {}) => ({ state: 'enabled' as const, expiresAtMs: null, ...more });
   const rows: readonly (readonly [standing: ReturnType<typeof standingOf>, text: string, tone: string])[] = [
     [standingOf(key(), bounds(9n, 1n), NOW_MS), 'enabled', 'good'],
@@ -53,6 +56,9 @@ describe('the state of a key', () => {
     [standingOf(key({ expiresAtMs: NOW_MS }), [], NOW_MS), '✕ expired', 'bad'],
     [standingOf(key(), bounds(null, 0n, day(5n, 5n)), NOW_MS), '✕ spent, opens 00:00', 'bad'],
     [standingOf(key(), bounds(9n, 9n), NOW_MS), '✕ spent, opens 12-01', 'bad'],
+    // Not `10:14`, which would be two hours ago.
+    [standingOf(key(), bounds(null, 0n, window(4n, 2)), NOW_MS), '✕ spent, opens 11-02 10:14', 'bad'],
+    [standingOf(key(), bounds(null, 0n, window(4n, 14)), NOW_MS), '✕ spent, opens 22:14', 'bad'],
     [standingOf(key(), bounds(null, 0n, total(5n, 5n)), NOW_MS), '✕ spent', 'bad'],
     [standingOf(key(), bounds(null, 0n, day(5n, 5n)), MIDNIGHT_MS), 'enabled', 'good'],
   ];

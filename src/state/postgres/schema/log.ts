@@ -2,6 +2,8 @@
 import { names } from '../../../core/layout.ts';
 import { endedSince } from '../../budgets.ts';
 import { END } from '../../journal.ts';
+import { KEY_NUMBERS, LIMITS } from '../../keys.ts';
+import { jsonPairs, userLimitsAs } from '../../owners.ts';
 import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
 import { ENDS } from './settle.ts';
 
@@ -43,11 +45,9 @@ const budgetsOf = (
           FROM inf_gw.budgets b WHERE b.key_id = ${id})`;
 
 /** What keys and groups, called `k`, have in common. */
-const OWNER = `'id', k.id, 'name', k.name, 'state', k.state, 'rpm', k.rpm, 'tpm', k.tpm, 'concurrency', k.concurrency,
-      'spend_limit_nanos', k.spend_limit_nanos::text, 'allowlist', k.allowlist::text, 'created_at_ms', k.created_at_ms,
-      'group_id', k.group_id, 'budgets', ${budgetsOf('k.id')},
-      'user_limits', (SELECT json_build_object('rpm', u.rpm, 'tpm', u.tpm, 'concurrency', u.concurrency,
-          'spend_limit', u.spend_limit_nanos::text, 'required', u.required, 'budgets', ${budgetsOf("k.id || '/'")})::text
+const OWNER = `'id', k.id, 'name', k.name, 'state', k.state, 'allowlist', k.allowlist::text,
+      'created_at_ms', k.created_at_ms, 'group_id', k.group_id, 'budgets', ${budgetsOf('k.id')},
+      'user_limits', (SELECT json_build_object(${userLimitsAs('u')}, 'budgets', ${budgetsOf("k.id || '/'")})::text
         FROM inf_gw.users u WHERE u.owner_id = k.id AND u.name = '')`;
 
 export const LOG = `
@@ -70,15 +70,15 @@ BEGIN
     SELECT DISTINCT id FROM owners
   ), levels AS (
     SELECT k.id, k.hash, false AS is_user, json_build_object(${OWNER}, 'preview', k.preview,
-      'expires_at_ms', k.expires_at_ms, 'parent_id', k.parent_id, 'may_create', k.may_create, 'is_leashed', k.is_leashed) AS record
+      ${jsonPairs(KEY_NUMBERS.columns, 'k')}, 'parent_id', k.parent_id, 'may_create', k.may_create, 'is_leashed', k.is_leashed) AS record
     FROM ids JOIN inf_gw.keys k ON k.id = ids.id
     UNION ALL
-    SELECT k.id, NULL, false, json_build_object(${OWNER}) FROM ids JOIN inf_gw.groups k ON k.id = ids.id
+    SELECT k.id, NULL, false, json_build_object(${OWNER}, ${jsonPairs(LIMITS.columns, 'k')})
+    FROM ids JOIN inf_gw.groups k ON k.id = ids.id
     UNION ALL
     SELECT o.id || '/' || o.named, NULL, true, CASE WHEN u.owner_id IS NOT NULL THEN
-      json_build_object('owner_id', u.owner_id, 'name', u.name, 'state', u.state, 'rpm', u.rpm, 'tpm', u.tpm,
-        'concurrency', u.concurrency, 'spend_limit_nanos', u.spend_limit_nanos::text,
-        'budgets', ${budgetsOf("u.owner_id || '/' || u.name")}) END
+      json_build_object('owner_id', u.owner_id, 'name', u.name, 'state', u.state,
+        ${jsonPairs(LIMITS.columns, 'u')}, 'budgets', ${budgetsOf("u.owner_id || '/' || u.name")}) END
     FROM owners o JOIN inf_gw.users a ON a.owner_id = o.id AND a.name = ''
       LEFT JOIN inf_gw.users u ON u.owner_id = o.id AND u.name = o.named WHERE o.named <> ''
   )
