@@ -23,7 +23,13 @@ const GAP = 2;
 
 /** The ranges, the chosen one marked. */
 export function ranges({ chartRange }: Model): Line {
-  return CHART_RANGES.map((each) => span(` ${each} `, { inverse: each === chartRange, dim: each !== chartRange }));
+  return CHART_RANGES.map((each) =>
+    span(` ${each} `, {
+      inverse: each === chartRange,
+      dim: each !== chartRange,
+      click: { on: 'chart_range', which: each },
+    }),
+  );
 }
 
 let last: { readonly of: readonly unknown[]; readonly lines: Line[] } | undefined;
