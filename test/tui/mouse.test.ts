@@ -112,6 +112,7 @@ describe('a click', () => {
       ['d on/off', 'd'],
     ] as const)
       assert.deepEqual(clicked(start, hint), press(start, ...keys), hint);
+    assert.deepEqual(clicked(start, 'more'), press(start, 'enter'), 'all of a hint with one key');
     assert.deepEqual(clicked(start, 'on/off').model, start, 'there are two keys for it');
     const asked = press(start, 'd').model;
     assert.deepEqual(clicked(asked, 'y confirm'), press(asked, 'y'));
