@@ -55,16 +55,15 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
   const client = options.client === undefined ? undefined : clientOf(options.client);
   if (client === undefined && options.model !== undefined)
     return command.error('error: --model is for a client; say which with --client');
-  if (client?.file !== undefined) {
-    throw new UserError(
-      `${client.title} takes its configuration from a file alone: start it with \`${PROGRAM} run --max-usd 2 -- ${client.name}\`, or write the file by docs/clients.md`,
-    );
-  }
   const config = configOf(command);
   const setup = await setUp(client, options, config);
   const variables = client === undefined ? accessVariables(setup) : client.variables(setup);
   const words = client?.words?.(setup) ?? [];
-  if (globalOptions(command).json) return printJson({ client: client?.name ?? null, variables, words });
+  const file = client?.file?.(setup);
+  if (globalOptions(command).json) {
+    const inFile = file === undefined ? null : { path: file.own, text: file.text };
+    return printJson({ client: client?.name ?? null, variables, words, file: inFile });
+  }
   const all = { [KEY_VARIABLE]: setup.key, ...variables };
   const withKey = Object.entries(all).filter(([name, value]) => name !== KEY_VARIABLE || value !== KEY_OF_SHELL);
   const own = Object.fromEntries(
@@ -74,6 +73,7 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
   const shown = { variables: own, without, name: client?.name ?? '', words };
   const lines = shellLines(options.shell ?? shellOf(process.env), shown);
   process.stdout.write(`${lines.join('\n')}\n`);
+  if (file !== undefined) remark(`note: ${client?.title} reads the rest from ${file.own}; write there: ${file.text}`);
 }
 
 async function setUp(client: Client | undefined, { key, model }: EnvOptions, config: Config): Promise<Setup> {

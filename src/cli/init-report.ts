@@ -121,10 +121,8 @@ function printAgents({ path }: Config): void {
   if (agents.length === 0) return;
   printText('or an agent, which finds the gateway and a model by itself, with a key of its own:');
   for (const { name } of agents) printLine(`  ${commandLine('run --max-usd 2', path)} -- ${name}`);
-  const sourced = agents.filter(({ file }) => file === undefined);
-  if (sourced.length === 0) return;
   printLine('or with the key above, for as long as this shell is open:');
-  for (const { name } of sourced) printLine(`  eval "$(${commandLine(`env --client ${name}`, path)})"`);
+  for (const { name } of agents) printLine(`  eval "$(${commandLine(`env --client ${name}`, path)})"`);
 }
 
 /** Those whose commands are in the path. */

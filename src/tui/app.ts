@@ -1,6 +1,7 @@
 /** The terminal: Ink reports the keys that are pressed; the screen draws the lines of the frame. */
 import { render, useInput, usePaste } from 'ink';
 import { createElement } from 'react';
+import { clickAt, EMPTY, type Line } from './draw/line.ts';
 import { abilitiesOf, painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import { namesOf } from './key-names.ts';
@@ -28,12 +29,17 @@ export async function draw(
   { hasMouse = false } = {},
 ): Promise<void> {
   const screen = new Screen(output, { hasMouse });
-  const onMouse = (report: MouseReport) => session.dispatch({ kind: 'mouse', report });
+  let shown: readonly Line[] = [];
+  const onMouse = ({ action, column, row }: MouseReport) =>
+    session.dispatch({ kind: 'mouse', action, on: clickAt(shown[row] ?? EMPTY, column) });
   const onResize = () => {
     screen.forget();
     session.dispatch({ kind: 'resize', columns: screen.columns, rows: screen.rows });
   };
-  const show = () => screen.show(frame(session.model).map((line) => painted(line, ABILITIES).trimEnd()));
+  const show = () => {
+    shown = frame(session.model);
+    screen.show(shown.map((line) => painted(line, ABILITIES).trimEnd()));
+  };
   const unsubscribe = session.subscribe(show);
   onResize();
   // Ink writes no frames where it is not interactive: the screen draws them, at a tenth of the cost (docs/decisions.md).

@@ -2,16 +2,16 @@
 
 import { duration, usd } from '../operator/format.ts';
 import { clean, widthOf, wrap } from '../operator/text.ts';
+import { VIEW_NAMES } from './bindings.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
 import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
-import { tabGap, tabText } from './places.ts';
 import { accountOf } from './select.ts';
 import { type Trouble, troubleLine, troublesOf } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { groups } from './views/groups.ts';
-import { HINTS, hintsOfDialog, usable } from './views/help.ts';
+import { HINTS, hintSpans, hintsOfDialog, usable } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
@@ -24,6 +24,13 @@ export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
 /** Status, tabs, what is wrong, the message line and the key hints. */
 const FRAME_ROWS = 5;
+/** From this many columns on there is room between the tabs, also beside a note that all is read-only. */
+const LOOSE_COLUMNS = 87;
+/** With fewer, the numbers stand at the names. */
+const TIGHT_COLUMNS = 80;
+
+/** Between two hints. */
+const HINT_GAP = '  ';
 
 const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> = {
   overview,
@@ -98,10 +105,18 @@ function gatewayStatus({ snapshot, shared, isConnecting, wasConnected, socketErr
 
 function tabs({ view, isReadOnly, columns }: Model): Line {
   const names = VIEWS.flatMap((each) => [
-    { text: tabGap(columns) },
-    span(tabText(each, columns), each === view ? { inverse: true, bold: true } : { dim: true }),
+    { text: columns >= LOOSE_COLUMNS ? ' ' : '' },
+    span(tabText(each, columns), {
+      ...(each === view ? { inverse: true, bold: true } : { dim: true }),
+      click: { on: 'view', which: each },
+    }),
   ]);
   return isReadOnly ? spread(names, [dim('read-only ')], columns) : names;
+}
+
+function tabText(view: View, columns: number): string {
+  const number = VIEWS.indexOf(view) + 1;
+  return columns < TIGHT_COLUMNS ? ` ${number}${VIEW_NAMES[view]}` : ` ${number} ${VIEW_NAMES[view]} `;
 }
 
 /** In the Overview the cursor starts at what is wrong. */
@@ -115,7 +130,8 @@ function messageLine({ message }: Model): Line {
 }
 
 function hintLine(model: Model): Line {
-  return [{ text: ' ' }, dim(fittingHints(hintsFor(model), model.columns - 1))];
+  const hints = fittingHints(hintsFor(model), model.columns - 1);
+  return hints.flatMap((hint, index) => [{ text: index === 0 ? ' ' : HINT_GAP }, ...hintSpans(hint)]);
 }
 
 function hintsFor({ dialog, lists, view, isReadOnly }: Model): readonly string[] {
@@ -123,12 +139,13 @@ function hintsFor({ dialog, lists, view, isReadOnly }: Model): readonly string[]
   return lists[view].isTyping ? HINTS.typing : usable(HINTS[view], isReadOnly);
 }
 
-function fittingHints(hints: readonly string[], width: number): string {
-  const last = hints.at(-1) ?? '';
-  let shown = '';
+/** As many as fit, each whole, and the last one. */
+function fittingHints(hints: readonly string[], width: number): string[] {
+  const last = hints.slice(-1);
+  const shown: string[] = [];
   for (const hint of hints.slice(0, -1)) {
-    if (widthOf(`${shown}${hint}  ${last}`) > width) break;
-    shown += `${hint}  `;
+    if (widthOf([...shown, hint, ...last].join(HINT_GAP)) > width) break;
+    shown.push(hint);
   }
-  return shown + last;
+  return [...shown, ...last];
 }

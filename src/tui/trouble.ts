@@ -39,8 +39,9 @@ export function troublesOf(model: Model): Trouble[] {
 export function troubleLine(model: Model, chosen?: Trouble): Line {
   const line: Line[number][] = [];
   for (const [index, { about, text, tone }] of troublesOf(model).slice(0, MOST_TROUBLES).entries()) {
-    const said = span(clean(text), { tone, inverse: about === chosen?.about });
-    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true }), said];
+    const click = { on: 'trouble', which: about } as const;
+    const said = span(clean(text), { tone, inverse: about === chosen?.about, click });
+    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true, click }), said];
     if (index > 0 && lineWidth([...line, ...next]) > model.columns) break;
     line.push(...next);
   }

@@ -73,7 +73,7 @@ describe('`init`', { concurrency: CONCURRENCY }, () => {
     const { stdout } = await place.run(['init', '--yes']);
     assert.match(
       stdout,
-      /\n {2}inf-gw run --max-usd 2 -- claude\n {2}inf-gw run --max-usd 2 -- crush\nor with the key above.*\n {2}eval "\$\(inf-gw env --client claude\)"\n$/,
+      /\n {2}inf-gw run --max-usd 2 -- claude\n {2}inf-gw run --max-usd 2 -- crush\nor with the key above.*\n {2}eval "\$\(inf-gw env --client claude\)"\n {2}eval "\$\(inf-gw env --client crush\)"\n$/,
     );
     const { agents } = await place.json<{ agents: readonly string[] }>('init', '--force');
     assert.deepEqual(agents, ['claude', 'crush']);

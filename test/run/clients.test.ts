@@ -344,6 +344,8 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     assert.ok(stdout.includes('set -gx ANTHROPIC_API_KEY "$INF_GW_KEY"\n'));
     const bash = await place.run(['env', '--shell', 'bash']);
     assert.match(bash.stdout, /^unset ANTHROPIC_AUTH_TOKEN$/m, 'clients of Anthropic would send both');
+    assert.match(bash.stdout, /^unset GOOGLE_API_KEY$/m, 'clients of Google would take it first');
+    assert.match(bash.stdout, /^export GOOGLE_GEMINI_BASE_URL='?http:/m);
     const { variables } = await place.json<{ variables: Record<string, string> }>('env', '--client', 'qwen');
     assert.deepEqual(Object.keys(variables), ['OPENAI_BASE_URL', 'OPENAI_API_KEY', 'OPENAI_MODEL']);
   });
@@ -353,16 +355,35 @@ describe('env', { concurrency: CONCURRENCY }, () => {
     const { status, stderr } = await new Workplace(t, null).run(['env']);
     assert.equal(status, 1);
     assert.match(stderr, /no config and no state file/);
-    const [crush, model] = await place.runAll([
-      ['env', '--client', 'crush'],
-      ['env', '--model', 'x/y'],
-    ]);
-    assert.match(crush?.stderr ?? '', /takes its configuration from a file alone: start it with `inf-gw run/);
-    assert.equal(model?.status, 2);
+    const model = await place.run(['env', '--model', 'x/y']);
+    assert.equal(model.status, 2);
     const anyPort = await place.run(['env']);
     assert.deepEqual([anyPort.status, anyPort.stdout], [1, '']);
     assert.match(anyPort.stderr, /start it first with `inf-gw serve`/);
   });
+
+  for (const [client, own, variable] of [
+    ['crush', '~/.config/crush/crush.json', 'INF_GW_KEY'],
+    ['gemini', '~/.gemini/settings.json', 'GEMINI_MODEL'],
+  ] as const)
+    test(`says what ${client} has to find in a file`, async (t) => {
+      const place = placeWith(t, 8787);
+      const { stdout, stderr } = await place.run([
+        'env',
+        '--client',
+        client,
+        '--key',
+        (await place.createKey('app')).key,
+      ]);
+      assert.match(stdout, new RegExp(`^export ${variable}=`, 'm'));
+      const { variables, file } = await place.json<{ variables: object; file: { path: string; text: string } }>(
+        ...['env', '--client', client],
+      );
+      assert.equal(file.path, own);
+      assert.ok(stderr.includes(`reads the rest from ${own}; write there: ${file.text}\n`), stderr);
+      assert.ok(variable in variables);
+      assert.doesNotThrow(() => JSON.parse(file.text));
+    });
 
   const QUOTED: Readonly<Record<(typeof SHELLS)[number], readonly string[]>> = {
     bash: ['unset D', "export A='it'\\''s \\ $x'", 'export B="$INF_GW_KEY"', "alias c='c '\\''a b'\\'''"],

@@ -104,6 +104,8 @@ describe('the environment of a command', () => {
       OPENAI_API_BASE_URL: 'http://127.0.0.1:8787/v1',
       ANTHROPIC_API_BASE: 'http://127.0.0.1:8787',
       ANTHROPIC_API_KEY: 'sk-inf-new',
+      GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:8787',
+      GEMINI_API_KEY: 'sk-inf-new',
     });
   });
 

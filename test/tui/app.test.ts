@@ -103,18 +103,25 @@ describe('with the mouse', () => {
   const told = (events: readonly Event[]) =>
     events.map((event) => {
       if (event.kind === 'key') return event.key;
-      return event.kind === 'mouse' ? `${event.report.action} ${event.report.column},${event.report.row}` : event.kind;
+      return event.kind === 'mouse' ? `${event.action} on ${JSON.stringify(event.on)}` : event.kind;
     });
 
   test('clicks and the wheel are told in their places between keys, also in parts', async (t) => {
     const { events, send } = await opened(t, { hasMouse: true });
     await send('a\u001b[<0;11;2M\u001b[<0;11;2mb\u001b[<65;1;1M\u001b[<64;300;1Mc');
     await until(() => events.length >= 6);
-    assert.deepEqual(told(events), ['a', 'click 10,1', 'b', 'wheel_down 0,0', 'wheel_up 299,0', 'c']);
+    assert.deepEqual(told(events), [
+      'a',
+      'click on {"on":"view","which":"overview"}',
+      'b',
+      'wheel_down on undefined',
+      'wheel_up on undefined',
+      'c',
+    ]);
     await send('\u001b[<0;1');
-    await send('2;3Mx');
+    await send('3;2Mx');
     await until(() => events.length >= 2);
-    assert.deepEqual(told(events), ['click 11,2', 'x']);
+    assert.deepEqual(told(events), ['click on {"on":"view","which":"keys"}', 'x']);
     await send('\u001b[<4;1;1M\u001b[<2;1;1M\u001b[<32;1;1My');
     await until(() => events.length >= 1);
     assert.deepEqual(told(events), ['y']);

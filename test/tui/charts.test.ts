@@ -203,6 +203,13 @@ describe('the first byte by upstream', () => {
     assert.match(shown(), / 5 min, log scale$/m);
   });
 
+  test('has its figures without a course in a narrow window', () => {
+    const narrow = shown({ columns: 60, rows: 20 });
+    assert.match(narrow, /first byte +p50 +p99$/m);
+    assert.match(narrow, /openai +6\.0 s +6\.0 s$/m);
+    assert.doesNotMatch(narrow, /log scale/);
+  });
+
   test('gives way to the curve of all where the journal tells, and where no gateway tells', () => {
     assert.doesNotMatch(shown({ chartRange: '1h' as const }), /log scale/);
     assert.doesNotMatch(screenText(serving()), /log scale/);

@@ -1,9 +1,14 @@
 /** What clicks and the wheel do. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { clickAt } from '../../src/tui/draw/line.ts';
+import { frame } from '../../src/tui/frame.ts';
+import { chosenItem } from '../../src/tui/lists/overview.ts';
 import type { Model } from '../../src/tui/model.ts';
 import type { MouseReport } from '../../src/tui/mouse.ts';
+import { troublesOf } from '../../src/tui/trouble.ts';
 import { update } from '../../src/tui/update/update.ts';
+import { dayOf } from './overview-samples.ts';
 import { alone, press, STORED, screenText, serving, storedKey } from './samples.ts';
 
 /** At the first place on the screen where this text stands. */
@@ -14,7 +19,9 @@ function clicked(model: Model, text: string) {
   return reported(model, { action: 'click', column: lines[row]?.indexOf(text) ?? 0, row });
 }
 
-const reported = (model: Model, report: MouseReport) => update(model, { kind: 'mouse', report });
+function reported(model: Model, { action, column, row }: MouseReport) {
+  return update(model, { kind: 'mouse', action, on: clickAt(frame(model)[row] ?? [], column) });
+}
 const wheel = (model: Model, action: 'wheel_up' | 'wheel_down') => reported(model, { action, column: 0, row: 0 });
 
 describe('a click', () => {
@@ -49,13 +56,87 @@ describe('a click', () => {
     assert.equal(clicked(serving('live'), 'upstream_error').model.lists.live.cursor, 3);
   });
 
-  test('elsewhere, or on a dialog, does nothing', () => {
+  test('finds it beside details, and under a filter', () => {
+    const open = press(serving('keys'), 'enter').model;
+    assert.equal(clicked(open, 'web-app').model.lists.keys.cursor, 2);
+    const typing = press(serving('keys'), '/', 'w', 'e', 'b').model;
+    const { lists, keys } = clicked(typing, 'web-app').model;
+    assert.deepEqual([lists.keys.isTyping, lists.keys.filter.text, keys.detail?.byModel], [false, 'web', []]);
+  });
+
+  test('in the Overview opens what is chosen there by the second one', () => {
+    const start = serving();
+    const key = clicked(start, 'batch-jobs').model;
+    assert.equal(chosenItem(key)?.kind, 'key');
+    assert.equal(clicked(key, 'batch-jobs').model.view, 'keys');
+    const upstream = clicked(start, 'openai ').model;
+    assert.deepEqual(clicked(upstream, 'openai '), press(upstream, 'enter'));
+  });
+
+  test('on the head of a column orders by it, and a second one turns the order round', () => {
+    const byState = clicked(serving('keys'), 'STATE').model;
+    assert.deepEqual(byState.lists.keys.sort, { by: 'state', isDown: false });
+    assert.deepEqual(clicked(byState, 'STATE').model.lists.keys.sort, { by: 'state', isDown: true });
+    assert.deepEqual(clicked(byState, 'MONEY').model.lists.keys.sort, { by: 'limit', isDown: true });
+    const usage = serving('usage');
+    assert.deepEqual(clicked(usage, 'COST COMPARED').model, usage, 'nothing is ordered by a picture');
+  });
+
+  test('on a range shows it, and in a narrow window the next one', () => {
+    const hour = clicked(serving(), ' 1h ');
+    assert.deepEqual(hour, press(serving(), 't'));
+    const wide = { ...serving('usage'), columns: 120 };
+    assert.deepEqual(clicked(wide, ' 7d '), press({ ...wide, usage: { ...wide.usage, range: '24h' } }, ']'));
+    assert.equal(clicked(wide, ' model ').model.usage.by, 'model');
+    assert.deepEqual(clicked(serving('usage'), 'this month'), press(serving('usage'), ']'));
+  });
+
+  test('on what is wrong goes there, to each of several', () => {
+    const start: Model = { ...dayOf('wrong', 200, 60), view: 'models' };
+    const [first, second] = troublesOf(start);
+    for (const trouble of [first, second]) {
+      assert.ok(trouble);
+      const { view } = clicked(start, trouble.text).model;
+      assert.equal(view, trouble.view, trouble.text);
+    }
+  });
+
+  test('on a hint does what its keys do, also in a dialog', () => {
     const start = serving('keys');
-    for (const text of ['balance', 'Keys  3', 'NAME', '? help']) assert.deepEqual(clicked(start, text).model, start);
+    for (const [hint, ...keys] of [
+      ['Enter more', 'enter'],
+      ['l limits', 'l'],
+      ['r rotate', 'r'],
+      ['? help', '?'],
+      ['e d on/off', 'e'],
+      ['d on/off', 'd'],
+    ] as const)
+      assert.deepEqual(clicked(start, hint), press(start, ...keys), hint);
+    assert.deepEqual(clicked(start, 'more'), press(start, 'enter'), 'all of a hint with one key');
+    assert.deepEqual(clicked(start, 'on/off').model, start, 'there are two keys for it');
+    const asked = press(start, 'd').model;
+    assert.deepEqual(clicked(asked, 'y confirm'), press(asked, 'y'));
+    assert.deepEqual(clicked(asked, 'n or Esc cancel'), press(asked, 'n'));
+    const help = press(start, '?').model;
+    assert.deepEqual(clicked(help, 'Enter or Esc close').model, start);
+    const typing = press(start, '/').model;
+    assert.deepEqual(clicked(typing, 'such as').model, typing);
+  });
+
+  test('elsewhere, or beneath a dialog, does nothing', () => {
+    const start = serving('keys');
+    for (const text of ['balance', 'Keys  3']) assert.deepEqual(clicked(start, text).model, start);
     assert.deepEqual(reported(start, { action: 'click', column: 79, row: 1 }).model, start);
     assert.deepEqual(reported(start, { action: 'click', column: 0, row: 20 }).model, start);
     const asked = press(start, 'd').model;
-    assert.deepEqual(reported(asked, { action: 'click', column: 1, row: 6 }), { model: asked, effects: [] });
+    for (const row of [1, 4, 6])
+      assert.deepEqual(reported(asked, { action: 'click', column: 1, row }), { model: asked, effects: [] });
+  });
+
+  test('in a read-only dashboard changes nothing', () => {
+    const start = { ...serving(), isReadOnly: true };
+    const { model, effects } = update(start, { kind: 'mouse', action: 'click', on: { on: 'key', which: '+' } });
+    assert.deepEqual([model.dialog, effects], [undefined, []]);
   });
 });
 

@@ -18,6 +18,8 @@ export interface ClientFile {
   readonly variable: string;
   readonly name: string;
   readonly text: string;
+  /** Where its user has it. */
+  readonly own: string;
 }
 
 export interface Client {
@@ -193,6 +195,7 @@ export const CLIENTS: readonly Client[] = [
     file: ({ url, models }) => ({
       variable: 'CRUSH_GLOBAL_CONFIG',
       name: 'crush.json',
+      own: '~/.config/crush/crush.json',
       text: JSON.stringify({
         ...(models && {
           models: {
@@ -239,6 +242,7 @@ export const CLIENTS: readonly Client[] = [
     file: () => ({
       variable: 'GEMINI_CLI_HOME',
       name: '.gemini/settings.json',
+      own: '~/.gemini/settings.json',
       text: JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }),
     }),
   },

@@ -5,6 +5,13 @@ import { cut, widthOf } from '../../operator/text.ts';
 /** What a colour means; `other` tells a second line from the first. The colour itself is up to the terminal's palette. */
 export type Tone = 'accent' | 'other' | 'good' | 'warn' | 'bad';
 
+/** What a click does: presses a key, or goes to one of what can be chosen. */
+export interface Click {
+  readonly on: 'key' | 'view' | 'row' | 'head' | 'trouble' | 'chart_range' | 'usage_group' | 'usage_range';
+  /** Which of them; a row by its place in the list that is open. */
+  readonly which: string | number;
+}
+
 export interface Span {
   readonly text: string;
   readonly tone?: Tone | undefined;
@@ -13,6 +20,8 @@ export interface Span {
   readonly inverse?: boolean;
   /** Part of the row under the cursor. */
   readonly selected?: boolean;
+  /** What a click on it does. */
+  readonly click?: Click | undefined;
 }
 
 export type Line = readonly Span[];
@@ -38,6 +47,20 @@ export function dim(text: string): Span {
 
 export function bold(text: string): Span {
   return { text, bold: true };
+}
+
+/** A line all of which does the same when it is clicked. */
+export function clickable(line: Line, click: Click): Line {
+  return line.map((each) => ({ ...each, click }));
+}
+
+/** What a click in this column does. */
+export function clickAt(line: Line, column: number): Click | undefined {
+  let end = 0;
+  return line.find(({ text }) => {
+    end += widthOf(text);
+    return column < end;
+  })?.click;
 }
 
 export function lineWidth(line: Line): number {

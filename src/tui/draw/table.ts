@@ -4,7 +4,7 @@
 import { COLUMN_GAP, type ColumnSize, narrowedColumns, tableWidth } from '../../operator/columns.ts';
 import { count } from '../../operator/format.ts';
 import { type Align, clean, cutMiddle, fit } from '../../operator/text.ts';
-import { fitLine, type Line, lineWidth, type Span, selected } from './line.ts';
+import { type Click, clickable, fitLine, type Line, lineWidth, type Span, selected } from './line.ts';
 
 export interface Column<Row> extends ColumnSize {
   readonly head: string;
@@ -13,6 +13,8 @@ export interface Column<Row> extends ColumnSize {
   readonly grows?: true;
   /** Shortens a text in its middle: names often differ at their end. */
   readonly middle?: true;
+  /** What a click on the head does. */
+  readonly click?: Click | undefined;
   cell(row: Row, width: number): string | Line;
 }
 
@@ -22,17 +24,22 @@ export interface TableOptions {
   readonly height: number;
   /** The selected row, which is always shown; -1 for none. */
   readonly cursor: number;
+  /** The place in the list that is open, of the row in this place. Rows without one are not clicked. */
+  readonly placeOf?: (index: number) => number;
 }
 
 /** The head and the rows around the cursor. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], options: TableOptions): Line[] {
-  const { width, height, cursor } = options;
+  const { width, height, cursor, placeOf } = options;
   const shown = layOut(columns, width);
-  const head = lineOf(shown, ({ column, room }) => [{ text: fit(column.head, room, column.align), dim: true }]);
+  const head = lineOf(shown, ({ column, room }) => [
+    { text: fit(column.head, room, column.align), dim: true, click: column.click },
+  ]);
   const top = firstShown(rows.length, height - 1, cursor);
   const lines = rows.slice(top, top + height - 1).map((row, index) => {
-    const line = lineOf(shown, ({ column, room }) => cellOf(column, row, room));
-    return top + index === cursor ? selected(line, width) : fitLine(line, width);
+    const cells = lineOf(shown, ({ column, room }) => cellOf(column, row, room));
+    const line = top + index === cursor ? selected(cells, width) : fitLine(cells, width);
+    return placeOf === undefined ? line : clickable(line, { on: 'row', which: placeOf(top + index) });
   });
   return [fitLine(head, width), ...lines];
 }

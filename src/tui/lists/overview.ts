@@ -63,6 +63,23 @@ export function chosenItem(model: Model): OverviewItem | undefined {
   return shownItems(model)[model.lists.overview.cursor];
 }
 
+/** Where these keys or upstreams are among the items, by their own places. */
+export function placesOf(model: Model, parts: readonly (KeyActivityRow | UpstreamHealth)[]): (index: number) => number {
+  const all = shownItems(model).map(partOf);
+  return (index) => all.indexOf(parts[index]);
+}
+
+function partOf(item: OverviewItem): KeyActivityRow | UpstreamHealth | undefined {
+  switch (item.kind) {
+    case 'trouble':
+      return undefined;
+    case 'key':
+      return item.key;
+    case 'upstream':
+      return item.upstream;
+  }
+}
+
 /** The upstream whose failures are looked into. */
 export function openUpstream(model: Model): UpstreamHealth | undefined {
   const item = model.overview.isOpen ? chosenItem(model) : undefined;

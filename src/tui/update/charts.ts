@@ -2,6 +2,7 @@
 import type { ChartRange, Model } from '../model.ts';
 import { CHART_RANGES } from '../model.ts';
 import { type Effect, type Step, step } from './step.ts';
+import { after } from './turning.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -10,7 +11,10 @@ const LONG_RANGES: Readonly<Partial<Record<ChartRange, number>>> = { '1h': HOUR_
 
 export function onOverviewKey(model: Model, key: string): Step {
   if (key !== 't') return step(model);
-  const chartRange = CHART_RANGES[(CHART_RANGES.indexOf(model.chartRange) + 1) % CHART_RANGES.length] as ChartRange;
+  return withCharts(model, after(CHART_RANGES, model.chartRange));
+}
+
+export function withCharts(model: Model, chartRange: ChartRange): Step {
   const next = { ...model, chartRange };
   return step(next, ...historyToLoad(next));
 }

@@ -31,13 +31,9 @@ export function onListKey(model: Model, key: string): Step | undefined {
     case '/':
       return step(withList(model, { isTyping: true, filter: forNextWord(model.lists[view].filter) }));
     case 's':
-      return step(withList(model, { sort: nextSort(view, sort), cursor: firstOf(view) }));
+      return step(inOrder(model, nextSort(view, sort)));
     case 'S':
-      return step(
-        sort === undefined
-          ? model
-          : withList(model, { sort: { ...sort, isDown: !sort.isDown }, cursor: firstOf(view) }),
-      );
+      return step(sort === undefined ? model : inOrder(model, reversed(sort)));
     default:
       return undefined;
   }
@@ -70,6 +66,21 @@ export function withFilter(model: Model, filter: Typed): Step {
 /** In the Overview nothing is chosen at first. */
 function firstOf(view: View): number {
   return view === 'overview' ? -1 : 0;
+}
+
+/** The order by a column, the other way round if it is that already. */
+export function withOrder(model: Model, by: string): Model {
+  const { view } = model;
+  const { sort } = model.lists[view];
+  return inOrder(model, sort?.by === by ? reversed(sort) : { by, isDown: !LISTS[view].startsLow(by) });
+}
+
+function inOrder(model: Model, sort: Sort | undefined): Model {
+  return withList(model, { sort, cursor: firstOf(model.view) });
+}
+
+function reversed(sort: Sort): Sort {
+  return { ...sort, isDown: !sort.isDown };
 }
 
 /** The order by the next column, and after the last one the first. */

@@ -9,7 +9,6 @@ import { LISTS } from '../lists/lists.ts';
 import { shownUsage, USAGE } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
 import { type ComparedUsage, type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
-import type { MouseReport } from '../mouse.ts';
 import { hasPane } from '../select.ts';
 import { troublesOf } from '../trouble.ts';
 import { withDone } from '../undo.ts';
@@ -20,13 +19,12 @@ import { seekUsers } from './group-actions.ts';
 import { withDetail } from './key-actions.ts';
 import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
-import { meantBy } from './mouse.ts';
 import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
 import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
 import { intoGroup, intoKey, intoRequests, intoTrouble } from './trail.ts';
 import { askToUndo } from './undo.ts';
-import { onViewKey } from './views.ts';
+import { onViewClick, onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
   const { model: next, effects } = updated(model, event);
@@ -57,7 +55,7 @@ function updated(model: Model, event: Event): Step {
     case 'paste':
       return permitted(model, onPaste(model, event.text));
     case 'mouse':
-      return permitted(model, onMouse(model, event.report));
+      return permitted(model, onMouse(model, event));
     case 'resize':
       return step({ ...model, columns: event.columns, rows: event.rows });
     case 'tick':
@@ -240,13 +238,18 @@ function onPaste(model: Model, text: string): Step {
   );
 }
 
-function onMouse(model: Model, report: MouseReport): Step {
-  const meant = meantBy(model, report);
-  if (meant.kind === 'view') return openView(model, meant.view);
-  return meant.keys.reduce<Step>((last, key) => {
-    const next = onKey(last.model, key);
-    return step(next.model, ...last.effects, ...next.effects);
-  }, step(model));
+/** Dialogs in which arrows move: in others the wheel does nothing. */
+const SCROLLED = new Set(['picker', 'palette', 'notice', 'done', 'credit_history']);
+
+function onMouse(model: Model, { action, on }: Extract<Event, { kind: 'mouse' }>): Step {
+  if (action !== 'click') {
+    const isMoved = model.dialog === undefined || SCROLLED.has(model.dialog.kind);
+    return isMoved ? onKey(model, action === 'wheel_up' ? 'up' : 'down') : step(model);
+  }
+  if (on?.on === 'key') return onKey(model, String(on.which));
+  const view = on?.on === 'view' ? VIEWS.find((each) => each === on.which) : undefined;
+  if (view !== undefined) return openView(model, view);
+  return on === undefined ? step(model) : onViewClick(model, on);
 }
 
 function onKey(model: Model, key: string): Step {

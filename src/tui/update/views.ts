@@ -1,6 +1,7 @@
 /** Key presses in the views. */
 import { NAME_KINDS, OTHER_NAMES } from '../../core/spent-by.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
+import type { Click } from '../draw/line.ts';
 import { typed } from '../draw/typed.ts';
 import { shownJournal } from '../lists/journal.ts';
 import { currentKey } from '../lists/keys.ts';
@@ -9,17 +10,19 @@ import { shownModels } from '../lists/models.ts';
 import { chosenItem, type OverviewItem, shownItems } from '../lists/overview.ts';
 import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
-import { type Model, RANGES, USAGE_CHOICES, type UsageOf } from '../model.ts';
+import { CHART_RANGES, type Model, RANGES, USAGE_CHOICES, type UsageOf } from '../model.ts';
 import { hasPane, keyNames } from '../select.ts';
-import { onOverviewKey } from './charts.ts';
+import { troublesOf } from '../trouble.ts';
+import { onOverviewKey, withCharts } from './charts.ts';
 import { exportForm } from './forms.ts';
 import { onGroupsKey } from './group-actions.ts';
 import { onKeyAction, withDetail } from './key-actions.ts';
-import { onListKey, withFilter, withList } from './lists.ts';
+import { onListKey, withFilter, withList, withOrder } from './lists.ts';
 import { freezeRows, onLiveAction } from './live-actions.ts';
 import { isLooking, readOn, stopped } from './requests.ts';
 import { type Step, step } from './step.ts';
 import { back, firstFilter, intoKey, intoRequests, intoTrouble, intoUsage } from './trail.ts';
+import { after, before } from './turning.ts';
 
 /** Any error: what `f` adds to the filter, and takes out of it. */
 const ERRORS = 'err:*';
@@ -44,6 +47,33 @@ export function onViewKey(model: Model, key: string): Step {
       return key === 'enter' ? onCatalogModel(model) : step(model);
     case 'groups':
       return onGroupsKey(model, key);
+  }
+}
+
+/** A click on what is drawn in a view. A filter that is being typed stays as it is. */
+export function onViewClick(typing: Model, { on, which }: Click): Step {
+  const model = withList(typing, { isTyping: false });
+  switch (on) {
+    case 'row':
+      if (which === model.lists[model.view].cursor) return onViewKey(model, 'enter');
+      return onMoved(model, step(withList(model, { cursor: Number(which) })));
+    case 'head':
+      return onMoved(model, step(withOrder(model, String(which))));
+    case 'trouble': {
+      const trouble = troublesOf(model).find(({ about }) => about === which);
+      return trouble === undefined ? step(model) : intoTrouble(model, trouble);
+    }
+    case 'chart_range': {
+      const range = CHART_RANGES.find((each) => each === which);
+      return range === undefined ? step(model) : withCharts(model, range);
+    }
+    case 'usage_group':
+      return showUsage(model, { by: USAGE_CHOICES.find((each) => each === which) ?? model.usage.by });
+    case 'usage_range':
+      return showUsage(model, { range: RANGES.find((each) => each === which) ?? model.usage.range });
+    case 'key':
+    case 'view':
+      return step(model);
   }
 }
 
@@ -159,21 +189,16 @@ function withErrors(model: Model): Step {
 }
 
 function onUsageKey(model: Model, key: string): Step {
-  const { by, range, of, rowsBy } = model.usage;
-  const show = (next: Partial<Pick<Model['usage'], 'by' | 'range'>>): Step => {
-    const query = { by, range, of, ...next };
-    const changed = withList({ ...model, usage: { ...model.usage, ...query } }, { cursor: 0 });
-    return step(changed, { kind: 'load_usage', ...query });
-  };
+  const { by, range, rowsBy } = model.usage;
   switch (key) {
     case 'left':
-      return show({ by: before(USAGE_CHOICES, by) });
+      return showUsage(model, { by: before(USAGE_CHOICES, by) });
     case 'right':
-      return show({ by: after(USAGE_CHOICES, by) });
+      return showUsage(model, { by: after(USAGE_CHOICES, by) });
     case '[':
-      return show({ range: before(RANGES, range) });
+      return showUsage(model, { range: before(RANGES, range) });
     case ']':
-      return show({ range: after(RANGES, range) });
+      return showUsage(model, { range: after(RANGES, range) });
     case 'w':
       return step({ ...model, dialog: exportForm(`usage-by-${rowsBy}.csv`) });
     case 'enter': {
@@ -183,6 +208,13 @@ function onUsageKey(model: Model, key: string): Step {
     default:
       return step(model);
   }
+}
+
+function showUsage(model: Model, show: Partial<Pick<Model['usage'], 'by' | 'range'>>): Step {
+  const { by, range, of } = model.usage;
+  const query = { by, range, of, ...show };
+  const changed = withList({ ...model, usage: { ...model.usage, ...query } }, { cursor: 0 });
+  return step(changed, { kind: 'load_usage', ...query });
 }
 
 /** By what it is not narrowed down to yet; in the end, to the requests themselves. */
@@ -233,12 +265,4 @@ function nameWords(row: UsageRow, { key, model, period }: UsageOf): string[] | u
 function onCatalogModel(model: Model): Step {
   const chosen = shownModels(model)[model.lists.models.cursor];
   return chosen === undefined ? step(model) : intoUsage(model, chosen.id, 'key', { model: chosen.id });
-}
-
-function after<T>(list: readonly T[], item: T): T {
-  return list[(list.indexOf(item) + 1) % list.length] as T;
-}
-
-function before<T>(list: readonly T[], item: T): T {
-  return list[(list.indexOf(item) + list.length - 1) % list.length] as T;
 }

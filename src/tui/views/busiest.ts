@@ -6,7 +6,7 @@ import { spark } from '../draw/braille.ts';
 import { bar } from '../draw/chart.ts';
 import { dim, EMPTY, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { chosenItem, shownItems } from '../lists/overview.ts';
+import { chosenItem, placesOf, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 import { activityOf, keyNames, keysById } from '../select.ts';
 
@@ -22,10 +22,15 @@ export function busiest(model: Model, width: number, room: number): Line[] {
   const chosen = chosenItem(model);
   const cursor = chosen?.kind === 'key' ? all.indexOf(chosen.key) : -1;
   // Whoever moves through them sees them in their order.
-  if (cursor >= 0) return table(columnsOf(model), all, { width, height: room, cursor });
+  if (cursor >= 0) return table(columnsOf(model), all, { width, height: room, cursor, placeOf: placesOf(model, all) });
   const shown = shownOf(all, room - 1);
   const more = all.length - shown.length;
-  const lines = table(columnsOf(model), shown, { width, height: shown.length + 1, cursor });
+  const lines = table(columnsOf(model), shown, {
+    width,
+    height: shown.length + 1,
+    cursor,
+    placeOf: placesOf(model, shown),
+  });
   if (all.length === 0) return [...lines, [dim('none')]];
   return more === 0 ? lines : [...lines, [dim(`+${more} more`)]];
 }

@@ -7,7 +7,7 @@ import { beside, bold, dim, type Line, lineWidth, type Span, span } from '../dra
 import { CHART_RANGES, type Model } from '../model.ts';
 import { presentOf } from '../present.ts';
 import { type Bucket, isLongRange, series, stretched } from '../series.ts';
-import { firstBytesOf } from './first-bytes.ts';
+import { courseRoom, firstBytesOf } from './first-bytes.ts';
 
 export interface Room {
   /** How many charts stand side by side, and how many rows of them there are. */
@@ -23,7 +23,13 @@ const GAP = 2;
 
 /** The ranges, the chosen one marked. */
 export function ranges({ chartRange }: Model): Line {
-  return CHART_RANGES.map((each) => span(` ${each} `, { inverse: each === chartRange, dim: each !== chartRange }));
+  return CHART_RANGES.map((each) =>
+    span(` ${each} `, {
+      inverse: each === chartRange,
+      dim: each !== chartRange,
+      click: { on: 'chart_range', which: each },
+    }),
+  );
 }
 
 let last: { readonly of: readonly unknown[]; readonly lines: Line[] } | undefined;
@@ -76,7 +82,7 @@ function firstBytes(model: Model, width: number, room: Room): Line[] {
   const byUpstream = isLongRange(model) ? undefined : firstBytesOf(name, model, width, room.height);
   if (byUpstream !== undefined) {
     const blank = Array<Line>(room.height + 1 - byUpstream.length).fill([]);
-    const scale: Line = [dim(fit('5 min, log scale', width, 'right'))];
+    const scale: Line = courseRoom(width) === 0 ? [] : [dim(fit('5 min, log scale', width, 'right'))];
     return [...byUpstream, ...blank, ...(room.hasTimeAxis ? [scale] : [])];
   }
   const samples = bucketsOf(model, width);

@@ -32,9 +32,9 @@ export function firstBytesOf(title: string, { snapshot }: Model, width: number, 
   const shown = all.length <= height ? all : all.slice(0, height - 1);
   const known = shown.flatMap(({ p50, p99 }) => [...p50.past, ...p99.past]).filter((ms) => ms !== undefined);
   const scale = { least: Math.min(...known) * LEAST_SHARE, most: Math.max(...known) };
-  const room = Math.max(0, Math.floor((width - NAME - 2 * (FIGURE + 3)) / 2));
+  const room = courseRoom(width);
   const more = all.length - shown.length;
-  const headOf = (name: string) => fit(` ${fit(name, FIGURE, 'right')}`, FIGURE + room + 3);
+  const headOf = (name: string) => fit(` ${fit(name, FIGURE, 'right')}`, FIGURE + 1 + (room === 0 ? 0 : room + 2));
   return [
     [bold(fit(title, NAME)), dim(headOf('p50') + headOf('p99'))],
     ...shown.map(
@@ -46,6 +46,11 @@ export function firstBytesOf(title: string, { snapshot }: Model, width: number, 
     ),
     ...(more === 0 ? [] : [[dim(`+${more} more`)]]),
   ];
+}
+
+/** Columns for the course of a quantile: none in a narrow window. */
+export function courseRoom(width: number): number {
+  return Math.max(0, Math.floor((width - NAME - 2 * (FIGURE + 3)) / 2));
 }
 
 /** Steps of the last minute. */
@@ -70,6 +75,8 @@ interface Scale {
 function quantileSpans({ now, past }: Quantile, { least, most }: Scale, room: number, tone: Tone): Line {
   const share = (ms: number | undefined) => (ms === undefined ? 0 : Math.log(ms / least) / Math.log(most / least));
   const samples = past.slice(-room * SAMPLES_PER_COLUMN).map(share);
+  // The figures have the room of the blanks beside a course.
+  if (room === 0) return [{ text: ` ${fit(milliseconds(now), FIGURE, 'right')}` }];
   return [
     { text: ` ${fit(milliseconds(now), FIGURE, 'right')} ` },
     span(fit(spark(samples, room, 1), room, 'right'), { tone }),

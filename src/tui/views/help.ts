@@ -1,4 +1,5 @@
 /** The hints in the last line: the keys that do something in a view or a dialog. */
+import { type Click, dim, type Span, span } from '../draw/line.ts';
 import type { Dialog } from '../model.ts';
 
 /** The line at the bottom. The last hint is always shown, the others as far as they fit. */
@@ -25,6 +26,41 @@ export const HINTS = {
   typing: ['words such as state:disabled cost>1 -model:opus', 'Enter or Esc done'],
 } as const;
 
+/** The names of keys in hints, as the updates know them. Others are one character. */
+const KEY_NAMES: Readonly<Record<string, string>> = {
+  '↑': 'up',
+  '↓': 'down',
+  '←': 'left',
+  '→': 'right',
+  Enter: 'enter',
+  Esc: 'escape',
+  Tab: 'tab',
+  Space: ' ',
+  'Ctrl-U': 'ctrl+u',
+  PgUp: 'pageup',
+  PgDn: 'pagedown',
+  Home: 'home',
+  End: 'end',
+};
+/** What a hint begins with: its keys. */
+const KEYS = /^(?:(?:[↑↓←→]+|Enter|Esc|Tab|Space|Ctrl-U|PgUp|PgDn|Home|End|\S)(?: |$))+/;
+const EACH_KEY = /[↑↓←→]|[^\s↑↓←→]+|\s+/g;
+
+/** A hint, of which a click does what its key does: all of it if it has one key, otherwise each key alone. */
+export function hintSpans(hint: string): Span[] {
+  const keys = KEYS.exec(hint)?.[0] ?? '';
+  const parts = keys.match(EACH_KEY) ?? [];
+  const named = parts.filter((part) => part.trim() !== '');
+  const [only] = named;
+  if (named.length === 1) return [span(hint, { dim: true, click: pressing(only as string) })];
+  const each = parts.map((part) => (part.trim() === '' ? dim(part) : span(part, { dim: true, click: pressing(part) })));
+  return [...each, dim(hint.slice(keys.length))];
+}
+
+function pressing(shown: string): Click {
+  return { on: 'key', which: KEY_NAMES[shown] ?? shown };
+}
+
 /** Those that change something: a read-only dashboard has no use for them. */
 const CHANGES: ReadonlySet<string> = new Set([
   '+ credit',
@@ -50,7 +86,7 @@ const DIALOG_HINTS = {
   confirm: ['y confirm', 'n or Esc cancel'],
   typed: ['type the text shown', 'Enter confirm', 'Esc cancel'],
   picker: ['↑↓ PgUp PgDn Home End move', 'Space toggle', 'Enter save', 'Esc cancel'],
-  secret: ['c copy', 'Enter I have stored it'],
+  secret: ['c copy', 'Enter once it is stored'],
   palette: ['type a name', '↑↓ choose', 'Enter do it', 'Esc close'],
   audit: ['Esc stop'],
   credit_history: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],

@@ -2,7 +2,7 @@
 import { dateTime } from '../../operator/format.ts';
 import { clean, widthOf, wrap } from '../../operator/text.ts';
 import { VIEW_NAMES } from '../bindings.ts';
-import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
+import { beside, bold, type Click, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
 import { type Column, firstShown, rangeText, table } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
@@ -98,7 +98,13 @@ function range({ lists, view }: Model, total: number, shown: number): Line {
 
 function tableOf<Row>(model: Model, { columns, rows }: ListView<Row>, width: number, height: number): Line[] {
   const { cursor, sort } = model.lists[model.view];
-  return table(marked(columns, sort), rows, { width, height, cursor });
+  const { sortable } = LISTS[model.view];
+  const heads = marked(columns, sort).map((column) => ({ ...column, click: orderBy(column, sortable) }));
+  return table(heads, rows, { width, height, cursor, placeOf: (index) => index });
+}
+
+function orderBy<Row>({ field: by }: ListColumn<Row>, sortable: readonly string[]): Click | undefined {
+  return by !== undefined && sortable.includes(by) ? { on: 'head', which: by } : undefined;
 }
 
 function arrowOf({ isDown }: Sort): string {
@@ -106,7 +112,7 @@ function arrowOf({ isDown }: Sort): string {
 }
 
 /** The column that the list is ordered by, with the direction in its head. */
-function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined): readonly Column<Row>[] {
+function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined): readonly ListColumn<Row>[] {
   return columns.map((column) => {
     if (sort === undefined || column.field !== sort.by) return column;
     const head = `${column.head} ${arrowOf(column.isReversed ? { ...sort, isDown: !sort.isDown } : sort)}`;

@@ -5,7 +5,7 @@ import { healthOf, isTroubled, stateText } from '../../operator/health.ts';
 import { clean, cut, cutMiddle, wrap } from '../../operator/text.ts';
 import { dim, EMPTY, fitLine, type Line, signed, span, toneOf } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { chosenItem, shownItems } from '../lists/overview.ts';
+import { chosenItem, placesOf, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 
 /** Lines below one upstream. */
@@ -23,11 +23,10 @@ export function providers(model: Model, width: number, room: number): Line[] {
   const item = chosenItem(model);
   const chosen = item?.kind === 'upstream' ? all.indexOf(item.upstream) : -1;
   const shares = sharesOf(all, width, room - 1);
-  const isKnown = model.snapshot !== undefined;
   // The chosen one is in sight, if need be at the top.
   return chosen < shares.length
-    ? listed(all, shares, chosen, width, isKnown)
-    : listed(all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width, isKnown);
+    ? listed(model, all, shares, chosen, width)
+    : listed(model, all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width);
 }
 
 function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): number[] {
@@ -39,15 +38,16 @@ function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): 
 
 /** With as many lines of words below each as it has a share for. */
 function listed(
+  model: Model,
   all: readonly UpstreamHealth[],
   shares: readonly number[],
   cursor: number,
   width: number,
-  isKnown: boolean,
 ): Line[] {
   const shown = all.slice(0, shares.length);
-  const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor });
-  if (all.length === 0) return [head, [dim(isKnown ? 'none' : 'unknown without a gateway')]];
+  const placeOf = placesOf(model, shown);
+  const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor, placeOf });
+  if (all.length === 0) return [head, [dim(model.snapshot !== undefined ? 'none' : 'unknown without a gateway')]];
   const lines = [
     head,
     ...shown.flatMap((each, index) => [rows[index] ?? EMPTY, ...wordsOf(each, width, shares[index])]),

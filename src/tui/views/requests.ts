@@ -54,10 +54,15 @@ function backTo(wallMs: number, nowMs: number): string {
   return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5, 10);
 }
 
-function columnsOf({ shared, nowMs }: Model, rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
-  const why = whyColumn(rows, ({ refused, end }) => refused?.cause ?? end?.failure?.message ?? '');
+/** With fewer columns, what a request has cost says more than why it failed. */
+const WHY_COLUMNS = 72;
+
+function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
+  const reasons = whyColumn(rows, ({ refused, end }) => refused?.cause ?? end?.failure?.message ?? '');
+  const why = columns < WHY_COLUMNS ? [] : reasons;
   // Names are whole, if no WHY needs the room more.
   const keyWidth = longest(why.length > 0 ? [] : rows, ({ key }) => key, 10, 15);
+  const stateWidth = longest(rows, (row) => stateOf(row).text, 15, 19);
   const modelWidth = longest(why.length > 0 ? [] : rows, ({ model }) => model, 12, 18);
   return [
     {
@@ -108,7 +113,7 @@ function columnsOf({ shared, nowMs }: Model, rows: readonly FoundRequest[]): Lis
       cell: ({ end }) => milliseconds(end?.firstByteMs),
     },
     { head: 'TOOK', field: 'took', width: 7, align: 'right', rank: 7, cell: (row) => milliseconds(durationOf(row)) },
-    { head: 'STATE', field: 'state', width: 15, least: 14, cell: (row) => [stateOf(row)] },
+    { head: 'STATE', field: 'state', width: stateWidth, least: 14, cell: (row) => [stateOf(row)] },
     ...why,
   ];
 }

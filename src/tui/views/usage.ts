@@ -4,10 +4,11 @@ import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator
 import { NO_USAGE } from '../../operator/messages.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
-import { bold, dim, type Line, type Span, span, spread } from '../draw/line.ts';
+import { bold, type Click, dim, type Line, type Span, span, spread } from '../draw/line.ts';
 import { changePercent, nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { type ComparedUsage, type Model, RANGES, type Range, USAGE_CHOICES } from '../model.ts';
 import { stretched } from '../series.ts';
+import { after } from '../update/turning.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
 /** From so many columns on all groups fit on the line, and all ranges as well. */
@@ -41,9 +42,11 @@ export function usage(model: Model, height: number): Line[] {
   const hasRoom = (columns: number) => model.columns >= columns && model.trail.length === 0;
   const choice: Line = [
     dim('by '),
-    ...choices(USAGE_CHOICES, by, hasRoom(GROUPS_COLUMNS)),
+    ...choices(USAGE_CHOICES, by, hasRoom(GROUPS_COLUMNS), 'usage_group'),
     dim('  over '),
-    ...(of.period === undefined ? choices(RANGES, range, hasRoom(RANGES_COLUMNS)) : [{ text: of.period }]),
+    ...(of.period === undefined
+      ? choices(RANGES, range, hasRoom(RANGES_COLUMNS), 'usage_range')
+      : [{ text: of.period }]),
   ];
   const asOf = asOfLine(model.usage);
   return listView(model, height, {
@@ -61,11 +64,17 @@ function asOfLine({ readAtMs }: Model['usage']): string {
   return readAtMs === undefined ? '' : `as of ${dateTime(readAtMs).slice(-8)} UTC`;
 }
 
-/** The choice, among the others if there is room for them. */
-function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolean): Line {
+/** The choice, among the others if there is room for them. A click on one shows it, or the next where it is alone. */
+function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolean, on: Click['on']): Line {
   return all
     .filter((each) => hasRoom || each === chosen)
-    .map((each) => span(` ${each} `, { inverse: each === chosen, dim: each !== chosen }));
+    .map((each) =>
+      span(` ${each} `, {
+        inverse: each === chosen,
+        dim: each !== chosen,
+        click: { on, which: hasRoom ? each : after(all, each) },
+      }),
+    );
 }
 
 function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { clientOf } from '../../../src/cli/clients/clients.ts';
 import type { Agent } from './agents.ts';
 import { FEATURES, type Feature, type Findings, YES } from './features.ts';
 import type { Passed, Site } from './site.ts';
@@ -119,8 +120,10 @@ export class AgentTrial {
 
   async #run(line: string, { model = MODEL, key = this.#site.key } = {}): Promise<Ended> {
     const script = join(this.#folder, 'try.sh');
-    const env = await this.#site.env(this.#agent.name, key, model);
-    writeFileSync(script, `shopt -s expand_aliases\n${env}\n${line}\n`);
+    const { name, setUp } = this.#agent;
+    const env = clientOf(name) === undefined ? '' : await this.#site.env(name, key, model);
+    const beside = setUp?.({ url: this.#site.url, key, model }) ?? '';
+    writeFileSync(script, ['shopt -s expand_aliases', env, beside, line, ''].join('\n'));
     this.#site.passed();
     const startedMs = Date.now();
     const child = spawn('timeout', [`${LIMIT_MS / 1_000}`, 'bash', script], {

@@ -1,14 +1,23 @@
 /** The agents of the campaign: how each is installed, started, and made to do what it is asked. */
 import type { Feature } from './features.ts';
 
+/** What an agent is told that `inf-gw env` does not know. */
+export interface Access {
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}
+
 export interface Agent {
-  /** The command, as `inf-gw env` knows it. */
+  /** The command, as `inf-gw env` knows it if it does. */
   readonly name: string;
   readonly title: string;
   /** The package, by its installer. */
   readonly from: { readonly npm: string } | { readonly pip: string };
   /** The model of a host that speaks another dialect. */
   readonly translatedModel: string;
+  /** What its user does beside, or in place of, the lines of `inf-gw env`: as docs/clients.md says. */
+  setUp?(access: Access): string;
   /** The command line for one prompt. */
   once(prompt: string): string;
   /** The same, in the session of the last one. */
@@ -30,6 +39,11 @@ function quoted(text: string): string {
 
 function call(tool: string, args: object): string {
   return `/call ${tool} ${JSON.stringify(args)}`;
+}
+
+/** Lines of a shell that write a file. */
+function written(path: string, text: string): string {
+  return `mkdir -p "$(dirname ${path})" && printf %s ${quoted(text)} > ${path}`;
 }
 
 const CITY = { city: 'text' };
@@ -91,5 +105,48 @@ export const AGENTS: readonly Agent[] = [
       `aider --yes-always --no-git --no-check-update --no-analytics --restore-chat-history --message ${quoted(prompt)}`,
     writes: () => '',
     lacks: { tools: 'uses none: its edits are text', 'structured output': 'has no option for it' },
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    from: { npm: '@google/gemini-cli' },
+    translatedModel: 'messages/echo',
+    setUp: () => written('~/.gemini/settings.json', '{ "security": { "auth": { "selectedType": "gemini-api-key" } } }'),
+    once: (prompt) => `gemini --skip-trust --approval-mode yolo -p ${quoted(prompt)}`,
+    again: (prompt) => `gemini --skip-trust --approval-mode yolo --resume latest -p ${quoted(prompt)}`,
+    writes: (path, content) => call('write_file', { file_path: path, content }),
+    lacks: { 'structured output': 'has no option for it' },
+  },
+  {
+    name: 'cline',
+    title: 'Cline',
+    from: { npm: 'cline' },
+    translatedModel: 'messages/echo',
+    setUp: ({ url, key, model }) => `cline auth -p openai-compatible -b ${url}/v1 -k ${key} -m ${model} > auth.log`,
+    once: (prompt) => `cline ${quoted(prompt)}`,
+    again: (prompt) => `cline ${quoted(prompt)}`,
+    writes: (path, content) => call('run_commands', { commands: [`printf %s ${content} > ${path}`] }),
+    lacks: {
+      'two turns': 'goes on with a task only on a terminal of its own',
+      'structured output': 'has no option for it',
+    },
+  },
+  {
+    name: 'cn',
+    title: 'Continue',
+    from: { npm: '@continuedev/cli' },
+    translatedModel: 'messages/echo',
+    setUp: ({ url, key, model }) =>
+      `export INF_GW_KEY=${key}\n${written(
+        '~/.continue/config.yaml',
+        [
+          ...['name: inf-gw', 'version: 1.0.0', 'schema: v1', 'models:', '  - name: echo', '    provider: openai'],
+          ...[`    model: ${model}`, `    apiBase: ${url}/v1`, `    apiKey: \${{ secrets.INF_GW_KEY }}`],
+        ].join('\n'),
+      )}`,
+    once: (prompt) => `cn --auto -p ${quoted(prompt)}`,
+    again: (prompt) => `cn --auto --resume -p ${quoted(prompt)}`,
+    writes: (path, content) => call('Bash', { command: `printf %s ${content} > ${path}` }),
+    lacks: { 'structured output': 'has no option for it' },
   },
 ];

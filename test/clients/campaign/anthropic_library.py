@@ -1,17 +1,8 @@
-"""Tries Anthropic's library for Python: prints one JSON object, from what was asked to what was found."""
-
-import json
-import sys
+"""Tries Anthropic's library for Python."""
 
 import anthropic
-from pydantic import BaseModel
 
-URL, KEY, SPENT = sys.argv[1:4]
-WORDS, ANSWER = "Say /words 3 please", "word word word"
-
-
-class City(BaseModel):
-    city: str
+from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, report
 
 
 def client(key=KEY):
@@ -35,7 +26,7 @@ def stream():
 
 def tools():
     tool = {"name": "look_up", "input_schema": City.model_json_schema()}
-    question = {"role": "user", "content": '/call look_up {"city": "Rome"}'}
+    question = {"role": "user", "content": CALL}
     asked = ask(messages=[question], tools=[tool])
     result = {"type": "tool_result", "tool_use_id": asked.content[0].id, "content": "sunny"}
     messages = [question, {"role": "assistant", "content": asked.content}, {"role": "user", "content": [result]}]
@@ -71,23 +62,13 @@ def translated():
     assert ask(model="chat/echo").content[0].text == ANSWER
 
 
-TRIES = {
-    "plain": plain,
-    "stream": stream,
-    "tools": tools,
-    "two turns": two_turns,
-    "structured output": structured,
-    "errors": errors,
-    "translated": translated,
-}
-
-
-def tried(each):
-    try:
-        each()
-    except Exception as error:
-        return f"fails: {error!r}"[:100]
-    return "yes"
-
-
-print(json.dumps({"version": anthropic.__version__, **{name: tried(each) for name, each in TRIES.items()}}))
+report(
+    "anthropic",
+    plain=plain,
+    stream=stream,
+    tools=tools,
+    two_turns=two_turns,
+    structured_output=structured,
+    errors=errors,
+    translated=translated,
+)

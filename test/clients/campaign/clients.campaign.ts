@@ -16,6 +16,10 @@ const FOUND = fileURLToPath(new URL('./found.json', import.meta.url));
 const PYTHON_LIBRARIES = [
   { title: 'OpenAI’s library for Python', package: 'openai', script: 'openai_library.py' },
   { title: 'Anthropic’s library for Python', package: 'anthropic', script: 'anthropic_library.py' },
+  { title: 'Google’s library for Python', package: 'google-genai', script: 'google_library.py' },
+  { title: 'LangChain for Python', package: 'langchain-openai', script: 'langchain_library.py' },
+  { title: 'pydantic-ai', package: 'pydantic-ai-slim[openai]', script: 'pydantic_ai_library.py' },
+  { title: 'openai-agents for Python', package: 'openai-agents', script: 'openai_agents_library.py' },
 ] as const;
 
 /** The clients that are installed in a folder. What is there is not installed again. */

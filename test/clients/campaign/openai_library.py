@@ -1,17 +1,8 @@
-"""Tries OpenAI's library for Python: prints one JSON object, from what was asked to what was found."""
-
-import json
-import sys
+"""Tries OpenAI's library for Python."""
 
 import openai
-from pydantic import BaseModel
 
-URL, KEY, SPENT = sys.argv[1:4]
-WORDS, ANSWER = "Say /words 3 please", "word word word"
-
-
-class City(BaseModel):
-    city: str
+from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, report
 
 
 def client(key=KEY):
@@ -34,7 +25,7 @@ def stream():
 
 def tools():
     tool = {"type": "function", "function": {"name": "look_up", "parameters": City.model_json_schema()}}
-    question = {"role": "user", "content": '/call look_up {"city": "Rome"}'}
+    question = {"role": "user", "content": CALL}
     asked = ask(messages=[question], tools=[tool]).choices[0].message
     result = {"role": "tool", "tool_call_id": asked.tool_calls[0].id, "content": "sunny"}
     answer = ask(messages=[question, asked, result], tools=[tool])
@@ -67,23 +58,13 @@ def translated():
     assert ask(model="messages/echo").choices[0].message.content == ANSWER
 
 
-TRIES = {
-    "plain": plain,
-    "stream": stream,
-    "tools": tools,
-    "two turns": two_turns,
-    "structured output": structured,
-    "errors": errors,
-    "translated": translated,
-}
-
-
-def tried(each):
-    try:
-        each()
-    except Exception as error:
-        return f"fails: {error!r}"[:100]
-    return "yes"
-
-
-print(json.dumps({"version": openai.__version__, **{name: tried(each) for name, each in TRIES.items()}}))
+report(
+    "openai",
+    plain=plain,
+    stream=stream,
+    tools=tools,
+    two_turns=two_turns,
+    structured_output=structured,
+    errors=errors,
+    translated=translated,
+)

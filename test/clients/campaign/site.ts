@@ -103,7 +103,8 @@ async function startRecorder(port: number, passed: Passed[]) {
     const forwarded = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
       const { statusCode: status = 0, headers: answered } = answer;
       const fields = parseJson(body.toString())?.value;
-      const isStream = isObject(fields) && fields.stream === true;
+      // Google's dialect says it in the path.
+      const isStream = path.includes(':streamGenerateContent') || (isObject(fields) && fields.stream === true);
       passed.push({ path, body: body.toString(), isStream, status, contentType: answered['content-type'] ?? '' });
       outgoing.writeHead(status, answered);
       answer.pipe(outgoing);
