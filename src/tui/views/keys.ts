@@ -13,7 +13,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById, hasPane, spentKeys } from '../select.ts';
+import { activityById, hasPane, spentLevels } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, moneyCell, STATE_COLUMNS } from './money.ts';
 
@@ -106,7 +106,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
 
 /** As wide as the longest state that any key has. */
 function stateWidth({ stored: { keys: all }, nowMs }: Model): number {
-  return spentKeys(all, nowMs).length > 0 ? STATE_COLUMNS.spent : STATE_COLUMNS.usual;
+  return spentLevels(all, nowMs).length > 0 ? STATE_COLUMNS.spent : STATE_COLUMNS.usual;
 }
 
 function standingSpan({ record, bounds }: StoredKey, nowMs: number): Span {
