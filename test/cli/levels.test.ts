@@ -198,11 +198,36 @@ for (const store of ['file', 'database']) {
         assert.equal((await complete(key, { user: 'mallory' })).status, 200);
       });
 
+      test('of a group are listed page by page, and their requests by name', async () => {
+        const { name } = await newGroup('--user-rpm', '9');
+        const keys = [await newKey('--in', `@${name}`), await newKey('--in', `@${name}`)];
+        for (const [user, key] of [
+          ['ann', 0],
+          ['zoe', 0],
+          ['zoe', 1],
+        ] as const) {
+          assert.equal((await complete(keys[key] as KeyJson & { key: string }, { user })).status, 200);
+        }
+        const { stdout } = await place.run(['users', 'list', '--key', `@${name}`, '--limit', '1']);
+        const [, more = ''] = /^More: inf-gw (.*)$/m.exec(stdout) ?? [];
+        assert.equal(more, `users list --key @${name} --limit 1 --after ann`);
+        assert.match((await place.run(more.split(' '))).stdout, /^zoe +enabled/m);
+        const listed = async (...words: string[]) =>
+          (await place.json<{ user: string }[]>('requests', '--group', `@${name}`, ...words)).map(({ user }) => user);
+        assert.deepEqual(await listed(), ['zoe', 'zoe', 'ann']);
+        assert.deepEqual(await listed('--user', 'zoe'), ['zoe', 'zoe']);
+        assert.deepEqual(await listed('--user', 'zoe', '--key', keys[1]?.id ?? ''), ['zoe']);
+        assert.deepEqual(await listed('--user', 'zo'), []);
+      });
+
       test('that was never seen nor set is an error', async () => {
         const key = await newKey();
         const { status, stderr } = await place.run(['users', 'show', 'nobody', '--key', key.id]);
         assert.equal(status, 1);
-        assert.match(stderr, /^error: no such end user of app-\d+: "nobody"; list them with `inf-gw users list`\n$/);
+        assert.match(
+          stderr,
+          /^error: no such end user of app-\d+: "nobody"; list them with `inf-gw users list --key app-\d+`\n$/,
+        );
       });
     });
 
