@@ -12,12 +12,14 @@ const GROUPS: Readonly<Partial<Record<MetricKey, string>>> = {
   loopDelay: 'Threads, ledger and state',
   attempts: 'Upstreams',
   keyRequests: 'Keys',
+  groupRequests: 'Groups',
   processCpu: 'The process',
 };
 
 /** What belongs above the table of a group. */
 const ABOVE: Readonly<Partial<Record<MetricKey, string>>> = {
   keyRequests: 'Only with `key_labels`. `key_id` is what `inf-gw keys list --json` shows as `id`, or `other`.',
+  groupRequests: 'Only with `key_labels`. `group` is `@` and its name, or `other`.',
 };
 
 function row({ name, type, labels, help, note }: Metric): string {
@@ -69,15 +71,15 @@ scrape_configs:
 
 Whoever reaches the address. At one of this machine alone, such as 127.0.0.1, the metrics answer to its IP addresses and to \`localhost\`, so that no web page in a browser here can read them under a name of its own. Where your Prometheus or a proxy asks for them by another name, list it: \`hosts: [gateway.internal]\`.
 
-## Keys
+## Keys and groups
 
-Figures of single keys are off, since each key is a series more in every metric of keys. \`key_labels\` says how many may have series of their own:
+Figures of single keys and groups are off, since each is a series more in every metric of theirs. \`key_labels\` says how many keys, and how many groups, may have series of their own:
 
 \`\`\`yaml
 metrics: { listen: 127.0.0.1:9464, key_labels: 100 }
 \`\`\`
 
-The first keys that send requests get them; all others are summed as \`key_id="other"\`. A key that has a label keeps it until the gateway ends.
+The first keys that send requests get them, and the first groups; all others are summed as \`key_id="other"\` and \`group="other"\`. Who has a label keeps it until the gateway ends. A request counts for each group around its key, so groups overlap. [End users](levels.md) never have labels, since their number has no bound: \`inf-gw usage --by user\` has their figures, and \`level="user"\` counts the requests that their limits refuse.
 
 ## What to know about the figures
 

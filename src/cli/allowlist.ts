@@ -8,7 +8,7 @@ import { parseModelIds } from './arguments.ts';
 import { changedGroup, nameIn } from './group-view.ts';
 import { changedKey, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
-import { findOwner, KEY_OR_GROUP, namesGroup, ownerJson } from './owner.ts';
+import { findOwner, KEY_OR_GROUP, namesGroup, ownerJson, wordOf } from './owner.ts';
 import { globalOptions, withState } from './state.ts';
 
 type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];
@@ -85,6 +85,6 @@ function change(key: string, edit: AllowlistEdit, command: Command, named: reado
       : await changedKey(await state.keys.editAllowlist(key, edit), key, state);
     warnOfUnknownModels(named, state);
     if (globalOptions(command).json) printJson(await ownerJson(record, state));
-    else printLine(`${record.name} may call: ${allowlistText(record.allowlist)}`);
+    else printLine(`${wordOf(record)} may call: ${allowlistText(record.allowlist)}`);
   });
 }

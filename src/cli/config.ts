@@ -9,7 +9,7 @@ import { type AlertTarget, shownTarget } from '../core/alert-targets.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { counted } from '../core/plural.ts';
 import { showState } from '../core/state-location.ts';
-import { count, milliseconds } from '../operator/format.ts';
+import { count, countOf, milliseconds } from '../operator/format.ts';
 import { marked, type Table } from '../operator/table.ts';
 import { printFields, printJson, printLine, printNote, printTable, remark } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
@@ -42,7 +42,7 @@ function check(command: Command): void {
     ...stateFields(config),
     ...pricesFields(config),
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
-    ['max body size', `${count(config.maxBodyBytes)} bytes`],
+    ['max body size', countOf(config.maxBodyBytes, 'byte')],
     ['cap output', config.capOutput ? 'yes' : 'no'],
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
@@ -131,7 +131,7 @@ function aliasesOf({ aliases }: Config): string {
 
 function metricsOf({ metrics }: Config): string {
   if (metrics === undefined) return 'off';
-  const keys = metrics.keyLabels === 0 ? '' : `, up to ${count(metrics.keyLabels)} keys by their ids`;
+  const keys = metrics.keyLabels === 0 ? '' : `, up to ${countOf(metrics.keyLabels, 'key')} by id`;
   return `${originOf(metrics.listen, false)}/metrics${keys}`;
 }
 

@@ -4,6 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { ERROR_STATUS, type ErrorCode } from '../core/errors.ts';
 import type { ExplainedStep, Explanation } from '../core/explanation.ts';
 import { formatUsd } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 import type { Outcome } from '../core/settlement.ts';
 import { milliseconds } from '../operator/format.ts';
 import { servedBy, servedModel } from '../operator/messages.ts';
@@ -78,7 +79,7 @@ function endSteps(request: RequestRecord, end: RequestEnd): ExplainedStep[] {
       outcome,
       failure: failure === undefined ? null : { ...failure, status: failure.status ?? null },
     },
-    ok('usage', `${promptTokens} tokens in, ${completionTokens} out; ${sourceOf(request, end)}`, {
+    ok('usage', `${counted(promptTokens, 'token')} in, ${completionTokens} out; ${sourceOf(request, end)}`, {
       prompt_tokens: promptTokens,
       cached_tokens: end.cachedTokens,
       cache_write_tokens: end.cacheWriteTokens,

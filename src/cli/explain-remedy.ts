@@ -17,10 +17,13 @@ export function remedyFor({ code, steps }: Explanation, key: string): readonly s
   const refused = steps.find(({ status }) => status === 'refused');
   const model = steps.find(({ step }) => step === 'model')?.model;
   switch (code) {
-    case 'api_key_disabled':
-      return ['keys', 'enable', key];
+    case 'api_key_disabled': {
+      const target = targetOf(refused, key);
+      const isUser = (refused?.level as LevelName | undefined)?.kind === 'user';
+      return isUser ? ['users', 'unblock', '<user>', '--key', target] : ['keys', 'enable', target];
+    }
     case 'model_not_allowed':
-      return ['allowlist', 'add', key, String(model)];
+      return ['allowlist', 'add', targetOf(refused, key), String(model)];
     case 'insufficient_credit':
       return ['credit', 'add', String(SOME)];
     case 'spend_limit_reached':

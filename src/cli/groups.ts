@@ -7,6 +7,7 @@ import { parseWith } from './arguments.ts';
 import { changedGroup, findGroup, groupsJson, printGroup, printGroups, readGroupName } from './group-view.ts';
 import { warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
+import { wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
@@ -44,7 +45,7 @@ export function registerGroups(program: Command): void {
           state,
         );
         if (globalOptions(command).json) return printGroup(group, command, state);
-        printLine(`${group.name} is deleted.`);
+        printLine(`${wordOf(group)} is deleted.`);
       }),
     );
 }

@@ -30,7 +30,7 @@ import {
   warnOfUnknownModels,
 } from './key-view.ts';
 import { notice, printJson, printLine, printNote } from './output.ts';
-import { groupOf, KEY_OR_GROUP, namesGroup, ownerJson } from './owner.ts';
+import { groupOf, KEY_OR_GROUP, namesGroup, ownerJson, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
@@ -257,7 +257,7 @@ async function setState(key: string, keyState: KeyState, command: Command, state
 async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {
   const group = await changedGroup(await open.groups.setState(nameIn(word), state), word, open);
   if (globalOptions(command).json) return printGroup(group, command, open);
-  printLine(`${group.name} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
+  printLine(`${wordOf(group)} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
 }
 
 async function move(word: string, to: string, command: Command, state: State): Promise<void> {

@@ -2,7 +2,7 @@
 import { Likenesses } from '../catalog/likeness.ts';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { perPeriod, resetText } from '../operator/budgets.ts';
-import { count } from '../operator/format.ts';
+import { count, countOf } from '../operator/format.ts';
 import type { Field } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, userLimitTexts } from '../operator/terms.ts';
 import type { LevelTerms, UserLimits } from '../state/keys.ts';
@@ -30,7 +30,7 @@ export function budgetField(spend: BudgetSpend): Field {
 }
 
 export function monthField({ requests, tokens, costNanos }: MonthFigures): Field {
-  return ['this month (UTC)', `${count(requests)} requests, ${count(tokens)} tokens, ${money(costNanos)} USD`];
+  return ['this month (UTC)', `${countOf(requests, 'request')}, ${countOf(tokens, 'token')}, ${money(costNanos)} USD`];
 }
 
 /** What each end user may do, on one line; nothing where nothing is set for them. */

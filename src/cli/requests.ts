@@ -21,6 +21,7 @@ import { findKey } from './key-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { groupOf } from './owner.ts';
 import { globalOptions, type State, withState } from './state.ts';
+import { readUser } from './users.ts';
 
 const MAX_LISTED = 100_000;
 const DEFAULT_LISTED = 50;
@@ -28,6 +29,7 @@ const DEFAULT_LISTED = 50;
 interface ListOptions {
   readonly key?: string;
   readonly group?: string;
+  readonly user?: string;
   readonly since?: number;
   readonly errors?: true;
   readonly refused?: true;
@@ -42,17 +44,21 @@ export function registerRequests(program: Command): void {
     .description('list requests that have ended, latest first')
     .option('--key <key>', 'only this key (id or name)')
     .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
+    .option('--user <name>', 'only of this end user, as `usage --by user` shows them', parseWith(readUser))
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--refused', 'in their place those that were refused, which the gateway keeps only while it runs')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --key my-app --limit 500 --json',
+      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --group @free --user zoe\n  inf-gw requests --key my-app --limit 500 --json',
     )
     .action((options: ListOptions, command: Command) => {
       if (options.refused && options.group !== undefined) {
         command.error('error: --refused and --group cannot be used together: what is refused is booked to nothing');
+      }
+      if (options.refused && options.user !== undefined) {
+        command.error('error: --refused and --user cannot be used together; --key can');
       }
       return withState(command, (state) => (options.refused ? listRefused : list)(options, command, state));
     });
@@ -92,9 +98,9 @@ export function registerRequests(program: Command): void {
 
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
-  const { since: sinceMs, errors = false, limit } = options;
+  const { user, since: sinceMs, errors = false, limit } = options;
   const group = await groupOf(options.group, state);
-  const records = await state.requests.list({ keyId: key?.id, groupId: group?.id, sinceMs, errors, limit });
+  const records = await state.requests.list({ keyId: key?.id, groupId: group?.id, user, sinceMs, errors, limit });
   const isShared = state.nodes !== undefined;
   if (globalOptions(command).json) return printJson(records.map((request) => requestJson(request, isShared)));
   if (records.length === 0) return printLine('No such requests.');

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { SavedRow } from '../core/cached-answers.ts';
 import { formatUsd } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { remark } from './output.ts';
 
@@ -62,8 +63,7 @@ export function savedJson(
 export function savedLine(saved: readonly SavedRow[]): string | undefined {
   const { hits, costNanos } = sumOf(saved);
   if (hits === 0) return undefined;
-  const requests = hits === 1 ? '1 request was' : `${hits} requests were`;
-  return `${requests} answered from the cache, which saved ${formatUsd(costNanos)} USD.`;
+  return `${counted(hits, 'request')} ${hits === 1 ? 'was' : 'were'} answered from the cache, which saved ${formatUsd(costNanos)} USD.`;
 }
 
 function sumOf(saved: readonly SavedRow[]): Pick<SavedRow, 'hits' | 'costNanos'> {

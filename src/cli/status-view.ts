@@ -7,7 +7,7 @@ import { formatUsd, parseUsd } from '../core/money.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
 import { perPeriod } from '../operator/budgets.ts';
 import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
-import { bytes, count, duration, usd } from '../operator/format.ts';
+import { bytes, count, countOf, duration, usd } from '../operator/format.ts';
 import { healthOf, NODE_HEALTH, stateText } from '../operator/health.ts';
 import { nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
 import { outlookOf } from '../operator/spending.ts';
@@ -84,10 +84,7 @@ function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Fiel
   return [
     ['state', stateOf(snapshot)],
     ['version', `${snapshot.version}, process ${snapshot.pid}, up ${duration(uptimeOf(snapshot))}`],
-    [
-      'address',
-      `${originOf(snapshot.address, snapshot.tls !== null)}, ${count(snapshot.threads)} ${snapshot.threads === 1 ? 'thread' : 'threads'}`,
-    ],
+    ['address', `${originOf(snapshot.address, snapshot.tls !== null)}, ${countOf(snapshot.threads, 'thread')}`],
     ['config', snapshot.config_path ?? 'none (defaults)'],
     ['in flight', inFlightText(snapshot)],
     ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${spending} USD/min`],

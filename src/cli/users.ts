@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
 import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
 import { budgetsText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
@@ -16,7 +15,7 @@ import { parseWith } from './arguments.ts';
 import { LEVEL_COLUMNS } from './group-view.ts';
 import { levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable } from './output.ts';
-import { findOwner } from './owner.ts';
+import { findOwner, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions } from './terms.ts';
 
@@ -32,7 +31,8 @@ interface ListOptions extends OfKey {
   readonly after?: string;
 }
 
-const readUser: Reader<string> = (text) =>
+/** The name of an end user. */
+export const readUser: Reader<string> = (text) =>
   isEndUser(text)
     ? { ok: true, value: text }
     : { ok: false, expected: `Expected the name of an end user, of at most ${MAX_END_USER_BYTES} bytes.` };
@@ -62,7 +62,7 @@ export function registerUsers(program: Command): void {
     .action((name: string, options: OfKey, command: Command) =>
       withState(command, async (state) => {
         const owner = await findOwner(options.key, state);
-        await printUser(await userOrThrow(owner, name, state), command);
+        await printUser(await userOrThrow(owner, name, command, state), command);
       }),
     );
 
@@ -131,11 +131,11 @@ async function userOf(owner: Owner, name: string, state: State): Promise<EndUser
 }
 
 /** Throws a UserError for a name that was never seen nor set. */
-async function userOrThrow(owner: Owner, name: string, state: State): Promise<EndUser> {
+async function userOrThrow(owner: Owner, name: string, command: Command, state: State): Promise<EndUser> {
   const user = await userOf(owner, name, state);
   if (user.own !== undefined || (await state.groups.wasSeen(owner.id, name))) return user;
   throw new UserError(
-    `no such end user of ${owner.name}: ${JSON.stringify(name)}; list them with \`${PROGRAM} users list\``,
+    `no such end user of ${wordOf(owner)}: ${JSON.stringify(name)}; list them with \`${hint(command, 'users', 'list', '--key', wordOf(owner))}\``,
   );
 }
 
@@ -144,13 +144,13 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
   const { users, hasMore } = await endUserPage(owner, after ?? '', most, state);
   if (json) return printJson(users.map(userJson));
-  if (users.length === 0) return printLine(`No end users of ${owner.name} were seen.`);
+  if (users.length === 0) return printLine(`No end users of ${wordOf(owner)} were seen.`);
   printTable(usersTable(users, look()));
   printNote('Requests, tokens and cost are for this month (UTC).');
   const last = users.at(-1);
   if (!hasMore || last === undefined) return;
   const same = limit === undefined ? [] : ['--limit', String(limit)];
-  printLine(`More: ${hint(command, 'users', 'list', '--key', owner.name, ...same, '--after', last.name)}`, 'dim');
+  printLine(`More: ${hint(command, 'users', 'list', '--key', wordOf(owner), ...same, '--after', last.name)}`, 'dim');
 }
 
 function userJson({ name, own, terms, spends, month }: EndUser) {
@@ -176,7 +176,7 @@ function printUser(user: EndUser, command: Command): void {
   const { name, own, terms, spends, month } = user;
   printFields([
     ['end user', name],
-    ['of', user.owner.name],
+    ['of', wordOf(user.owner)],
     ['state', stateCell(own)],
     ...levelFields(terms, spends),
     ['of their own', (own && limitTexts(own, money).join(', ')) || 'nothing'],

@@ -8,10 +8,10 @@ import type { Outcome } from './settlement.ts';
 import type { TokenUsage, UsageSource } from './usage.ts';
 
 export interface RequestTrace {
-  /** The ledger is asked for a lease. */
-  askAdmission(asked: AskedLease): void;
-  /** Its answer: `admitted`, or why not. The last one counts. */
-  answerAdmission(verdict: string): void;
+  /** The ledger is asked for a lease. `user`: the end user that the request is for; empty for none. */
+  askAdmission(asked: AskedLease, user: string): void;
+  /** Its answer. The last one counts. */
+  answerAdmission(verdict: AdmissionVerdict): void;
   /** An upstream is asked. */
   attempt(facts: AttemptFacts): AttemptTrace;
   /** What an admitted request was settled with. */
@@ -22,6 +22,16 @@ export interface RequestTrace {
 export interface AskedLease {
   readonly reservedTokens: number;
   readonly holdNanos: Nanos;
+}
+
+/** What the ledger says to a request. */
+export interface AdmissionVerdict {
+  /** `admitted`, or why not. */
+  readonly verdict: string;
+  /** The groups that it is booked to, from inside out. */
+  readonly groups?: readonly string[] | undefined;
+  /** Whose limit or state refuses it; undefined for the key itself. Of an end user: whose they are. */
+  readonly level?: { readonly kind: string; readonly name: string } | undefined;
 }
 
 /** A request as it is sent to an upstream. */

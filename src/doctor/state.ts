@@ -5,7 +5,7 @@ import { fileSize, resolveLinks } from '../core/files.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import { showAddress } from '../core/postgres-address.ts';
 import { PROGRAM } from '../core/program.ts';
-import { bytes, count } from '../operator/format.ts';
+import { bytes, countOf } from '../operator/format.ts';
 import { assertWhole, examineDatabase } from '../state/open.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
@@ -77,7 +77,7 @@ async function checkFigures(path: string): Promise<Finding> {
       return warning(NAME, `its figures do not agree: ${names}`, `\`${PROGRAM} audit\` shows the differences`);
     }
     const requests = checks.find((check) => check.name === 'journal rows')?.rows ?? 0;
-    return ok(NAME, `${bytes(size)}, ${count(requests)} requests; everything agrees`);
+    return ok(NAME, `${bytes(size)}, ${countOf(requests, 'request')}; everything agrees`);
   } catch (error) {
     if (signal.aborted) return ok(NAME, `${bytes(size)}, not checked within ${AUDIT_MS / 1000} s; ${whole}`);
     return { ...refused(NAME, error), fix: RESTORE };

@@ -7,7 +7,7 @@ import { fileSize } from '../core/files.ts';
 import { VERSION } from '../core/program.ts';
 import type { SideServer } from '../http/side-server.ts';
 import type { LedgerSnapshot } from '../ledger/ledger.ts';
-import { KeyLabels, printPage } from '../metrics/page.ts';
+import { type Labels, labelsUpTo, printPage } from '../metrics/page.ts';
 import { listenForMetrics, serveMetrics } from '../metrics/server.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { inFlightIn, mergedUpstreams, slowestLoop } from './snapshot.ts';
@@ -41,7 +41,7 @@ export class GatewayMetrics {
   /** How often the ledger has come to another state than that of other gateways. */
   #differences = 0;
   readonly #server: SideServer;
-  readonly #labels: KeyLabels;
+  readonly #labels: Labels;
   /** What processes have counted that served before this one, as they last told. */
   #earlier: readonly WorkerSnapshot[] = [];
 
@@ -52,7 +52,7 @@ export class GatewayMetrics {
 
   private constructor(server: SideServer, keyLabels: number) {
     this.#server = server;
-    this.#labels = new KeyLabels(keyLabels);
+    this.#labels = labelsUpTo(keyLabels);
   }
 
   get address(): AddressInfo {
@@ -61,7 +61,7 @@ export class GatewayMetrics {
 
   /** The keys whose slots are shown. */
   get keyIds(): readonly string[] {
-    return this.#labels.keyIds;
+    return this.#labels.keys.all;
   }
 
   serve(read: () => Promise<Figures>): void {

@@ -2,6 +2,7 @@
 import { isEncoded } from '../core/content-coding.ts';
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
+import { counted } from '../core/plural.ts';
 import type { HttpRequest } from './server.ts';
 
 /** Why a body is not read, or not read on. */
@@ -224,7 +225,7 @@ export class BodyReader {
 }
 
 export function bodyTooLarge(maxBytes: number): ClientError {
-  const message = `The request body exceeds the limit of ${maxBytes} bytes.`;
+  const message = `The request body exceeds the limit of ${counted(maxBytes, 'byte')}.`;
   return { code: 'invalid_request', status: 413, message };
 }
 

@@ -155,6 +155,8 @@ export interface KeyStanding extends LevelStanding {
   readonly keyId: string;
   /** Whether `run` has made it. */
   readonly isLeashed: boolean;
+  /** The models that all levels allow; null for every model. */
+  readonly callable: readonly string[] | null;
   /** The levels around the key, from inside out; the end users are those of the first request. */
   readonly outer: readonly (LevelStanding & LevelName)[];
   readonly balanceNanos: Nanos;
@@ -191,7 +193,13 @@ export type Grant =
 export type MoneyRefusal = Extract<Refusal, { reason: 'spend_limit_reached' | 'insufficient_credit' }>;
 
 export type Admission =
-  | { readonly admitted: true; readonly figures: RateFigures; readonly fallbacks?: readonly string[] }
+  | {
+      readonly admitted: true;
+      readonly figures: RateFigures;
+      readonly fallbacks?: readonly string[];
+      /** The names of the groups that it is booked to, from inside out; absent for none. */
+      readonly groups?: readonly string[];
+    }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
 
 /** The state of the ledger at its start. */

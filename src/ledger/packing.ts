@@ -70,7 +70,7 @@ export function packReply({ command }: Envelope, reply: Reply, isLocal = false):
   const grant = command.kind === 'grow' ? (answer as Grant) : undefined;
   if (grant?.granted) return [ticket, 'granted', grant.holdNanos];
   const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
-  if (admission?.admitted && admission.fallbacks === undefined) {
+  if (admission?.admitted && admission.fallbacks === undefined && admission.groups === undefined) {
     return [ticket, 'admitted', FIGURES.values(admission.figures)];
   }
   return [ticket, 'other', answer];

@@ -178,7 +178,7 @@ export type PackedCommand =
   | readonly [ticket: number, kind: 'other', command: Command];
 
 export type PackedReply =
-  /** To an admission without fallbacks, and to a settlement: the figures. */
+  /** To an admission without fallbacks and groups, and to a settlement: the figures. */
   | readonly [ticket: number, kind: 'admitted' | 'settled', values: readonly Value[]]
   | readonly [ticket: number, kind: 'granted', holdNanos: Nanos]
   | readonly [ticket: number, kind: 'other', answer: Answer]

@@ -63,9 +63,9 @@ export const METRICS = {
   refusals: {
     name: 'inf_gw_refusals_total',
     type: 'counter',
-    labels: ['code', 'reason'],
+    labels: ['code', 'reason', 'level'],
     help: 'Requests that were refused, and took nothing.',
-    note: '`code` is the error code. `reason` says which limit of `rate_limited` was reached: `requests_per_minute`, `tokens_per_minute`, `concurrency`, `larger_than_token_limit`, `money_spoken_for` and so on. Elsewhere it is the code.',
+    note: '`code` is the error code. `reason` says which limit of `rate_limited` was reached: `requests_per_minute`, `tokens_per_minute`, `concurrency`, `larger_than_token_limit`, `money_spoken_for` and so on. Elsewhere it is the code. `level` is `group`, `user` or `key` where the limit or the state is that of a group, of an end user or of the key around a child; empty for the key itself and for the account. End users have no label.',
   },
   overload: {
     name: 'inf_gw_overload_refusals_total',
@@ -225,6 +225,31 @@ export const METRICS = {
     labels: ['key_id'],
     help: 'Slots of a key that are in use.',
     note: 'Of the keys that have a label of their own.',
+  },
+  groupRequests: {
+    name: 'inf_gw_group_requests_total',
+    type: 'counter',
+    labels: ['group'],
+    help: 'Admitted requests of the keys in a group that have ended.',
+    note: 'A request counts for each group around its key.',
+  },
+  groupTokens: {
+    name: 'inf_gw_group_tokens_total',
+    type: 'counter',
+    labels: ['group'],
+    help: 'Tokens of ended requests of the keys in a group.',
+  },
+  groupCost: {
+    name: 'inf_gw_group_cost_usd_total',
+    type: 'counter',
+    labels: ['group'],
+    help: 'Charges of the keys in a group, in USD.',
+  },
+  groupRefusals: {
+    name: 'inf_gw_group_refusals_total',
+    type: 'counter',
+    labels: ['group'],
+    help: 'Requests refused by a limit or the state of a group.',
   },
   processCpu: {
     name: 'process_cpu_seconds_total',

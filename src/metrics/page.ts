@@ -44,10 +44,10 @@ const MS_PER_S = 1000;
 const MICROS_PER_S = 1e6;
 
 /**
- * Which keys have a label of their own: the first that are seen, up to a bound. All others are one
- * series. None ever changes sides, since a counter would fall.
+ * Who has a label of their own: the first that are seen, up to a bound. All others are one series. None ever changes
+ * sides, since a counter would fall.
  */
-export class KeyLabels {
+class FirstLabels {
   readonly #most: number;
   readonly #labelled = new Set<string>();
 
@@ -55,20 +55,31 @@ export class KeyLabels {
     this.#most = most;
   }
 
-  get keyIds(): readonly string[] {
+  get all(): readonly string[] {
     return [...this.#labelled];
   }
 
-  /** The label for a key; undefined if keys have none. */
-  labelOf(keyId: string): string | undefined {
+  /** The label for one of them; undefined if none has any. */
+  labelOf(name: string): string | undefined {
     if (this.#most === 0) return undefined;
-    if (keyId !== OTHERS && this.#labelled.size < this.#most) this.#labelled.add(keyId);
-    return this.#labelled.has(keyId) ? keyId : OTHERS;
+    if (name !== OTHERS && this.#labelled.size < this.#most) this.#labelled.add(name);
+    return this.#labelled.has(name) ? name : OTHERS;
   }
 }
 
+/** Those of keys and of groups. */
+export interface Labels {
+  readonly keys: FirstLabels;
+  readonly groups: FirstLabels;
+}
+
+/** With up to so many of each. */
+export function labelsUpTo(most: number): Labels {
+  return { keys: new FirstLabels(most), groups: new FirstLabels(most) };
+}
+
 /** Prints the page. Figures that several tallies have are summed. */
-export function printPage(figures: GatewayFigures, tallies: readonly Tally[], labels: KeyLabels): Promise<string> {
+export function printPage(figures: GatewayFigures, tallies: readonly Tally[], labels: Labels): Promise<string> {
   const parts = [figuresOfGateway(figures), figuresOfProcess(), ...tallies.map((tally) => countsOf(tally, labels))];
   return AggregatorRegistry.aggregate<RegistryContentType>(parts.map((part) => part.all())).metrics();
 }
@@ -129,7 +140,7 @@ function addZeros(families: Families, model: string): void {
   families.add('cacheSaved', { model }, 0);
 }
 
-function countsOf(tally: Tally, labels: KeyLabels): Families {
+function countsOf(tally: Tally, labels: Labels): Families {
   const families = new Families();
   families.add('slots', {}, tally.slots);
   for (const [model, { outcomes, tokens, firstByte, duration, cacheHits, cacheSavedNanos }] of tally.models) {
@@ -144,8 +155,8 @@ function countsOf(tally: Tally, labels: KeyLabels): Families {
     families.addHistogram('duration', { model }, duration);
   }
   for (const [refusal, count] of tally.refusals) {
-    const [code = '', reason = ''] = refusal.split(' ');
-    families.add('refusals', { code, reason }, count);
+    const [code = '', reason = '', level = ''] = refusal.split(' ');
+    families.add('refusals', { code, reason, level }, count);
   }
   for (const [cause, count] of tally.overload) families.add('overload', { cause }, count);
   for (const [status, count] of tally.responses) families.add('responses', { status: String(status) }, count);
@@ -153,7 +164,8 @@ function countsOf(tally: Tally, labels: KeyLabels): Families {
     families.add('attempts', { upstream, result: 'ok' }, ok);
     families.add('attempts', { upstream, result: 'failed' }, failed);
   }
-  for (const [keyId, counts] of tally.keys) addKey(families, labels.labelOf(keyId), counts);
+  for (const [keyId, counts] of tally.keys) addKey(families, labels.keys.labelOf(keyId), counts);
+  for (const [name, counts] of tally.groups) addGroup(families, labels.groups.labelOf(name), counts);
   return families;
 }
 
@@ -163,6 +175,14 @@ function addKey(families: Families, label: string | undefined, counts: KeyTally)
   families.add('keyTokens', { key_id: label }, counts.tokens);
   families.add('keyCost', { key_id: label }, usd(counts.costNanos));
   families.add('keyRefusals', { key_id: label }, counts.refusals);
+}
+
+function addGroup(families: Families, label: string | undefined, counts: KeyTally): void {
+  if (label === undefined) return;
+  families.add('groupRequests', { group: label }, counts.requests);
+  families.add('groupTokens', { group: label }, counts.tokens);
+  families.add('groupCost', { group: label }, usd(counts.costNanos));
+  families.add('groupRefusals', { group: label }, counts.refusals);
 }
 
 function figuresOfProcess(): Families {

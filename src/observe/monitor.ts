@@ -16,7 +16,7 @@ import { FirstBytes } from './first-bytes.ts';
 import { KeyMinutes } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { type RefusalPage, type RefusalQuery, Refusals, type RefusedMinutes } from './refusals.ts';
-import type { TallyCounter } from './tally.ts';
+import type { RefusingLevel, TallyCounter } from './tally.ts';
 import { Traffic } from './traffic.ts';
 import {
   MAX_ENDED,
@@ -34,6 +34,8 @@ const HEALTH_S = 60;
 export interface RequestFacts {
   readonly id: string;
   readonly keyId: string;
+  /** The groups that it is booked to, from inside out; undefined for none. */
+  readonly groups?: readonly string[] | undefined;
   /** The model the client named. */
   readonly model: string;
   readonly stream: boolean;
@@ -89,6 +91,8 @@ export interface RefusedRequest {
   readonly reason: string;
   /** Why, in a few words. */
   readonly cause: string;
+  /** Whose limit or state it was; undefined for the key itself. */
+  readonly level?: RefusingLevel | undefined;
   /** Who it was for, as far as the request was read. */
   readonly spentBy?: SpentBy | undefined;
 }
@@ -147,11 +151,11 @@ export class Monitor {
       this.#firstBytes.record(end.served.upstream, firstByteMs, Math.floor(nowMs / 1000));
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
     // A copy: the request itself holds the whole body.
-    const { id, keyId, model, stream, admittedAtMs } = request;
+    const { id, keyId, groups, model, stream, admittedAtMs } = request;
     const facts = { id, keyId, model, stream, admittedAtMs };
     // The clock can have been set back meanwhile.
     const durationMs = Math.max(0, nowMs - admittedAtMs);
-    this.#counter?.countEnd({ ...end, keyId, model: end.served?.model ?? model, durationMs });
+    this.#counter?.countEnd({ ...end, keyId, groups, model: end.served?.model ?? model, durationMs });
     this.#remember({
       endedAtMs: nowMs,
       row: () => ({
@@ -183,13 +187,13 @@ export class Monitor {
     this.#counter?.countCached(model, savedNanos);
   }
 
-  refuse({ id, keyId, model, code, reason, cause, spentBy }: RefusedRequest): void {
+  refuse({ id, keyId, model, code, reason, cause, level, spentBy }: RefusedRequest): void {
     const nowMs = Date.now();
     const { user = '', app = '' } = spentBy ?? {};
     this.#refusals.add({ id, at_ms: nowMs, key_id: keyId, model, code, reason, cause, user, app });
     this.#traffic.countError(code);
     this.#keys.countRefused(keyId, Math.floor(nowMs / 1000));
-    this.#counter?.countRefusal(code, reason, keyId);
+    this.#counter?.countRefusal(code, reason, keyId, level);
     const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
     const named = { ...unused, ...namesOf(spentBy), ...times };

@@ -12,7 +12,9 @@ import { cacheWritesOf, type TokenUsage } from '../core/usage.ts';
 const MAX_MODELS = 1_000;
 /** Keys that are counted by themselves. */
 const MAX_KEYS = 10_000;
-/** What models or keys beyond those bounds are counted as. No model and no key has this name. */
+/** Groups that are counted by themselves. */
+const MAX_GROUPS = 1_000;
+/** What models, keys or groups beyond those bounds are counted as. None of them has this name: a group's begins with `@`. */
 export const OTHERS = 'other';
 
 /** Each token of a request is of one kind. */
@@ -31,7 +33,7 @@ export interface ModelTally {
   cacheSavedNanos: Nanos;
 }
 
-/** The requests of one key. */
+/** The requests of one key, or of the keys in a group. */
 export interface KeyTally {
   requests: number;
   tokens: number;
@@ -47,7 +49,9 @@ export interface Tally {
   readonly models: Map<string, ModelTally>;
   /** By the id of the key. */
   readonly keys: Map<string, KeyTally>;
-  /** By the code that the client got, a blank, and the reason. */
+  /** By the name of the group, as commands have it. */
+  readonly groups: Map<string, KeyTally>;
+  /** By the code that the client got, the reason, and the kind of level that refused, with blanks between. */
   readonly refusals: Map<string, number>;
   /** What was turned away before any work was done for it, by what was short. */
   readonly overload: Map<string, number>;
@@ -61,6 +65,8 @@ export interface Tally {
 export interface CountedEnd {
   readonly model: string;
   readonly keyId: string;
+  /** Those that it is booked to. */
+  readonly groups?: readonly string[] | undefined;
   readonly outcome: Outcome;
   readonly usage: TokenUsage;
   readonly costNanos: Nanos;
@@ -68,11 +74,18 @@ export interface CountedEnd {
   readonly durationMs: number;
 }
 
+/** Whose limit or state refuses a request that is not its key's: a group's, a key's around it, an end user's. */
+export interface RefusingLevel {
+  readonly kind: 'key' | 'group' | 'user';
+  readonly name: string;
+}
+
 function emptyTally(): Tally {
   return {
     slots: 0,
     models: new Map(),
     keys: new Map(),
+    groups: new Map(),
     refusals: new Map(),
     overload: new Map(),
     responses: new Map(),
@@ -83,7 +96,7 @@ function emptyTally(): Tally {
 export class TallyCounter {
   readonly tally: Tally = emptyTally();
 
-  countEnd({ model, keyId, outcome, usage, costNanos, firstByteMs, durationMs }: CountedEnd): void {
+  countEnd({ model, keyId, groups = [], outcome, usage, costNanos, firstByteMs, durationMs }: CountedEnd): void {
     const counts = entry(this.tally.models, model, MAX_MODELS, emptyModel);
     const ended = entry(counts.outcomes, outcome, Number.POSITIVE_INFINITY, () => ({ requests: 0, costNanos: 0n }));
     ended.requests++;
@@ -91,10 +104,11 @@ export class TallyCounter {
     countTokens(counts.tokens, usage);
     if (firstByteMs !== undefined) recordDuration(counts.firstByte, REQUEST_BOUNDS, firstByteMs);
     recordDuration(counts.duration, REQUEST_BOUNDS, durationMs);
-    const key = this.#key(keyId);
-    key.requests++;
-    key.tokens += usage.promptTokens + usage.completionTokens;
-    key.costNanos += costNanos;
+    for (const counted of [this.#key(keyId), ...groups.map((name) => this.#group(name))]) {
+      counted.requests++;
+      counted.tokens += usage.promptTokens + usage.completionTokens;
+      counted.costNanos += costNanos;
+    }
   }
 
   countCached(model: string, savedNanos: Nanos): void {
@@ -104,9 +118,10 @@ export class TallyCounter {
   }
 
   /** `keyId` is undefined if the request came with no valid key. */
-  countRefusal(code: ErrorCode, reason: string, keyId: string | undefined): void {
-    increase(this.tally.refusals, `${code} ${reason}`, 1);
+  countRefusal(code: ErrorCode, reason: string, keyId: string | undefined, level?: RefusingLevel): void {
+    increase(this.tally.refusals, `${code} ${reason} ${level?.kind ?? ''}`, 1);
     if (keyId !== undefined) this.#key(keyId).refusals++;
+    if (level?.kind === 'group') this.#group(level.name).refusals++;
   }
 
   countOverload(cause: string, refused: number): void {
@@ -122,7 +137,11 @@ export class TallyCounter {
   }
 
   #key(keyId: string): KeyTally {
-    return entry(this.tally.keys, keyId, MAX_KEYS, () => ({ requests: 0, tokens: 0, costNanos: 0n, refusals: 0 }));
+    return entry(this.tally.keys, keyId, MAX_KEYS, emptyKey);
+  }
+
+  #group(name: string): KeyTally {
+    return entry(this.tally.groups, `@${name}`, MAX_GROUPS, emptyKey);
   }
 }
 
@@ -147,6 +166,10 @@ function entry<Name, Counts>(
 
 function increase<Name>(map: Map<Name, number>, name: Name, by: number): void {
   map.set(name, (map.get(name) ?? 0) + by);
+}
+
+function emptyKey(): KeyTally {
+  return { requests: 0, tokens: 0, costNanos: 0n, refusals: 0 };
 }
 
 function emptyModel(): ModelTally {

@@ -1,6 +1,7 @@
 /** Figures as people read them: counts, amounts, durations, sizes and times. Pure. */
 import { isoTime } from '../core/clock.ts';
 import { formatUsd, NANOS_PER_USD, type Nanos } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 
 let numberFormat: Intl.NumberFormat | undefined;
 
@@ -14,6 +15,11 @@ function grouped(number: number | bigint): string {
 export function count(number: number): string {
   // Most numbers of a long table need no grouping, which takes a hundred times as long.
   return Number.isInteger(number) && Math.abs(number) < 1_000 ? String(number) : grouped(number);
+}
+
+/** `1 request`, `1,200 requests`. */
+export function countOf(number: number, noun: string): string {
+  return counted(number, noun, undefined, count);
 }
 
 const UNITS = [

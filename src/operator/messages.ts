@@ -7,7 +7,7 @@ import type { KeyChange } from '../state/keys.ts';
 import { type GroupChange, MOST_GROUPS } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { RefusalRow } from '../state/usage.ts';
-import { ago, count, duration } from './format.ts';
+import { ago, countOf, duration } from './format.ts';
 
 export const CONFIG_RELOADED = 'The gateway reloaded its config.';
 export const BALANCE_TOO_LARGE = 'the balance would exceed 1,000,000,000 USD; nothing was changed';
@@ -106,7 +106,7 @@ export function servedModel(model: string, requested: string = model): string {
 
 /** The upstream that served a request, and how many attempts it took. */
 export function servedBy(upstream: string, attempts = 1): string {
-  return attempts === 1 ? upstream : `${upstream}, after ${count(attempts)} attempts`;
+  return attempts === 1 ? upstream : `${upstream}, after ${countOf(attempts, 'attempt')}`;
 }
 
 /** Whether a gateway is alive, and since when it is or is not. */

@@ -5,7 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import { NAME_KINDS } from '../core/spent-by.ts';
 import { unitText } from '../core/units.ts';
 import type { RequestEnd, RequestRecord } from '../state/requests.ts';
-import { count, exactUsd, milliseconds, price as shownPrice } from './format.ts';
+import { count, countOf, exactUsd, milliseconds, price as shownPrice } from './format.ts';
 import { servedBy, servedModel } from './messages.ts';
 
 export type LabelledText = readonly [label: string, text: string];
@@ -49,7 +49,7 @@ export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
     ...extras.map(([name, usd]) => `${shownPrice(usd)} ${unitText(name)}`),
     ...(units === undefined ? [] : [`${count(units)} units`]),
     ...(tier === undefined ? [] : [`tier ${tier}`]),
-    ...(above === undefined ? [] : [`above ${count(above)} tokens`]),
+    ...(above === undefined ? [] : [`above ${countOf(above, 'token')}`]),
     of === undefined ? 'of the config' : `of the price file of ${of}`,
   ].join(', ');
 }

@@ -9,7 +9,7 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { type KeyTerms, type LevelTerms, NO_TERMS, type UserLimits } from '../state/keys.ts';
 import { isUnlimited } from '../state/levels.ts';
 import { type BudgetWord, budgetsAfter, perPeriod, readBudget, readExpiry } from './budgets.ts';
-import { count } from './format.ts';
+import { count, countOf } from './format.ts';
 import { keywordOr, type Reader, type Reading, readAmount, readCount, readModelId } from './input.ts';
 
 /** One term: how it is asked for, read and written. `Said` is what its option says, each time that it is given. */
@@ -189,13 +189,6 @@ export const LEVEL_TERMS: Terms<LevelTerms> = {
   budgets: BUDGETS,
 };
 
-/** The terms of keys, and as levels without a tier have them. */
-const TERMS_OF: Readonly<Record<TermsOf, { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> }>> = {
-  key: TERMS,
-  level: { ...TERMS, ...LEVEL_TERMS },
-};
-export type TermsOf = 'key' | 'level';
-
 /** What is set of a group where it is created. */
 export type GroupTerms = LevelTerms & Pick<KeyTerms, 'allowlist'>;
 export const GROUP_TERMS: Terms<GroupTerms> = { ...LEVEL_TERMS, allowlist: ALLOWLIST };
@@ -217,6 +210,14 @@ function ofEachUser<Value>(term: Term<Value>): Term<Value> {
     label: `${term.label}, each end user`,
   };
 }
+
+/** The terms of keys, as levels without a tier have them, and as each end user of a key or a group has them. */
+const TERMS_OF: Readonly<Record<TermsOf, { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> }>> = {
+  key: TERMS,
+  level: { ...TERMS, ...LEVEL_TERMS },
+  user: { ...TERMS, ...USER_TERMS },
+};
+export type TermsOf = 'key' | 'level' | 'user';
 
 export type TermName = keyof KeyTerms;
 /** What a key may do, but for the models that it may call: what is changed together. */
@@ -288,7 +289,7 @@ export function hasLimits(key: LimitTerms, limits: SomeLimits): boolean {
 
 /** What to type for a new key with these terms. */
 export function createOptions(terms: KeyTerms): readonly string[] {
-  return TERM_NAMES.flatMap((name) => asOptions(name, wordsOf(name, terms)));
+  return TERM_NAMES.flatMap((name) => asOptions(name, wordsOf(name, terms), 'key'));
 }
 
 /** What to type to change these limits of a key that had those before; undefined if nobody knows. */
@@ -298,7 +299,7 @@ export function changeOptions(
   of: TermsOf = 'key',
 ): readonly string[] {
   const named = LIMIT_NAMES.filter((name) => name in limits);
-  return named.flatMap((name) => asOptions(name, changeWords(name, { ...NO_TERMS, ...limits }, before, of)));
+  return named.flatMap((name) => asOptions(name, changeWords(name, { ...NO_TERMS, ...limits }, before, of), of));
 }
 
 function changeWords(
@@ -317,8 +318,8 @@ function changeWords(
   return isOnlyMore ? added : [none, ...words];
 }
 
-function asOptions(name: TermName, words: readonly string[]): readonly string[] {
-  return words.flatMap((word) => [`--${TERMS[name].option}`, word]);
+function asOptions(name: TermName, words: readonly string[], of: TermsOf): readonly string[] {
+  return words.flatMap((word) => [`--${TERMS_OF[of][name].option}`, word]);
 }
 
 /** The terms of a key as commands print them in JSON: the limits in force, and what is spent of budgets. */
@@ -368,7 +369,11 @@ export function limitTexts(terms: LevelTerms, money: (nanos: Nanos) => string): 
       const { brief, unit } = TIER_TERMS[name];
       const limit = terms[name];
       if (limit === null) return [];
-      return [name === 'concurrency' ? `${brief} ${count(limit)}${unit}` : `${count(limit)} ${brief}${unit}`];
+      return [
+        name === 'concurrency'
+          ? `${brief} ${count(limit)}${unit}`
+          : `${countOf(limit, brief.replace(/s$/, ''))}${unit}`,
+      ];
     }),
     ...(spendLimitNanos === null ? [] : [`${money(spendLimitNanos)} USD per month`]),
     ...budgets.map(({ period, limitNanos }) => `${money(limitNanos)} USD ${perPeriod(period)}`),

@@ -4,6 +4,7 @@ import { pricesFor, usageCost } from '../catalog/cost.ts';
 import type { CachedAnswer } from '../core/cached-answers.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { Admission } from '../ledger/ledger.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
 import { Meter } from '../relay/meter.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -17,6 +18,8 @@ export interface Admitted {
   readonly headers: DialectHeaders;
   /** The end user it is for; empty if it names none. */
   readonly user: string;
+  /** The groups that it is booked to, from inside out; undefined for none. */
+  readonly groups: readonly string[] | undefined;
   /** The model that was asked for. */
   readonly model: Model;
   /** That model, then the fallbacks that admission allowed. */
@@ -34,17 +37,16 @@ export interface Admitted {
   wake?: () => void;
 }
 
-/** `fallbacks`: the ids of the models that admission allows besides the one that was asked for. */
 export function admittedRequest(
   exchange: Exchange,
   { request, headers, user }: Permitted,
   plan: Plan,
-  fallbacks: readonly string[] = [],
+  { fallbacks = [], groups }: Pick<Extract<Admission, { admitted: true }>, 'fallbacks' | 'groups'>,
 ): Admitted {
   const [asked, ...others] = plan.routes;
   const routes = [asked, ...others.filter(({ model }) => fallbacks.includes(model.id))] as const;
   const meter = new Meter(plan.inputTokens, request.audioBytesPerToken);
-  return { exchange, request, headers, user, model: asked.model, routes, plan, meter };
+  return { exchange, request, headers, user, groups, model: asked.model, routes, plan, meter };
 }
 
 export function liveRequestOf(admitted: Admitted): LiveRequest {
@@ -52,6 +54,7 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
   return {
     id: exchange.requestId,
     keyId: exchange.keyId ?? '',
+    groups: admitted.groups,
     model: asked.id,
     stream: request.stream,
     admittedAtMs: Date.now(),

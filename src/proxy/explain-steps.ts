@@ -6,6 +6,7 @@ import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { ExplainedStep, StepStatus } from '../core/explanation.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 import { isUnit, unitText } from '../core/units.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { inputParts } from '../dialects/input.ts';
@@ -47,7 +48,7 @@ export function estimateStep({ request, targets }: Permitted, plan: Plan): Expla
   const declared = sent.outputAt === undefined ? sent.maxOutput : undefined;
   const message = model.isWithoutTokenPrices
     ? `no tokens: ${model.id} is billed by the piece alone`
-    : `${count(plan.inputTokens)} ${plan.inputTokens === 1 ? 'token' : 'tokens'} of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
+    : `${counted(plan.inputTokens, 'token', undefined, count)} of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
       `${count(plan.outputTokens)} of output ` +
       `(${outputReason(sent, model, plan)}); ${count(plan.reservedTokens)} reserved`;
   return ok('estimate', message, {
@@ -111,7 +112,7 @@ export function holdStep({ request }: Permitted, plan: Plan, capOutput: boolean)
   });
 }
 
-type LevelName = NonNullable<AtLevel['level']>;
+export type LevelName = NonNullable<AtLevel['level']>;
 
 interface Check {
   readonly step: string;
@@ -138,6 +139,16 @@ function levelsOf(standing: KeyStanding): readonly Level[] {
   });
   const ownUsers = outer.findIndex(({ level }) => level?.of !== 'key' || level.name !== standing.name);
   return outer.toSpliced(ownUsers < 0 ? outer.length : ownUsers, 0, own);
+}
+
+/** The first level that is switched off. */
+export function levelOff(standing: KeyStanding): Level | undefined {
+  return levelsOf(standing).find(({ at }) => at.isDisabled);
+}
+
+/** The first level that does not allow a model. */
+export function levelWithout(standing: KeyStanding, model: string): Level | undefined {
+  return levelsOf(standing).find(({ at: { allowlist } }) => allowlist?.includes(model) === false);
 }
 
 /** In the order in which admission checks them. What it decided stands in `refusal`. */
@@ -228,7 +239,7 @@ function rateChecks(levels: readonly Level[], { reservedTokens }: Plan): Check[]
     });
   const size = levels.flatMap(({ level, at: { limits } }): Check[] => {
     if (!Number.isFinite(limits.tpm)) return [];
-    const message = `${count(reservedTokens)} tokens, of at most ${count(limits.tpm)} a minute`;
+    const message = `${counted(reservedTokens, 'token', undefined, count)}, of at most ${count(limits.tpm)} a minute`;
     const figures = { limit: limits.tpm, needs: reservedTokens };
     return [{ step: 'size', reason: 'larger_than_token_limit', level, message, figures }];
   });

@@ -13,11 +13,12 @@ import {
   type StepStatus,
 } from '../core/explanation.ts';
 import { newId } from '../core/ids.ts';
+import { counted } from '../core/plural.ts';
 import { printableName } from '../core/printable.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { guessDialect } from '../dialects/guess.ts';
-import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
+import { INVALID_API_KEY } from '../http/authorization.ts';
 import { bodyTooLarge } from '../http/body.ts';
 import { addressOf, routeOf } from '../http/routes.ts';
 import {
@@ -29,10 +30,21 @@ import {
 } from '../ledger/ledger.ts';
 import type { Provider } from '../upstream/provider.ts';
 import { readJsonBody } from '../wire/body.ts';
-import { checkSteps, estimateStep, holdStep, keyStep, priceStep, requestStep, routeStep } from './explain-steps.ts';
+import {
+  checkSteps,
+  estimateStep,
+  holdStep,
+  keyStep,
+  type LevelName,
+  levelOff,
+  levelWithout,
+  priceStep,
+  requestStep,
+  routeStep,
+} from './explain-steps.ts';
 import { bringIn, type Keeper } from './kept.ts';
 import { admissionRequest, type Permitted, type Plan, type Plans, plansFor } from './plan.ts';
-import { errorForRefusal } from './refusals.ts';
+import { errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, type Resolution, resolveRequest } from './resolve.ts';
 
 export interface ExplainParts {
@@ -63,16 +75,20 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const { keyId } = question;
   const standing = standingOf(await parts.ledger.forecast({ keyId, requests: [] }));
   if (standing === undefined) return trail.refuse('key', INVALID_API_KEY);
-  if (standing.isDisabled) return trail.refuse('key', API_KEY_DISABLED);
+  const off = levelOff(standing);
+  if (off !== undefined) return trail.refuseAt('key', keyDisabled(off.level), off.level);
   trail.add(keyStep(standing));
 
   const read = dialectOf(question, parts.maxBodyBytes);
   if ('error' in read) return trail.refuse('body', read.error);
   const { dialect, body } = read;
   const resolution = resolveRequest(parts.catalog, dialect, body, {}, { address: addressOf(question.path ?? '') });
-  const permission = permit(resolution, standing.allowlist, parts.catalog);
+  const permission = permit(resolution, standing.callable, parts.catalog);
   addResolved(trail, parts.catalog, resolution, dialect, body, standing);
-  if (!permission.ok) return trail.refuse(stepOf(permission.error, resolution), permission.error);
+  if (!permission.ok) {
+    const without = resolution.model && levelWithout(standing, resolution.model.id);
+    return trail.refuseAt(stepOf(permission.error, resolution), permission.error, without?.level);
+  }
   const bringing = await bringIn(parts, keyId, permission.permitted);
   if (!bringing.ok) return trail.refuse('request', bringing.error);
   const { permitted } = bringing;
@@ -84,12 +100,17 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const { plan, refusal, now } = await decide(parts, keyId, permitted, planning.plans);
   if (now === undefined) return trail.refuse('key', INVALID_API_KEY);
   trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, isCapped));
+  const error = refusal && errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
+  if (error !== null && isForUser(refusal)) return trail.refuseAt('checks', error, refusal.level, 'end_user');
   trail.add(...checkSteps(now, plan, refusal));
-  if (refusal !== null) {
-    return trail.refuse('checks', errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos));
-  }
-  const { step, error } = routeStep(plan, parts.providers);
-  return error === undefined ? trail.admit(step) : trail.refuse('route', error, step);
+  if (error !== null) return trail.refuse('checks', error);
+  const { step, error: unavailable } = routeStep(plan, parts.providers);
+  return unavailable === undefined ? trail.admit(step) : trail.refuse('route', unavailable, step);
+}
+
+/** Decided before any figure is looked at: the end user is blocked, or has to be named. */
+function isForUser(refusal: Refusal | null): refusal is Refusal & { reason: 'key_disabled' | 'user_required' } {
+  return refusal?.reason === 'key_disabled' || refusal?.reason === 'user_required';
 }
 
 /** As the pipeline admits: with the fallbacks of the model, and then without. */
@@ -135,11 +156,11 @@ function addResolved(
   resolution: Resolution,
   dialect: Dialect,
   { length }: Buffer,
-  { allowlist }: KeyStanding,
+  { callable: allowlist }: KeyStanding,
 ): void {
   if (resolution.modelName === undefined) return;
   const isStream = resolution.ok && resolution.request.stream;
-  const what = `${dialect.title}, ${length} bytes${isStream ? ', streamed' : ''}`;
+  const what = `${dialect.title}, ${counted(length, 'byte')}${isStream ? ', streamed' : ''}`;
   trail.add({ step: 'body', status: 'ok', message: what, dialect: dialect.name, bytes: length });
   const { model } = resolution;
   if (model === undefined) return;
@@ -182,6 +203,12 @@ class Trail {
   admit(last: ExplainedStep): Explanation {
     this.add(last);
     return { status: 200, code: null, message: `It would be admitted and sent: ${last.message}.`, steps: this.#steps };
+  }
+
+  /** `level`: whose term it is; undefined for the key itself. */
+  refuseAt(at: StepName, error: ClientError, level: LevelName | undefined, step: string = at): Explanation {
+    const { message } = error;
+    return this.refuse(at, error, { step, status: 'refused', message, ...(level !== undefined && { level }) });
   }
 
   refuse(at: StepName, error: ClientError, step?: ExplainedStep): Explanation {

@@ -1,5 +1,6 @@
 /** Admits what is free: listings of models, and counts of tokens. They share a window. */
 import { type ClientError, rateLimited } from '../core/errors.ts';
+import { counted } from '../core/plural.ts';
 import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { KeyAccount, Ledger } from '../ledger/ledger.ts';
@@ -41,11 +42,11 @@ export async function admitListing(ledger: Ledger, exchange: Exchange, countId?:
     case 'disabled':
       return no(keyDisabled(admission.level));
     case 'limited': {
-      const message = `The limit of ${admission.limit} model listings per minute is reached.`;
+      const message = `The limit of ${counted(admission.limit, 'model listing')} per minute is reached.`;
       return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
     }
     case 'busy': {
-      const message = `The limit of ${admission.limit} concurrent requests is reached.`;
+      const message = `The limit of ${counted(admission.limit, 'concurrent request')} is reached.`;
       return no(rateLimited(message, SLOT_SOON_S), 'concurrency');
     }
     case 'admitted':

@@ -2,13 +2,15 @@
 
 import type { CachedAnswer } from '../core/cached-answers.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
+import type { AdmissionVerdict } from '../core/request-trace.ts';
 import { Roster } from '../core/roster.ts';
+import type { SpentBy } from '../core/spent-by.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { addressOf } from '../http/routes.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { type Admission, type AtLevel, LedgerUnavailable, type Refusal } from '../ledger/ledger.ts';
 import type { RequestEnd, RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN, STOPPED_HERE } from '../relay/failures.ts';
 import { NO_BOUND, NO_WORK, type RelayResult, type StreamSink, type Termination } from '../relay/relay.ts';
@@ -91,7 +93,7 @@ export class Pipeline {
   async #free(exchange: Exchange, answer: () => Promise<Refused | undefined>): Promise<void> {
     await this.#guarded(exchange, async () => {
       const refused = await answer();
-      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
+      if (refused !== undefined) this.#refuse(exchange, refused.error, refused);
     });
   }
 
@@ -150,7 +152,7 @@ export class Pipeline {
         return exchange.sendError(INVALID_API_KEY);
       }
       exchange.identifyKey(identity.keyId);
-      if (identity.kind === 'disabled') return this.#refuse(exchange, keyDisabled(identity.level));
+      if (identity.kind === 'disabled') return this.#refuse(exchange, keyDisabled(identity.level), identity);
       key = this.#knownKeys.add(keyHash, identity);
 
       const resolution = early ?? this.#resolve(exchange, dialect, await readBody(exchange, identity, bodies, catalog));
@@ -251,18 +253,18 @@ export class Pipeline {
   async #admit(exchange: Exchange, hash: string, permitted: Permitted, plans: Plans): Promise<Admitted | undefined> {
     for (const plan of plans) {
       const { requestId, trace } = exchange;
-      trace?.askAdmission(plan);
+      trace?.askAdmission(plan, permitted.user);
       const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, permitted, plan));
-      trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
+      trace?.answerAdmission(verdictOf(admission));
       exchange.showLimits(admission.figures);
-      if (admission.admitted) return admittedRequest(exchange, permitted, plan, admission.fallbacks);
+      if (admission.admitted) return admittedRequest(exchange, permitted, plan, admission);
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
       const error = errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
       const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
       const spentBy = spentByOf(exchange.request.headers, permitted.user);
-      this.#refuse(exchange, error, reason, causeOf(refusal), spentBy);
+      this.#refuse(exchange, error, { reason, cause: causeOf(refusal), spentBy, level: levelOf(refusal) });
     }
     return undefined;
   }
@@ -276,16 +278,21 @@ export class Pipeline {
   #refuse(
     exchange: Exchange,
     error: ClientError,
-    reason: string = error.code,
-    cause = reason.replaceAll('_', ' '),
-    spentBy = spentByHeaders(exchange.request.headers),
+    { reason = error.code, cause = reason.replaceAll('_', ' '), spentBy, level }: RefusalFacts = {},
   ): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
       this.#parts.bodies.countUnpaid(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       const { requestId: id, model = '' } = exchange;
-      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause, spentBy });
+      const facts = { code: error.code, reason, cause, level };
+      this.#parts.monitor.refuse({
+        id,
+        keyId,
+        model,
+        ...facts,
+        spentBy: spentBy ?? spentByHeaders(exchange.request.headers),
+      });
     }
     exchange.sendError(error);
   }
@@ -418,7 +425,7 @@ export class Pipeline {
       await work();
     } catch (error) {
       if (!(error instanceof BodyError)) this.#fail(exchange, error, NOT_FORWARDED);
-      else if (error.refusal !== undefined) this.#refuse(exchange, error.refusal.error, error.refusal.reason);
+      else if (error.refusal !== undefined) this.#refuse(exchange, error.refusal.error, error.refusal);
     } finally {
       this.#answering.leave();
     }
@@ -430,6 +437,27 @@ export class Pipeline {
     if (exchange.streamStarted) exchange.failStream(response);
     else exchange.sendError(response);
   }
+}
+
+/** What an operator sees of a refusal besides its error. */
+interface RefusalFacts {
+  /** The cause within its code. */
+  readonly reason?: string;
+  /** In a few words. */
+  readonly cause?: string;
+  /** Unless its headers say all that is known. */
+  readonly spentBy?: SpentBy | undefined;
+  /** Undefined for the key itself. */
+  readonly level?: AtLevel['level'] | undefined;
+}
+
+function levelOf(refusal: Refusal): AtLevel['level'] {
+  return 'level' in refusal ? refusal.level : undefined;
+}
+
+function verdictOf(admission: Admission): AdmissionVerdict {
+  if (admission.admitted) return { verdict: 'admitted', groups: admission.groups };
+  return { verdict: admission.refusal.reason, level: levelOf(admission.refusal) };
 }
 
 /** The answer to an equal request that is on its way, unless the client leaves or the request is stopped before it is there. */

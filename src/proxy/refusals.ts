@@ -4,6 +4,7 @@ import { shownTime } from '../core/budgets.ts';
 import type { DialectName } from '../core/dialects.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { formatUsd, type Nanos, usdRoundedUp } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 import { printableName } from '../core/printable.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
 import type { AtLevel, MoneyRefusal, Refusal, SpendRefusal } from '../ledger/ledger.ts';
@@ -39,24 +40,24 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
       return {
         code: 'rate_limited',
         message:
-          `This request alone exceeds the limit of ${refusal.limit} tokens per minute${ofLevel(refusal)}, so waiting does not help. ` +
+          `This request alone exceeds the limit of ${counted(refusal.limit, 'token')} per minute${ofLevel(refusal)}, so waiting does not help. ` +
           'Send less, declare a smaller max_tokens, or have the limit raised.',
         retryAfterS: 60,
         shouldRetry: false,
       };
     case 'requests_per_minute':
       return rateLimited(
-        `The limit of ${refusal.limit} requests per minute${ofLevel(refusal)} is reached.`,
+        `The limit of ${counted(refusal.limit, 'request')} per minute${ofLevel(refusal)} is reached.`,
         refusal.retryAfterS,
       );
     case 'tokens_per_minute':
       return rateLimited(
-        `The limit of ${refusal.limit} tokens per minute${ofLevel(refusal)} is reached.`,
+        `The limit of ${counted(refusal.limit, 'token')} per minute${ofLevel(refusal)} is reached.`,
         refusal.retryAfterS,
       );
     case 'concurrency':
       return rateLimited(
-        `The limit of ${refusal.limit} concurrent requests${ofLevel(refusal)} is reached.`,
+        `The limit of ${counted(refusal.limit, 'concurrent request')}${ofLevel(refusal)} is reached.`,
         refusal.retryAfterS,
       );
     case 'money_spoken_for':
@@ -140,13 +141,13 @@ export function causeOf(refusal: Refusal): string {
     case 'insufficient_credit':
       return `not covered by ${formatUsd(refusal.balanceNanos)} USD of credit`;
     case 'larger_than_token_limit':
-      return `alone over ${refusal.limit} tokens/min${causeAt(refusal)}`;
+      return `alone over ${counted(refusal.limit, 'token')}/min${causeAt(refusal)}`;
     case 'requests_per_minute':
-      return `${refusal.limit} requests/min${causeAt(refusal)}, again in ${refusal.retryAfterS} s`;
+      return `${counted(refusal.limit, 'request')}/min${causeAt(refusal)}, again in ${refusal.retryAfterS} s`;
     case 'tokens_per_minute':
-      return `${refusal.limit} tokens/min${causeAt(refusal)}, again in ${refusal.retryAfterS} s`;
+      return `${counted(refusal.limit, 'token')}/min${causeAt(refusal)}, again in ${refusal.retryAfterS} s`;
     case 'concurrency':
-      return `${refusal.limit} requests in flight${causeAt(refusal)}`;
+      return `${counted(refusal.limit, 'request')} in flight${causeAt(refusal)}`;
     case 'money_spoken_for':
       return 'money held for requests in flight';
   }

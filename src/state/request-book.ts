@@ -123,6 +123,7 @@ export class RequestBook {
         ...(query.keyId === undefined ? [] : [`r.key_id = ${place(query.keyId)}`]),
         // The ids in an array of JSON are in quotes.
         ...(query.groupId === undefined ? [] : [`r.levels LIKE ${place(`%"${query.groupId}"%`)}`]),
+        ...(query.user === undefined ? [] : [`r.by_user = ${place(query.user)}`]),
         ...(edge === undefined
           ? []
           : [`(r.admitted_at_ms, r.id) >= (${place(edge.admittedAtMs)}, ${place(edge.row)})`]),

@@ -57,6 +57,8 @@ export interface RequestQuery {
   readonly keyId: string | undefined;
   /** Only what is booked to this group, and so to those in it. */
   readonly groupId?: string | undefined;
+  /** Only of this end user, as reports name them. */
+  readonly user?: string | undefined;
   /** Admitted then or later. */
   readonly sinceMs: number | undefined;
   /** Only requests that ended in an error. */

@@ -45,7 +45,8 @@ export class Attributes {
     return value === undefined ? this : this.#add(key, `"stringValue":${JSON.stringify(value.toWellFormed())}`);
   }
 
-  texts(key: string, values: readonly string[]): this {
+  texts(key: string, values: readonly string[] | undefined): this {
+    if (values === undefined) return this;
     const list = values.map((value) => `{"stringValue":${JSON.stringify(value.toWellFormed())}}`);
     return this.#add(key, `"arrayValue":{"values":[${list.join()}]}`);
   }

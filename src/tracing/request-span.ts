@@ -1,7 +1,14 @@
 /** The spans of one request, from what it tells, as the semantic conventions of OpenTelemetry name them. */
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
-import type { AskedLease, AttemptFacts, AttemptTrace, RequestTrace, SettledEnd } from '../core/request-trace.ts';
+import type {
+  AdmissionVerdict,
+  AskedLease,
+  AttemptFacts,
+  AttemptTrace,
+  RequestTrace,
+  SettledEnd,
+} from '../core/request-trace.ts';
 import { RecordedAttempt } from './attempt-span.ts';
 import { headersOf, newSpanId, type TraceContext } from './context.ts';
 import { addressOf, type TracedHost } from './host.ts';
@@ -73,7 +80,9 @@ export class RecordedTrace implements RequestTrace {
   // A clock that is set would bend spans, so it is read once.
   readonly #startMs = Date.now();
   readonly #offsetMs = this.#startMs - performance.now();
-  #admission: { startMs: number; endMs: number; asked: AskedLease; verdict: string | undefined } | undefined;
+  #admission:
+    | { startMs: number; endMs: number; asked: AskedLease; user: string; verdict: AdmissionVerdict | undefined }
+    | undefined;
   readonly #attempts: RecordedAttempt[] = [];
   #end: SettledEnd | undefined;
 
@@ -83,12 +92,12 @@ export class RecordedTrace implements RequestTrace {
     this.#hosts = hosts;
   }
 
-  askAdmission(asked: AskedLease): void {
+  askAdmission(asked: AskedLease, user: string): void {
     const nowMs = this.#nowMs();
-    this.#admission = { startMs: this.#admission?.startMs ?? nowMs, endMs: nowMs, asked, verdict: undefined };
+    this.#admission = { startMs: this.#admission?.startMs ?? nowMs, endMs: nowMs, asked, user, verdict: undefined };
   }
 
-  answerAdmission(verdict: string): void {
+  answerAdmission(verdict: AdmissionVerdict): void {
     if (this.#admission !== undefined) Object.assign(this.#admission, { verdict, endMs: this.#nowMs() });
   }
 
@@ -143,6 +152,8 @@ export class RecordedTrace implements RequestTrace {
       .text('error.type', isError ? code : undefined)
       .text('inf_gw.error.code', code)
       .text('inf_gw.key.id', keyId)
+      .texts('inf_gw.groups', this.#admission?.verdict?.groups?.map(groupText))
+      .text('enduser.id', printableUser(this.#admission?.user))
       .text('inf_gw.model', model)
       .text('inf_gw.outcome', this.#end?.outcome)
       .flag('inf_gw.client_left', isGone || undefined)
@@ -167,7 +178,8 @@ export class RecordedTrace implements RequestTrace {
     const { startMs, endMs, asked, verdict } = this.#admission;
     const { traceId, state } = this.#context;
     const attributes = new Attributes()
-      .text('inf_gw.admission.verdict', verdict ?? 'internal_error')
+      .text('inf_gw.admission.verdict', verdict?.verdict ?? 'internal_error')
+      .text('inf_gw.admission.level', verdict?.level && levelText(verdict.level))
       .int('inf_gw.admission.reserved_tokens', asked.reservedTokens)
       .double('inf_gw.admission.hold_usd', usd(asked.holdNanos))
       .text('error.type', verdict === undefined ? 'internal_error' : undefined);
@@ -190,6 +202,22 @@ export class RecordedTrace implements RequestTrace {
   #nowMs(): number {
     return this.#offsetMs + performance.now();
   }
+}
+
+/** As commands name it. */
+function groupText(name: string): string {
+  return `@${printableName(name)}`;
+}
+
+/** Undefined for none. */
+function printableUser(user = ''): string | undefined {
+  return user === '' ? undefined : printableName(user);
+}
+
+/** An end user's name stands elsewhere. */
+function levelText({ kind, name }: NonNullable<AdmissionVerdict['level']>): string {
+  if (kind === 'group') return groupText(name);
+  return kind === 'user' ? 'end user' : printableName(name);
 }
 
 /** For charts: the ledger alone is exact. */

@@ -1,7 +1,7 @@
 /** Runs the audit for the dashboard: as the command, in a process of its own. */
 import { spawn } from 'node:child_process';
 import { ownCommand } from '../core/program.ts';
-import { count } from '../operator/format.ts';
+import { countOf } from '../operator/format.ts';
 import type { Event } from './update/step.ts';
 
 type Told = Extract<Event, { kind: 'audit_progress' | 'audit_ended' }>;
@@ -61,7 +61,7 @@ function failed(lines: readonly string[]): Told {
 
 function verdictOf({ ok, path, checks }: Verdict): Told {
   const lines = checks.flatMap(({ check, rows, differences }) => [
-    `${check}: ${differences.length === 0 ? `${count(rows)} rows, agrees` : `${count(rows)} rows, DIFFERS`}`,
+    `${check}: ${differences.length === 0 ? `${countOf(rows, 'row')}, agrees` : `${countOf(rows, 'row')}, DIFFERS`}`,
     ...differences.map((difference) => `- ${difference}`),
   ]);
   const title = `${path}: ${ok ? 'everything agrees.' : 'not everything agrees.'}`;

@@ -1,12 +1,12 @@
 /** Makes the changes that the dashboard is asked for, with the operations of the commands. */
 import { mintKey } from '../core/api-key.ts';
-import { count, usd } from '../operator/format.ts';
+import { countOf, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainGroupChange, explainKeyChange } from '../operator/messages.ts';
 import type { SomeLimits } from '../operator/terms.ts';
-import type { KeyChange, LimitChanges } from '../state/keys.ts';
-import type { GroupChange } from '../state/levels.ts';
+import type { KeyChange, LimitChanges, UserLimits } from '../state/keys.ts';
+import { type GroupChange, NO_USER_LIMITS } from '../state/levels.ts';
 import type { OpenState } from '../state/state.ts';
-import type { Action, LevelRef } from './deeds.ts';
+import type { Action } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
 import type { Event } from './update/step.ts';
 
@@ -37,11 +37,8 @@ export async function carryOut(
         (name) => `The limits of ${name} are in effect.`,
       );
     case 'set_allowlist':
-      return outcomeOf(
-        await keys.editAllowlist(action.keyId, () => action.models),
-        action.keyId,
-        (name) =>
-          `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
+      return outcomeOf(await keys.editAllowlist(action.keyId, () => action.models), action.keyId, (name) =>
+        mayCall(name, action.models),
       );
     case 'create_group': {
       const { terms, name, outer } = action;
@@ -51,6 +48,35 @@ export async function carryOut(
     case 'set_level_state':
     case 'set_level_limits':
       return changeLevel(groups, action, nowMs);
+    case 'set_user_limits': {
+      const userLimits = (before: UserLimits | null) => ({ ...(before ?? NO_USER_LIMITS), ...action.limits });
+      const say = (name: string) => `The limits of each end user of ${name} are in effect.`;
+      if ('keyId' in action) {
+        return outcomeOf(await keys.setLimits(action.keyId, { userLimits }, nowMs), action.keyId, say);
+      }
+      const { groupId } = action.level;
+      const change = await groups.setLimits(groupId, { userLimits }, nowMs);
+      return groupOutcome(change, groupId, (name) => say(`@${name}`));
+    }
+    case 'set_group_allowlist': {
+      const { level, models } = action;
+      const change = await groups.editAllowlist(level.groupId, () => models);
+      return groupOutcome(change, level.groupId, (name) => mayCall(`@${name}`, models));
+    }
+    case 'move': {
+      const into = action.outer === undefined ? 'no group' : `@${action.outer.name}`;
+      const groupId = action.outer?.id ?? null;
+      if ('keyId' in action) {
+        return outcomeOf(await keys.place(action.keyId, groupId), action.keyId, (name) => `${name} is in ${into}.`);
+      }
+      const change = await groups.place(action.level.groupId, groupId);
+      return groupOutcome(change, action.level.groupId, (name) => `@${name} is in ${into}.`);
+    }
+    case 'delete_group': {
+      const { level, isEmptied } = action;
+      const change = await groups.delete(level.groupId, { isEmptied });
+      return groupOutcome(change, level.groupId, (name) => `@${name} is deleted.`);
+    }
     case 'add_credit': {
       const balance = await account.enter(action.nanos, action.note, nowMs);
       if (balance === undefined) {
@@ -70,7 +96,7 @@ export async function carryOut(
 
 async function changeLevel(
   groups: OpenState['groups'],
-  action: Extract<Action, { readonly level: LevelRef }>,
+  action: Extract<Action, { readonly kind: 'set_level_state' | 'set_level_limits' }>,
   nowMs: number,
 ): Promise<ActionEvent> {
   const { level } = action;
@@ -89,6 +115,10 @@ async function changeLevel(
   }
   const change = await groups.setLimits(groupId, changesOf(action.limits), nowMs);
   return groupOutcome(change, groupId, (name) => `The limits of @${name} are in effect.`);
+}
+
+function mayCall(name: string, models: readonly string[] | null): string {
+  return `${name} may call ${models === null ? 'every model' : countOf(models.length, 'model')}.`;
 }
 
 function groupOutcome(change: GroupChange, idOrName: string, say: (name: string) => string): ActionEvent {

@@ -2,8 +2,8 @@
 import { formatUsd } from '../core/money.ts';
 import { commandLine } from '../operator/shell-words.ts';
 import { changeOptions, createOptions } from '../operator/terms.ts';
-import { checkKeyName, type KeyRecord, type LevelTerms, NO_TERMS } from '../state/keys.ts';
-import type { Deed, LevelRef, LevelSubject, Subject } from './deeds.ts';
+import { checkKeyName, type KeyRecord, type LevelTerms, NO_TERMS, type UserLimits } from '../state/keys.ts';
+import { type Deed, type LevelRef, type LevelSubject, type OwnerRef, type Subject, userLimitsOf } from './deeds.ts';
 
 /** The arguments of the program. */
 export type Words = readonly string[];
@@ -38,6 +38,20 @@ export function commandsOf(deed: Deed, subject: Subject | undefined): readonly W
       return [stateWords(deed.level, deed.state, level)];
     case 'set_level_limits':
       return [limitWords(deed.level, deed.limits, level)];
+    case 'set_user_limits':
+      return [
+        ['limits', 'set', ownerWord(deed, subject), ...userOptions(deed.limits, subject && userLimitsOf(subject))],
+      ];
+    case 'set_group_allowlist': {
+      const allowlist = level?.kind === 'group' ? level.record.allowlist : null;
+      return allowlistCommands(groupWord(deed.level.groupId, level), deed.models, allowlist);
+    }
+    case 'move': {
+      const into = deed.outer === undefined ? 'none' : `@${deed.outer.name}`;
+      return [['keys', 'move', ownerWord(deed, subject), '--to', into]];
+    }
+    case 'delete_group':
+      return [['groups', 'delete', groupWord(deed.level.groupId, level), ...(deed.isEmptied ? ['--yes'] : [])]];
     case 'add_credit': {
       const { nanos, note } = deed;
       const amount = formatUsd(nanos < 0n ? -nanos : nanos);
@@ -62,6 +76,18 @@ function limitWords(ref: LevelRef, limits: Partial<LevelTerms>, level: LevelSubj
   const options = changeOptions(limits, level && { ...NO_TERMS, ...level.record }, 'level');
   if (ref.kind === 'group') return ['limits', 'set', groupWord(ref.groupId, level), ...options];
   return ['users', 'set', ...options, ...userWords(ref, level)];
+}
+
+/** What each end user may do, of what a change names. */
+function userOptions({ required, ...limits }: Partial<UserLimits>, before: UserLimits | undefined): Words {
+  const duty = required === undefined ? [] : required ? ['--user-required'] : ['--user-required', 'off'];
+  return [...changeOptions(limits, before && { ...NO_TERMS, ...before }, 'user'), ...duty];
+}
+
+function ownerWord(owner: OwnerRef, subject: Subject | undefined): string {
+  const level = subject !== undefined && 'kind' in subject ? subject : undefined;
+  if ('level' in owner) return groupWord(owner.level.groupId, level);
+  return nameOf(subject !== undefined && 'kind' in subject ? undefined : subject, owner.keyId);
 }
 
 function groupWord(groupId: string, level: LevelSubject | undefined): string {

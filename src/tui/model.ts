@@ -10,12 +10,12 @@ import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
 import type { EndUser } from '../operator/level-figures.ts';
 import type { CreditEntry } from '../state/account.ts';
-import type { KeyRecord, KeyTerms, LevelTerms } from '../state/keys.ts';
+import type { KeyRecord, KeyTerms, LevelTerms, UserLimits } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestPage, RequestRecord } from '../state/requests.ts';
 import { type MonthFigures, type RefusalRow, USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
-import type { Action, Done, LevelRef } from './deeds.ts';
+import type { Action, Done, GroupRef, LevelRef, OwnerRef } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
 import { FIRST_LIST, type ListState } from './lists/state.ts';
@@ -164,7 +164,7 @@ export const CHART_RANGES = ['1m', '5m', '1h', '24h'] as const;
 export type ChartRange = (typeof CHART_RANGES)[number];
 
 /** What a trouble is about. */
-export type TroubleKind = 'gateway' | 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
+export type TroubleKind = 'gateway' | 'storage' | 'money' | 'upstreams' | 'groups' | 'keys' | 'rates';
 
 /** A text field of a form. */
 export interface Field {
@@ -181,6 +181,8 @@ export type FormPurpose =
   | { readonly kind: 'limits'; readonly keyId: string; readonly before: KeyTerms }
   | { readonly kind: 'create_group' }
   | { readonly kind: 'level_limits'; readonly level: LevelRef; readonly before: LevelTerms }
+  | { readonly kind: 'user_limits'; readonly owner: OwnerRef; readonly before: UserLimits }
+  | { readonly kind: 'move'; readonly owner: OwnerRef }
   /** Whether it is added or removed. */
   | { readonly kind: 'credit'; readonly sign: 1n | -1n }
   | { readonly kind: 'export' };
@@ -220,9 +222,10 @@ export type Dialog =
     }
   | {
       readonly kind: 'picker';
-      /** What becomes of the choice: a key gets it, or it goes into the form that asked for it. */
+      /** What becomes of the choice: a key or a group gets it, or it goes into the form that asked for it. */
       readonly saves:
         | { readonly kind: 'key'; readonly keyId: string }
+        | { readonly kind: 'group'; readonly level: GroupRef }
         | { readonly kind: 'field'; readonly form: FormDialog };
       readonly name: string;
       readonly options: readonly string[];

@@ -117,16 +117,22 @@ export function keyNames(model: Model): (id: string) => string {
   return (id) => keys.get(id)?.record.name ?? id;
 }
 
-const reached = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
+const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** The keys that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */
-export function spentKeys(keys: readonly StoredKey[], nowMs: number): readonly StoredKey[] {
+/** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */
+export function spentLevels<Level extends StoredKey | StoredGroup>(
+  levels: readonly Level[],
+  nowMs: number,
+): readonly Level[] {
   const known =
-    reached.get(keys) ??
-    keys.filter(
+    (reached.get(levels) as readonly Level[] | undefined) ??
+    levels.filter(
       ({ record, bounds }) =>
         record.state === 'enabled' && bounds.some(({ chargedNanos, limitNanos }) => chargedNanos >= limitNanos),
     );
-  reached.set(keys, known);
-  return known.filter(({ record, bounds }) => !isGone(record, nowMs) && bounds.some((bound) => isSpent(bound, nowMs)));
+  reached.set(levels, known);
+  return known.filter(
+    ({ record, bounds }) =>
+      !isGone({ expiresAtMs: null, ...record }, nowMs) && bounds.some((bound) => isSpent(bound, nowMs)),
+  );
 }

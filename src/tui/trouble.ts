@@ -7,9 +7,9 @@ import { healthOf } from '../operator/health.ts';
 import { outlookOf, tightest } from '../operator/spending.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
-import type { Model, TroubleKind, View } from './model.ts';
+import type { Model, StoredGroup, StoredKey, TroubleKind, View } from './model.ts';
 import { creditPaces } from './paces.ts';
-import { accountOf, spentKeys } from './select.ts';
+import { accountOf, spentLevels } from './select.ts';
 
 export interface Trouble {
   readonly about: TroubleKind;
@@ -19,6 +19,8 @@ export interface Trouble {
   readonly view: View;
   /** The key that it is about. */
   readonly keyId?: string;
+  /** The group that it is about. */
+  readonly groupId?: string;
   /** The upstream that it is about. */
   readonly upstream?: string;
 }
@@ -30,9 +32,17 @@ const MOST_NAMES = 2;
 const MANY_REFUSALS = 30;
 const MINUTE_S = 60;
 
-/** All troubles, ranked: what stops everybody, what stops some, and what stops one key. */
+/** All troubles, ranked: what stops everybody, what stops some, what stops the keys of a group, and what stops one key. */
 export function troublesOf(model: Model): Trouble[] {
-  return [gateway(model), storage(model), money(model), upstreams(model), spent(model), rates(model)].flat();
+  return [
+    gateway(model),
+    storage(model),
+    money(model),
+    upstreams(model),
+    spentGroups(model),
+    spentKeys(model),
+    rates(model),
+  ].flat();
 }
 
 /** At most three troubles, each whole; the first in any case. Empty if all is well. `chosen` is the one under the cursor. */
@@ -97,19 +107,36 @@ function upstreams({ snapshot }: Model): Trouble[] {
   return [{ about: 'upstreams', text, tone: 'bad', view: 'overview', upstream: first.upstream }];
 }
 
-/** Keys that a spent budget stops. */
-function spent({ stored, nowMs }: Model): Trouble[] {
-  const stopped = spentKeys(stored.keys, nowMs);
+/** Groups that a spent budget stops, with all their keys. */
+function spentGroups({ stored, nowMs }: Model): Trouble[] {
+  const stopped = spentLevels(stored.groups, nowMs);
   const [first] = stopped;
   if (first === undefined) return [];
+  const text = spentText(stopped, ({ record }) => `@${record.name}`, nowMs);
+  return [{ about: 'groups', text, tone: 'bad', view: 'groups', groupId: first.record.id }];
+}
+
+/** Keys that a spent budget stops. */
+function spentKeys({ stored, nowMs }: Model): Trouble[] {
+  const stopped = spentLevels(stored.keys, nowMs);
+  const [first] = stopped;
+  if (first === undefined) return [];
+  const text = spentText(stopped, ({ record }) => record.name, nowMs);
+  return [{ about: 'keys', text, tone: 'bad', view: 'keys', keyId: first.record.id }];
+}
+
+function spentText<Level extends StoredKey | StoredGroup>(
+  stopped: readonly Level[],
+  nameOf: (level: Level) => string,
+  nowMs: number,
+): string {
   const all = stopped.map(({ bounds }) => tightest(bounds, nowMs));
   const periods = new Set(all.map((bound) => bound?.period));
   const opens = all[0] && all.length === 1 ? outlookOf(all[0], nowMs)?.text : undefined;
   const verb = stopped.length === 1 ? 'has' : 'have';
   const what =
     periods.size > 1 ? 'their budgets' : `${stopped.length === 1 ? 'its' : 'their'} ${[...periods].join('')}`;
-  const text = `${listed(stopped.map(({ record }) => record.name))} ${verb} spent ${what}${opens === undefined ? '' : `, ${opens}`}`;
-  return [{ about: 'keys', text, tone: 'bad', view: 'keys', keyId: first.record.id }];
+  return `${listed(stopped.map(nameOf))} ${verb} spent ${what}${opens === undefined ? '' : `, ${opens}`}`;
 }
 
 function rates(model: Model): Trouble[] {

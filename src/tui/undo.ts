@@ -1,9 +1,9 @@
 /** What was done in this dashboard, and how the last of it can be undone. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { hasLimits, limitsMissing } from '../operator/terms.ts';
-import { type KeyRecord, NO_TERMS } from '../state/keys.ts';
+import { type KeyRecord, NO_TERMS, type UserLimits } from '../state/keys.ts';
 import { NO_LEVEL_TERMS } from '../state/levels.ts';
-import type { Action, Done, LevelSubject, Subject } from './deeds.ts';
+import { type Action, type Done, type LevelSubject, type Subject, userLimitsOf } from './deeds.ts';
 import type { Model } from './model.ts';
 import { groupsById, keysById } from './select.ts';
 
@@ -37,7 +37,7 @@ export function lastUndo(model: Model): Undo | { readonly stays: Done | undefine
   for (const done of model.done.toReversed()) {
     if (done.tone === 'bad' || done.isUndone || done.isUndo || done.deed.kind === 'reload') continue;
     const { before } = done;
-    const action = before && reverse(done.deed, before);
+    const action = before && reverse(model, done.deed, before);
     const now = before && nowOf(model, before);
     // What was done before it is not what anybody means by the last change.
     if (before === undefined || action === undefined || now === undefined) return { stays: done };
@@ -60,14 +60,23 @@ function nowOf(model: Model, before: Subject): Subject | undefined {
 }
 
 /** What brings it back; `nothing` if it was so already, and undefined if nothing can. */
-function reverse(deed: Done['deed'], before: Subject): Action | 'nothing' | undefined {
+function reverse(model: Model, deed: Done['deed'], before: Subject): Action | 'nothing' | undefined {
   if (isAs(deed, before, before)) return 'nothing';
+  if (deed.kind === 'set_user_limits') return { ...deed, limits: userLimitsBefore(deed.limits, userLimitsOf(before)) };
+  if (deed.kind === 'move') {
+    const outerId = groupIdOf(before);
+    const outer = groupsById(model).get(outerId ?? '')?.record;
+    return outerId !== null && outer === undefined ? undefined : { ...deed, outer };
+  }
   return 'kind' in before ? reverseOfLevel(deed, before) : reverseOfKey(deed, before);
 }
 
 function reverseOfLevel(deed: Done['deed'], { record }: LevelSubject): Action | undefined {
   if (deed.kind === 'set_level_state') {
     return { ...deed, state: record.state === 'enabled' ? 'enabled' : 'disabled' };
+  }
+  if (deed.kind === 'set_group_allowlist') {
+    return { ...deed, models: 'allowlist' in record ? record.allowlist : null };
   }
   if (deed.kind !== 'set_level_limits') return undefined;
   const before = { ...NO_TERMS, ...record };
@@ -88,6 +97,18 @@ function reverseOfKey(deed: Done['deed'], before: KeyRecord): Action | undefined
   }
 }
 
+/** Of what a change named, what it has changed. */
+function userLimitsBefore({ required, ...limits }: Partial<UserLimits>, before: UserLimits): Partial<UserLimits> {
+  const terms = { ...NO_TERMS, ...before };
+  const duty = required === undefined || required === before.required ? {} : { required: before.required };
+  return { ...limitsMissing(terms, { ...terms, ...limits }), ...duty };
+}
+
+function groupIdOf(subject: Subject): string | null {
+  const record = 'kind' in subject ? subject.record : subject;
+  return 'groupId' in record ? record.groupId : null;
+}
+
 function termsOf(subject: Subject) {
   return { ...NO_TERMS, ...('kind' in subject ? subject.record : subject) };
 }
@@ -103,7 +124,16 @@ function isAs(deed: Done['deed'], now: Subject, before: Subject): boolean {
     case 'set_limits':
       return hasLimits(terms, limitsMissing(deed.limits, termsBefore));
     case 'set_allowlist':
+    case 'set_group_allowlist':
       return isDeepStrictEqual(terms.allowlist, deed.models);
+    case 'set_user_limits': {
+      const { required, ...limits } = deed.limits;
+      const [own, ownBefore] = [userLimitsOf(now), userLimitsOf(before)];
+      const isSet = hasLimits({ ...NO_TERMS, ...own }, limitsMissing(limits, { ...NO_TERMS, ...ownBefore }));
+      return isSet && (required ?? own.required) === own.required;
+    }
+    case 'move':
+      return groupIdOf(now) === (deed.outer?.id ?? null);
     default:
       return false;
   }

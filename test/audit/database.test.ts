@@ -179,7 +179,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
          prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
        VALUES (0, 'req_x', 'key_x', 'm', 4102444800000, 1, 'ok', 'held', 0, 0, 0, 0, 0, 0)`,
     'partitions',
-    /journal_other has 1 rows of this month or later/,
+    /journal_other has 1 row of this month or later/,
   ],
 ];
 

@@ -7,7 +7,7 @@ import { PostgresServer } from '../support/postgres.ts';
 
 /** Each of these limits refuses the second request at the latest. */
 const LIMITS: readonly (readonly [option: string, value: string, status: number, message: RegExp])[] = [
-  ['rpm', '1', 429, /limit of 1 requests per minute/],
+  ['rpm', '1', 429, /limit of 1 request per minute/],
   ['tpm', '3', 429, /limit of 3 tokens per minute/],
   ['spend-limit', '0', 402, /monthly spend limit of 0.00 USD/],
   ['budget', 'day=0', 402, /budget of 0.00 USD per day/],
@@ -198,11 +198,36 @@ for (const store of ['file', 'database']) {
         assert.equal((await complete(key, { user: 'mallory' })).status, 200);
       });
 
+      test('of a group are listed page by page, and their requests by name', async () => {
+        const { name } = await newGroup('--user-rpm', '9');
+        const keys = [await newKey('--in', `@${name}`), await newKey('--in', `@${name}`)];
+        for (const [user, key] of [
+          ['ann', 0],
+          ['zoe', 0],
+          ['zoe', 1],
+        ] as const) {
+          assert.equal((await complete(keys[key] as KeyJson & { key: string }, { user })).status, 200);
+        }
+        const { stdout } = await place.run(['users', 'list', '--key', `@${name}`, '--limit', '1']);
+        const [, more = ''] = /^More: inf-gw (.*)$/m.exec(stdout) ?? [];
+        assert.equal(more, `users list --key @${name} --limit 1 --after ann`);
+        assert.match((await place.run(more.split(' '))).stdout, /^zoe +enabled/m);
+        const listed = async (...words: string[]) =>
+          (await place.json<{ user: string }[]>('requests', '--group', `@${name}`, ...words)).map(({ user }) => user);
+        assert.deepEqual(await listed(), ['zoe', 'zoe', 'ann']);
+        assert.deepEqual(await listed('--user', 'zoe'), ['zoe', 'zoe']);
+        assert.deepEqual(await listed('--user', 'zoe', '--key', keys[1]?.id ?? ''), ['zoe']);
+        assert.deepEqual(await listed('--user', 'zo'), []);
+      });
+
       test('that was never seen nor set is an error', async () => {
         const key = await newKey();
         const { status, stderr } = await place.run(['users', 'show', 'nobody', '--key', key.id]);
         assert.equal(status, 1);
-        assert.match(stderr, /^error: no such end user of app-\d+: "nobody"; list them with `inf-gw users list`\n$/);
+        assert.match(
+          stderr,
+          /^error: no such end user of app-\d+: "nobody"; list them with `inf-gw users list --key app-\d+`\n$/,
+        );
       });
     });
 
@@ -259,6 +284,34 @@ for (const store of ['file', 'database']) {
       );
       const { stdout } = await place.run(words);
       assert.ok(stdout.includes(`inf-gw limits set @${group.name} --rpm 2`), stdout);
+    });
+
+    test('`explain` says what to type where a group, an end user or the key around a child is switched off', async () => {
+      const { name } = await newGroup('--allow', 'mock/echo', '--allow', 'mock/paid');
+      const key = await newKey('--in', `@${name}`, '--user-rpm', '9', '--may-create');
+      const child = JSON.parse((await ask('/v1/keys', key.key, { name: 'child' })).text) as { id: string };
+      place.write(
+        'body.json',
+        JSON.stringify({ model: 'mock/echo', messages: [{ role: 'user', content: 'Hi' }], user: 'zoe' }),
+      );
+      const said = async (of: string, ...words: string[]) => {
+        await place.json(...words);
+        const explain = ['explain', 'body.json', '--key', of];
+        const { status, steps } = await place.json<{ status: number; steps: ExplainedStep[] }>(...explain);
+        const [refused, ...others] = steps.filter((each) => each.status === 'refused');
+        assert.deepEqual([status, others], [403, []]);
+        const { stdout } = await place.run(explain);
+        return [refused?.step, /^To let it through: inf-gw (.*)$/m.exec(stdout.replaceAll(/ *\n +/g, ' '))?.[1]];
+      };
+      assert.deepEqual(await said(key.id, 'keys', 'disable', `@${name}`), ['key', `keys enable @${name}`]);
+      await place.json('keys', 'enable', `@${name}`);
+      const block = ['users', 'block', 'zoe', '--key', key.id];
+      const unblock = `users unblock '<user>' --key ${key.name}`;
+      assert.deepEqual(await said(key.id, ...block), ['end_user', unblock]);
+      await place.json('users', 'unblock', 'zoe', '--key', key.id);
+      const without = ['allowlist', 'remove', `@${name}`, 'mock/echo'];
+      assert.deepEqual(await said(key.id, ...without), ['allowlist', `allowlist add @${name} mock/echo`]);
+      assert.deepEqual(await said(child.id, 'keys', 'disable', key.id), ['key', `keys enable ${key.name}`]);
     });
 
     test('what stops an end user is raised where it is set: for all of a key or a group, or for them alone', async () => {

@@ -80,6 +80,8 @@ test('who names an end user by what is no name is told where, and nothing is sen
     const wrong = [
       [{ 'X-Inf-Gw-User': 'b\xfcro' }, fields, 'X-Inf-Gw-User'],
       [{}, { ...fields, safety_identifier: 'x'.repeat(257) }, 'safety_identifier'],
+      // A whole megabyte of it is refused for its length, and by its place.
+      [{}, { ...fields, safety_identifier: 'é'.repeat(2 ** 19) }, 'safety_identifier'],
       [{}, path === '/v1/messages' ? { ...fields, ...tooLong } : { ...fields, user: '\ud800' }, ''],
     ] as const;
     for (const [headers, asked, place] of wrong) {

@@ -27,6 +27,7 @@ export function testForecasts(openStore: OpenStore): void {
             isDisabled: false,
             isLeashed: false,
             allowlist: ['mock/echo'],
+            callable: ['mock/echo'],
             limits: { ...LIMITS },
             requests: 2,
             tokens: 142,

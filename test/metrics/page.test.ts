@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DISK_BOUNDS, noDurations, recordDuration } from '../../src/core/durations.ts';
 import { METRICS } from '../../src/metrics/metrics.ts';
-import { type GatewayFigures, KeyLabels, printPage, usd } from '../../src/metrics/page.ts';
+import { type GatewayFigures, labelsUpTo, printPage, usd } from '../../src/metrics/page.ts';
 import { type CountedEnd, TallyCounter } from '../../src/observe/tally.ts';
 import { type ReadMetric, readExposition } from '../support/exposition.ts';
 
@@ -55,7 +55,10 @@ function counterOf(...ends: readonly Partial<CountedEnd>[]): TallyCounter {
 
 async function pageOf(
   counters: readonly TallyCounter[],
-  { figures = {}, labels = new KeyLabels(100) }: { figures?: Partial<GatewayFigures>; labels?: KeyLabels } = {},
+  {
+    figures = {},
+    labels = labelsUpTo(100),
+  }: { figures?: Partial<GatewayFigures>; labels?: ReturnType<typeof labelsUpTo> } = {},
 ): Promise<ReadonlyMap<string, ReadMetric>> {
   // As it comes from another thread.
   const tallies = counters.map(({ tally }) => structuredClone(tally));
@@ -73,8 +76,8 @@ function samplesOf(page: ReadonlyMap<string, ReadMetric>, name: string): string[
 
 describe('the page', () => {
   test('has each metric of the table with its type and labels, and no other', async () => {
-    const counter = counterOf({});
-    counter.countRefusal('rate_limited', 'concurrency', 'key_1');
+    const counter = counterOf({ groups: ['research'] });
+    counter.countRefusal('rate_limited', 'concurrency', 'key_1', { kind: 'group', name: 'research' });
     counter.countOverload('memory', 2);
     counter.countResponse(200);
     counter.countAttempt('p#1', 'failed');
@@ -185,26 +188,54 @@ describe('labels of keys', () => {
   const THREE = ['key_1', 'key_2', 'key_3'].map((keyId) => ({ keyId }));
 
   test('go to the first keys up to the bound; the others are one series', async () => {
-    const labels = new KeyLabels(2);
+    const labels = labelsUpTo(2);
     const page = await pageOf([counterOf(...THREE), counterOf({ keyId: 'key_3' }, { keyId: 'key_4' })], { labels });
     assert.deepEqual(samplesOf(page, 'inf_gw_key_requests_total'), [
       'key_id=key_1 1',
       'key_id=key_2 1',
       'key_id=other 3',
     ]);
-    assert.deepEqual(labels.keyIds, ['key_1', 'key_2']);
+    assert.deepEqual(labels.keys.all, ['key_1', 'key_2']);
   });
 
   test('never change sides, so that no counter falls', async () => {
-    const labels = new KeyLabels(1);
+    const labels = labelsUpTo(1);
     await pageOf([counterOf({ keyId: 'key_2' })], { labels });
     const page = await pageOf([counterOf(...THREE)], { labels });
     assert.deepEqual(samplesOf(page, 'inf_gw_key_requests_total'), ['key_id=key_2 1', 'key_id=other 2']);
   });
 
   test('are on no page unless they are configured', async () => {
-    const page = await pageOf([counterOf(...THREE)], { labels: new KeyLabels(0) });
+    const page = await pageOf([counterOf(...THREE)], { labels: labelsUpTo(0) });
     assert.deepEqual(samplesOf(page, 'inf_gw_key_requests_total'), []);
+  });
+});
+
+describe('levels', () => {
+  const ZOE = { kind: 'user', name: 'app' } as const;
+
+  test('a request counts for each group around its key, and a refusal for the group that refuses it', async () => {
+    const counter = counterOf({ groups: ['nlp', 'research'] }, { groups: ['research'] }, {});
+    counter.countRefusal('rate_limited', 'requests_per_minute', 'key_1', { kind: 'group', name: 'research' });
+    counter.countRefusal('rate_limited', 'requests_per_minute', 'key_1', ZOE);
+    counter.countRefusal('rate_limited', 'requests_per_minute', 'key_1');
+    const page = await pageOf([counter]);
+    assert.deepEqual(samplesOf(page, 'inf_gw_group_requests_total'), ['group=@nlp 1', 'group=@research 2']);
+    assert.deepEqual(samplesOf(page, 'inf_gw_group_tokens_total'), ['group=@nlp 107', 'group=@research 214']);
+    assert.deepEqual(samplesOf(page, 'inf_gw_group_cost_usd_total'), ['group=@nlp 0.001', 'group=@research 0.002']);
+    assert.deepEqual(samplesOf(page, 'inf_gw_group_refusals_total'), ['group=@nlp 0', 'group=@research 1']);
+    assert.deepEqual(
+      samplesOf(page, 'inf_gw_refusals_total'),
+      ['', 'group', 'user'].map((level) => `code=rate_limited,reason=requests_per_minute,level=${level} 1`),
+    );
+  });
+
+  test('groups have labels up to the bound, one that is called other among them', async () => {
+    const counter = counterOf({ groups: ['other'] }, { groups: ['a'] }, { groups: ['b'] });
+    const page = await pageOf([counter], { labels: labelsUpTo(1) });
+    assert.deepEqual(samplesOf(page, 'inf_gw_group_requests_total'), ['group=@other 1', 'group=other 2']);
+    const none = await pageOf([counter], { labels: labelsUpTo(0) });
+    assert.deepEqual(samplesOf(none, 'inf_gw_group_requests_total'), []);
   });
 });
 

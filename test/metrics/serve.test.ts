@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { UserError } from '../../src/core/errors.ts';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { completion } from '../support/answers.ts';
 import { load } from '../support/configs.ts';
 import { type ReadMetric, readExposition } from '../support/exposition.ts';
@@ -96,6 +97,31 @@ describe('a gateway with two threads', () => {
     const { headers } = await fetch(gateway.metricsUrl);
     assert.equal(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
   });
+});
+
+test('a request counts for the groups around its key, refusals for the level that refuses, and nobody is named', async (t) => {
+  const gateway = await startTestGateway({ config: { threads: 2, metrics: { listen: '127.0.0.1:0', key_labels: 5 } } });
+  t.after(() => gateway.stop());
+  gateway.upstream.follow((call) => call.answer(200, completion('Hello!')));
+  const outer = gateway.group({ name: 'research', rpm: 2 });
+  const groupId = gateway.group({ name: 'nlp', groupId: outer });
+  const key = gateway.key({ groupId, userLimits: { ...NO_USER_LIMITS, rpm: 1 } });
+  for (const [user, status] of [
+    ['zoe', 200],
+    ['zoe', 429],
+    ['xaver', 200],
+    ['quentin', 429],
+  ] as const) {
+    const headers = { connection: 'close', 'X-Inf-Gw-User': user };
+    assert.equal((await gateway.complete(key, chat(), { headers })).status, status);
+  }
+  const text = await (await fetch(gateway.metricsUrl)).text();
+  const page = readExposition(text);
+  for (const group of ['@nlp', '@research']) assert.equal(sumOf(page, 'inf_gw_group_requests_total', { group }), 2);
+  assert.equal(sumOf(page, 'inf_gw_group_refusals_total', { group: '@research' }), 1);
+  assert.equal(sumOf(page, 'inf_gw_group_refusals_total'), 1);
+  for (const level of ['user', 'group']) assert.equal(sumOf(page, 'inf_gw_refusals_total', { level }), 1);
+  assert.doesNotMatch(text, /zoe|xaver|quentin/);
 });
 
 test('metrics are read by a name that they have, and by nobody else', async () => {

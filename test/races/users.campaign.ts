@@ -1,34 +1,81 @@
-/** Users of one app at length: each races for a dollar a day, by itself and beside all others. */
+/** Users of one app at length: each races for a dollar a day, by itself and beside all others, on both stores. */
 import { openState } from '../../src/state/open.ts';
+import type { OpenState } from '../../src/state/state.ts';
+import { Cluster } from '../nodes/cluster.ts';
+import { locationOf } from '../state/database-stage.ts';
 import { auditElsewhere } from '../support/auditor.ts';
-import { campaign } from '../support/campaign.ts';
+import { campaign, chosen } from '../support/campaign.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { DEAR_MODEL, raceForGroup, raceOfUsers } from './crowd.ts';
+import type { Scope } from '../support/run-scope.ts';
+import { sharedBookFaults } from '../support/shared-books.ts';
+import { type Arena, DEAR_MODEL, raceForGroup, raceOfUsers } from './crowd.ts';
 
 /** So many are of one app. */
 const BATCH = 10_000;
+const NODES = 2;
+
+/** Where a crowd races, and what the auditor says of it afterwards. */
+interface Place {
+  readonly arena: Arena;
+  audit(): Promise<string[]>;
+}
+
+const PLACES: Readonly<Record<string, (scope: Scope, users: number) => Promise<Place>>> = {
+  'a file': openFile,
+  'two gateways on a database': openDatabase,
+};
 
 export default campaign({
-  proves: 'end users of a key, and keys of a group, spend what they may and no more',
+  proves: 'end users of a key, and keys of a group, spend what they may and no more, on a file and over two gateways',
   amounts: { users: 10_000 },
-  minutes: 2,
-  async run(course, { users }) {
-    const gateway = await startTestGateway({ provider: { models: DEAR_MODEL }, credit: String(2 * users + 1_000) });
-    course.after(() => gateway.stop());
-    const state = await openState({ kind: 'file', path: gateway.statePath }, 'full');
-    course.after(() => state.close());
-    const arena = { ports: [gateway.port], upstream: gateway.upstream, state };
-    let done = 0;
-    while (done < users && !course.isOver()) {
-      const count = Math.min(BATCH, users - done);
-      course.deviate(...(await raceForGroup(arena, `department ${done}`)));
-      course.deviate(...(await raceOfUsers(arena, `app ${done}`, count, course.random)));
-      done += count;
-      course.progress(done, users, 'users');
+  options: { only: '' },
+  minutes: 4,
+  async run(course, { users, only }) {
+    const told: string[] = [];
+    const names = chosen(Object.keys(PLACES), only, String);
+    for (const [index, name] of names.entries()) {
+      const { arena, audit } = await (PLACES[name] as (typeof PLACES)[string])(course, users);
+      let done = 0;
+      while (done < users && !course.isOver((index + 1) / names.length)) {
+        const count = Math.min(BATCH, users - done);
+        course.deviate(...(await raceForGroup(arena, `department ${done}`)));
+        course.deviate(...(await raceOfUsers(arena, `app ${done}`, count, course.random)));
+        done += count;
+        course.progress(done, users, `users on ${name}`);
+      }
+      course.deviate(...(await audit()));
+      told.push(`${done} users on ${name}`);
     }
-    for (const { name, differences } of await auditElsewhere(gateway.statePath)) {
-      course.deviate(...differences.map((text) => `audit, ${name}: ${text}`));
-    }
-    return `${done} users`;
+    return told.join(', ');
   },
 });
+
+async function openFile(scope: Scope, users: number): Promise<Place> {
+  const gateway = await startTestGateway({ provider: { models: DEAR_MODEL }, credit: String(2 * users + 1_000) });
+  scope.after(() => gateway.stop());
+  const state = await openState({ kind: 'file', path: gateway.statePath }, 'full');
+  scope.after(() => state.close());
+  return {
+    arena: { ports: [gateway.port], upstream: gateway.upstream, state },
+    async audit() {
+      const checks = await auditElsewhere(gateway.statePath);
+      return checks.flatMap(({ name, differences }) => differences.map((text) => `audit, ${name}: ${text}`));
+    },
+  };
+}
+
+async function openDatabase(scope: Scope): Promise<Place> {
+  let opened: OpenState | undefined;
+  // Before the database ends.
+  scope.after(() => opened?.close());
+  const { nodes, upstream, url } = await Cluster.open(scope, NODES);
+  const state = await openState(locationOf(url), 'full');
+  opened = state;
+  return {
+    arena: { ports: nodes.map(({ port }) => port), upstream, state },
+    async audit() {
+      const { status, stdout, stderr } = (await nodes[0]?.place.run(['audit'])) ?? { status: 1 };
+      return [...(await sharedBookFaults(url)), ...(status === 0 ? [] : [`audit: ${stdout}${stderr}`])];
+    },
+  };
+}

@@ -16,6 +16,7 @@ import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
 import type { BookAtOnce } from '../../src/state/book.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
+import type { NewGroup } from '../../src/state/levels.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { TokenCounter } from '../../src/tokens/counter.ts';
@@ -123,6 +124,13 @@ export class TestGateway {
   /** Requests in flight in each of its threads, if it has several. */
   inFlightByThread(): Promise<readonly number[]> {
     return inFlightByThread(this.#threads, () => this.inFlight());
+  }
+
+  /** Creates a group, as another process would. Returns its id. */
+  group(settings: NewGroup): string {
+    const change = bookOf(this.#database).groups.create(settings, Date.now());
+    assert.ok(change.kind === 'done');
+    return change.group.id;
   }
 
   get statePath(): string {

@@ -1,6 +1,7 @@
 /** Traces of a real gateway: which spans each kind of request has, what they say, and what they never do. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { chunk, completion, DONE, event, usageChunk } from '../support/answers.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { chat, type Reply, startTestGateway, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
@@ -130,6 +131,12 @@ describe('a gateway with two threads and two upstreams', () => {
     const slow = gateway.key({ rpm: 1 });
     await ask('first', message(), { by: slow });
     await ask('second', message(), { by: slow });
+    const outer = gateway.group({ name: 'research', rpm: 1 });
+    const inner = gateway.group({ name: 'nlp', groupId: outer });
+    const own = gateway.key({ groupId: inner, userLimits: { ...NO_USER_LIMITS, rpm: 1 } });
+    await ask('in groups', message({ user: 'zoe' }), { by: own });
+    await ask('a user too often', message({ user: 'zoe' }), { by: own });
+    await ask('a group too often', message({ user: 'ann' }), { by: own });
     await ask('no such model', message({ model: 'fake/none' }));
     await cancel();
     replies.set('listing', await gateway.request('/v1/models/fake%2Fecho', { key }));
@@ -233,6 +240,18 @@ describe('a gateway with two threads and two upstreams', () => {
       'inf_gw.model': 'fake/echo',
       'inf_gw.outcome': 'ok',
     });
+  });
+
+  test('names the groups and the end user of a request, and whose limit refuses it', () => {
+    const said = (name: string) => {
+      const [request, admission] = spans(name).map(({ attributes }) => attributes);
+      const { 'inf_gw.groups': groups, 'enduser.id': user } = request ?? {};
+      return [groups, user, admission?.['inf_gw.admission.level']];
+    };
+    assert.deepEqual(said('in groups'), [['@nlp', '@research'], 'zoe', undefined]);
+    assert.deepEqual(said('a user too often'), [undefined, 'zoe', 'end user']);
+    assert.deepEqual(said('a group too often'), [undefined, 'ann', '@research']);
+    assert.deepEqual(said('plain'), [undefined, undefined, undefined]);
   });
 
   test('describes an attempt by the conventions for generative AI', () => {

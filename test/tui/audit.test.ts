@@ -9,7 +9,7 @@ const progress = { kind: 'audit_progress', read: 1_500_000, of: 6_000_000 } as c
 const ended = {
   kind: 'audit_ended',
   title: 'a.db: everything agrees.',
-  lines: ['balance: 1 rows, agrees'],
+  lines: ['balance: 1 row, agrees'],
   tone: 'good',
 } as const;
 
@@ -25,7 +25,7 @@ describe('an audit', () => {
     assert.match(screenText(after(started.model, progress)), /1,500,000 of 6,000,000 journal rows/);
     const screen = screenText(after(started.model, progress, ended));
     assert.match(screen, /a\.db: everything agrees\./);
-    assert.match(screen, /balance: 1 rows, agrees/);
+    assert.match(screen, /balance: 1 row, agrees/);
   });
 
   test('is stopped by Esc and by nothing else, and tells nothing then', () => {

@@ -234,6 +234,58 @@ describe('changes', () => {
     assert.deepEqual(actionOf(at(users, 'zoe'), 'd', 'y'), { kind: 'set_level_state', level: zoe, state: 'disabled' });
   });
 
+  test('U sets what each end user may do: of a group, and of a key', () => {
+    const typed = [...Array<string>(4).fill('down'), 'ctrl+u', 'down', ...letters('yes'), 'enter'];
+    const ofGroup = actionOf(TREE, 'U', ...typed) as Action;
+    assert.deepEqual(ofGroup, { kind: 'set_user_limits', level: free, limits: { budgets: [], required: true } });
+    assert.equal(
+      shellLine(commandsOf(ofGroup, { kind: 'group', record: FREE.record }), undefined),
+      'inf-gw limits set @free --user-budget none --user-required',
+    );
+    const ofKey = actionOf(at(users, 'app-free'), 'U', ...letters('7'), 'enter');
+    assert.deepEqual(ofKey, { kind: 'set_user_limits', keyId: keyId(1), limits: { rpm: 7 } });
+    const wrong = screenText(press(TREE, 'U', ...Array<string>(5).fill('down'), ...letters('maybe'), 'enter').model);
+    assert.match(wrong, /Expected yes or no/);
+    assert.match(screenText(press(TREE, 'U', 'enter').model), /No field was changed/);
+  });
+
+  test('m chooses the models of a group', () => {
+    const action = actionOf(TREE, 'm', 'x', 'enter') as Action;
+    assert.deepEqual(action, { kind: 'set_group_allowlist', level: free, models: [] });
+    const said = shellLine(commandsOf(action, { kind: 'group', record: FREE.record }), undefined);
+    assert.match(said, /^inf-gw allowlist set @free no\/model && inf-gw allowlist remove @free no\/model$/);
+  });
+
+  test('M moves a key or a group into a group, or out of all', () => {
+    const outer = { id: groupId(3), name: 'nlp' };
+    const { outer: into, ...moved } = actionOf(TREE, 'M', ...letters('@nlp'), 'enter') as Extract<
+      Action,
+      { kind: 'move' }
+    >;
+    assert.deepEqual([moved, into?.id], [{ kind: 'move', level: free }, outer.id]);
+    const out = actionOf(at(users, 'app-free'), 'M', 'ctrl+u', 'enter') as Action;
+    assert.deepEqual(out, { kind: 'move', keyId: keyId(1), outer: undefined });
+    const [key] = KEYS;
+    assert.equal(shellLine(commandsOf(out, key?.record), undefined), 'inf-gw keys move app-free --to none');
+    const within = at(press(TREE, 'down', 'right').model, '@nlp');
+    assert.match(screenText(press(within, 'M').model), /Move @nlp[\s\S]*To the group +research/);
+    assert.match(screenText(press(TREE, 'M', ...letters('gone'), 'enter').model), /no such group: "gone"/);
+  });
+
+  test('D deletes a group once its name is typed, and says where that goes which is in it', () => {
+    const asked = press(at(TREE, '@research'), 'D').model;
+    assert.match(screenText(asked), /0 keys and 1 group in it are then in no group\./);
+    const action = actionOf(asked, ...letters('research'), 'enter') as Action;
+    const research = { kind: 'group', groupId: groupId(2) } as const;
+    assert.deepEqual(action, { kind: 'delete_group', level: research, isEmptied: true });
+    const subject: LevelSubject = { kind: 'group', record: RESEARCH.record };
+    assert.equal(shellLine(commandsOf(action, subject), undefined), 'inf-gw groups delete @research --yes');
+    const empty = alone('groups', { ...STORED, groups: [FREE], keys: [] });
+    const alonely = actionOf(press(empty, 'D').model, ...letters('free'), 'enter');
+    assert.deepEqual(alonely, { kind: 'delete_group', level: free, isEmptied: false });
+    assert.equal(actionOf(asked, ...letters('resear'), 'enter'), undefined);
+  });
+
   test('on a key they do what they do in Keys', () => {
     assert.deepEqual(actionOf(at(users, 'app-free'), 'd', 'y'), {
       kind: 'set_state',
@@ -243,7 +295,7 @@ describe('changes', () => {
   });
 
   test('a read-only dashboard refuses them', () => {
-    for (const key of ['n', 'l', 'd', 'e']) {
+    for (const key of ['n', 'l', 'd', 'e', 'U', 'm', 'M', 'D']) {
       assert.match(screenText(press({ ...TREE, isReadOnly: true }, key).model), /This dashboard is read-only/);
     }
   });
@@ -278,6 +330,27 @@ describe('u undoes', () => {
         user,
         { kind: 'set_level_limits', level: zoe, limits: { rpm: 60, budgets: [] } },
         'inf-gw users set --rpm 60 --budget none --key @free zoe',
+      ],
+      [
+        'what each end user may do',
+        { kind: 'set_user_limits', level, limits: { rpm: null, tpm: 9, required: true } },
+        group,
+        { kind: 'set_user_limits', level, limits: { rpm: 5, tpm: null, required: false } },
+        'inf-gw limits set @free --user-rpm 5 --user-tpm none --user-required off',
+      ],
+      [
+        'the models of a group',
+        { kind: 'set_group_allowlist', level, models: ['mock/echo'] },
+        group,
+        { kind: 'set_group_allowlist', level, models: null },
+        'inf-gw allowlist clear @free',
+      ],
+      [
+        'that a group was moved',
+        { kind: 'move', level, outer: NLP.record },
+        group,
+        { kind: 'move', level, outer: undefined },
+        'inf-gw keys move @free --to none',
       ],
       [
         'that an end user was blocked',

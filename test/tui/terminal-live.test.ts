@@ -99,7 +99,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
 
     await desk.dashboard();
     await desk.shows(/○ no gateway running; showing stored figures/);
-    await desk.shows(/^this month +1 requests/m);
+    await desk.shows(/^this month +1 request,/m);
     await desk.type('2');
     for (const [signal, requests] of [
       ['SIGTERM', 2],

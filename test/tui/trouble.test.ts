@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../src/control/protocol.ts';
+import { fixedSpend } from '../../src/core/budgets.ts';
 import { frame } from '../../src/tui/frame.ts';
 import type { Model } from '../../src/tui/model.ts';
 import {
@@ -15,6 +16,7 @@ import {
   screenText,
   second,
   serving,
+  storedGroup,
   storedKey,
 } from './samples.ts';
 
@@ -30,6 +32,7 @@ const dead = (name: string) => ({
   last_failure: { at_ms: NOW_MS, message: 'upstream 401: check the api_key of the provider' },
   causes: [],
 });
+const DAY_SPENT = fixedSpend({ period: 'day', limitNanos: USD }, USD, Date.UTC(2026, 10, 2), NOW_MS);
 const spent = (number: number, name: string) =>
   storedKey(number, name, { spendLimitNanos: 5n * USD }, { requests: 9, costNanos: 5n * USD });
 
@@ -92,6 +95,21 @@ describe('the line under the tabs', () => {
       lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
       ' ! near-cap has spent its month, opens 12-01   ! go there',
     );
+  });
+
+  test('names groups that have spent a budget, before keys, and ! opens the first', () => {
+    const group = { ...storedGroup(1, 'research', {}, {}, [DAY_SPENT]), keys: 2 };
+    const stored = { ...STORED, groups: [group], keys: [spent(1, 'near-cap')] };
+    const model = alone('usage', stored, { columns: 120, rows: 30 });
+    assert.equal(
+      lineOf(model),
+      ' ! @research has spent its day, opens 00:00   ! near-cap has spent its month, opens 12-01   ! go there',
+    );
+    const opened = press(model, '!').model;
+    assert.deepEqual([opened.view, opened.groups.isOpen], ['groups', true]);
+    assert.match(screenText(opened), /^day +██████ 1\.00 of 1\.00 USD/m);
+    const disabled = { ...group, record: { ...group.record, state: 'disabled' as const } };
+    assert.equal(lineOf(alone('usage', { ...stored, groups: [disabled], keys: [] })), '');
   });
 
   test('is red for credit that ends within the hour, yellow within the day, and so is the balance above it', () => {

@@ -214,6 +214,12 @@ const BUDGETED: readonly StoredKey[] = [
   storedKey(4, 'laptop-anna', {}, { costNanos: 4_000_000n }),
 ];
 
+/** The cursor is at the group that has spent its day. */
+function atSpentGroup(columns: number, rows: number): Model {
+  const model = alone('groups', { ...STORED, keys: keys('well') }, { columns, rows });
+  return press(groupsOf(model, 'wrong'), 'escape').model;
+}
+
 /** A state that was made a moment ago. */
 const FRESH = { ...STORED, balanceNanos: 0n, heldNanos: 0n, keys: [], modelUsage: new Map() };
 
@@ -232,6 +238,10 @@ const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>
     });
     return press(model, 'enter').model;
   },
+  'what the end users of a group may do': (columns, rows) => press(atSpentGroup(columns, rows), 'home', 'U').model,
+  'a group that is moved': (columns, rows) => press(atSpentGroup(columns, rows), 'M').model,
+  'a group that is deleted': (columns, rows) => press(atSpentGroup(columns, rows), 'D').model,
+  'the models of a group': (columns, rows) => press(atSpentGroup(columns, rows), 'm').model,
   'credit about to end': (columns, rows) =>
     serving(
       'overview',

@@ -1,5 +1,6 @@
 /** Checks of what only a shared state has: the sum of all holds, the log, and partitions. */
 import { formatUsd } from '../../core/money.ts';
+import { counted } from '../../core/plural.ts';
 import { type Check, check, MAX_DIFFERENCES, type Read, type Row } from '../checks.ts';
 
 /** The account knows the sum of all holds. */
@@ -52,7 +53,8 @@ export async function partitionsCheck(read: Read): Promise<Check> {
     return check('partitions', partitions.length, [...differences, `${OTHER} is missing`]);
   const [stray] = await read(STRAY);
   const rows = Number(stray?.rows);
-  if (rows > 0) differences.push(`${OTHER} has ${rows} rows of this month or later, which cannot get a partition`);
+  if (rows > 0)
+    differences.push(`${OTHER} has ${counted(rows, 'row')} of this month or later, which cannot get a partition`);
   return check('partitions', partitions.length, differences);
 }
 

@@ -9,12 +9,15 @@ import type { KeyHandover } from '../handover.ts';
 import type { KeyActivity, LedgerSnapshot } from '../ledger.ts';
 import { Activity } from './activity.ts';
 
-/** More than come with one batch, on average. */
+/** Looked at after each batch, and for each level that has come since: refused requests can name any number of end users. */
 const SWEPT_AT_ONCE = 8;
+const SWEPT_FOR_EACH = 2;
 
 export class ActivityTable {
   readonly #byId = new Map<string, Activity>();
   #sweeping = this.#byId.entries();
+  /** How many levels have come since the last sweep. */
+  #come = 0;
   /** The key of each count of tokens in flight. */
   readonly #counts = new Map<string, string>();
 
@@ -23,6 +26,7 @@ export class ActivityTable {
     if (activity === undefined) {
       activity = new Activity();
       this.#byId.set(id, activity);
+      this.#come++;
     }
     return activity;
   }
@@ -39,11 +43,13 @@ export class ActivityTable {
   }
 
   /**
-   * Forgets of the next few levels those without anything: however many there were, each call takes the same time. Not to
-   * be called while a change may be undone.
+   * Forgets of the next few levels those without anything: however many there are, a call takes as long as it took for them
+   * to come. Not to be called while a change may be undone.
    */
   sweep(nowMs: number): void {
-    for (let looked = 0; looked < SWEPT_AT_ONCE; looked++) {
+    const most = SWEPT_AT_ONCE + SWEPT_FOR_EACH * this.#come;
+    this.#come = 0;
+    for (let looked = 0; looked < most; looked++) {
       const next = this.#sweeping.next();
       if (next.done === true) {
         this.#sweeping = this.#byId.entries();

@@ -270,10 +270,10 @@ export class Decisions {
     if (refusal !== undefined) return { admitted: false, refusal, figures: figuresOf('requests', facts) };
     // From here on the request is admitted.
     this.#open(request, facts);
-    const figures = figuresOf('requests', facts);
-    if (request.fallbacks === undefined) return { admitted: true, figures };
+    const admitted = { admitted: true, figures: figuresOf('requests', facts), ...groupsOf(facts) } as const;
+    if (request.fallbacks === undefined) return admitted;
     const allowlist = allowlistOf(facts);
-    return { admitted: true, figures, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
+    return { ...admitted, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
   }
 
   #facts(key: KeyLevel, user?: string): AdmissionFacts {
@@ -390,3 +390,11 @@ export class Decisions {
 }
 
 const UNKNOWN_KEY = { reason: 'unknown_key' } as const;
+const ALONE = {};
+
+/** The groups around the key, if there are any. */
+function groupsOf({ levels }: AdmissionFacts): { readonly groups?: readonly string[] } {
+  if (levels.length === 1) return ALONE;
+  const groups = levels.flatMap(({ level: { name } }) => (name.kind === 'group' ? [name.name] : []));
+  return groups.length === 0 ? ALONE : { groups };
+}

@@ -23,9 +23,8 @@ export function forecastOf(
     standing: {
       keyId: key.id,
       ...standingOf(own, facts),
-      isDisabled: refusalForState(facts) !== undefined,
       isLeashed: key.isLeashed,
-      allowlist: allowlistOf(facts),
+      callable: allowlistOf(facts),
       outer: levels.filter((each) => each !== own).map((each) => ({ ...each.level.name, ...standingOf(each, facts) })),
       balanceNanos: facts.balanceNanos,
       heldNanos: facts.heldNanos,

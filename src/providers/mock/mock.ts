@@ -1,6 +1,7 @@
 /** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
 import type { ClientDialect } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
+import { counted } from '../../core/plural.ts';
 import type { ModelRequest } from '../../dialects/dialect.ts';
 import { inputParts, tokensAt } from '../../dialects/input.ts';
 import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } from './answer.ts';
@@ -199,8 +200,7 @@ function textOf({ prompt, messages, tools }: Reading, { help }: Directives): str
     const lines = DIRECTIVES.map(([usage, meaning]) => `${usage}: ${meaning}`);
     return `I am the mock provider. Put any of these into your last message:\n${lines.join('\n')}`;
   }
-  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-  const received = `${count(messages, 'message')}, ${count(tools.length, 'tool')}`;
+  const received = `${counted(messages, 'message')}, ${counted(tools.length, 'tool')}`;
   return `You said: ${prompt === '' ? '(nothing)' : prompt}\n(The mock provider received ${received}. Say /help for what else it does.)`;
 }
 

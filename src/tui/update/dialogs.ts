@@ -118,7 +118,7 @@ function submitted(model: Model, effect: Effect): Step {
     return step(unknown.length === 0 ? model : withMessage(model, unknown.join(' · '), 'warn'), effect);
   }
   if (
-    (action?.kind === 'set_limits' || action?.kind === 'set_level_limits') &&
+    (action?.kind === 'set_limits' || action?.kind === 'set_level_limits' || action?.kind === 'set_user_limits') &&
     Object.keys(action.limits).length === 0
   ) {
     return step(withMessage(model, 'No field was changed; the limits stay as they are.', 'warn'));

@@ -14,8 +14,8 @@ import {
   termsOf,
   termText,
 } from '../../operator/terms.ts';
-import { type KeyTerms, type LevelTerms, NO_TERMS } from '../../state/keys.ts';
-import type { LevelRef } from '../deeds.ts';
+import { type KeyTerms, type LevelTerms, NO_TERMS, type UserLimits } from '../../state/keys.ts';
+import type { LevelRef, OwnerRef } from '../deeds.ts';
 import { typed } from '../draw/typed.ts';
 import type { Field, FormDialog, FormPurpose, Stored, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
@@ -27,6 +27,7 @@ const READERS = {
   amount: readAmountAboveZero,
   note: readNote,
   path: readPath,
+  required: readYes,
 } as const;
 type ReaderName = keyof typeof READERS;
 
@@ -37,6 +38,12 @@ function field(name: ReaderName | TermName, label: string, hint: string, value =
 /** The name of a group, with the sign before it or without; empty for none. */
 function readGroup(text: string): Reading<string> {
   return { ok: true, value: text.trim().replace(/^@/, '') };
+}
+
+function readYes(text: string): Reading<boolean> {
+  const word = text.trim().toLowerCase();
+  if (word !== '' && word !== 'no' && word !== 'yes') return { ok: false, expected: 'Expected yes or no.' };
+  return { ok: true, value: word === 'yes' };
 }
 
 function termField<Name extends TermName>(
@@ -84,6 +91,31 @@ export function levelForm(name: string, level: LevelRef, before: LevelTerms): Fo
     fields: LEVEL_NAMES.map((each) => termField(each, terms, hintOf(LEVEL_TERMS[each] as Term<unknown>))),
     cursor: 0,
   };
+}
+
+/** What each end user of a key or a group may do. */
+export function usersForm(name: string, owner: OwnerRef, before: UserLimits): FormDialog {
+  const terms = { ...NO_TERMS, ...before };
+  return {
+    kind: 'form',
+    title: `Limits of each end user of ${name}`,
+    purpose: { kind: 'user_limits', owner, before },
+    fields: [
+      ...LEVEL_NAMES.map((each) => termField(each, terms, LEVEL_TERMS[each] as Term<unknown>)),
+      field('required', 'Must be named', 'no; yes refuses requests without', yesText(before.required)),
+    ],
+    cursor: 0,
+  };
+}
+
+function yesText(is: boolean): string {
+  return is ? 'yes' : '';
+}
+
+/** `outer`: the name of the group that it is in; empty for none. */
+export function moveForm(name: string, owner: OwnerRef, outer: string): FormDialog {
+  const fields = [field('outer', 'To the group', 'none', outer)];
+  return { kind: 'form', title: `Move ${name}`, purpose: { kind: 'move', owner }, fields, cursor: 0 };
 }
 
 /** `sign`: whether it is added or removed. */
@@ -145,12 +177,13 @@ function problemOf(
 
 /** What nobody has touched of limits stays as it is by now: others may have set it since, or its time has come. */
 function isTouched({ name, value: { text } }: Field, purpose: FormPurpose): boolean {
-  if ((purpose.kind !== 'limits' && purpose.kind !== 'level_limits') || !isTerm(name)) return true;
+  if (purpose.kind === 'user_limits' && name === 'required') return text !== yesText(purpose.before.required);
+  if (!('before' in purpose) || !isTerm(name)) return true;
   return text !== termText(name, { ...NO_TERMS, ...purpose.before });
 }
 
 function readingOf({ name, value: { text } }: Field, { kind }: FormPurpose, nowMs: number): Reading<unknown> {
-  const of = kind === 'level_limits' || kind === 'create_group' ? 'level' : 'key';
+  const of = kind === 'limits' || kind === 'create' ? 'key' : 'level';
   return isTerm(name) ? readTerm(name, text, nowMs, of) : READERS[name as ReaderName](text);
 }
 
@@ -165,6 +198,7 @@ type Values = KeyTerms & {
 
 function effectOf(purpose: FormPurpose, values: Values, { groups }: Pick<Stored, 'groups'>): Effect {
   const { name, outer, amount, note, path } = values;
+  const around = groups.find(({ record }) => record.name === outer)?.record;
   switch (purpose.kind) {
     case 'create':
       return { kind: 'act', action: { kind: 'create', name, terms: termsOf(values) } };
@@ -172,11 +206,14 @@ function effectOf(purpose: FormPurpose, values: Values, { groups }: Pick<Stored,
       return { kind: 'act', action: { kind: 'set_limits', keyId: purpose.keyId, limits: values } };
     case 'create_group': {
       const { expiresAtMs: _, ...terms } = termsOf(values);
-      const record = groups.find((each) => each.record.name === outer)?.record;
-      return { kind: 'act', action: { kind: 'create_group', name, terms, outer: record } };
+      return { kind: 'act', action: { kind: 'create_group', name, terms, outer: around } };
     }
     case 'level_limits':
       return { kind: 'act', action: { kind: 'set_level_limits', level: purpose.level, limits: values } };
+    case 'user_limits':
+      return { kind: 'act', action: { kind: 'set_user_limits', ...purpose.owner, limits: values } };
+    case 'move':
+      return { kind: 'act', action: { kind: 'move', ...purpose.owner, outer: around } };
     case 'credit':
       return { kind: 'act', action: { kind: 'add_credit', nanos: purpose.sign * amount, note } };
     case 'export':

@@ -1,13 +1,16 @@
 /** What is done in the tree of groups: rows are unfolded, end users paged through, groups and end users changed. Pure. */
-import { isKeyId, NO_LEVEL_TERMS } from '../../state/levels.ts';
+import { countOf, usd } from '../../operator/format.ts';
+import type { Owner } from '../../state/keys.ts';
+import { isKeyId, NO_LEVEL_TERMS, NO_USER_LIMITS } from '../../state/levels.ts';
 import type { LevelRef } from '../deeds.ts';
 import { currentRow, type GroupRow, shownRows } from '../lists/groups.ts';
 import { exactWord } from '../lists/words.ts';
-import type { Model, UserPage } from '../model.ts';
-import { groupsById, hasPane, ownerById } from '../select.ts';
-import { createGroupForm, levelForm } from './forms.ts';
-import { confirm, onKeyAction } from './key-actions.ts';
+import type { Model, StoredGroup, UserPage } from '../model.ts';
+import { hasPane, ownerById } from '../select.ts';
+import { createGroupForm, levelForm, moveForm, usersForm } from './forms.ts';
+import { confirm, groupName, isTypable, onKeyAction } from './key-actions.ts';
 import { withList } from './lists.ts';
+import { pickerOptions } from './picker.ts';
 import { type Step, step } from './step.ts';
 import { intoRequests } from './trail.ts';
 
@@ -113,20 +116,15 @@ function justBefore(text: string): string {
 /** The group that the row is, or is in: a new one is put beside it there. */
 function groupAround(model: Model, row: GroupRow | undefined): string {
   if (row === undefined || row.kind === 'page' || row.kind === 'rest') return '';
-  const outer = row.kind === 'user' ? row.level.owner.groupId : row.level.record.groupId;
-  return outer === null ? '' : (groupsById(model).get(outer)?.record.name ?? '');
+  return groupName(model, row.kind === 'user' ? row.level.owner.groupId : row.level.record.groupId);
 }
 
 function onRowAction(model: Model, row: GroupRow, key: string): Step {
   switch (row.kind) {
     case 'key':
       return onKeyAction(model, row.level, key);
-    case 'group': {
-      const { id: groupId, name } = row.level.record;
-      const level = { kind: 'group', groupId } as const;
-      if (key === 'l') return step({ ...model, dialog: levelForm(`@${name}`, level, row.level.record) });
-      return switchLevel(model, level, key, `Disable @${name}?`, 'The requests of all its keys are refused');
-    }
+    case 'group':
+      return onGroupAction(model, row.level, key);
     case 'user': {
       const { name, owner, own } = row.level;
       const level = { kind: 'user', ownerId: owner.id, name } as const;
@@ -137,6 +135,50 @@ function onRowAction(model: Model, row: GroupRow, key: string): Step {
     case 'page':
       return step(model);
   }
+}
+
+function onGroupAction(model: Model, group: StoredGroup, key: string): Step {
+  const { id: groupId, name, groupId: outer, userLimits, allowlist: chosen } = group.record;
+  const level = { kind: 'group', groupId } as const;
+  switch (key) {
+    case 'l':
+      return step({ ...model, dialog: levelForm(`@${name}`, level, group.record) });
+    case 'U':
+      return step({ ...model, dialog: usersForm(`@${name}`, { level }, userLimits ?? NO_USER_LIMITS) });
+    case 'm': {
+      const options = pickerOptions(model, chosen);
+      const saves = { kind: 'group', level } as const;
+      return step({ ...model, dialog: { kind: 'picker', saves, name: `@${name}`, options, chosen, cursor: 0 } });
+    }
+    case 'M':
+      return step({ ...model, dialog: moveForm(`@${name}`, { level }, groupName(model, outer)) });
+    case 'D':
+      return askToDelete(model, group);
+    default:
+      return switchLevel(model, level, key, `Disable @${name}?`, 'The requests of all its keys are refused');
+  }
+}
+
+/** Says where all goes that is in it. */
+function askToDelete(model: Model, { record, month }: StoredGroup): Step {
+  const { id: groupId, name, groupId: outer } = record;
+  const { groups, keys } = model.stored;
+  const inside = (all: readonly { readonly record: Owner }[]) => all.filter((each) => each.record.groupId === groupId);
+  const [inner, own] = [inside(groups).length, inside(keys).length];
+  const isEmptied = inner + own > 0;
+  const above = groupName(model, outer);
+  const where = above === '' ? 'are then in no group' : `move to @${above}`;
+  const moves = isEmptied ? `${countOf(own, 'key')} and ${countOf(inner, 'group')} in it ${where}. ` : '';
+  return confirm(
+    model,
+    `Delete @${name} permanently?`,
+    `${moves}Its limits end, and this cannot be undone. What it has spent is kept.`,
+    { kind: 'delete_group', level: { kind: 'group', groupId }, isEmptied },
+    {
+      word: isTypable(name) ? name : groupId,
+      facts: [['this month', `${countOf(month.requests, 'request')}, ${usd(month.costNanos)} USD`]],
+    },
+  );
 }
 
 /** `e` and `d`. */

@@ -1,11 +1,13 @@
 /** What is done with a key: its details, its state, its limits, its models. Pure. */
 
-import { ago, count, usd } from '../../operator/format.ts';
+import { ago, countOf, usd } from '../../operator/format.ts';
 import { clean } from '../../operator/text.ts';
+import { NO_USER_LIMITS } from '../../state/levels.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
 import type { Dialog, Model, StoredKey } from '../model.ts';
-import { createForm, limitsForm } from './forms.ts';
+import { groupsById } from '../select.ts';
+import { createForm, limitsForm, moveForm, usersForm } from './forms.ts';
 import { pickerOptions } from './picker.ts';
 import { type Step, step } from './step.ts';
 
@@ -57,13 +59,22 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
       const saves = { kind: 'key', keyId } as const;
       return step({ ...model, dialog: { kind: 'picker', saves, name, options, chosen, cursor: 0 } });
     }
+    case 'U':
+      return step({ ...model, dialog: usersForm(name, { keyId }, record.userLimits ?? NO_USER_LIMITS) });
+    case 'M':
+      return step({ ...model, dialog: moveForm(name, { keyId }, groupName(model, record.groupId)) });
     default:
       return step(model);
   }
 }
 
+/** The name of a group; empty for none. */
+export function groupName(model: Model, groupId: string | null): string {
+  return groupsById(model).get(groupId ?? '')?.record.name ?? '';
+}
+
 /** A state file from an older version may hold a name that cannot be typed. */
-function isTypable(name: string): boolean {
+export function isTypable(name: string): boolean {
   return name !== '' && name === name.trim() && clean(name) === name;
 }
 
@@ -82,7 +93,7 @@ export function confirm(
 
 function keyFacts({ month, lastUsedMs }: StoredKey, nowMs: number): readonly (readonly [string, string])[] {
   return [
-    ['this month', `${count(month.requests)} requests, ${usd(month.costNanos)} USD`],
+    ['this month', `${countOf(month.requests, 'request')}, ${usd(month.costNanos)} USD`],
     ['last used', lastUsedMs === undefined ? 'never' : ago((nowMs - lastUsedMs) / 1_000)],
   ];
 }

@@ -1,4 +1,4 @@
-/** Choosing the models that a key may call: for a key, or for the form that creates one. */
+/** Choosing the models that a key or a group may call: for one, or for the form that creates one. */
 import { readTerm } from '../../operator/terms.ts';
 import { typed } from '../draw/typed.ts';
 import type { Dialog, FormDialog, Model } from '../model.ts';
@@ -58,6 +58,10 @@ function toggle(
 function save(model: Model, { saves, chosen }: PickerDialog): Step {
   if (saves.kind === 'key') {
     const action = { kind: 'set_allowlist', keyId: saves.keyId, models: chosen } as const;
+    return step({ ...model, dialog: undefined }, { kind: 'act', action });
+  }
+  if (saves.kind === 'group') {
+    const action = { kind: 'set_group_allowlist', level: saves.level, models: chosen } as const;
     return step({ ...model, dialog: undefined }, { kind: 'act', action });
   }
   // An empty field means every model.

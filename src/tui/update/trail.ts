@@ -104,7 +104,8 @@ export function intoGroup(model: Model, label: string, groupId: string): Step {
 }
 
 /** Where a trouble is looked into. */
-export function intoTrouble(model: Model, { text, view, keyId, upstream }: Trouble): Step {
+export function intoTrouble(model: Model, { text, view, keyId, groupId, upstream }: Trouble): Step {
+  if (groupId !== undefined) return intoGroup(model, text, groupId);
   if (keyId !== undefined) return intoKey(model, text, keyId);
   const { lists } = model;
   const unfiltered = { ...model, lists: { ...lists, [view]: { ...lists[view], filter: NOTHING_TYPED } } };

@@ -1,6 +1,6 @@
 /** What has failed at one upstream in the last hour, by cause. */
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
-import { ago, count, short } from '../../operator/format.ts';
+import { ago, count, countOf, short } from '../../operator/format.ts';
 import { healthOf, stateText } from '../../operator/health.ts';
 import { clean, wrap } from '../../operator/text.ts';
 import { bold, dim, type Line, signed, span } from '../draw/line.ts';
@@ -15,7 +15,7 @@ export function failures({ nowMs }: Model, upstream: UpstreamHealth, width: numb
     bold(clean(upstream.upstream)),
     { text: '  ' },
     signed(healthOf(upstream), stateText(upstream)),
-    dim(`  ${count(requests)} requests/min, ${count(inFlight)} in flight`),
+    dim(`  ${countOf(requests, 'request')}/min, ${count(inFlight)} in flight`),
   ];
   if (causes.length === 0) return [head, [dim('Nothing has failed in the last hour.')]].slice(0, room);
   const words = last === null ? [] : wrap(clean(`last: ${last.message}`), width).map((text) => [{ text }]);

@@ -1,5 +1,5 @@
 /** The Groups view: a tree of groups, their keys and end users, with what each has spent, and the details of one. */
-import { count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { count, countOf, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText } from '../../operator/messages.ts';
 import { outlookOf, standingOf } from '../../operator/spending.ts';
 import { limitTexts, TIER_NAMES, TIER_TERMS, userLimitTexts } from '../../operator/terms.ts';
@@ -144,7 +144,7 @@ function detailOf(model: Model, row: GroupRow, width: number): Line[] {
     labelled('state', standingSpans(row, model.nowMs)),
     ...limitLines(row),
     ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs), width)),
-    labelled('month', [{ text: `${count(month.requests)} requests, ${usd(month.costNanos)} USD` }]),
+    labelled('month', [{ text: `${countOf(month.requests, 'request')}, ${usd(month.costNanos)} USD` }]),
     ...ownerLines(row, width),
   ];
 }

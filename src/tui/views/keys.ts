@@ -13,7 +13,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById, hasPane, spentKeys } from '../select.ts';
+import { activityById, hasPane, spentLevels } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, moneyCell, stateWidth } from './money.ts';
 
@@ -50,7 +50,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
   // Without a gateway nobody counts.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
   const activity = activityById(model);
-  const spent = spentKeys(model.stored.keys, nowMs).map((key) => standingSpan(key, nowMs).text);
+  const spent = spentLevels(model.stored.keys, nowMs).map((key) => standingSpan(key, nowMs).text);
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);

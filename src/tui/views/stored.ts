@@ -1,6 +1,6 @@
 /** The Overview without a gateway: what the state holds of this month, and how to start one. */
 import { PROGRAM } from '../../core/program.ts';
-import { count, short, usdInColumn } from '../../operator/format.ts';
+import { countOf, short, usdInColumn } from '../../operator/format.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import { beside, bold, dim, fitLine, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
@@ -54,7 +54,10 @@ function monthFigures(byModel: ReadonlyMap<string, UsageRow>, width: number): Li
   const sum = (read: (row: UsageRow) => number) => rows.reduce((total, row) => total + read(row), 0);
   const requests = sum((row) => row.requests);
   const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
-  return fitLine(labelled('this month', [{ text: `${count(requests)} requests, ${count(tokens)} tokens` }]), width);
+  return fitLine(
+    labelled('this month', [{ text: `${countOf(requests, 'request')}, ${countOf(tokens, 'token')}` }]),
+    width,
+  );
 }
 
 function dearestModels(byModel: ReadonlyMap<string, UsageRow>): readonly UsageRow[] {

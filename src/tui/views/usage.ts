@@ -1,6 +1,6 @@
 /** The Usage view: requests, tokens and cost by key, model, day, month, source, user, tag or app. */
 import { NANOS_PER_USD } from '../../core/money.ts';
-import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { blocks, countOf, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
@@ -178,7 +178,12 @@ function totalLine(rows: readonly ComparedUsage[]): Line {
   const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
   return [
     bold('Total'),
-    { text: `  ${count(sum(({ requests }) => requests))} requests, ${count(tokens)} tokens, ${usd(cost)} USD` },
+    {
+      text: `  ${countOf(
+        sum(({ requests }) => requests),
+        'request',
+      )}, ${countOf(tokens, 'token')}, ${usd(cost)} USD`,
+    },
     ...(isCompared ? [dim(`  ${usd(before)} a week earlier  `), change] : []),
   ];
 }
