@@ -198,6 +198,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
+    reads: fields.reads,
     contextWindow: fields.context_window ?? (kind === 'mock' ? MOCK_CONTEXT_WINDOW : undefined),
     imageTokens: fields.image_tokens,
     pageTokens: fields.page_tokens,

@@ -5,7 +5,16 @@ import { UserError } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { PriceFileSummary } from './config.ts';
 import { addIssue, readDocument } from './document.ts';
-import { modelName, PRICE_EXPECTED, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
+import {
+  inputKinds,
+  modelName,
+  PRICE_EXPECTED,
+  prices,
+  providerName,
+  serviceTiers,
+  text,
+  wholeNumber,
+} from './price-schema.ts';
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 const FREE = `${PRICE_EXPECTED}; and above 0: a model that costs nothing needs its price in the config`;
@@ -15,6 +24,7 @@ const priceEntry = prices
     service_tiers: serviceTiers.default({}),
     context_window: wholeNumber(1).optional(),
     max_output: wholeNumber(1).optional(),
+    reads: inputKinds.optional(),
   })
   .refine(({ input }) => input > 0n, { path: ['input'], message: FREE });
 

@@ -1,5 +1,6 @@
 /** The shape of prices and names, in the config and in the price file, for zod. */
 import * as z from 'zod';
+import { INPUT_KINDS } from '../core/model-terms.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 
 // Compiling the checks takes 10 ms, and pays only where they run many times.
@@ -127,6 +128,11 @@ export const prices = z.strictObject({
       { error: () => 'expected tokens and prices, such as above: { tokens: 200000, input: 2.50, output: 15 }' },
     )
     .optional(),
+});
+
+/** What a model reads beside text. */
+export const inputKinds = z.array(z.enum(INPUT_KINDS, { error: () => `expected one of ${INPUT_KINDS.join(', ')}` }), {
+  error: () => 'expected a list of what the model reads beside text, such as [image, pdf]',
 });
 
 const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;

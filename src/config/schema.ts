@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
-import { modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
+import { inputKinds, modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
 import { refusedHeaders } from './refused-headers.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
@@ -107,6 +107,7 @@ const model = prices.extend({
   page_tokens: wholeNumber(1).optional(),
   remote_files: z.literal('context', { error: () => 'expected context, or nothing' }).optional(),
   max_output: wholeNumber(1).optional(),
+  reads: inputKinds.optional(),
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),
   ignore_fields: fieldNames,

@@ -69,6 +69,10 @@ export interface InputTerms {
   readonly contextWindow: number | undefined;
 }
 
+/** Kinds of input beside text that a model may read. */
+export const INPUT_KINDS = ['image', 'pdf', 'audio', 'video'] as const;
+export type InputKind = (typeof INPUT_KINDS)[number];
+
 export interface ModelTerms extends Prices, InputTerms {
   /** The day of the price file that its prices come from, such as `2026-11-22`; undefined for those of the config. */
   readonly pricesOf: string | undefined;
@@ -78,6 +82,8 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly isAudioOutputPriced?: boolean;
   /** And that it reads. */
   readonly isAudioInputPriced?: boolean;
+  /** What it reads beside text, which clients are told; undefined if the config does not say. */
+  readonly reads: readonly InputKind[] | undefined;
   /** The name that the upstream has for the model. */
   readonly upstream: string;
   /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */

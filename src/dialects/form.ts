@@ -2,7 +2,7 @@
 import type { FormFile, JsonBody } from '../wire/body.ts';
 import type { Fields } from './dialect.ts';
 
-function isFile(value: unknown): value is FormFile {
+export function isFile(value: unknown): value is FormFile {
   return typeof value === 'object' && value !== null && 'bytes' in value && Buffer.isBuffer(value.bytes);
 }
 

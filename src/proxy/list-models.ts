@@ -76,6 +76,11 @@ const MESSAGES_FORMAT: ListingFormat = {
     id: name,
     display_name: name,
     created_at: new Date(createdS * 1000).toISOString(),
+    lifecycle: 'active',
+    // As the format has them; what nobody here knows is null.
+    max_input_tokens: model.contextWindow ?? null,
+    max_tokens: model.maxOutput ?? null,
+    ...Object.fromEntries(['capabilities', 'deprecated_at', 'line', 'retires_at'].map((field) => [field, null])),
     ...aliasOf(name, model),
     ...detailsOf(model),
   }),
@@ -132,7 +137,7 @@ function detailsOf(model: Model): object {
 }
 
 function detailsFor(model: Model): object {
-  const { contextWindow, maxOutput, input, cachedInput, cacheWrite, output } = model;
+  const { contextWindow, maxOutput, reads, input, cachedInput, cacheWrite, output } = model;
   const ofTokens = {
     input_usd: formatUsd(input),
     cached_input_usd: formatUsd(cachedInput),
@@ -142,6 +147,7 @@ function detailsFor(model: Model): object {
   return {
     ...(contextWindow !== undefined && { context_window: contextWindow }),
     ...(maxOutput !== undefined && { max_output: maxOutput }),
+    ...(reads !== undefined && { input_modalities: ['text', ...reads] }),
     dialects: clientDialects(model),
     prices: {
       ...(model.isWithoutTokenPrices !== true && ofTokens),

@@ -82,6 +82,11 @@ const IMPORTED: readonly (readonly [name: string, fields: string, entry: object]
     { ...BASE, context_window: 128_000, max_output: 16_384 },
   ],
   [
+    'so does what a model reads, if the list says anything of it',
+    `${CHAT}, "supports_vision": true, "supports_pdf_input": false, "supports_audio_input": true, "supports_tools": true`,
+    { ...BASE, reads: ['image', 'audio'] },
+  ],
+  [
     'an embedding has no output',
     '"mode": "embedding", "input_cost_per_token": 2e-08, "output_cost_per_token": 0',
     { input: '0.02', output: '0.00', tools: {}, service_tiers: {} },

@@ -18,11 +18,16 @@ const MODELS = {
       },
     },
   },
-  pixel: { input: 5, output: 10, image_input: 8, image_output: 30, max_output: 6_000 },
+  poster: { per: { image: 0.04 } },
+  pixel: { input: 5, output: 10, image_input: 8, image_output: 30, max_output: 6_000, image_tokens: 2_000 },
+  glance: { input: 5, output: 10, image_input: 8, image_output: 1, max_output: 100, image_tokens: 2_000 },
   character: { per: { character: 0.000015 } },
   voice: { input: 1, output: 2, audio_output: 12, max_output: 4_000 },
   second: { per: { second: 0.0001 } },
   search: { per: { search: 0.002 } },
+  both: { input: 1, output: 0, per: { search: 0.002 } },
+  heard: { input: 1, output: 2, audio_input: 6, max_output: 500, per: { second: 0.0001 } },
+  vector: { input: 1, output: 0, image_tokens: 2_000 },
 };
 
 /** A file of a second and a half that says it has no length. */
@@ -40,9 +45,19 @@ interface Attack {
   answer(call: UpstreamCall): void;
 }
 
+/** What is refused before its host sees it. */
+type Refused = Pick<Attack, 'tries' | 'path' | 'send'>;
+
 const json = (fields: object) => async () => ({ body: Buffer.from(JSON.stringify(fields)) });
+const form =
+  (...fields: Parameters<typeof formOf>[0]): Attack['send'] =>
+  () =>
+    formOf(fields);
 const IMAGES = '/v1/images/generations';
+const TRANSCRIPTS = '/v1/audio/transcriptions';
 const image = { b64_json: 'AAAA' };
+const usage = { input_tokens: 10, output_tokens: 100, total_tokens: 110 };
+const address = 'https://images.example/large.png';
 
 const ATTACKS: readonly Attack[] = [
   {
@@ -97,13 +112,8 @@ const ATTACKS: readonly Attack[] = [
   },
   {
     tries: 'a file that lies about its length, as plain text',
-    path: '/v1/audio/transcriptions',
-    send: () =>
-      formOf([
-        ['file', liar()],
-        ['model', 'fake/second'],
-        ['response_format', 'text'],
-      ]),
+    path: TRANSCRIPTS,
+    send: form(['file', liar()], ['model', 'fake/second'], ['response_format', 'text']),
     bill: 200_000,
     answer: (call) => call.answer(200, 'Hi.', { 'content-type': 'text/plain' }),
   },
@@ -114,7 +124,169 @@ const ATTACKS: readonly Attack[] = [
     bill: 2 * 2_000_000,
     answer: (call) => call.answer(200, { results: [] }),
   },
+  ...[
+    ['an image at an address', { image: address }],
+    ['images in a list of another name', { reference_images: [{ image_url: address }] }],
+  ].map(([what, fields]) => ({
+    tries: `${what} beside a prompt, by tokens`,
+    path: IMAGES,
+    send: json({ model: 'fake/glance', prompt: 'a', ...(fields as object) }),
+    bill: 2_000 * 8_000 + 100 * 1_000,
+    answer: (call: UpstreamCall) =>
+      call.answer(200, {
+        data: [image],
+        usage: {
+          input_tokens: 2_000,
+          input_tokens_details: { image_tokens: 2_000 },
+          output_tokens: 100,
+          total_tokens: 2_100,
+        },
+      }),
+  })),
+  {
+    tries: 'a stream with partial images by tokens, of which one reports its usage',
+    path: IMAGES,
+    send: json({ model: 'fake/pixel', prompt: 'a', n: 2, stream: true, partial_images: 3 }),
+    bill: 2 * 6_300 * 30_000,
+    answer: (call) => {
+      call.stream();
+      call.send(event({ type: 'image_generation.completed', ...image, usage }));
+      call.send(event({ type: 'image_generation.completed', ...image }));
+      call.end();
+    },
+  },
+  {
+    tries: 'a moderation of an image whose address stands by itself',
+    path: '/v1/moderations',
+    send: json({ model: 'fake/vector', input: [{ type: 'image_url', image_url: address }] }),
+    bill: 2_000 * 1_000,
+    answer: (call) => call.answer(200, { results: [{}], usage: { prompt_tokens: 2_000, total_tokens: 2_000 } }),
+  },
+  {
+    tries: 'embeddings of many texts with nothing in them, which have a beginning and an end',
+    path: '/v1/embeddings',
+    send: json({ model: 'fake/vector', input: Array(2_000).fill('') }),
+    bill: 2 * 2_000 * 1_000,
+    answer: (call) => call.answer(200, { data: [{}], usage: { prompt_tokens: 4_000, total_tokens: 4_000 } }),
+  },
+  {
+    tries: "the same in Google's dialect, several at once",
+    path: '/v1beta/models/fake/vector:batchEmbedContents',
+    send: json({ requests: Array(2_000).fill({ content: { parts: [{ text: '' }] } }) }),
+    bill: 2 * 2_000 * 1_000,
+    answer: (call) =>
+      call.answer(200, {
+        data: Array.from({ length: 2_000 }, (_, index) => ({ index, embedding: 'AACAPw==' })),
+        usage: { prompt_tokens: 4_000, total_tokens: 4_000 },
+      }),
+  },
+  {
+    tries: 'a ranking by searches and tokens that reports no tokens',
+    path: '/v1/rerank',
+    send: json({ model: 'fake/both', query: 'one two', documents: Array(50).fill('one '.repeat(100)) }),
+    bill: 2_000_000 + 50 * 102 * 1_000,
+    answer: (call) => call.answer(200, { results: [], meta: { billed_units: { search_units: 1 } } }),
+  },
+  {
+    tries: 'a ranking by searches and tokens that reports no searches',
+    path: '/v1/rerank',
+    send: json({ model: 'fake/both', query: 'one two', documents: Array(50).fill('one '.repeat(100)) }),
+    bill: 2_000_000 + 50 * 102 * 1_000,
+    answer: (call) => call.answer(200, { results: [], usage: { total_tokens: 50 * 102 } }),
+  },
+  {
+    tries: 'a transcript by seconds and tokens that reports no tokens',
+    path: TRANSCRIPTS,
+    send: form(['file', liar()], ['model', 'fake/heard']),
+    bill: 2 * 100_000 + 20 * 6_000,
+    answer: (call) => call.answer(200, { text: 'Hi.', usage: { type: 'duration', seconds: 2 } }),
+  },
+  {
+    tries: 'a transcript by seconds and tokens that reports no seconds',
+    path: TRANSCRIPTS,
+    send: form(['file', liar()], ['model', 'fake/heard']),
+    bill: 2 * 100_000 + 20 * 6_000 + 3 * 2_000,
+    answer: (call) =>
+      call.answer(200, {
+        text: 'Hi.',
+        usage: { type: 'tokens', input_tokens: 20, output_tokens: 3, total_tokens: 23 },
+      }),
+  },
 ];
+
+const sound = Buffer.alloc(100);
+const REFUSED: readonly Refused[] = [
+  ...[
+    { num_images: 4 },
+    { max_images: 15 },
+    { batch_size: 4 },
+    { num_outputs: 4 },
+    { numberOfImages: 4 },
+    { sampleCount: 4 },
+    { sequential_image_generation: 'auto' },
+    { sequential_image_generation_options: { max_images: 15 } },
+  ].flatMap((fields) => [
+    {
+      tries: `more images of one price by ${Object.keys(fields)}`,
+      path: IMAGES,
+      send: json({ model: 'fake/poster', prompt: 'a', ...fields }),
+    },
+    {
+      tries: `more images of one price by ${Object.keys(fields)}, in a form`,
+      path: '/v1/images/edits',
+      send: form(
+        ['image', sound],
+        ['model', 'fake/poster'],
+        ['prompt', 'a'],
+        ...Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value)] as const),
+      ),
+    },
+  ]),
+  {
+    tries: 'more images of one price by a field of an object',
+    path: IMAGES,
+    send: json({ model: 'fake/poster', prompt: 'a', parameters: { n: 4 } }),
+  },
+  {
+    tries: 'an image that the host keeps beside a prompt',
+    path: IMAGES,
+    send: json({ model: 'fake/pixel', prompt: 'a', images: [{ file_id: 'file-1' }] }),
+  },
+  {
+    tries: 'two numbers of images in one form',
+    path: '/v1/images/edits',
+    send: form(['image', sound], ['model', 'fake/poster'], ['prompt', 'a'], ['n', '1'], ['n', '9']),
+  },
+  {
+    tries: 'a number of images in a list',
+    path: '/v1/images/edits',
+    send: form(['image', sound], ['model', 'fake/poster'], ['prompt', 'a'], ['n[]', '9']),
+  },
+  {
+    tries: 'a file beside another one',
+    path: TRANSCRIPTS,
+    send: form(['file', sound], ['model', 'fake/second'], ['file', sound]),
+  },
+  {
+    tries: 'a file under another name',
+    path: TRANSCRIPTS,
+    send: form(['file', sound], ['model', 'fake/second'], ['audio', sound]),
+  },
+  ...['url', 'audio_url', 'file_url', 'file_id', 'audio'].map((name) => ({
+    tries: `sound elsewhere, by ${name}`,
+    path: TRANSCRIPTS,
+    send: form(['file', sound], ['model', 'fake/second'], [name, 'https://sound.example/hour.mp3']),
+  })),
+  {
+    tries: 'a document that is an image',
+    path: '/v1/rerank',
+    send: json({ model: 'fake/search', query: 'a', documents: [{ image: address }] }),
+  },
+];
+
+function event(fields: object): string {
+  return `data: ${JSON.stringify(fields)}\n\n`;
+}
 
 async function withCredit(nanos: number, run: (gateway: TestGateway) => Promise<void>): Promise<void> {
   const gateway = await startTestGateway({ provider: { models: MODELS }, credit: (nanos / 1e9).toFixed(9) });
@@ -153,3 +325,17 @@ for (const { tries, path, send, bill, answer } of ATTACKS) {
       }));
   });
 }
+
+describe('nothing reaches a host of', () => {
+  for (const { tries, path, send } of REFUSED) {
+    test(tries, () =>
+      withCredit(1e12, async (gateway) => {
+        const key = gateway.key();
+        gateway.upstream.follow((call) => call.answer(200, {}));
+        const reply = await gateway.request(path, { key, method: 'POST', ...(await send()) });
+        assert.equal(reply.status, 400, reply.text);
+        assert.deepEqual(gateway.rows(key), []);
+      }),
+    );
+  }
+});

@@ -41,6 +41,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     ignoreFields: [],
     contextWindow: undefined,
     imageTokens: undefined,
+    reads: undefined,
     pageTokens: undefined,
     remoteFiles: false,
     fallback: [],

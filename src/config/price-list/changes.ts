@@ -89,13 +89,14 @@ function differences(from: Texts, to: Texts): FieldChange[] {
 /** Every field of an entry, with those of its parts as `above.input` or `service_tiers.flex.input`. */
 function fieldsOf(entry: PriceEntry | undefined): Texts {
   if (entry === undefined) return {};
-  const { service_tiers: tiers, context_window: window, max_output: most, ...prices } = entry;
+  const { service_tiers: tiers, context_window: window, max_output: most, reads, ...prices } = entry;
   const ofTiers = Object.entries(tiers).map(([tier, each]) => ofPrices(each, `service_tiers.${tier}.`));
   return Object.assign(
     ofPrices(prices, ''),
     ...ofTiers,
     window === undefined ? {} : { context_window: String(window) },
     most === undefined ? {} : { max_output: String(most) },
+    reads === undefined ? {} : { reads: ['text', ...reads].join(', ') },
   );
 }
 

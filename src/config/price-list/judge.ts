@@ -1,4 +1,5 @@
 /** What an entry of the price list costs in the terms of the config, or why it is not imported. Pure. */
+import type { InputKind } from '../../core/model-terms.ts';
 import { type Nanos, tokenPriceRoundedUp } from '../../core/money.ts';
 import type { PriceEntry } from '../price-file.ts';
 import type { ParsedPrices, ParsedTool } from '../price-schema.ts';
@@ -60,8 +61,22 @@ export function judge(fields: ListEntry, isAnthropic: boolean, bundlesSearch: bo
     service_tiers: tiersIn(prices, base, isComplete),
     context_window: tokensIn(fields.max_input_tokens),
     max_output: tokensIn(fields.max_output_tokens),
+    reads: inputsIn(fields),
   };
   return { ok: true, entry };
+}
+
+/** What the list says that a model reads, by the names of its fields. */
+const INPUTS: ReadonlyMap<string, InputKind> = new Map([
+  ['supports_vision', 'image'],
+  ['supports_pdf_input', 'pdf'],
+  ['supports_audio_input', 'audio'],
+  ['supports_video_input', 'video'],
+]);
+
+function inputsIn(fields: ListEntry): InputKind[] | undefined {
+  const said = [...INPUTS].filter(([name]) => typeof fields[name] === 'boolean');
+  return said.length === 0 ? undefined : said.flatMap(([name, kind]) => (fields[name] === true ? [kind] : []));
 }
 
 /** Writes to a cache that are kept longer than usual: an hour at Anthropic's hosts, twelve at OpenAI's. */

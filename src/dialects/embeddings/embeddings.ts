@@ -56,6 +56,9 @@ const FIELDS: FieldKinds = {
   walked: new Set(['input']),
 };
 
+/** Many models put a token at the beginning and the end of each text, and hosts bill them. */
+export const TOKENS_AROUND_TEXT = 2;
+
 /** Tokens that the client has counted itself count as they are. */
 function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
@@ -63,7 +66,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   let tokens = 0;
   for (const input of inputs) {
     if (typeof input === 'string') visit.text(input);
-    else tokens += Array.isArray(input) ? input.length : 1;
+    tokens += typeof input === 'string' ? TOKENS_AROUND_TEXT : Array.isArray(input) ? input.length : 1;
   }
   return tokens;
 }

@@ -4,6 +4,7 @@ import type { BodyResult, JsonBody } from '../../wire/body.ts';
 import { dataEvent } from '../../wire/sse.ts';
 import { type Checks, caseVariant, firstProblem, text, wholeNumber } from '../checks.ts';
 import type { Address, Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
+import { TOKENS_AROUND_TEXT } from '../embeddings/embeddings.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
 import { readUsage } from './answer.ts';
@@ -144,7 +145,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
     walkFields(request.content as Fields, FIELDS, visit);
     for (const each of textsOf(request)) visit.text(each);
   }
-  return 0;
+  return requests.length * TOKENS_AROUND_TEXT;
 }
 
 /** The body for a host, which reads the model in the path, and in each request of several. */

@@ -51,16 +51,21 @@ function usageOf(usage: unknown): TokenUsage | undefined {
   return { promptTokens, cachedTokens: 0, completionTokens, parts };
 }
 
-/** Each image has a last event of its own, with its own usage. Until the last image a stream is not complete. */
+/**
+ * Each image has a last event of its own, with its own usage. Until the last image a stream is not complete. Where one of
+ * them reports none, the others say too little: then nothing is reported of tokens.
+ */
 export function imageStream(_: string, request?: ModelRequest): StreamReader {
   const images = request?.choices ?? 1;
   let done = 0;
   let sum: TokenUsage | undefined;
+  let isReported = true;
   return typedStream({
     read: (event) => {
       if (!isFinal(event)) return { ...NO_FACTS, progress: [progressOf(event, done, false)] };
-      const usage = usageOf(event.usage) ?? NO_TOKENS;
-      sum = sum === undefined ? usage : added(sum, usage);
+      const usage = usageOf(event.usage);
+      isReported &&= usage !== undefined;
+      sum = isReported && usage !== undefined ? added(sum ?? NO_TOKENS, usage) : NO_TOKENS;
       return {
         ...NO_FACTS,
         usage: sum,

@@ -4,8 +4,7 @@ import type { JsonBody } from '../../wire/body.ts';
 import { imageSize } from '../../wire/media/image-size.ts';
 import type { Checked, Dialect, InputVisitor, ModelRequest } from '../dialect.ts';
 import { filesIn, misplacedFile, typedForm } from '../form.ts';
-import { bodyProblem } from '../without-text.ts';
-import { IMAGE_CHECKS, IMAGES, imageRequest } from './images.ts';
+import { IMAGES, imageProblem, imageRequest } from './images.ts';
 
 export const IMAGE_EDITS: Dialect = {
   ...IMAGES,
@@ -24,7 +23,7 @@ const MAX_IMAGES = 16;
 
 function checkEdit(form: JsonBody, model: string): Checked {
   const body = typedForm(form, TYPED);
-  const problem = bodyProblem(body, IMAGE_CHECKS);
+  const problem = imageProblem(body);
   if (problem !== undefined) return problem;
   const misplaced = misplacedFile(body.fields, FILE_NAMES);
   if (misplaced !== undefined) return { ok: false, problem: misplaced };

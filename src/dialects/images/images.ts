@@ -1,9 +1,13 @@
 /** The images dialect: `POST /v1/images/generations`. */
 import { DIALECT_PATHS } from '../../core/dialects.ts';
+import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
 import { type Unit, unitsOf } from '../../core/units.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { readData } from '../attachments.ts';
 import { flag, PRICED, text, wholeNumber } from '../checks.ts';
-import type { Checked, Dialect, InputVisitor, ModelRequest } from '../dialect.ts';
+import type { Checked, Dialect, Fields, InputVisitor, InvalidRequest, ModelRequest } from '../dialect.ts';
+import { isFile } from '../form.ts';
 import { readTool, toolFields } from '../host-tools.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
@@ -34,7 +38,7 @@ export const IMAGES: Dialect = {
 /** The most that a request can ask for: ten at OpenAI. */
 const MAX_IMAGES = 128;
 
-export const IMAGE_CHECKS = checksWithoutText({
+const IMAGE_CHECKS = checksWithoutText({
   prompt: (value) => (typeof value === 'string' && value !== '' ? undefined : 'prompt: expected a string'),
   n: wholeNumber('n', 1, MAX_IMAGES),
   size: text('size'),
@@ -52,9 +56,39 @@ function checkFormat(value: unknown): string | undefined {
 }
 
 function checkImages(body: JsonBody, model: string): Checked {
-  const problem = bodyProblem(body, IMAGE_CHECKS);
+  const problem = imageProblem(body);
   if (problem !== undefined) return problem;
   return { ok: true, request: imageRequest(IMAGES, body, model) };
+}
+
+export function imageProblem(body: JsonBody): InvalidRequest | undefined {
+  const problem = bodyProblem(body, IMAGE_CHECKS);
+  if (problem !== undefined) return problem;
+  const other = otherNumberIn(unknownIn(body.fields));
+  return other === undefined
+    ? undefined
+    : { ok: false, problem: `${printableName(other)}: expected n in its place, which is held for` };
+}
+
+function unknownIn(fields: Fields): Fields {
+  const isKnown = (name: string) => FIELDS.settings.has(name) || FIELDS.unnamed.has(name);
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !isKnown(name)));
+}
+
+/** How hosts name the number of images that have another word for it, such as `num_images`, `batchSize` and `samples`. */
+const NUMBER_OF_IMAGES = /^n$|images|outputs|samples?(?:_?count)?$|batch|variations|candidates/i;
+/** The name of what lets a model make a series of images. */
+const SERIES = /sequential/i;
+
+/** The name of a field that may say how many images there are. The recursion is bounded by MAX_JSON_DEPTH. */
+function otherNumberIn(fields: Fields): string | undefined {
+  for (const [name, value] of Object.entries(fields)) {
+    const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\s*\d+\s*$/.test(value));
+    if (SERIES.test(name) || (isNumber && NUMBER_OF_IMAGES.test(name))) return name;
+    const within = isObject(value) && !isFile(value) ? otherNumberIn(value) : undefined;
+    if (within !== undefined) return within;
+  }
+  return undefined;
 }
 
 /** What changes the price of an image, and what does not. */
@@ -107,5 +141,18 @@ const TOKENS_OF_FORMAT = 8;
 
 function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
+  visitImages(unknownIn(fields), visit);
   return TOKENS_OF_FORMAT;
 }
+
+/** Some hosts read images beside a prompt, each in a field of its own name. The recursion is bounded by MAX_JSON_DEPTH. */
+function visitImages(holder: Fields, visit: InputVisitor): void {
+  for (const [field, value] of Object.entries(holder)) {
+    if (typeof value === 'object' && value !== null) visitImages(value as Fields, visit);
+    else if (typeof value === 'string' && IMAGE_ELSEWHERE.test(value)) {
+      for (const attachment of readData({ holder, field }, 'image').attachments) visit.attachment(attachment);
+    }
+  }
+}
+
+const IMAGE_ELSEWHERE = /^\s*(?:https?|data):/i;

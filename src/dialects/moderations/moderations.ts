@@ -62,12 +62,16 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   const inputs: readonly unknown[] = Array.isArray(fields.input) ? fields.input : [fields.input];
   for (const input of inputs) {
     if (typeof input === 'string') visit.text(input);
-    else if (isObject(input)) walkMessage(input, readImage, visit);
+    else if (isObject(input)) walkMessage(withImage(input), readImage, visit);
   }
   return 0;
 }
 
 /** An image is in `image_url.url`, or in `image_url` itself at some hosts. */
+function withImage(part: Fields): Fields {
+  return typeof part.image_url === 'string' ? { ...part, image_url: { url: part.image_url } } : part;
+}
+
 function readImage(name: string, value: Fields) {
   if (name === 'image_url' && value.url !== undefined) return readData({ holder: value, field: 'url' }, 'image');
   return undefined;

@@ -1,12 +1,13 @@
 /** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
 import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
 import { type Unit, unitName, unitsOf } from '../../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { soundSecondsAtMost } from '../../wire/media/sound-length.ts';
 import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT } from '../answer.ts';
-import { flag, refused, text } from '../checks.ts';
+import { flag, text } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from '../dialect.ts';
 import { filesIn, misplacedFile, typedForm } from '../form.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
@@ -40,10 +41,11 @@ function dialectOf(name: 'transcriptions' | 'translations'): Dialect {
   return dialect;
 }
 
+const UNSEEN = 'this gateway cannot see what is there; send the file itself';
+
 const CHECKS = checksWithoutText({
   stream: flag('stream'),
   response_format: text('response_format'),
-  url: refused('url', 'this gateway cannot see what is there; send the file itself'),
   service_tier: text('service_tier'),
 });
 const TYPED: ReadonlySet<string> = new Set(['stream']);
@@ -54,7 +56,10 @@ function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
   const body = typedForm(form, TYPED);
   const problem = bodyProblem(body, CHECKS);
   if (problem !== undefined) return problem;
-  const misplaced = body.fields.file === undefined ? 'file: expected a file' : misplacedFile(body.fields, FILE_NAMES);
+  const misplaced =
+    body.fields.file === undefined
+      ? 'file: expected a file'
+      : (misplacedFile(body.fields, FILE_NAMES) ?? elsewhere(body.fields));
   if (misplaced !== undefined) return { ok: false, problem: misplaced };
   const seconds = secondsOf(body.fields);
   const request = {
@@ -66,6 +71,22 @@ function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
     hostTools: [unitsOf(SECOND, Math.ceil(seconds), 'file')],
   };
   return { ok: true, request };
+}
+
+/** A field of no name of the format that says where there is more sound, which may be of any length. */
+function elsewhere(fields: Fields): string | undefined {
+  const isKnown = (name: string) => [FIELDS.settings, FIELDS.unnamed, FIELDS.walked].some((names) => names.has(name));
+  const [name] =
+    Object.entries(fields).find(
+      ([name, value]) => !isKnown(name) && (NAMES_PLACE.test(name) || [value].flat().some(isAddress)),
+    ) ?? [];
+  return name && `${printableName(name)}: ${UNSEEN}`;
+}
+
+const NAMES_PLACE = /(?:ur[il]|file_?id)s?(?:\[\])?$/i;
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^\s*[a-z][a-z0-9+.-]{1,30}:\S/i.test(value);
 }
 
 /** A request knows how long its sound is: to find out takes a walk over the file. */

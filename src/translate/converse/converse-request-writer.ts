@@ -6,7 +6,7 @@ import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
 import { enforceable } from '../messages/enforceable-schema.ts';
 import { EFFORTS, JSON_ONLY, samplingFields } from '../messages/messages-request-writer.ts';
 import type { Format, NeutralRequest, Reasoning, Said, ToolChoice } from '../request.ts';
-import { effortOfBudget } from '../thinking-budget.ts';
+import { effortOfBudget, thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
 import { cachePointsOf, conversationOf } from './converse-turns-writer.ts';
 
@@ -107,9 +107,10 @@ function topKOf(topK: Said<unknown> | undefined, model: string, findings: Findin
 }
 
 /** Claude takes it in the words of messages, wherever it is asked. */
-function thinkingOf({ reasoning: { thinking, effort, offField } }: NeutralRequest, model: string): Fields | undefined {
+function thinkingOf({ reasoning, maxOutput }: NeutralRequest, model: string): Fields | undefined {
+  const { thinking, effort, offField } = reasoning;
   if (!isClaude(model)) return undefined;
-  if (thinking !== undefined) return present(thinking);
+  if (thinking !== undefined) return present(thinkingWithin(thinking, maxOutput));
   if (offField !== undefined || effort?.value === 'none') return { type: 'disabled' };
   return effort === undefined ? undefined : { type: 'adaptive' };
 }

@@ -8,7 +8,6 @@ import {
   type AnswerEnd,
   type AnswerHead,
   type AnswerUsage,
-  GatheredAnswer,
   type GatheredCall,
   type StreamWriter,
   TerseWriter,
@@ -24,10 +23,22 @@ export interface GeminiOptions {
   readonly showsThoughts: boolean;
 }
 
-/** A whole answer. */
-export class GeminiWriter extends GatheredAnswer implements WholeWriter {
+/** A part of a whole answer, to which its host may add. */
+type Part =
+  | { readonly kind: 'thought' | 'text'; text: string; readonly seals: readonly Fields[] }
+  | { readonly kind: 'call'; readonly call: GatheredCall; readonly seals: readonly Fields[] };
+
+/** A whole answer. Its parts stand as their host wrote them. */
+export class GeminiWriter extends TerseWriter implements WholeWriter {
   readonly #options: GeminiOptions;
   readonly #context: ResponseContext;
+  readonly #parts: Part[] = [];
+  readonly #calls = new Map<unknown, GatheredCall>();
+  #head: AnswerHead = {};
+  /** What has been sealed since the last part. */
+  #seals: Fields[] = [];
+  #hasRefusal = false;
+  #end: AnswerEnd | undefined;
 
   constructor(options: GeminiOptions, context: ResponseContext) {
     super();
@@ -35,17 +46,62 @@ export class GeminiWriter extends GatheredAnswer implements WholeWriter {
     this.#context = context;
   }
 
+  begin(head: AnswerHead): void {
+    this.#head = head;
+  }
+
+  reasoning(text: string): void {
+    if (this.#options.showsThoughts) this.#write('thought', text);
+  }
+
+  override sealReasoning(block: Fields): void {
+    this.#seals.push(block);
+  }
+
+  text(text: string): void {
+    this.#write('text', text);
+  }
+
+  refusal(text: string): void {
+    this.#hasRefusal ||= text !== '';
+    this.text(text);
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    const call = { id, hostName, json: '' };
+    this.#calls.set(key, call);
+    this.#parts.push({ kind: 'call', call, seals: this.#seals.splice(0) });
+  }
+
+  callArguments(key: unknown, json: string): void {
+    const call = this.#calls.get(key);
+    if (call !== undefined) call.json += json;
+  }
+
+  finish(end: AnswerEnd): void {
+    this.#end = end;
+  }
+
   whole(): Fields {
-    const { allReasoning, allText, allRefusal, calls, seals } = this;
-    const written = allText + allRefusal;
-    const [first = { text: '' }, ...others] = [
-      ...(written === '' ? [] : [{ text: written }]),
-      ...calls.map((call, index) => callPart(call, index, this.#context)),
-    ];
-    const isShown = allReasoning !== '' && this.#options.showsThoughts;
-    const parts = [...(isShown ? [{ text: allReasoning, thought: true }] : []), signed(first, seals), ...others];
-    const finishReason = finishReasonOf(this.end, allRefusal !== '');
-    return answerOf(parts, headOf(this.head, this.#options, this.#context), { finishReason, usage: this.usage });
+    // A part has to stand behind what was sealed last, and clients read the first one.
+    const hasEnd = this.#parts.some(({ kind }) => kind !== 'thought') && this.#seals.length === 0;
+    if (!hasEnd) this.#parts.push({ kind: 'text', text: '', seals: this.#seals.splice(0) });
+    let calls = 0;
+    const parts = this.#parts.map((part) => {
+      if (part.kind === 'thought') return { text: part.text, thought: true };
+      const said = 'call' in part ? callPart(part.call, calls++, this.#context) : { text: part.text };
+      return signed(said, part.seals);
+    });
+    const finishReason = finishReasonOf(this.#end, this.#hasRefusal);
+    return answerOf(parts, headOf(this.#head, this.#options, this.#context), { finishReason, usage: this.usage });
+  }
+
+  #write(kind: 'thought' | 'text', text: string): void {
+    const last = this.#parts.at(-1);
+    if (text === '') return;
+    const isSigned = kind === 'text' && this.#seals.length > 0;
+    if (last?.kind === kind && !isSigned) last.text += text;
+    else this.#parts.push({ kind, text, seals: kind === 'text' ? this.#seals.splice(0) : [] });
   }
 }
 

@@ -94,7 +94,7 @@ class ContentsWriter implements Conversation {
     }
   }
 
-  /** A signature belongs to the part behind it. */
+  /** A signature belongs to the part behind it, and before a text with a call to that call, since Google signs calls. */
   #written(written: readonly Written[]): GeminiPart[] {
     const parts: GeminiPart[] = [];
     let signature: string | undefined;
@@ -102,13 +102,14 @@ class ContentsWriter implements Conversation {
       parts.push(signature === undefined ? part : { ...part, thoughtSignature: signature });
       signature = undefined;
     };
+    const beforeCalls = textsBeforeCalls(written);
     for (const each of written) {
       if (each.kind === 'reasoning') {
         signature = each.block && signatureInBlock(each.block);
         // Without the host that wrote it, reasoning says nothing to a model.
         if (signature === undefined) this.#findings.ignore(each.field);
       } else if (each.kind === 'call') push(this.#call(each));
-      else for (const part of this.#parts(each.parts)) push(part);
+      else for (const part of this.#parts(each.parts)) beforeCalls.has(each) ? parts.push(part) : push(part);
     }
     return this.#signed(parts);
   }
@@ -138,6 +139,17 @@ class ContentsWriter implements Conversation {
   #attached({ content }: Output): GeminiPart[] {
     return typeof content === 'string' ? [] : this.#parts(content.filter(({ kind }) => kind !== 'text'));
   }
+}
+
+/** Those of the texts behind which a call follows, with nothing but texts between. */
+function textsBeforeCalls(written: readonly Written[]): ReadonlySet<Written> {
+  const found = new Set<Written>();
+  let behind: Written['kind'] | undefined;
+  for (const each of written.toReversed()) {
+    if (each.kind !== 'parts') behind = each.kind;
+    else if (behind === 'call') found.add(each);
+  }
+  return found;
 }
 
 /** The host sees as much of every image as it can. */

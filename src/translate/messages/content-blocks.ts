@@ -4,11 +4,11 @@ import { namedEvent } from '../../wire/sse.ts';
 
 /** A block that is being written, or that waits for the one before it. */
 interface Block {
-  readonly kind: 'text' | 'thinking' | 'tool_use';
+  readonly kind: 'text' | 'thinking' | 'redacted_thinking' | 'tool_use';
   /** Undefined for anything but a call. */
   readonly call: CallState | undefined;
   isOpen: boolean;
-  /** Of thinking; empty if nothing signs it. */
+  /** Of thinking; empty if nothing signs it. Of sealed thinking, all there is. */
   signature: string;
   /** What has arrived and is not written yet. */
   unwritten: string;
@@ -42,16 +42,23 @@ export class ContentBlocks {
   add(kind: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
     const last = this.#queue.at(-1);
-    const block = last?.kind === kind ? last : this.#append(kind, undefined);
+    const block = last?.kind === kind && last.signature === '' ? last : this.#append(kind, undefined);
     block.unwritten += text;
     return this.#advance(false);
   }
 
-  /** Signs the thinking that is being written, or a block without a text. */
+  /** Signs the thinking that is being written, or a block without a text. What is signed is over. */
   sign(signature: string): string {
     const last = this.#queue.at(-1);
-    const block = last?.kind === 'thinking' ? last : this.#append('thinking', undefined);
+    const isUnsigned = last?.kind === 'thinking' && last.signature === '';
+    const block = isUnsigned ? last : this.#append('thinking', undefined);
     block.signature = signature;
+    return this.#advance(false);
+  }
+
+  /** Adds thinking that nobody but its host can read. */
+  addSealed(data: string): string {
+    this.#append('redacted_thinking', undefined, data);
     return this.#advance(false);
   }
 
@@ -78,8 +85,8 @@ export class ContentBlocks {
     return this.#advance(true);
   }
 
-  #append(kind: Block['kind'], call: CallState | undefined): Block {
-    const block: Block = { kind, call, isOpen: false, signature: '', unwritten: '' };
+  #append(kind: Block['kind'], call: CallState | undefined, signature = ''): Block {
+    const block: Block = { kind, call, isOpen: false, signature, unwritten: '' };
     this.#queue.push(block);
     return block;
   }
@@ -106,18 +113,24 @@ export class ContentBlocks {
     return event('content_block_start', { index: this.#closed, content_block: this.#emptyBlock(block) });
   }
 
-  #emptyBlock({ kind, call }: Block): Fields {
-    if (call === undefined)
-      return kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: '' };
-    const id = call.id === '' ? this.#newCallId(this.#closed) : call.id;
-    return { type: kind, id, name: call.name, input: {} };
+  #emptyBlock({ kind, call, signature }: Block): Fields {
+    switch (kind) {
+      case 'text':
+        return { type: kind, text: '' };
+      case 'thinking':
+        return { type: kind, thinking: '', signature: '' };
+      case 'redacted_thinking':
+        return { type: kind, data: signature };
+      case 'tool_use':
+        return { type: kind, id: call?.id || this.#newCallId(this.#closed), name: call?.name, input: {} };
+    }
   }
 
   #write(block: Block): string {
-    if (block.unwritten === '') return '';
-    const text = block.unwritten;
+    const { kind, unwritten: text } = block;
+    if (text === '' || kind === 'redacted_thinking') return '';
     block.unwritten = '';
-    return this.#delta(DELTAS[block.kind](text));
+    return this.#delta(DELTAS[kind](text));
   }
 
   #close(block: Block): string {
@@ -132,7 +145,7 @@ export class ContentBlocks {
   }
 }
 
-const DELTAS: Readonly<Record<Block['kind'], (text: string) => Fields>> = {
+const DELTAS: Readonly<Record<Exclude<Block['kind'], 'redacted_thinking'>, (text: string) => Fields>> = {
   text: (text) => ({ type: 'text_delta', text }),
   thinking: (thinking) => ({ type: 'thinking_delta', thinking }),
   tool_use: (json) => ({ type: 'input_json_delta', partial_json: json }),

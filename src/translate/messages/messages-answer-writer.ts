@@ -8,7 +8,6 @@ import {
   type AnswerEnd,
   type AnswerHead,
   type AnswerUsage,
-  GatheredAnswer,
   type GatheredCall,
   type StreamWriter,
   TerseWriter,
@@ -26,10 +25,21 @@ export interface MessageOptions {
   readonly thinking: 'shown' | 'sealed' | 'none';
 }
 
-/** A whole message. */
-export class MessageWriter extends GatheredAnswer implements WholeWriter {
+/** A block of a whole message, to which its host may add. */
+type Block = { type: 'text'; text: string } | { type: 'thinking'; thinking: string; signature: string } | OtherBlock;
+type OtherBlock =
+  | { readonly type: 'call'; readonly call: GatheredCall }
+  | { readonly type: 'sealed'; readonly block: Fields };
+
+/** A whole message. Its blocks stand as their host wrote them: it checks that they come back so. */
+export class MessageWriter extends TerseWriter implements WholeWriter {
   readonly #options: MessageOptions;
   readonly #context: ResponseContext;
+  readonly #blocks: Block[] = [];
+  readonly #calls = new Map<unknown, GatheredCall>();
+  #head: AnswerHead = {};
+  #end: AnswerEnd | undefined;
+  #hasRefusal = false;
 
   constructor(options: MessageOptions, context: ResponseContext) {
     super();
@@ -37,30 +47,78 @@ export class MessageWriter extends GatheredAnswer implements WholeWriter {
     this.#context = context;
   }
 
+  begin(head: AnswerHead): void {
+    this.#head = head;
+  }
+
+  reasoning(text: string): void {
+    if (text !== '' && this.#options.thinking === 'shown') this.#unsigned().thinking += text;
+  }
+
+  override sealReasoning(block: Fields): void {
+    const { thinking } = this.#options;
+    if (thinking === 'none') return;
+    if (isSealed(block)) this.#blocks.push({ type: 'sealed', block });
+    else {
+      const signature = thinking === 'shown' ? signatureOf(block) : signatureOfUnseen(block);
+      if (signature !== '') this.#unsigned().signature = signature;
+    }
+  }
+
+  text(text: string): void {
+    const last = this.#blocks.at(-1);
+    if (last?.type === 'text') last.text += text;
+    else if (text !== '') this.#blocks.push({ type: 'text', text });
+  }
+
+  refusal(text: string): void {
+    this.#hasRefusal ||= text !== '';
+    this.text(text);
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    const call = { id, hostName, json: '' };
+    this.#calls.set(key, call);
+    this.#blocks.push({ type: 'call', call });
+  }
+
+  callArguments(key: unknown, json: string): void {
+    const call = this.#calls.get(key);
+    if (call !== undefined) call.json += json;
+  }
+
+  finish(end: AnswerEnd): void {
+    this.#end = end;
+  }
+
   whole(): Fields {
-    const { calls, end, usage, allText, allRefusal } = this;
-    const written = allText + allRefusal;
+    let calls = 0;
+    const content = this.#blocks.map((block): Fields => {
+      if (block.type === 'call') return toolUse(block.call, calls++, this.#context);
+      return block.type === 'sealed' ? block.block : block;
+    });
     return {
-      ...headOf(this.head, this.#options, this.#context),
-      content: [
-        ...this.#thinking(),
-        ...(written === '' ? [] : [{ type: 'text', text: written }]),
-        ...calls.map((call, index) => toolUse(call, index, this.#context)),
-      ],
-      stop_reason: stopReasonOf(end, { hasCalls: calls.length > 0, hasRefusal: allRefusal !== '' }),
+      ...headOf(this.#head, this.#options, this.#context),
+      content,
+      stop_reason: stopReasonOf(this.#end, { hasCalls: calls > 0, hasRefusal: this.#hasRefusal }),
       stop_sequence: null,
-      usage: usageFields(usage),
+      usage: usageFields(this.usage),
     };
   }
 
-  /** Without a signature no host would take it back. */
-  #thinking(): readonly Fields[] {
-    const isShown = this.#options.thinking === 'shown';
-    if (this.#options.thinking === 'none') return [];
-    const thinking = isShown ? this.allReasoning : '';
-    const signature = this.seals.map(isShown ? signatureOf : signatureOfUnseen).at(-1) ?? '';
-    return thinking + signature === '' ? [] : [{ type: 'thinking', thinking, signature }];
+  /** The thinking that is being written, or a new block of it. What is signed is over. */
+  #unsigned(): { thinking: string; signature: string } {
+    const last = this.#blocks.at(-1);
+    if (last?.type === 'thinking' && last.signature === '') return last;
+    const block = { type: 'thinking' as const, thinking: '', signature: '' };
+    this.#blocks.push(block);
+    return block;
   }
+}
+
+/** Whether nobody but its host can read it. */
+function isSealed({ type }: Fields): boolean {
+  return type === 'redacted_thinking';
 }
 
 function toolUse({ id, hostName: name, json }: GatheredCall, position: number, context: ResponseContext): Fields {
@@ -116,7 +174,9 @@ export class EventWriter extends TerseWriter implements StreamWriter {
   override sealReasoning(block: Fields): void {
     const { thinking } = this.#options;
     if (thinking === 'none') return;
-    this.#events += this.#blocks.sign(thinking === 'shown' ? signatureOf(block) : signatureOfUnseen(block));
+    this.#events += isSealed(block)
+      ? this.#blocks.addSealed(String(block.data))
+      : this.#blocks.sign(thinking === 'shown' ? signatureOf(block) : signatureOfUnseen(block));
   }
 
   text(text: string): void {

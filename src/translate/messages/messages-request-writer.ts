@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
 import type { CacheHints, Format, NeutralRequest, Said } from '../request.ts';
+import { thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
 import { enforceable } from './enforceable-schema.ts';
 import { conversationOf, markCache } from './messages-turns-writer.ts';
@@ -16,11 +17,12 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
   refuseUnsayable(request, findings);
   // After what is cached, which stays the same.
   if (request.format.kind === 'json_object') conversation.system.push({ type: 'text', text: JSON_ONLY });
-  const output = outputFields(request, findings);
+  const maximum = request.maxOutput ?? terms.maxOutput ?? terms.defaultOutput;
+  const output = outputFields(request, maximum, findings);
   return present({
     model: request.model,
     stream: request.stream,
-    max_tokens: request.maxOutput ?? terms.maxOutput ?? terms.defaultOutput,
+    max_tokens: maximum,
     system: conversation.system.length > 0 ? conversation.system : undefined,
     messages: conversation.messages,
     ...toolFields(request),
@@ -118,7 +120,7 @@ interface OutputFields {
   readonly output_config: Fields | undefined;
 }
 
-function outputFields({ reasoning, format }: NeutralRequest, findings: Findings): OutputFields {
+function outputFields({ reasoning, format }: NeutralRequest, maximum: number, findings: Findings): OutputFields {
   const { effort, isShown, summaryField, thinking } = reasoning;
   const level = effort === undefined ? undefined : EFFORTS.get(effort.value);
   if (effort !== undefined && effort.value !== 'none' && level === undefined) {
@@ -128,7 +130,10 @@ function outputFields({ reasoning, format }: NeutralRequest, findings: Findings)
   if (summaryField !== undefined && level === undefined) findings.ignore(summaryField);
   const output = present({ effort: level, format: formatOf(format) });
   return {
-    thinking: thinking === undefined ? thinkingOf(effort?.value, level, isShown) : asked(thinking, effort, findings),
+    thinking:
+      thinking === undefined
+        ? thinkingOf(effort?.value, level, isShown)
+        : thinkingWithin(asked(thinking, effort, findings), maximum),
     output_config: Object.keys(output).length > 0 ? output : undefined,
   };
 }

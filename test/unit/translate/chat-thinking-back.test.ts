@@ -7,72 +7,10 @@ import { inputParts } from '../../../src/dialects/input.ts';
 import { hostRequest } from '../../../src/translate/translate.ts';
 import type { ResponseTranslation } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
-import { SseSplitter } from '../../../src/wire/sse.ts';
 import { CONTEXT, translated } from './gemini-support.ts';
-import { messageIn } from './messages-chat-support.ts';
-import { responseIn } from './responses-support.ts';
+import { CLIENTS, type Client, secondTurn, USER } from './two-turns.ts';
 
 const CALL = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } };
-
-/** A client of two turns: what it asks first, and with the answer and the output of the call. */
-interface Client {
-  readonly dialect: 'messages' | 'responses' | 'gemini';
-  readonly first: Fields;
-  /** A whole answer that a stream adds up to. */
-  readonly read: (stream: string) => Fields;
-  readonly next: (answer: Fields) => Fields;
-}
-
-const USER = { role: 'user', content: 'Hi' };
-
-const MESSAGES: Client = {
-  dialect: 'messages',
-  first: { thinking: { type: 'adaptive' }, tools: [{ name: 'look', input_schema: { type: 'object' } }] },
-  read: messageIn,
-  next: ({ content }) => ({
-    messages: [
-      USER,
-      { role: 'assistant', content },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'x' }] },
-    ],
-  }),
-};
-const RESPONSES: Client = {
-  dialect: 'responses',
-  first: { tools: [{ type: 'function', name: 'look' }] },
-  read: responseIn,
-  next: ({ output }) => ({
-    input: [USER, ...(output as Fields[]), { type: 'function_call_output', call_id: 'c1', output: 'x' }],
-  }),
-};
-const GEMINI: Client = {
-  dialect: 'gemini',
-  first: {
-    generationConfig: { thinkingConfig: { includeThoughts: true } },
-    tools: [{ functionDeclarations: [{ name: 'look' }] }],
-  },
-  read: (stream) => {
-    const events = new SseSplitter().push(Buffer.from(stream)).map(({ data }) => JSON.parse(data ?? ''));
-    const parts = events.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
-    return { candidates: [{ content: { role: 'model', parts } }] };
-  },
-  next: ({ candidates }) => ({
-    contents: [
-      { role: 'user', parts: [{ text: 'Hi' }] },
-      (candidates as { content: Fields }[])[0]?.content,
-      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'look', response: { output: 'x' } } }] },
-    ],
-  }),
-};
-const CLIENTS: readonly (readonly [who: string, client: Client])[] = [
-  ['messages', MESSAGES],
-  [
-    'messages that is not to see it',
-    { ...MESSAGES, first: { ...MESSAGES.first, thinking: { type: 'adaptive', display: 'omitted' } } },
-  ],
-  ['responses', RESPONSES],
-  ['gemini', GEMINI],
-];
 
 const whole = (response: ResponseTranslation, message: Fields): Fields =>
   response.answer({ model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }, CONTEXT);
@@ -83,14 +21,6 @@ function streamed(response: ResponseTranslation, { read }: Client, deltas: reado
   const end = { model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
   const stream = response.stream(CONTEXT);
   return read([...chunks, end].map((chunk) => stream.push(chunk)).join('') + stream.completion());
-}
-
-/** The second turn of a client, as its host gets it. */
-function secondTurn(client: Client, answerOf: (response: ResponseTranslation) => Fields) {
-  const { dialect, first, next } = client;
-  const { response } = translated(dialect, 'chat', first);
-  const { fields, ignored } = translated(dialect, 'chat', { ...first, ...next(answerOf(response)) });
-  return { messages: fields.messages, ignored };
 }
 
 const SIGNED = [
@@ -144,21 +74,23 @@ for (const [who, client] of CLIENTS) {
           { role: 'tool', tool_call_id: 'c1', content: 'x' },
         ];
         test(`${what}, of an answer with ${beside}`, () => {
-          const turn = secondTurn(client, (response) => whole(response, { content, ...said, tool_calls: [CALL] }));
-          assert.deepEqual(turn.messages, messages);
+          const turn = secondTurn(client, 'chat', (response) =>
+            whole(response, { content, ...said, tool_calls: [CALL] }),
+          );
+          assert.deepEqual(turn.fields.messages, messages);
         });
         test(`${what}, of a stream with ${beside}`, () => {
           const text = content === null ? [] : [{ content }];
           const deltas = [...pieces, ...text, { tool_calls: [{ index: 0, ...CALL }] }];
-          const turn = secondTurn(client, (response) => streamed(response, client, deltas));
-          assert.deepEqual(turn.messages, messages);
+          const turn = secondTurn(client, 'chat', (response) => streamed(response, client, deltas));
+          assert.deepEqual(turn.fields.messages, messages);
         });
       }
     }
 
     test('nothing of an answer without thinking', () => {
-      const turn = secondTurn(client, (response) => whole(response, { content: null, tool_calls: [CALL] }));
-      const [, assistant] = turn.messages as Fields[];
+      const turn = secondTurn(client, 'chat', (response) => whole(response, { content: null, tool_calls: [CALL] }));
+      const [, assistant] = turn.fields.messages as Fields[];
       assert.deepEqual(assistant, { role: 'assistant', content: null, tool_calls: [CALL] });
     });
   });
