@@ -1,7 +1,7 @@
 /** What requests cost, and what is held for them. Pure. */
 import type { HostTool, ToolCalls } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
-import { costRoundedUp, type Nanos } from '../core/money.ts';
+import { costRoundedUp, type Nanos, type PricedTokens } from '../core/money.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { dearestCall, foundTokens, toolsFor } from './tool-cost.ts';
@@ -40,22 +40,27 @@ export function usageCost(prices: Prices, usage: TokenUsage, calls: readonly Too
   const { imageInputTokens = 0, imageOutputTokens = 0 } = parts;
   const { imageInput = input, imageOutput = output } = prices;
   const ownInput = cacheWriteTokens + cacheWrite1hTokens + audioInputTokens + imageInputTokens;
-  return costRoundedUp([
-    { tokens: imageInputTokens, nanosPerMillion: imageInput },
-    { tokens: imageOutputTokens, nanosPerMillion: imageOutput },
+  const priced: PricedTokens[] = [
     { tokens: promptTokens - cachedTokens - ownInput, nanosPerMillion: input },
     { tokens: cachedTokens, nanosPerMillion: cachedInput },
-    { tokens: cacheWriteTokens, nanosPerMillion: cacheWrite },
-    { tokens: cacheWrite1hTokens, nanosPerMillion: cacheWrite1h },
-    { tokens: audioInputTokens, nanosPerMillion: audioInput },
     { tokens: completionTokens - audioOutputTokens - imageOutputTokens, nanosPerMillion: output },
-    { tokens: audioOutputTokens, nanosPerMillion: audioOutput },
-    ...calls.map(({ count, of, reported }) => callsOf(count, dearestCall(prices, of, reported).call)),
-  ]);
+  ];
+  if (parts !== NO_PARTS) {
+    priced.push(
+      { tokens: imageInputTokens, nanosPerMillion: imageInput },
+      { tokens: imageOutputTokens, nanosPerMillion: imageOutput },
+      { tokens: cacheWriteTokens, nanosPerMillion: cacheWrite },
+      { tokens: cacheWrite1hTokens, nanosPerMillion: cacheWrite1h },
+      { tokens: audioInputTokens, nanosPerMillion: audioInput },
+      { tokens: audioOutputTokens, nanosPerMillion: audioOutput },
+    );
+  }
+  for (const { count, of, reported } of calls) priced.push(callsOf(count, dearestCall(prices, of, reported).call));
+  return costRoundedUp(priced);
 }
 
 /** What so many calls of a tool cost, in the terms of tokens. */
-function callsOf(calls: number, nanosPerCall: Nanos) {
+function callsOf(calls: number, nanosPerCall: Nanos): PricedTokens {
   return { tokens: calls * 1_000_000, nanosPerMillion: nanosPerCall };
 }
 
@@ -80,28 +85,23 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   const { imageInput = prices.input, imageOutput = prices.output } = hasImages ? prices : {};
   // What tools find is input, too.
   const found = foundTokens(prices, hostTools);
-  const { input, cachedInput, output, audioInput, audioOutput, ...writes } = pricesAtLength(
-    prices,
-    inputTokens / LEAST_ESTIMATE + found,
-  );
-  const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? writes.cacheWrite : writes.cacheWrite1h;
-  return costRoundedUp([
+  const listed = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE + found);
+  const { input, cachedInput, output, audioInput, audioOutput, cacheWrite: shortWrite, cacheWrite1h } = listed;
+  const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? shortWrite : cacheWrite1h;
+  const priced: PricedTokens[] = [
     {
       tokens: inputTokens + found,
       nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input, imageInput),
     },
     { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output, imageOutput) },
-    // After a call the host goes on from the beginning, which is in its cache if it has one.
-    ...hostTools.filter(isTool).map(({ calls }) => ({
-      tokens: calls * inputTokens,
-      nanosPerMillion: lifetime === undefined ? input : cachedInput,
-    })),
-    ...hostTools.map((tool) => callsOf(tool.calls, dearestCall(prices, [tool]).call)),
-  ]);
-}
-
-function isTool(tool: HostTool): boolean {
-  return !isUnit(tool);
+  ];
+  // After a call the host goes on from the beginning, which is in its cache if it has one.
+  const readAgain = lifetime === undefined ? input : cachedInput;
+  for (const tool of hostTools) {
+    if (!isUnit(tool)) priced.push({ tokens: tool.calls * inputTokens, nanosPerMillion: readAgain });
+    priced.push(callsOf(tool.calls, dearestCall(prices, [tool]).call));
+  }
+  return costRoundedUp(priced);
 }
 
 /** What a million tokens of output cost in a request with so many estimated tokens of input: of text, and of audio. */

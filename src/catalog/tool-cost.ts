@@ -10,6 +10,7 @@ export function toolsFor(
   model: Pick<ModelTerms, 'upstream'> & Partial<Pick<ModelTerms, 'tools'>>,
   asked: readonly HostTool[],
 ): readonly HostTool[] {
+  if (asked.length === 0) return traitsOf(model).tools;
   // What is billed by tokens alone has no price of its units.
   const billed = asked.some(isUnit) ? asked.filter((tool) => !isUnit(tool) || model.tools?.has(tool.name)) : asked;
   const unasked = traitsOf(model).tools.filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));

@@ -47,6 +47,7 @@ export function tokensAt({ textTokens, formatTokens, attachments }: InputParts, 
 }
 
 function withAttachments(tokens: number, attachments: readonly Attachment[], terms: InputTerms): number {
+  if (attachments.length === 0) return tokens;
   let sum = tokens;
   let isBounded = true;
   for (const { tokens: own } of tokensOfEach(attachments, terms)) {
@@ -84,8 +85,9 @@ export interface FieldKinds {
 
 /** Passes on the texts of the fields that are not messages, and what unknown ones name. */
 export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldKinds, visit: InputVisitor): void {
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name in fields) {
     if (settings.has(name) || walked.has(name)) continue;
+    const value = fields[name];
     const isKnown = unnamed.has(name);
     if (!isKnown) visit.text(name);
     if (typeof value === 'string') visit.text(value);
@@ -124,11 +126,11 @@ export type ReadObject = (name: string, value: Fields) => Reading | undefined;
 export function walkMessage(message: Fields, readObject: ReadObject, visit: InputVisitor): number {
   const walk = new Walk(readObject, visit);
   walk.reference(message);
-  for (const [name, value] of Object.entries(message)) {
+  for (const name in message) {
     // Known roles alone get this far.
     if (name === 'role') continue;
     if (name !== 'content') visit.text(name);
-    walk.member(name, value);
+    walk.member(name, message[name]);
   }
   return TOKENS_PER_MESSAGE;
 }
@@ -173,9 +175,10 @@ class Walk {
     const reading = this.#readObject(name, value);
     for (const attachment of reading?.attachments ?? []) this.#visit.attachment(attachment);
     for (const text of reading?.texts ?? []) this.#visit.text(text);
-    for (const [member, item] of Object.entries(reading?.others ?? value)) {
+    const others = reading?.others ?? value;
+    for (const member in others) {
       this.#visit.text(member);
-      this.member(member, item);
+      this.member(member, others[member]);
     }
   }
 }

@@ -15,8 +15,7 @@ const HOLDERS = ['thinking_config', 'chat_template_kwargs', 'extra_body'] as con
 export const CHAT_THINKING_FIELDS: readonly string[] = [...SWITCHES, ...HOLDERS];
 
 export function hiddenThinkingOfChat(fields: Fields): number | undefined {
-  const given = CHAT_THINKING_FIELDS.map((name) => fields[name] ?? undefined).filter((value) => value !== undefined);
-  if (!given.every(isOff)) return UNBOUNDED;
+  if (!CHAT_THINKING_FIELDS.every((name) => isOff(fields[name] ?? false))) return UNBOUNDED;
   // A host that does not know another switch goes on as it likes.
   return fields.reasoning_effort === 'none' ? 0 : undefined;
 }

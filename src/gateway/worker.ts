@@ -321,7 +321,7 @@ class LocalWorker implements Worker {
     return this.#traces === undefined ? serve() : this.#traces.trace(exchange, route, serve);
   }
 
-  async #serve(route: Route, exchange: Exchange): Promise<void> {
+  #serve(route: Route, exchange: Exchange): Promise<void> {
     const { pipeline } = this.#current;
     switch (route.kind) {
       case 'model_request':
@@ -346,12 +346,19 @@ class LocalWorker implements Worker {
   }
 }
 
+/** By the names of their dialects. */
+const FORMATS: ReadonlyMap<string, ErrorFormat> = new Map(
+  Object.entries(DIALECTS).map(([name, dialect]) => [
+    name,
+    {
+      errorBody: dialect.errorBody,
+      streamFailure: (error, requestId) => dialect.startStream(requestId).failure(error),
+    },
+  ]),
+);
+
 function formatFor(path: string, headers: RequestHeaders): ErrorFormat {
-  const dialect = DIALECTS[dialectOfErrors(path, headers)];
-  return {
-    errorBody: dialect.errorBody,
-    streamFailure: (error, requestId) => dialect.startStream(requestId).failure(error),
-  };
+  return FORMATS.get(dialectOfErrors(path, headers)) as ErrorFormat;
 }
 
 function listenerSettings(config: Config): ListenerSettings {
@@ -376,7 +383,7 @@ function connectionLimits({ maxConnections, maxPerSource, threads }: Config): Co
   return { max: Math.ceil(room / threads), maxPerSource: perSource && Math.ceil(perSource / threads) };
 }
 
-function sendHealth(exchange: Exchange, { status, body }: Answer): void {
+async function sendHealth(exchange: Exchange, { status, body }: Answer): Promise<void> {
   exchange.sendJson(status, body);
 }
 

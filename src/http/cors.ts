@@ -55,9 +55,9 @@ export function preflightHeaders(
   method: string | undefined,
   headers: IncomingHttpHeaders,
 ): readonly string[] | undefined {
+  if (policy === undefined || method !== 'OPTIONS') return undefined;
   const { origin, 'access-control-request-method': asked } = headers;
-  if (method !== 'OPTIONS' || asked === undefined || origin === undefined) return undefined;
-  if (policy === undefined || !allows(policy, origin)) return undefined;
+  if (asked === undefined || origin === undefined || !allows(policy, origin)) return undefined;
   const own = (headers['access-control-request-headers'] ?? '')
     .toLowerCase()
     .split(',')

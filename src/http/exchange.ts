@@ -142,12 +142,10 @@ export class Exchange {
   }
 
   /**
-   * The body, if all of it arrived with the headers, as it does for most requests, and is within
+   * The body, if all of it has arrived, as it has with the headers for most requests, and is within
    * the size limit. Otherwise undefined, and nothing is consumed.
    */
-  async bufferedBody(): Promise<Buffer | undefined> {
-    // The parser delivers the body in the same tick, right after the headers.
-    await undefined;
+  bufferedBody(): Buffer | undefined {
     const { maxBodyBytes, expectsContinue } = this.#options;
     return expectsContinue ? undefined : takeBufferedBody(this.request, maxBodyBytes);
   }

@@ -26,6 +26,9 @@ import { rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
+
+const NONE: ReadonlySet<Member> = new Set();
+
 export interface DispatcherParts {
   /** The active providers, by name. */
   readonly providers: ReadonlyMap<string, Provider>;
@@ -210,7 +213,6 @@ export class Dispatch {
     const { parts } = this.#dispatcher;
     const { route, member } = target;
     this.#target = target;
-    this.#triedFor(route.model).add(member);
     this.#attempts++;
     this.#attemptStartedAtMs = performance.now();
     meter.begin();
@@ -232,6 +234,7 @@ export class Dispatch {
       traceHead(trace, attempt);
       const rejection = await rejectionOf(attempt);
       failure = rejection?.failure;
+      if (rejection !== undefined) this.#triedFor(route.model).add(member);
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
       const next = rejection && this.#takeNext();
       const work = next && attempt.sent ? await workBefore(attempt, hosted.request.dialect) : 'none';
@@ -276,7 +279,8 @@ export class Dispatch {
   #find(among: Among): Target | undefined {
     for (const route of this.#request.routes) {
       const { model } = route;
-      const member = this.#providerOf(route).pick(model.upstream, this.#triedFor(model), among);
+      const tried = this.#tried.get(model) ?? this.#elsewhere(model);
+      const member = this.#providerOf(route).pick(model.upstream, tried, among);
       if (member !== undefined) return { route, member };
     }
     return undefined;
@@ -297,15 +301,15 @@ export class Dispatch {
   }
 
   /** The upstreams that a request which refers to one of the others cannot go to. */
-  #elsewhere(model: Model): Set<Member> {
+  #elsewhere(model: Model): ReadonlySet<Member> {
     const route = this.#request.routes.find((each) => each.model === model);
     const { upstream } = route ?? {};
-    if (route === undefined || upstream === undefined) return new Set();
+    if (route === undefined || upstream === undefined) return NONE;
     return new Set(this.#providerOf(route).members.filter(({ name }) => name !== upstream));
   }
 
   #triedFor(model: Model): Set<Member> {
-    const tried = this.#tried.get(model) ?? this.#elsewhere(model);
+    const tried = this.#tried.get(model) ?? new Set(this.#elsewhere(model));
     this.#tried.set(model, tried);
     return tried;
   }

@@ -2,6 +2,7 @@
 
 import type { CachedAnswer } from '../core/cached-answers.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
+import type { KeptResponse } from '../core/kept-responses.ts';
 import type { AdmissionVerdict } from '../core/request-trace.ts';
 import { Roster } from '../core/roster.ts';
 import type { SpentBy } from '../core/spent-by.ts';
@@ -56,8 +57,8 @@ export class Pipeline {
   }
 
   /** Answers a request to a model. Never throws. */
-  async complete(exchange: Exchange, dialect: Dialect): Promise<void> {
-    await this.#guarded(exchange, () => this.#complete(exchange, dialect));
+  complete(exchange: Exchange, dialect: Dialect): Promise<void> {
+    return this.#guarded(exchange, () => this.#complete(exchange, dialect));
   }
 
   /** Answers a request for the list of models, or with an id for one of them. Never throws. */
@@ -141,7 +142,9 @@ export class Pipeline {
     const { keyHash } = credential;
 
     let key = this.#knownKeys.get(keyHash);
-    const early = key && (await this.#resolveAtHand(exchange, dialect, key));
+    // Node's own parser delivers the body in the same tick, right after the headers.
+    if (key !== undefined && !exchange.request.complete) await undefined;
+    const early = key && this.#resolveAtHand(exchange, dialect, key);
     let permitted = early && permittedByAdmission(early);
     let planning = permitted && this.#plan(permitted, key);
     if (permitted === undefined || !planning?.ok) {
@@ -230,8 +233,8 @@ export class Pipeline {
    * Resolves the body early if all of it is here and the key was seen before. Admission checks the key anyway, so most
    * requests ask the ledger once instead of twice.
    */
-  async #resolveAtHand(exchange: Exchange, dialect: Dialect, { keyId }: KnownKey): Promise<Resolution | undefined> {
-    const body = await exchange.bufferedBody();
+  #resolveAtHand(exchange: Exchange, dialect: Dialect, { keyId }: KnownKey): Resolution | undefined {
+    const body = exchange.bufferedBody();
     if (body === undefined) return undefined;
     exchange.identifyKey(keyId);
     return this.#resolve(exchange, dialect, body);
@@ -380,10 +383,11 @@ export class Pipeline {
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
       const spentBy = spentByOf(exchange.request.headers, admitted.user);
-      const kept = this.#keep(admitted, relayed, end);
+      const kept = keptOf(admitted, relayed.metered, end, Date.now());
+      const keeping = kept && this.#keep(kept, requestId);
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
       // Before the last bytes go out, so that its client can refer to it at once.
-      await kept;
+      if (keeping !== undefined) await keeping;
       this.#parts.monitor.countEnded(facts, { ...end, spentBy });
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
@@ -404,13 +408,10 @@ export class Pipeline {
   }
 
   /** Writes down what the host keeps for the key. Never rejects: without that, the key is told that it is not found. */
-  async #keep(admitted: Admitted, { metered }: RelayResult, end: RequestEnd): Promise<void> {
-    const kept = keptOf(admitted, metered, end, Date.now());
-    if (kept === undefined) return;
+  async #keep(kept: KeptResponse, requestId: string): Promise<void> {
     try {
       await this.#parts.keeper.add(kept);
     } catch (error) {
-      const { requestId } = admitted.exchange;
       this.#parts.log.error(
         { request_id: requestId, err: error },
         'what the host keeps of the answer was not recorded',

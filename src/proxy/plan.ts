@@ -96,6 +96,7 @@ export function plansFor(permitted: Permitted, capOutput: boolean): Planning {
   if (typeof own === 'string') return { ok: false, problem: own };
   const first = own + (permitted.brought?.tokens ?? 0);
   const alone = planForOne(permitted, asked, first, capOutput);
+  if (fallbacks.length === 0) return { ok: true, plans: [alone] };
   const others = fallbacks
     .filter(({ model }) => canGive(model, request.maxOutput))
     .map((target) => ({ target, tokens: inputAt(request, parts, target) }))
@@ -114,16 +115,18 @@ function inputAt(
   parts: InputParts,
   { model, response, request: sent }: Target,
 ): number | string {
-  const inputs = [{ body: request.body, parts }];
-  if (response !== undefined) inputs.push({ body: sent.body, parts: inputParts(sent) });
-  for (const { body, parts } of inputs) {
-    const found = attachmentProblem(parts.attachments, model);
-    if (found === undefined) continue;
-    const { holder, field } = found.place;
-    const path = pathTo(holder, body.fields);
-    return `${path === '' ? '' : `${path}.`}${printableName(field)}: ${found.why}`;
-  }
-  return Math.max(...inputs.map(({ parts }) => tokensAt(parts, model)));
+  const own = tokensOr(request, parts, model);
+  if (response === undefined || typeof own === 'string') return own;
+  const translated = tokensOr(sent, inputParts(sent), model);
+  return typeof translated === 'string' ? translated : Math.max(own, translated);
+}
+
+function tokensOr({ body }: ModelRequest, parts: InputParts, model: Model): number | string {
+  const found = attachmentProblem(parts.attachments, model);
+  if (found === undefined) return tokensAt(parts, model);
+  const { holder, field } = found.place;
+  const path = pathTo(holder, body.fields);
+  return `${path === '' ? '' : `${path}.`}${printableName(field)}: ${found.why}`;
 }
 
 function planForOne(

@@ -15,6 +15,7 @@ import { larger, type Metered } from '../relay/meter.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
+import type { TextSample } from '../wire/text-sample.ts';
 import type { Admitted } from './admitted.ts';
 import type { ModelPaces } from './pace.ts';
 import type { Plan } from './plan.ts';
@@ -56,12 +57,12 @@ export async function endOf(
     thoughtTokens: thoughtAtMost(sent, model, silentTokens),
     maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
   };
-  const used = await usageOf(
-    metered,
-    sent,
-    { model, prices, work, unseen, broughtTokens: plan.broughtTokens },
-    counter,
-  );
+  const terms = { model, prices, work, unseen, broughtTokens: plan.broughtTokens };
+  const { written } = metered;
+  const used =
+    written === undefined
+      ? { usage: withLifetimes(metered.usage, sent), source: metered.source }
+      : await countedUsage(metered, written, sent, terms, counter);
   const source = isCutShort ? 'counted' : used.source;
   const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
   const counted = isCutShort ? asHeldImages(known, sent, plan) : known;
@@ -144,14 +145,13 @@ interface Unseen {
   readonly maximumTokens: number;
 }
 
-async function usageOf(
-  metered: Metered,
+async function countedUsage(
+  { usage, earlyReport }: Metered,
+  written: TextSample,
   request: ModelRequest,
   { model, prices, work, unseen, broughtTokens }: Terms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
-  const { usage, source, written, earlyReport } = metered;
-  if (written === undefined) return { usage: withLifetimes(usage, request), source };
   const sample = sampleInput(request, model);
   const input = { ...sample, extraTokens: sample.extraTokens + broughtTokens };
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);

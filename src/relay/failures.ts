@@ -89,6 +89,8 @@ const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
 
 /** All bytes of a response, or undefined if there are more than `maximum`. */
 export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
+  const whole = attempt.whole();
+  if (whole !== undefined) return whole.length > maximum ? undefined : whole;
   const chunks: Buffer[] = [];
   let length = 0;
   for (let chunk = await attempt.next(); chunk !== undefined; chunk = await attempt.next()) {

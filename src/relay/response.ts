@@ -30,23 +30,32 @@ export async function relayResponse(
   return sink.gone ? { ...relayed, termination: { kind: 'client_gone' }, note: 'the client hung up' } : relayed;
 }
 
-async function relayByHead(
+function relayByHead(
   head: ResponseHead,
   attempt: Attempt,
   sink: StreamSink,
   meter: Meter,
   options: RelayOptions,
-): Promise<RelayResult> {
-  const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
-  if (options.stream && isEventStream && isReadable(head)) return relayStream(attempt, sink, meter, options);
-  if (!options.stream && isReadable(head) && options.bytes !== undefined && !isJson(head)) {
+): RelayResult | Promise<RelayResult> {
+  const isEventStream = options.stream && /^\s*text\/event-stream\b/i.test(head.contentType);
+  if (isEventStream && isReadable(head)) return relayStream(attempt, sink, meter, options);
+  if (options.stream) return relayUnlessWhole(head, attempt, meter, options);
+  if (isReadable(head) && options.bytes !== undefined && !isJson(head)) {
     return relayBytes(attempt, sink, meter, head.contentType, options.bytes, options);
   }
+  return relayWholeByHead(head, attempt, meter, options);
+}
+
+/** A client that expects events could not read a plain completion. */
+async function relayUnlessWhole(
+  head: ResponseHead,
+  attempt: Attempt,
+  meter: Meter,
+  options: RelayOptions,
+): Promise<RelayResult> {
   const relayed = await relayWholeByHead(head, attempt, meter, options);
-  // A client that expects events could not read a plain completion.
-  if (options.stream && relayed.termination.kind === 'json' && !options.dialect.mayIgnoreStream)
-    return invalidResponse(meter, options.dialect, 'the response is a completion, although a stream was requested');
-  return relayed;
+  if (relayed.termination.kind !== 'json' || options.dialect.mayIgnoreStream) return relayed;
+  return invalidResponse(meter, options.dialect, 'the response is a completion, although a stream was requested');
 }
 
 function isJson({ contentType }: ResponseHead): boolean {
@@ -66,12 +75,12 @@ export async function relayWhole(attempt: Attempt, meter: Meter, options: JsonOp
   }
 }
 
-async function relayWholeByHead(
+function relayWholeByHead(
   head: ResponseHead,
   attempt: Attempt,
   meter: Meter,
   options: JsonOptions,
-): Promise<RelayResult> {
+): RelayResult | Promise<RelayResult> {
   if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options);
   if (isReadable(head)) return relayJson(attempt, meter, options);
   attempt.abort();

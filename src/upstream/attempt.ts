@@ -39,7 +39,7 @@ export interface ResponseHead {
 }
 
 /** The connection that feeds an attempt. */
-interface Source {
+export interface Source {
   pause(): void;
   resume(): void;
   abort(): void;
@@ -119,10 +119,21 @@ export class Attempt {
         this.#wake = resolve;
       });
     }
-    const chunk = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const chunk = this.#take();
+    this.#resume();
+    return chunk;
+  }
+
+  /** The whole body, if all of it has arrived. Otherwise undefined, and nothing is taken. */
+  whole(): Buffer | undefined {
+    return this.#ended && this.#failure === undefined ? this.#take() : undefined;
+  }
+
+  #take(): Buffer {
+    const [first] = this.#chunks;
+    const chunk = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
     this.#chunks.length = 0;
     this.#bytes = 0;
-    this.#resume();
     return chunk;
   }
 

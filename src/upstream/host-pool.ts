@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher, Pool } from 'undici';
 import { isEncoded } from '../core/content-coding.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { type Attempt, type ResponseHead, UpstreamFailure } from './attempt.ts';
+import { type Attempt, type ResponseHead, type Source, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import { retryAfterOf } from './retry.ts';
 
@@ -78,11 +78,12 @@ export class HostPool {
 }
 
 /** Feeds an attempt from undici, and enforces its timeouts. */
-class AttemptHandler implements Dispatcher.DispatchHandler {
+class AttemptHandler implements Dispatcher.DispatchHandler, Source {
   readonly #attempt: Attempt;
   readonly #timeouts: UpstreamTimeouts;
   readonly #decoder: ResponseDecoder | undefined;
   readonly #deadline: Deadline;
+  #controller: Dispatcher.DispatchController | undefined;
 
   constructor(attempt: Attempt, timeouts: UpstreamTimeouts, decoder: ResponseDecoder | undefined) {
     this.#attempt = attempt;
@@ -96,23 +97,26 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
 
   /** There is a connection, and the request is about to be written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
     const milliseconds = this.#timeouts.firstByteMs;
     this.#deadline.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
-    this.#attempt.begin({
-      pause: () => {
-        // The upstream is not to blame for a slow client.
-        this.#deadline.clear();
-        controller.pause();
-      },
-      resume: () => {
-        this.#expectMore();
-        controller.resume();
-      },
-      abort: () => {
-        this.#deadline.clear();
-        controller.abort(new Error('aborted by the gateway'));
-      },
-    });
+    this.#attempt.begin(this);
+  }
+
+  pause(): void {
+    // The upstream is not to blame for a slow client.
+    this.#deadline.clear();
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#expectMore();
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    this.#deadline.clear();
+    this.#controller?.abort(new Error('aborted by the gateway'));
   }
 
   onResponseStart(

@@ -37,16 +37,18 @@ export type BodyResult =
  */
 const LONG_BODY_BYTES = 256 * 1024;
 
-const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+function startsWithMark(body: Buffer): boolean {
+  return BYTE_ORDER_MARK.every((byte, at) => body[at] === byte);
+}
 
 /**
  * Parses a body. It must be UTF-8 and a JSON object, not too deep, without duplicate fields. A byte
  * order mark before it is passed over, and is not part of its text.
  */
 export function readJsonBody(body: Buffer): BodyResult {
-  const bytes = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-    ? body.subarray(BYTE_ORDER_MARK.length)
-    : body;
+  const bytes = startsWithMark(body) ? body.subarray(BYTE_ORDER_MARK.length) : body;
   if (bytes.length === 0) return problem('The request body is empty. Expected a JSON object.');
   if (!isUtf8(bytes)) return problem(`The request body is not valid UTF-8: ${positionOfInvalidUtf8(bytes)}.`);
   const excess = bytes.length > LONG_BODY_BYTES ? excessOf(bytes) : undefined;

@@ -149,7 +149,9 @@ export class ReadingListener {
     const manner = exchange.request.rawHeaders.length % 5;
     if (manner === 0) return exchange.sendError({ code: 'unauthorized', message: 'no' });
     try {
-      const body = (await exchange.bufferedBody()) ?? (await exchange.readBody(() => undefined));
+      // By then the body is there that came with the head, with either server.
+      await undefined;
+      const body = exchange.bufferedBody() ?? (await exchange.readBody(() => undefined));
       note(`body ${body.toString('latin1')}`);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;

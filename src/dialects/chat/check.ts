@@ -145,26 +145,27 @@ function predictedTokens(prediction: unknown): number {
 function checkMessages(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
   if (value.length > MAX_MESSAGES) return `messages: expected an array of at most ${MAX_MESSAGES} messages`;
-  for (const [index, message] of value.entries()) {
-    const problem = checkMessage(message, `messages[${index}]`);
-    if (problem !== undefined) return problem;
+  return problemIn(value, 'messages', checkMessage);
+}
+
+/** The first problem of an item of a field. `check` says it as it follows the place of the item. */
+function problemIn(items: readonly unknown[], field: string, check: (item: unknown) => string | undefined) {
+  for (let index = 0; index < items.length; index++) {
+    const problem = check(items[index]);
+    if (problem !== undefined) return `${field}[${index}]${problem}`;
   }
   return undefined;
 }
 
-function checkMessage(message: unknown, where: string): string | undefined {
-  if (!isObject(message)) return `${where}: expected an object with role and content`;
+function checkMessage(message: unknown): string | undefined {
+  if (!isObject(message)) return ': expected an object with role and content';
   const { role, content } = message;
-  if (!ROLES.includes(role)) return `${where}.role: expected one of ${ROLES.join(', ')}`;
-  if (content === undefined || content === null) {
-    return ROLES_WITHOUT_CONTENT.includes(role)
-      ? undefined
-      : `${where}.content: expected a string or an array of parts`;
-  }
+  if (!ROLES.includes(role)) return `.role: expected one of ${ROLES.join(', ')}`;
   if (typeof content === 'string') return undefined;
-  if (!Array.isArray(content)) return `${where}.content: expected a string or an array of parts`;
+  if (ROLES_WITHOUT_CONTENT.includes(role) && (content === undefined || content === null)) return undefined;
+  if (!Array.isArray(content)) return '.content: expected a string or an array of parts';
   const invalid = content.findIndex((part) => !isObject(part) || typeof part.type !== 'string');
-  return invalid < 0 ? undefined : `${where}.content[${invalid}]: expected an object with a type`;
+  return invalid < 0 ? undefined : `.content[${invalid}]: expected an object with a type`;
 }
 
 function checkStreamOptions(value: unknown, fields: Fields): string | undefined {
@@ -186,22 +187,18 @@ function checkStop(value: unknown): string | undefined {
 function checkTools(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) return 'tools: expected an array';
-  for (const [index, tool] of value.entries()) {
-    const problem = checkTool(tool, `tools[${index}]`);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+  return problemIn(value, 'tools', checkTool);
 }
 
-function checkTool(tool: unknown, where: string): string | undefined {
-  if (!isObject(tool)) return `${where}: expected an object`;
+function checkTool(tool: unknown): string | undefined {
+  if (!isObject(tool)) return ': expected an object';
   const type = tool.type ?? 'function';
-  if (typeof type !== 'string') return `${where}.type: expected a string, such as function`;
+  if (typeof type !== 'string') return '.type: expected a string, such as function';
   if (type !== 'function') return undefined;
   const definition = tool.function;
-  if (!isObject(definition)) return `${where}.function: expected an object with a name`;
-  if (typeof definition.name !== 'string' || definition.name === '') return `${where}.function.name: expected a string`;
+  if (!isObject(definition)) return '.function: expected an object with a name';
+  if (typeof definition.name !== 'string' || definition.name === '') return '.function.name: expected a string';
   const { parameters } = definition;
   const isValid = parameters === undefined || parameters === null || isObject(parameters);
-  return isValid ? undefined : `${where}.function.parameters: expected an object`;
+  return isValid ? undefined : '.function.parameters: expected an object';
 }

@@ -193,7 +193,8 @@ function pluginsIn(plugins: unknown): readonly HostTool[] {
 /** Several fields that switch on the same tool are of one call. */
 function switchedOn(fields: Fields): readonly HostTool[] {
   const tools = new Map<string, HostTool>();
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name in fields) {
+    const value = fields[name];
     const on = switchOf(name);
     if (on === undefined || isOff(value)) continue;
     const { tool, kinds, calls = () => 1 } = on;
