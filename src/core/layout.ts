@@ -56,12 +56,6 @@ export class Layout<T> {
     this.values = new Function('fields', `return (record) => [${valuesIn(steps, 'record')}]`)(stored);
     this.record = new Function('fields', `return (values) => (${recordOf(steps)})`)(stored);
   }
-
-  /** Records as one array for each column. */
-  transposed(records: readonly T[]): Value[][] {
-    const rows = records.map((record) => this.values(record));
-    return this.columns.map((_, at) => rows.map((row) => row[at] as Value));
-  }
 }
 
 /** The names of columns in a list, each after `prefix`. */

@@ -3,6 +3,13 @@ import { type AddressInfo, createServer, Server } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
 import { explainListenError } from './address.ts';
 
+/**
+ * How many connections may wait to be accepted. Of more than that, the system drops the first packets: clients try again
+ * after 1, 3, 7 and more seconds, and some are reset. So as many as the system allows, on Linux `net.core.somaxconn`,
+ * 4,096 by default. Node's own figure of 511 is used up where a busy machine lets a process stand still for a moment.
+ */
+const MAX_WAITING_CONNECTIONS = 65_535;
+
 interface Address extends ListenAddress {
   /** Whether other threads listen at the same port. */
   readonly reusePort: boolean;
@@ -46,6 +53,7 @@ export class ListeningSockets {
 function listen(server: Server, where: Address | { readonly fd: number }, address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, address)));
-    server.listen(where, resolve);
+    // Only as an argument it counts for a descriptor as well.
+    server.listen(where, MAX_WAITING_CONNECTIONS, resolve);
   });
 }

@@ -5,6 +5,7 @@ import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postg
 import type { StateLocation } from '../../src/core/state-location.ts';
 import { END, type HoldRow, LEVELS } from '../../src/state/journal.ts';
 import { openState } from '../../src/state/open.ts';
+import { arraysFor } from '../../src/state/postgres/batch.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import type { RefusalCount } from '../../src/state/usage.ts';
 import type { Cleanup, End, Stage } from './stage.ts';
@@ -82,7 +83,7 @@ export class DatabaseStage implements Stage {
 
   async settle({ requestId, admittedAtMs }: HoldRow, end: End, wallMs: number): Promise<void> {
     const { spentBy } = end;
-    await this.#client.query(SETTLE, [wallMs * 1_000, ...END.transposed([{ ...end, requestId }])]);
+    await this.#client.query(SETTLE, [wallMs * 1_000, ...arraysFor(END, [{ ...end, requestId }])]);
     if (spentBy === undefined) return;
     const { user, tag, app } = spentBy;
     const columns = [[requestId], [requestId], [admittedAtMs], [user], [tag], [app]];

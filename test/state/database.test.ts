@@ -1,9 +1,12 @@
 /** A state in a database, where that differs from one in a file: its tables, its locks, its rights, its outages. */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import fc from 'fast-check';
 import pg from 'pg';
 import { UserError } from '../../src/core/errors.ts';
+import { Layout } from '../../src/core/layout.ts';
 import { examineDatabase, openState } from '../../src/state/open.ts';
+import { arraysFor } from '../../src/state/postgres/batch.ts';
 import { Database } from '../../src/state/postgres/database.ts';
 import { grantsFor } from '../../src/state/postgres/rights.ts';
 import { MIGRATIONS } from '../../src/state/postgres/schema.ts';
@@ -217,6 +220,41 @@ test('a list of requests reads only months in which there are such requests', as
     );
   }
   assert.deepEqual(await state.requests.list({ ...query, keyId: 'key_of_nobody', errors: false }), []);
+});
+
+test('what gateways send is what the database reads, whatever is in the texts', async (t) => {
+  const { url } = await fresh(t);
+  const client = await stranger(t, url);
+  const fields = { name: 'text', tokens: 'number', nanos: 'nanos', free: 'flag' } as const;
+  type Sent = { name: string; tokens: number; nanos: bigint | undefined; free: boolean };
+  const layout = new Layout<Sent>(fields);
+  // No text of PostgreSQL has a NUL.
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }).map((any) => any.replaceAll('\0', '')),
+    fc.constantFrom('NULL', '', '\\', '"', '{}', ','),
+  );
+  const sent = fc.record({
+    name: text,
+    tokens: fc.maxSafeInteger(),
+    nanos: fc.option(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), { nil: undefined }),
+    free: fc.boolean(),
+  });
+  const read =
+    'SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::boolean[]) AS s (name, tokens, nanos, free)';
+  await fc.assert(
+    fc.asyncProperty(fc.array(sent), async (records) => {
+      const { rows } = await client.query(read, arraysFor(layout, records));
+      const expected = records.map(({ tokens, nanos, ...same }) => ({
+        ...same,
+        tokens: `${tokens}`,
+        nanos: nanos?.toString() ?? null,
+      }));
+      assert.deepEqual(
+        rows.map((row) => ({ ...row })),
+        expected,
+      );
+    }),
+  );
 });
 
 describe('an outage', () => {

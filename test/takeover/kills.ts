@@ -13,10 +13,12 @@ import { type Sent, send, Traffic } from './traffic.ts';
 const LONGEST_MS = 1_500;
 const CLIENTS = 4;
 const STREAMS = 3;
+/** In a stream that has begun and could not be settled. */
+const ERROR_EVENT = 'data: {"error":';
 
 /**
  * After each kill a gateway of the two serves, or the next start does. Every answered request is in
- * the journal once; every admitted one is settled or charged as held.
+ * the journal once; every admitted one is settled or charged as held, and its client is told which.
  */
 export async function killAtRandom(course: Course, most: number) {
   const { random } = course;
@@ -89,9 +91,11 @@ async function decidesAlone({ controlPath }: Site): Promise<boolean> {
 
 function journalFaults(site: Site, sent: readonly Sent[]): string[] {
   const rows = new Map(site.journal().map((row) => [row.request_id, row]));
-  return sent.flatMap(({ status, requestId = '', problem }) => {
+  return sent.flatMap(({ status, requestId = '', problem, text }) => {
     if (status !== 200 || problem !== undefined) return [];
     const row = rows.get(requestId);
-    return row?.outcome === 'ok' ? [] : [`request ${requestId} was answered, and its row is ${JSON.stringify(row)}`];
+    // One that could not be settled, since whoever decided has died, ends with an error, and is charged as held.
+    const outcome = text.includes(ERROR_EVENT) ? 'interrupted' : 'ok';
+    return row?.outcome === outcome ? [] : [`request ${requestId} got ${text}, and its row is ${JSON.stringify(row)}`];
   });
 }

@@ -1,9 +1,11 @@
 /** A gateway takes over from another one under load, several times in a row: nobody notices. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readExposition } from '../support/exposition.ts';
 import { freePort } from '../support/ports.ts';
-import { until } from '../support/wait.ts';
+import { RawConnection } from '../support/raw.ts';
+import { bounded, until } from '../support/wait.ts';
 import { PAID, PAID_COST_USD, Site } from './site.ts';
 import { outcomesOf, send, Traffic } from './traffic.ts';
 
@@ -13,6 +15,11 @@ const CLIENTS = 4;
 const MOST_PAID = 100;
 /** The threads of each gateway that takes over. */
 const THREADS = [3, 2];
+
+/** What a busy machine makes wait must not be refused. */
+const OVERLOAD = { overload: { loop_delay: 'off' } };
+/** More than Node itself has the system keep. */
+const WAITING = 1_000;
 
 /** How many requests have ended, by the metrics at this address. */
 async function countedIn(address: string): Promise<number> {
@@ -24,7 +31,7 @@ async function countedIn(address: string): Promise<number> {
 test('takeovers refuse nobody, break no stream, and lose or count twice no request', async (t) => {
   const site = await Site.open(t);
   const metrics = `127.0.0.1:${await freePort()}`;
-  site.configure({ metrics });
+  site.configure({ ...OVERLOAD, metrics });
   const first = await site.takeOver();
   const { port } = new URL(first.url);
   const gateways = [first];
@@ -38,7 +45,7 @@ test('takeovers refuse nobody, break no stream, and lose or count twice no reque
   const traffic = new Traffic({ ...to, key: free.key, model: 'mock/echo' }, CLIENTS);
   const races = new Traffic({ ...to, key: paid.key, model: PAID }, CLIENTS);
   for (const threads of THREADS) {
-    site.configure({ threads, metrics });
+    site.configure({ ...OVERLOAD, threads, metrics });
     gateways.push(await site.takeOver());
     site.continueStreams();
   }
@@ -90,4 +97,24 @@ test('takeovers refuse nobody, break no stream, and lose or count twice no reque
     assert.deepEqual(earlier, Array(THREADS.length).fill({ status: 0, signal: null }));
     assert.equal((await site.place.run(['audit'])).status, 0);
   });
+});
+
+test('connections that come while the processes stand still are accepted later', {
+  skip: process.platform === 'linux' ? false : 'the system sets the bound',
+}, async (t) => {
+  const site = await Site.open(t);
+  site.configure(OVERLOAD);
+  const first = await site.takeOver();
+  const second = await site.takeOver();
+  await first.logged(/^handed over/);
+  for (const gateway of [first, second]) gateway.signal('SIGSTOP');
+  const most = Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
+  const port = Number(new URL(first.url).port);
+  const opened = Array.from({ length: Math.min(WAITING, most) }, () => RawConnection.open(port));
+  const connections = await bounded(Promise.all(opened), 'all are connected');
+  for (const connection of connections) connection.send('GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n');
+  for (const gateway of [first, second]) gateway.signal('SIGCONT');
+  const answers = await Promise.all(connections.map((connection) => connection.answer()));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  for (const connection of connections) connection.leave();
 });

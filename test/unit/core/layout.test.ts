@@ -37,12 +37,6 @@ describe('a layout', () => {
   test('has a value for each column, null where there is none', () => {
     assert.deepEqual(PARCEL.values(WHOLE), ['', 5n, 0, 'BOB']);
     assert.deepEqual(PARCEL.values(BARE), ['Ada', 0n, null, null]);
-    assert.deepEqual(PARCEL.transposed([WHOLE, BARE]), [
-      ['', 'Ada'],
-      [5n, 0n],
-      [0, null],
-      ['BOB', null],
-    ]);
   });
 
   test('gives back the record, and no part of which it has no value', () => {
