@@ -30,6 +30,25 @@ export interface Endpoint {
   readonly streamUsage: boolean;
 }
 
+/** A request before anything proves who sends it. */
+export interface OutgoingCall {
+  readonly request: ModelRequest;
+  /** As its host names it. */
+  readonly model: string;
+  readonly capTokens: number | undefined;
+  readonly isTranslated: boolean;
+  /** Of its client, as far as they reach the host. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The same as it is written. */
+export interface OutgoingRequest {
+  /** With its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 export function endpointOf(host: Host, userAgent: string): Endpoint {
   const url = new URL(host.baseUrl);
   const headers: Record<string, string> = {
