@@ -76,7 +76,8 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
 }
 
 /** How requests to a provider prove who sends them without a key; undefined if they do not. */
-function proofsOf({ region }: HttpProviderConfig) {
+function proofsOf({ region, project }: HttpProviderConfig) {
+  if (project !== undefined) return async () => (await import('../upstream/google.ts')).authorizer(project)();
   if (region === undefined) return undefined;
   return async ({ origin, path }: Listing) => {
     const { signerOf } = await import('../upstream/aws.ts');
@@ -127,7 +128,7 @@ function findingOf({ upstream, asked, unasked, isSilent, proof, missing }: Resul
 }
 
 const FIX_CREDENTIALS =
-  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, where the gateway is started; or its api_key in the config';
+  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (kind bedrock), or GOOGLE_APPLICATION_CREDENTIALS (kind vertex), where the gateway is started; or its api_key in the config';
 
 /** What went wrong at each stage, and what to do. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {

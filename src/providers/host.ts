@@ -14,6 +14,8 @@ export interface Host {
   readonly streamUsage: boolean;
   /** Of a host of Amazon Bedrock. */
   readonly region?: string | undefined;
+  /** Of a host of Google's Vertex AI. */
+  readonly project?: string | undefined;
 }
 
 /** Where requests go, and their headers. */
