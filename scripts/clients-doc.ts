@@ -1,10 +1,13 @@
-/** Prints what each client is told, what it was found to do, and what translations leave out: `npm run make:clients-doc`. */
+/** Prints what each client is told, what it was found to do, and which hosts it reaches, and what translations leave out: `npm run make:clients-doc`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ModelChoice, Offer } from '../src/cli/clients/choice.ts';
 import { CLIENTS, type Client } from '../src/cli/clients/clients.ts';
+import type { DialectName } from '../src/core/dialects.ts';
+import { isReachable } from '../src/translate/translate.ts';
 import { type Found, featureTable } from '../test/clients/campaign/features.ts';
-import { LEFT_OUT, WAYS } from '../test/unit/translate/left-out.ts';
+import { LEFT_OUT, CLIENTS as READ, type Client as ReadClient } from '../test/unit/translate/left-out.ts';
+import { lossOf, type Outcome, WAYS } from '../test/unit/translate/losses.ts';
 
 const FOUND: readonly Found[] = JSON.parse(
   readFileSync(new URL('../test/clients/campaign/found.json', import.meta.url), 'utf8'),
@@ -13,6 +16,7 @@ const PAGE = fileURLToPath(new URL('../docs/clients.md', import.meta.url));
 const BEGIN = '<!-- Printed by npm run make:clients-doc from src/cli/clients/clients.ts: change it there. -->\n';
 const FOUND_BEGIN = '<!-- Printed by npm run make:clients-doc from what npm run prove -- clients has found. -->\n';
 const END = '<!-- The end of what is printed. -->\n';
+const REACH_BEGIN = '<!-- Printed by npm run make:clients-doc from src/translate/translate.ts: change it there. -->\n';
 const LEFT_OUT_BEGIN =
   '<!-- Printed by npm run make:clients-doc from test/unit/translate/left-out.ts: change it there. -->\n';
 
@@ -53,18 +57,57 @@ export function clientsDoc(page: string, found: readonly Found[] = FOUND): strin
   const tables: readonly [begin: string, lines: readonly string[]][] = [
     [BEGIN, told],
     [FOUND_BEGIN, featureTable(found)],
+    [REACH_BEGIN, reachLines()],
     [LEFT_OUT_BEGIN, leftOutLines()],
   ];
   return tables.reduce((page, [begin, lines]) => printed(page, begin, lines), page);
 }
 
+/** Dialects of hosts, and who speaks them. */
+const SPOKEN: readonly (readonly [DialectName, hosts: string])[] = [
+  ['chat', 'OpenAI and all that are like it'],
+  ['responses', 'OpenAI, Azure, …'],
+  ['messages', 'Anthropic; Claude at Bedrock, Vertex AI and Foundry'],
+  ['gemini', 'Google; Gemini at Vertex AI'],
+  ['converse', 'Bedrock, but for Claude'],
+];
+
+function reachLines(): readonly string[] {
+  const head = ['client', ...SPOKEN.map(([dialect, hosts]) => `hosts of \`${dialect}\` (${hosts})`)];
+  const rows = READ.map((client) => {
+    const cells = SPOKEN.map(([dialect]) =>
+      dialect === client ? 'as it is' : isReachable(client, [dialect]) ? 'translated' : 'no',
+    );
+    return [`\`${client}\``, ...cells];
+  });
+  return tableOf(head, rows);
+}
+
+const CELLS: Readonly<Record<Outcome, string>> = { kept: '', 'left out': 'left out', refused: '400' };
+
+/** A table for each client, with a column for each dialect of hosts. */
 function leftOutLines(): readonly string[] {
-  const head = ['named', 'what it is', ...WAYS];
-  const rows = LEFT_OUT.map(({ name, what, in: ways }) => [
-    `\`${name}\``,
-    what,
-    ...WAYS.map((way) => (way in ways ? 'yes' : '')),
+  return READ.flatMap((client, index) => [
+    ...(index === 0 ? [] : ['']),
+    `Of clients of **${client}**:`,
+    '',
+    ...lossesOf(client),
   ]);
+}
+
+function lossesOf(client: ReadClient): readonly string[] {
+  const ways = WAYS.filter((way) => way.client === client);
+  const head = ['named', 'what it is', ...ways.map(({ host }) => host)];
+  const rows = LEFT_OUT.flatMap((row) => {
+    const fields = row.by[client];
+    if (fields === undefined) return [];
+    const outcomes = ways.map((way) => CELLS[lossOf(row, fields, way).outcome]);
+    return [[`\`${row.name}\``, row.what, ...outcomes]];
+  });
+  return tableOf(head, rows);
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }
 

@@ -6,10 +6,17 @@
 import { resolve } from 'node:path';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { bedrockAddress } from '../core/bedrock.ts';
-import { type AuthScheme, BEDROCK_DIALECTS, DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
+import {
+  type AuthScheme,
+  BEDROCK_DIALECTS,
+  DIALECT_NAMES,
+  type DialectName,
+  VERTEX_DIALECTS,
+} from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { type StateLocation, showState } from '../core/state-location.ts';
+import { vertexAddress } from '../core/vertex.ts';
 import { buildAlerts } from './alerts.ts';
 import type {
   Config,
@@ -162,7 +169,7 @@ class ConfigBuilder {
       name,
       timeouts: this.#timeouts(parsed),
       models: this.#models(name, parsed),
-      refuseFields: [...parsed.refuse_fields, ...(parsed.kind === 'bedrock' ? OWN_FIELDS : [])],
+      refuseFields: [...parsed.refuse_fields, ...(isOfCloud(parsed.kind) ? OWN_FIELDS : [])],
       refuseHeaders: parsed.refuse_headers,
       ignoreTools: parsed.ignore_tools,
       keepsResponses: false,
@@ -187,6 +194,7 @@ class ConfigBuilder {
       ...base,
       kind: parsed.kind,
       region: parsed.kind === 'bedrock' ? parsed.region : undefined,
+      project: parsed.kind === 'vertex' ? parsed.project : undefined,
       keepsResponses: this.#keepsResponses(name, parsed, base.dialects),
       auth: parsed.auth ?? AUTH[parsed.kind],
       upstreams,
@@ -326,15 +334,21 @@ const AUTH = {
   anthropic: 'x-api-key',
   gemini: 'x-goog-api-key',
   bedrock: 'bearer',
+  vertex: 'x-goog-api-key',
 } as const satisfies Readonly<Record<ParsedHttpProvider['kind'], AuthScheme>>;
 
 /** Where the hosts of a kind are unless the config says otherwise. */
 function addressOf(parsed: ParsedHttpProvider): string | undefined {
   if (parsed.kind === 'gemini') return 'https://generativelanguage.googleapis.com/v1beta';
+  if (parsed.kind === 'vertex') return vertexAddress(parsed.project, parsed.region);
   return parsed.kind === 'bedrock' ? bedrockAddress(parsed.region) : undefined;
 }
 
-/** What the gateway itself writes into a body for Bedrock, from the headers of its client. */
+function isOfCloud(kind: ParsedProvider['kind']): boolean {
+  return kind === 'bedrock' || kind === 'vertex';
+}
+
+/** What the gateway itself writes into a body for Claude there, from the headers of its client. */
 const OWN_FIELDS = ['anthropic_version', 'anthropic_beta'];
 
 /** What hosts of a kind speak unless the config says otherwise. */
@@ -343,6 +357,7 @@ const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly Dialect
   anthropic: ['messages'],
   gemini: ['gemini', 'gemini_embeddings'],
   bedrock: BEDROCK_DIALECTS,
+  vertex: VERTEX_DIALECTS,
   mock: DIALECT_NAMES,
 };
 

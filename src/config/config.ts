@@ -56,9 +56,11 @@ export interface UpstreamConfig {
 }
 
 export interface HttpProviderConfig extends ProviderBase {
-  readonly kind: 'openai' | 'anthropic' | 'gemini' | 'bedrock';
+  readonly kind: 'openai' | 'anthropic' | 'gemini' | 'bedrock' | 'vertex';
   /** Of a provider of kind `bedrock`, as Amazon names it. */
   readonly region?: string | undefined;
+  /** Of a provider of kind `vertex`, as Google names it. */
+  readonly project?: string | undefined;
   /** How its hosts want their keys. */
   readonly auth: AuthScheme;
   /** At least one. */

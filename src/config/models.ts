@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { bedrockDialectsOf, isClaude } from '../core/bedrock.ts';
 import type { CacheTerms } from '../core/cached-answers.ts';
+import type { DialectName } from '../core/dialects.ts';
 import type { LongContextPrices, Prices } from '../core/model-terms.ts';
+import { isClaudeAtVertex, vertexDialectsOf } from '../core/vertex.ts';
 import type { ModelConfig } from './config.ts';
 import type { AddProblem } from './document.ts';
 import { entriesOf, entryIn, type PriceEntry, type PriceSource } from './price-file.ts';
@@ -138,6 +140,7 @@ function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddPro
 
 /** Whether what is written to the cache has a price of its own. */
 function isBilledForCacheWrites({ kind }: Pick<ParsedProvider, 'kind'>, model: string): boolean {
+  if (kind === 'vertex') return isClaudeAtVertex(model);
   return kind === 'anthropic' || (kind === 'bedrock' && isClaude(model));
 }
 
@@ -178,6 +181,15 @@ function isComplete(
   return missing.length === 0;
 }
 
+/** Undefined where its host speaks the same to all. */
+function dialectsOf(
+  model: string,
+  { kind, dialects }: Omit<ParsedProvider, 'models'>,
+): readonly DialectName[] | undefined {
+  if (kind === 'vertex') return vertexDialectsOf(model, dialects);
+  return kind === 'bedrock' ? bedrockDialectsOf(model, dialects) : undefined;
+}
+
 function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'models'>): ModelConfig {
   const { kind } = host;
   const prices = toPrices(fields);
@@ -190,7 +202,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
   return {
     name,
     upstream: fields.upstream ?? name,
-    dialects: host.kind === 'bedrock' ? bedrockDialectsOf(fields.upstream ?? name, host.dialects) : undefined,
+    dialects: dialectsOf(fields.upstream ?? name, host),
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
     isAudioInputPriced: fields.audio_input !== undefined,

@@ -1,6 +1,6 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import * as z from 'zod';
-import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES } from '../core/dialects.ts';
+import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, VERTEX_DIALECTS } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { inputKinds, modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
@@ -171,6 +171,17 @@ const bedrockProvider = z.strictObject({
   dialects: dialectsOf(BEDROCK_DIALECTS),
 });
 
+const NO_LOCATION = 'expected a location, such as europe-west1 or global';
+const vertexProvider = z.strictObject({
+  kind: z.literal('vertex'),
+  ...httpProvider,
+  project: z
+    .string({ error: () => 'expected the id of a project, such as my-project-1' })
+    .regex(/^[a-z0-9][a-z0-9:.-]*$/, 'expected the id of a project, such as my-project-1'),
+  region: z.string({ error: () => NO_LOCATION }).regex(/^[a-z]+(?:-[a-z0-9]+)*$/, NO_LOCATION),
+  dialects: dialectsOf(VERTEX_DIALECTS),
+});
+
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
   dialects,
@@ -181,15 +192,15 @@ const mockProvider = z.strictObject({
   models,
 });
 
-export const KINDS = ['openai', 'anthropic', 'gemini', 'bedrock', 'mock'] as const;
+export const KINDS = ['openai', 'anthropic', 'gemini', 'bedrock', 'vertex', 'mock'] as const;
 
 export const providerSchema = z.discriminatedUnion(
   'kind',
-  [openaiProvider, anthropicProvider, geminiProvider, bedrockProvider, mockProvider],
+  [openaiProvider, anthropicProvider, geminiProvider, bedrockProvider, vertexProvider, mockProvider],
   {
     error: (issue) =>
       issue.code === 'invalid_union'
-        ? 'expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock or kind: mock'
+        ? 'expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock'
         : 'expected a map with kind, models, …',
   },
 );

@@ -9,8 +9,11 @@ const REFERENCE = /\$\{(\w+)\}/g;
 /** What such a field holds is shown to everybody who asks. */
 const OPEN_FIELDS: ReadonlySet<string> = new Set(['node', 'listen']);
 
-/** In these Amazon's library finds what it signs requests with. */
-const OF_AMAZON = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+/** In these the libraries of Amazon and Google find what proves who sends a request, by kind of provider. */
+const CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['bedrock', ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']],
+  ['vertex', ['GOOGLE_APPLICATION_CREDENTIALS', 'google_application_credentials']],
+]);
 
 /**
  * The variables that a valid config file refers to where a value may be a secret: that is everywhere but in names,
@@ -26,7 +29,7 @@ export function secretVariablesIn(text: string, environment: NodeJS.ProcessEnv):
     if (typeof value === 'string') for (const name of namesIn(secretPart(value, field, environment))) found.add(name);
     else if (Array.isArray(value)) for (const each of value) visit(each, field);
     else if (isObject(value)) {
-      if (value.kind === 'bedrock' && value.api_key === undefined) for (const name of OF_AMAZON) found.add(name);
+      if (value.api_key === undefined) for (const name of CREDENTIALS.get(value.kind) ?? []) found.add(name);
       for (const [name, each] of Object.entries(value)) visit(each, name);
     }
   };

@@ -30,6 +30,9 @@ export type DialectName = ClientDialect | 'converse';
 /** What hosts of Amazon Bedrock speak: messages, by `InvokeModel`, to Claude alone. */
 export const BEDROCK_DIALECTS = ['messages', 'converse'] as const satisfies readonly DialectName[];
 
+/** What hosts of Google's Vertex AI speak: messages to Claude alone. */
+export const VERTEX_DIALECTS = ['messages', 'gemini'] as const satisfies readonly DialectName[];
+
 /**
  * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,
  * which the HTTP interface reads.

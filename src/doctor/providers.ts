@@ -3,7 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
 import { type Listing, listingOf, publicListingOf } from '../providers/listing.ts';
-import { loadSigner } from '../upstream/aws.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 import { type Probe, probe, type Stage } from './probe.ts';
 
@@ -55,7 +54,7 @@ interface Result {
   readonly unasked?: Probe;
   /** The host has nothing that would tell whether it accepts the key. */
   readonly isSilent?: boolean;
-  /** What proves who asks: a key of the config, or credentials of Amazon; undefined if nothing does. */
+  /** What proves who asks: a key of the config, or credentials that a library finds; undefined if nothing does. */
   readonly proof?: 'key' | 'credentials' | undefined;
   /** Why there are no credentials. */
   readonly missing?: string;
@@ -65,9 +64,8 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
   if (upstream.missingVariable !== undefined) return { upstream };
   const host = { ...provider, ...upstream };
   const listing = listingOf(host, provider.dialects, USER_AGENT);
-  if (provider.region !== undefined && upstream.apiKey === undefined) {
-    return checkSigned(upstream, listing, provider.region);
-  }
+  const proofOf = proofsOf(provider);
+  if (proofOf !== undefined && upstream.apiKey === undefined) return checkProven(upstream, listing, proofOf);
   const asked = await probe(listing, PROBE_MS);
   const proof = upstream.apiKey === undefined ? undefined : 'key';
   if (asked.kind === 'failed' || !isGood(asked.status) || !listing.tellsKey || proof === undefined) {
@@ -77,18 +75,28 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
   return { upstream, asked, unasked, proof };
 }
 
+/** How requests to a provider prove who sends them without a key; undefined if they do not. */
+function proofsOf({ region, project }: HttpProviderConfig) {
+  if (project !== undefined) return async () => (await import('../upstream/google.ts')).authorizer(project)();
+  if (region === undefined) return undefined;
+  return async ({ origin, path }: Listing) => {
+    const { signerOf } = await import('../upstream/aws.ts');
+    return signerOf(region, 'bedrock')({ method: 'GET', url: new URL(path, origin), contentType: undefined, body: '' });
+  };
+}
+
 /** Asks with the credentials that a gateway in the place of this command would find. */
-async function checkSigned(upstream: UpstreamConfig, listing: Listing, region: string): Promise<Result> {
-  const { origin, path, headers } = listing;
+async function checkProven(
+  upstream: UpstreamConfig,
+  listing: Listing,
+  proofOf: (listing: Listing) => Promise<Record<string, string>>,
+): Promise<Result> {
   const tooLong = setTimeout(PROBE_MS, undefined, { ref: false }).then(() => {
     throw new Error(`nothing within ${PROBE_MS} ms`);
   });
-  const signing = loadSigner(region, 'bedrock').then((sign) =>
-    sign({ method: 'GET', url: new URL(path, origin), contentType: undefined, body: '' }),
-  );
   try {
-    const signed = await Promise.race([signing, tooLong]);
-    const asked = await probe({ ...listing, headers: { ...headers, ...signed } }, PROBE_MS);
+    const proof = await Promise.race([proofOf(listing), tooLong]);
+    const asked = await probe({ ...listing, headers: { ...listing.headers, ...proof } }, PROBE_MS);
     return { upstream, asked, proof: 'credentials' };
   } catch (error) {
     return { upstream, missing: error instanceof Error ? error.message : String(error) };
@@ -106,7 +114,7 @@ function leftOut(name: string, variable: string): Finding {
 
 function findingOf({ upstream, asked, unasked, isSilent, proof, missing }: Result, isProxied: boolean): Finding {
   const name = `provider ${upstream.name}`;
-  if (missing !== undefined) return failure(name, `found no credentials of Amazon: ${missing}`, FIX_CREDENTIALS);
+  if (missing !== undefined) return failure(name, `found no credentials: ${missing}`, FIX_CREDENTIALS);
   if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
   if (asked.kind === 'failed') return unreachable(name, upstream, asked, isProxied);
   if (isSilent)
@@ -120,7 +128,7 @@ function findingOf({ upstream, asked, unasked, isSilent, proof, missing }: Resul
 }
 
 const FIX_CREDENTIALS =
-  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, where the gateway is started; or its api_key in the config';
+  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (kind bedrock), or GOOGLE_APPLICATION_CREDENTIALS (kind vertex), where the gateway is started; or its api_key in the config';
 
 /** What went wrong at each stage, and what to do. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {

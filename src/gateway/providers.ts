@@ -7,6 +7,7 @@ import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
 import { Provider } from '../upstream/provider.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { VertexUpstream } from '../upstream/vertex.ts';
 
 /** Running providers, by name. */
 export type Providers = ReadonlyMap<string, Provider>;
@@ -32,7 +33,8 @@ function startProvider(config: ProviderConfig): Provider {
     case 'openai':
     case 'anthropic':
     case 'gemini':
-    case 'bedrock': {
+    case 'bedrock':
+    case 'vertex': {
       const upstreams = config.upstreams.filter(isActive).map((upstream) => ({
         name: upstream.name,
         weight: upstream.weight,
@@ -52,7 +54,8 @@ function startProvider(config: ProviderConfig): Provider {
 function upstreamOf(config: HttpProviderConfig, upstream: UpstreamConfig): Upstream {
   const host = { ...config, ...upstream };
   const userAgent = `inf-gw/${VERSION}`;
-  return config.region === undefined
-    ? new HttpUpstream(host, config.timeouts, userAgent)
-    : new BedrockUpstream({ ...host, region: config.region }, config.timeouts, userAgent);
+  const { region, project, timeouts } = config;
+  if (region !== undefined) return new BedrockUpstream({ ...host, region }, timeouts, userAgent);
+  if (project !== undefined) return new VertexUpstream({ ...host, project }, timeouts, userAgent);
+  return new HttpUpstream(host, timeouts, userAgent);
 }

@@ -1,33 +1,17 @@
 /** What requests to a host of Amazon Bedrock look like before they are signed, and what the events of its streams become. Pure. */
 import { isObject, parseJson } from '../core/json.ts';
-import type { ModelRequest } from '../dialects/dialect.ts';
-import { membersOf } from '../wire/members.ts';
 import { dataEvent, namedEvent } from '../wire/sse.ts';
-import { bodyFor, type Endpoint, pathFor } from './host.ts';
-
-/** A request to a host of Bedrock. */
-interface BedrockCall {
-  readonly request: ModelRequest;
-  readonly model: string;
-  readonly capTokens: number | undefined;
-  readonly isTranslated: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface BedrockRequest {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+import { bodyWithout, knownBetas } from './claude.ts';
+import { bodyFor, type Endpoint, type OutgoingCall, type OutgoingRequest, pathFor } from './host.ts';
 
 /** The type of a response in frames, each an event with its checksums. */
 export const FRAMES_TYPE = 'application/vnd.amazon.eventstream';
 
-export function bedrockRequest(endpoint: Endpoint, call: BedrockCall): BedrockRequest {
+export function bedrockRequest(endpoint: Endpoint, call: OutgoingCall): OutgoingRequest {
   const { request, model, capTokens, isTranslated } = call;
   const text = bodyFor(endpoint, request, model, capTokens, isTranslated);
   const headers = { ...endpoint.headers, accept: request.stream ? FRAMES_TYPE : 'application/json' };
-  const { 'anthropic-beta': betas = '', 'anthropic-version': _, ...others } = call.headers;
+  const { 'anthropic-beta': betas, 'anthropic-version': _, ...others } = call.headers;
   if (request.dialect.name === 'converse') {
     return { path: pathFor(endpoint, request, model), headers: { ...others, ...headers }, body: text };
   }
@@ -42,23 +26,7 @@ export function bedrockRequest(endpoint: Endpoint, call: BedrockCall): BedrockRe
 /** What stands in the path or in a header there, and what no host of Bedrock knows. */
 const ELSEWHERE: readonly string[] = ['model', 'stream', 'service_tier'];
 
-/** A body of the messages dialect as `InvokeModel` takes it. */
-function invokeBody(text: string, betas: string): string {
-  const members = membersOf(text, 0)
-    .filter(({ key }) => !ELSEWHERE.includes(key))
-    .map(({ keyStart, valueEnd }) => text.slice(keyStart, valueEnd));
-  const known = betas
-    .split(',')
-    .map((beta) => beta.trim())
-    .filter((beta) => BETAS.has(beta));
-  const named = known.length === 0 ? [] : [`"anthropic_beta":${JSON.stringify(known)}`];
-  return `{${['"anthropic_version":"bedrock-2023-05-31"', ...named, ...members].join(',')}}`;
-}
-
-/**
- * The betas that reach Bedrock: its hosts refuse a request for any that they do not know, and clients name many. As
- * reported in 2026-11.
- */
+/** As reported in 2026-11. */
 const BETAS: ReadonlySet<string> = new Set([
   'interleaved-thinking-2025-05-14',
   'context-1m-2025-08-07',
@@ -66,6 +34,13 @@ const BETAS: ReadonlySet<string> = new Set([
   'token-efficient-tools-2025-02-19',
   'output-128k-2025-02-19',
 ]);
+
+/** A body of the messages dialect as `InvokeModel` takes it. */
+function invokeBody(text: string, header: string | undefined): string {
+  const betas = knownBetas(header, BETAS);
+  const named = betas.length === 0 ? [] : [`"anthropic_beta":${JSON.stringify(betas)}`];
+  return bodyWithout(text, ELSEWHERE, ['"anthropic_version":"bedrock-2023-05-31"', ...named]);
+}
 
 function tierHeader(tier: string | undefined): Record<string, string> {
   if (tier === undefined || tier === 'auto') return {};

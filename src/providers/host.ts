@@ -14,6 +14,8 @@ export interface Host {
   readonly streamUsage: boolean;
   /** Of a host of Amazon Bedrock. */
   readonly region?: string | undefined;
+  /** Of a host of Google's Vertex AI. */
+  readonly project?: string | undefined;
 }
 
 /** Where requests go, and their headers. */
@@ -28,6 +30,25 @@ export interface Endpoint {
   /** Whether the host is OpenAI itself, or Azure. */
   readonly isOpenai: boolean;
   readonly streamUsage: boolean;
+}
+
+/** A request before anything proves who sends it. */
+export interface OutgoingCall {
+  readonly request: ModelRequest;
+  /** As its host names it. */
+  readonly model: string;
+  readonly capTokens: number | undefined;
+  readonly isTranslated: boolean;
+  /** Of its client, as far as they reach the host. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The same as it is written. */
+export interface OutgoingRequest {
+  /** With its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 export function endpointOf(host: Host, userAgent: string): Endpoint {

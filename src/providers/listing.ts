@@ -14,6 +14,8 @@ export interface Listing {
 const MODELS = '/models';
 /** Bedrock lists its models at a host of its own. */
 const BEDROCK_MODELS = '/foundation-models';
+/** What a project of Vertex AI lists is what was put there. Google's own models are above all projects. */
+const GOOGLE_MODELS = '/v1beta1/publishers/google/models';
 /** Hosts whose listing of models is public, but which say something of the key at another path. */
 const OTHER_PATHS: Readonly<Record<string, string>> = { 'openrouter.ai': '/key' };
 /** Bedrock's runtime and Claude in Foundry list no models, and answer unknown paths in ways of their own. */
@@ -37,6 +39,9 @@ export function listingOf(host: Host, dialects: readonly DialectName[], userAgen
       headers: { ...others, accept: 'application/json' },
       tellsKey: true,
     };
+  }
+  if (host.project !== undefined) {
+    return { origin, path: GOOGLE_MODELS, headers: { ...others, accept: 'application/json' }, tellsKey: true };
   }
   return {
     origin,

@@ -1,9 +1,15 @@
-/** What Amazon's own packages do for its hosts: credentials, signatures, and frames. They are loaded with the first request. */
+/**
+ * What Amazon's own packages do for its hosts: credentials, signatures, and frames. To be imported when the first request
+ * needs it, since they are large.
+ */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { EventStreamCodec } from '@smithy/eventstream-codec';
+import { SignatureV4 } from '@smithy/signature-v4';
 import type { DecodeFrame } from './frames.ts';
 
 /** A request to be signed. Its path is encoded. */
-export interface Signable {
+interface Signable {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly contentType: string | undefined;
@@ -14,11 +20,7 @@ export interface Signable {
 export type Sign = (request: Signable) => Promise<Record<string, string>>;
 
 /** `service`: as Amazon names it in signatures. */
-export async function loadSigner(region: string, service: string): Promise<Sign> {
-  const [{ SignatureV4 }, { defaultProvider }] = await Promise.all([
-    import('@smithy/signature-v4'),
-    import('@aws-sdk/credential-provider-node'),
-  ]);
+export function signerOf(region: string, service: string): Sign {
   // It keeps what it has found, and asks anew before that expires.
   const credentials = defaultProvider({ clientConfig: { region } });
   const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 });
@@ -36,14 +38,12 @@ export async function loadSigner(region: string, service: string): Promise<Sign>
   };
 }
 
-export async function loadFrames(): Promise<DecodeFrame> {
-  const { EventStreamCodec } = await import('@smithy/eventstream-codec');
-  const codec = new EventStreamCodec(
-    (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
-    (text) => Buffer.from(text),
-  );
-  return (frame) => codec.decode(frame);
-}
+const codec = new EventStreamCodec(
+  (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
+  (text) => Buffer.from(text),
+);
+
+export const decodeFrame: DecodeFrame = (frame) => codec.decode(frame);
 
 /** Node's own hash in the form that the packages take. */
 class Sha256 {

@@ -74,7 +74,7 @@ test('the entries that also need an address load when uncommented', () => {
   const active = load(uncommented, environmentOf(variables)).providers.filter(isActive);
   assert.deepEqual(
     active.map(({ name }) => name),
-    ['mock', ...UNADDRESSED_PROVIDERS.map(({ name }) => name), 'local'],
+    ['mock', ...UNADDRESSED_PROVIDERS.map(({ name }) => name), 'vertex', 'local'],
   );
   assert.deepEqual(variables, ['AZURE_OPENAI_API_KEY', 'AZURE_FOUNDRY_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK']);
 });

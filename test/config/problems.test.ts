@@ -109,11 +109,11 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
   [
     'providers:\n  p: { models: {} }',
-    /^2:3: providers\.p.*: expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock or kind: mock/,
+    /^2:3: providers\.p.*: expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock/,
   ],
   [
     'providers:\n  p: { kind: azure, models: {} }',
-    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock or kind: mock/,
+    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock/,
   ],
   [
     'providers:\n  p: { kind: opanai, base_url: ftp://h, modles: {}, models: { a: { output: 1 } } }',

@@ -1,6 +1,7 @@
 /** Hosts of Amazon Bedrock: what they are sent, signed; what clients of every dialect get; what is charged; how streams end. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
+import { clientRequests } from '../support/client-requests.ts';
 import {
   chunkFrame,
   converseFrame,
@@ -50,7 +51,6 @@ async function post(gateway: TestGateway, path: string, body: object, headers: R
 }
 
 const MESSAGES = [{ role: 'user', content: 'Hello!' }];
-const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const USAGE = { inputTokens: 9, outputTokens: 5, totalTokens: 30, cacheReadInputTokens: 12, cacheWriteInputTokens: 4 };
 /** Nine tokens of input, twelve from the cache, four written to it, and five of output. */
 const COST = 9_000 + 12 * 250 + 4 * 1_250 + 5 * 2_000;
@@ -94,80 +94,8 @@ function streamed(call: UpstreamCall, frames: readonly Buffer[]): void {
 const converse = (call: UpstreamCall) =>
   call.path.endsWith('/converse-stream') ? streamed(call, EVENTS.map(converseFrame)) : call.answer(200, WHOLE);
 
-const SCHEMA = { type: 'object', properties: { at: { type: 'string' } } };
-const IN_GEMINI = {
-  contents: [
-    { role: 'user', parts: [{ text: 'Look!' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] },
-  ],
-  tools: [{ functionDeclarations: [{ name: 'look', parameters: SCHEMA }] }],
-};
-const CLIENTS: readonly (readonly [dialect: string, path: string, streaming: string, body: object])[] = [
-  [
-    'chat',
-    '/v1/chat/completions',
-    '/v1/chat/completions',
-    {
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'Look!' },
-            { type: 'image_url', image_url: { url: PNG } },
-          ],
-        },
-      ],
-      tools: [{ type: 'function', function: { name: 'look', parameters: SCHEMA } }],
-      reasoning_effort: 'low',
-    },
-  ],
-  [
-    'messages',
-    '/v1/messages',
-    '/v1/messages',
-    {
-      max_tokens: 50,
-      thinking: { type: 'enabled', budget_tokens: 2_000 },
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'Look!' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
-          ],
-        },
-      ],
-      tools: [{ name: 'look', input_schema: SCHEMA }],
-    },
-  ],
-  [
-    'responses',
-    '/v1/responses',
-    '/v1/responses',
-    {
-      input: [
-        {
-          role: 'user',
-          content: [
-            { type: 'input_text', text: 'Look!' },
-            { type: 'input_image', image_url: PNG },
-          ],
-        },
-      ],
-      tools: [{ type: 'function', name: 'look', parameters: SCHEMA }],
-      reasoning: { effort: 'low', summary: 'auto' },
-    },
-  ],
-  [
-    'gemini',
-    '/v1beta/models/fake/echo:generateContent',
-    '/v1beta/models/fake/echo:streamGenerateContent?alt=sse',
-    IN_GEMINI,
-  ],
-];
-
 describe('a host of Converse', () => {
-  for (const [dialect, path, streaming, body] of CLIENTS) {
-    const named = dialect === 'gemini' ? body : { model: 'fake/echo', ...body };
+  for (const { dialect, path, body, streaming } of clientRequests('fake/echo')) {
     const check = ({ text, row, status }: Awaited<ReturnType<typeof post>>) => {
       assert.equal(status, 200, text);
       for (const part of ['Héllo.', 'look', 'at', 'it']) assert.ok(text.includes(part), text);
@@ -186,13 +114,13 @@ describe('a host of Converse', () => {
 
     test(`answers a client of ${dialect}, with tools, images and thinking, for what it bills`, async () => {
       signed.upstream.follow(converse);
-      check(await post(signed, path, named));
+      check(await post(signed, path, body));
       await sentTo('converse');
     });
 
     test(`streams to a client of ${dialect}, for what it bills`, async () => {
       signed.upstream.follow(converse);
-      check(await post(signed, streaming, dialect === 'gemini' ? named : { ...named, stream: true }));
+      check(await post(signed, streaming.path, streaming.body));
       await sentTo('converse-stream');
     });
   }

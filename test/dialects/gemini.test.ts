@@ -187,6 +187,12 @@ describe('a request', () => {
       'generationConfig.responseModalities',
     ],
     ['a tier without a price', { serviceTier: 'priority' }, 'service_tier'],
+    ['a store for its answer', { outputConfig: { outputUriPrefix: 'gs://x' } }, 'outputConfig'],
+    [
+      'a model of the choice of its host',
+      { generationConfig: { modelConfig: { featureSelectionPreference: 'PRIORITIZE_COST' } } },
+      'generationConfig.modelConfig',
+    ],
     ['a field in other letter case', { GenerationConfig: {} }, 'GenerationConfig'],
     [
       'a maximum in other letter case',
@@ -315,12 +321,19 @@ describe('the money', () => {
     });
   }
 
-  test('is charged by the tier that was asked for', async () => {
-    const key = gateway.key();
-    gateway.upstream.follow((call) => call.answer(200, answer()));
-    await ask(key, { serviceTier: 'flex' });
-    assert.equal(BigInt(gateway.rows(key)[0]?.cost_nanos as never), 5_000n + 8_000n);
-  });
+  for (const [tier, trafficType, nanos] of [
+    ['that was asked for', undefined, 13_000n],
+    ['that was asked for, as Vertex AI names it', 'ON_DEMAND_FLEX', 13_000n],
+    ['that it was given instead', 'ON_DEMAND', 30_000n],
+  ] as const) {
+    test(`is charged by the tier ${tier}`, async () => {
+      const key = gateway.key();
+      const usageMetadata = { ...USAGE, ...(trafficType && { trafficType }) };
+      gateway.upstream.follow((call) => call.answer(200, answer({ usageMetadata })));
+      await ask(key, { serviceTier: 'flex' });
+      assert.equal(BigInt(gateway.rows(key)[0]?.cost_nanos as never), nanos);
+    });
+  }
 
   test('a prompt that is blocked is charged as its host reports', async () => {
     const key = gateway.key();

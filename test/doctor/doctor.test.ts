@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { checkOpenFiles } from '../../src/doctor/machine.ts';
 import { CONFIG, linesOf, Workplace } from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
 import { edit, fill } from '../support/full-file.ts';
 
 interface FindingJson {
@@ -171,6 +172,38 @@ describe('`doctor`', () => {
     assert.match(faults.join('\n'), /^error address: 127\.0\.0\.1:\d+ is in use, perhaps by another inf-gw serve$/m);
     place.write('config.yaml', `metrics: 127.0.0.1:${taken}\n${CONFIG}`);
     assert.match((await examined(place)).faults.join('\n'), /^error metrics: 127\.0\.0\.1:\d+ is in use/m);
+  });
+
+  test('asks with the packages of Amazon and Google that were built into the program', async (t) => {
+    const host = await FakeUpstream.start();
+    t.after(() => host.close());
+    const address = `127.0.0.1:${host.port}`;
+    host.follow((call) => {
+      const token = { access_token: 'token', expires_in: 3_600, token_type: 'Bearer' };
+      call.answer(200, call.path.includes('/token') ? token : {}, { 'metadata-flavor': 'Google' });
+    });
+    const place = new Workplace(
+      t,
+      `${CONFIG}  amazon: { kind: bedrock, region: eu-west-1, base_url: "http://${address}", models: {} }
+  google: { kind: vertex, project: p-1, region: global, base_url: "http://${address}/v1", models: {} }
+`,
+    );
+    Object.assign(place.environment, {
+      AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      CLOUDSDK_CONFIG: place.directory,
+      GCE_METADATA_HOST: address,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    });
+    // A process of its own, that loads what is in the build.
+    const { stdout } = await place.runAlone(['doctor', '--json']);
+    const { checks } = JSON.parse(stdout) as { checks: readonly FindingJson[] };
+    for (const name of ['provider amazon', 'provider google']) {
+      const { message } = checks.find((check) => check.name === name) ?? {};
+      assert.equal(message, 'answers, and accepts its credentials');
+    }
+    const asked = host.calls.filter((call) => call.header('authorization') !== undefined).map(({ path }) => path);
+    assert.deepEqual(asked.sort(), ['/foundation-models', '/v1beta1/publishers/google/models']);
   });
 
   test('warns of fewer open files than connections may need', () => {

@@ -99,7 +99,7 @@ describe('a provider that answers', () => {
     Object.assign(process.env, none);
     const { status, message, fix } = await findingFor(OK, '', 'kind: bedrock, region: eu-west-1');
     for (const name of Object.keys(none)) delete process.env[name];
-    assert.match(`${status} ${message} ${fix}`, /^error found no credentials of Amazon: .*AWS_PROFILE/);
+    assert.match(`${status} ${message} ${fix}`, /^error found no credentials: .*AWS_PROFILE/);
     assert.equal(host.calls.length, 0);
   });
 

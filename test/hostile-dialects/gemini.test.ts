@@ -169,8 +169,14 @@ const ATTACKS: readonly (readonly [what: string, body: Fields | string, isRefuse
   ['images as its answer', { ...HI, generation_config: { response_modalities: ['TEXT', 'IMAGE'] } }, true],
   ['images in another form', { ...HI, generationConfig: { responseFormat: [{ image: { imageSize: '4K' } }] } }, true],
   ['a model that it chooses', { ...HI, generationConfig: { routingConfig: { manualMode: { modelName: 'x' } } } }, true],
+  [
+    'a model by what it costs',
+    { ...HI, generation_config: { model_config: { feature_selection_preference: 1 } } },
+    true,
+  ],
   ['the rest of another answer', { ...HI, continuation_token: 'AAAA' }, true],
-  ['an answer in a store', { ...HI, generationOutputConfig: { outputUriPrefix: 'gs://x' } }, true],
+  ['an answer in a store', { ...HI, output_config: { output_uri_prefix: 'gs://x' } }, true],
+  ['an answer in a store by another name', { ...HI, generationOutputConfig: { outputUriPrefix: 'gs://x' } }, true],
   [
     'a resolution of its own',
     said({ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' }, mediaResolution: { numTokens: 90_000 } }),

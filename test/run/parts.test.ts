@@ -210,10 +210,14 @@ providers:
     assert.deepEqual(named('$' + '{URL}'), [...keys, 'URL']);
   });
 
-  test("loses Amazon's credentials where a provider signs with them", () => {
-    const named = (fields: string) => secretVariablesIn(`providers: { a: { kind: bedrock, ${fields} } }`, {});
-    assert.deepEqual(named('region: eu-west-1'), ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']);
-    assert.deepEqual(named('api_key: "$' + '{KEY}"'), ['KEY']);
+  test("loses Amazon's and Google's credentials where a provider needs them", () => {
+    const named = (kind: string, fields: string) =>
+      secretVariablesIn(`providers: { a: { kind: ${kind}, ${fields} } }`, {});
+    const amazon = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+    assert.deepEqual(named('bedrock', 'region: eu-west-1'), amazon);
+    const google = ['GOOGLE_APPLICATION_CREDENTIALS', 'google_application_credentials'];
+    assert.deepEqual(named('vertex', 'region: global'), google);
+    for (const kind of ['bedrock', 'vertex']) assert.deepEqual(named(kind, 'api_key: "$' + '{KEY}"'), ['KEY']);
   });
 });
 

@@ -24,6 +24,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   '@smithy/signature-v4': 'src/upstream/aws.ts',
   '@smithy/eventstream-codec': 'src/upstream/aws.ts',
   '@aws-sdk/credential-provider-node': 'src/upstream/aws.ts',
+  'google-auth-library': 'src/upstream/google.ts',
   yaml: 'src/config/',
   zod: 'src/config/',
   pino: 'src/observe/',

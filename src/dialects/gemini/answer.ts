@@ -19,9 +19,20 @@ export function readGemini(answer: Fields): AnswerFacts {
     progress,
     toolCalls: candidates.flatMap((candidate, position) => hostCallsOf(candidate, indexOf(candidate, position))),
     id: answer.responseId,
-    serviceTier: typeof usage.serviceTier === 'string' ? usage.serviceTier.toLowerCase() : undefined,
+    serviceTier: tierIn(usage),
     model: answer.modelVersion,
   };
+}
+
+/** How Vertex AI says it. Throughput that was bought is not billed by requests. */
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ['ON_DEMAND', 'standard'],
+  ['ON_DEMAND_PRIORITY', 'priority'],
+  ['ON_DEMAND_FLEX', 'flex'],
+]);
+
+function tierIn({ serviceTier, trafficType }: Fields): string | undefined {
+  return typeof serviceTier === 'string' ? serviceTier.toLowerCase() : TIERS.get(trafficType);
 }
 
 /** A whole answer. */

@@ -57,6 +57,7 @@ export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Ch
 }
 
 const STATE = 'a name for what the provider keeps, which all keys would share';
+const STORED = 'the provider would write the answer into a store of its own; leave it out';
 const OTHER_MODEL = 'it may have the host answer with another model than the one that is billed; leave it out';
 
 /** Where other formats have their maxima, in the spelling of this one. */
@@ -76,10 +77,9 @@ const CHECKS: Checks = Object.entries<Check>({
   continuationToken: refused('continuationToken', `${STATE}; send the contents themselves`),
   serviceTier: text('serviceTier'),
   store: checkStore,
-  generationOutputConfig: refused(
-    'generationOutputConfig',
-    'the provider would write the answer into a store of its own; leave it out',
-  ),
+  // A name in documents, and one that Google's clients send.
+  generationOutputConfig: refused('generationOutputConfig', STORED),
+  outputConfig: refused('outputConfig', STORED),
   modelArmorConfig: refused('modelArmorConfig', PRICED),
   stream: flag('stream'),
   ...Object.fromEntries(MAXIMA.map((name) => [name, refused(name, MISPLACED)])),
@@ -96,6 +96,7 @@ const CONFIG_CHECKS: Checks = Object.entries<Check>({
   imageConfig: refused('generationConfig.imageConfig', PRICED),
   routingConfig: refused('generationConfig.routingConfig', OTHER_MODEL),
   modelSelectionConfig: refused('generationConfig.modelSelectionConfig', OTHER_MODEL),
+  modelConfig: refused('generationConfig.modelConfig', OTHER_MODEL),
 });
 
 const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);

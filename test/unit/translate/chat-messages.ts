@@ -6,7 +6,7 @@ import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
 import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { HostTerms, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
-import { assertListed } from './left-out.ts';
+import { assertListed } from './losses.ts';
 
 export const MODEL = 'anthropic/claude';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };

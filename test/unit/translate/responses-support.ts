@@ -9,7 +9,7 @@ import { translate as translateFor } from '../../../src/translate/translate.ts';
 import type { HostTerms, ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
-import { assertListed } from './left-out.ts';
+import { assertListed } from './losses.ts';
 
 export const MODEL = 'host/model';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
