@@ -16,6 +16,12 @@ const MOST_ROWS = 200;
 /** Then others may cost most, and a request that has ended late may belong to an hour that was over. */
 const FRESH_MS = 600_000;
 
+/** Less of the present hour or day says little about its pace. */
+const LEAST_ELAPSED = 0.1;
+/** Of the most in any of them. Traffic varies by the hour and by the day of the week. */
+const MUCH = 0.25;
+const LITTLE = 0.05;
+
 /** What the rows of Usage stand for. */
 export interface UsageAsked {
   readonly by: UsageGroup;
@@ -50,6 +56,26 @@ export function slotsOf(range: Range, nowMs: number): Slots {
   }
 }
 
+/**
+ * The first hour or day of those up to now in which something has cost much, without a pause: at least a quarter of the most
+ * that it has cost in any. Undefined if it does not any more, or already did in the first of all.
+ */
+function muchSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, nowMs: number): number | undefined {
+  const present = Math.floor((nowMs - firstMs) / stepMs);
+  const elapsed = (nowMs - firstMs) / stepMs - present;
+  // One that has only begun says nothing yet.
+  const last = elapsed < LEAST_ELAPSED ? present - 1 : present;
+  const rates = costs.slice(0, last + 1).map((cost, i) => (i === present ? cost / elapsed : cost));
+  const most = Math.max(...rates);
+  const before = rates.findLastIndex((rate) => rate < most * MUCH);
+  if (before < 0 || before === last) return undefined;
+  // What has begun late in an hour has cost little in that one, but more than in the one before.
+  const begun = rates[before] as number;
+  const earlier = rates[before - 1] ?? begun;
+  const hasBegun = begun >= most * LITTLE && begun > 2 * earlier;
+  return firstMs + (hasBegun ? before : before + 1) * stepMs;
+}
+
 /** Whether its rows have a history: a day has none, and a period of its own is not a range up to now. */
 export function hasHistory({ by, of }: UsageAsked): boolean {
   return by !== 'day' && by !== 'month' && of.period === undefined;
@@ -75,11 +101,14 @@ export class CostHistory {
   shown(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number): readonly ComparedUsage[] {
     const { what, ids, slots } = this.#known ?? {};
     if (ids === undefined || slots === undefined || what !== whatOf(asked)) return rows;
-    const { firstMs, stepMs, count } = slotsOf(asked.range, nowMs);
+    const range = slotsOf(asked.range, nowMs);
+    const { firstMs, stepMs, count } = range;
     return rows.map((row) => {
       const id = idOfUsage(row);
       if (!ids.has(id)) return row;
-      return { ...row, costs: Array.from({ length: count }, (_, i) => slots.get(firstMs + i * stepMs)?.get(id) ?? 0) };
+      const costs = Array.from({ length: count }, (_, i) => slots.get(firstMs + i * stepMs)?.get(id) ?? 0);
+      const sinceMs = muchSinceMs(costs, range, nowMs);
+      return { ...row, costs, ...(sinceMs !== undefined && { sinceMs }) };
     });
   }
 

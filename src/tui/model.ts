@@ -149,6 +149,8 @@ export interface ComparedUsage extends UsageRow {
   readonly beforeNanos?: Nanos;
   /** In USD, the oldest first. */
   readonly costs?: readonly number[];
+  /** The hour or day from which on it has cost much, up to now; absent where it does not, or did before the first of them. */
+  readonly sinceMs?: number;
 }
 
 /** What the Usage view can show. */

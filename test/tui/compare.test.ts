@@ -44,6 +44,7 @@ describe('the view', () => {
       /^laptop .* 2\.00 +2\.00 +0%$/m,
       /^fresh .* 1\.00 +0\.00 +new$/m,
       /^quiet .* 0\.00 +8\.00 +-100%$/m,
+      /^Total .* 39\.00 USD {2}24\.00 a week earlier {2}\+62%/m,
     ])
       assert.match(screen, line);
   });
@@ -55,6 +56,6 @@ describe('the view', () => {
   });
 
   test('has no such columns for ranges that are not compared', () => {
-    assert.doesNotMatch(screenText(shown(now)), /LAST WEEK/);
+    assert.doesNotMatch(screenText(shown(now)), /LAST WEEK|week earlier/);
   });
 });

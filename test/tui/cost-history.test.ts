@@ -31,6 +31,41 @@ test('a row has the cost of each hour of today, with those to come', async () =>
   assert.deepEqual(row?.costs, [...Array(10).fill(0), 1, 1, 1, ...Array(11).fill(0)]);
 });
 
+describe('since when a row costs much', () => {
+  const [twelve, now] = [NOW_MS, NOW_MS + HOUR_MS / 2];
+  const eachHour = (usd: number) => Object.fromEntries(Array.from({ length: 13 }, (_, hour) => [hour, usd]));
+  const cases: readonly (readonly [what: string, costs: Readonly<Record<number, number>>, hour: number | undefined])[] =
+    [
+      ['is the first hour of those up to now, of which half an hour has passed', { 2: 1, 10: 20, 11: 20, 12: 4 }, 10],
+      ['is told over hours with less, but for a pause', { 5: 20, 8: 20, 9: 6, 10: 20, 11: 20, 12: 10 }, 8],
+      ['is an hour at the end of which it began', { 2: 1, 9: 2, 10: 20, 11: 20, 12: 10 }, 9],
+      ['is not an hour with as little as the one before', { 8: 2, 9: 2, 10: 20, 11: 20, 12: 10 }, 10],
+      ['is not an hour with next to nothing', { 9: 0.5, 10: 20, 11: 20, 12: 10 }, 10],
+      ['is the present hour', { 0: 1, 10: 1, 11: 1, 12: 10 }, 12],
+      ['is not told of what costs little now', { 10: 20, 11: 20, 12: 1 }, undefined],
+      ['is not told of what always did', eachHour(20), undefined],
+      ['is not the first of all, before which nothing is known', { ...eachHour(20), 0: 2 }, 1],
+    ];
+  for (const [what, costs, hour] of cases) {
+    test(what, async () => {
+      const history = new CostHistory(async ({ sinceMs = 0 }: UsageQuery) => {
+        const usd = costs[new Date(sinceMs).getUTCHours()] ?? 0;
+        return { rows: [usageRow({ keyId: keyId(1), costNanos: BigInt(usd * 1_000_000_000) })], droppedDays: [] };
+      });
+      await history.read(ROWS, TODAY, now, always);
+      const sinceMs = history.shown(ROWS, TODAY, now)[0]?.sinceMs;
+      assert.equal(sinceMs, hour === undefined ? undefined : twelve + (hour - 12) * HOUR_MS);
+    });
+  }
+
+  test('does not wait for an hour that has just begun', async () => {
+    const { history } = burning();
+    const begun = NOW_MS + HOUR_MS + 60_000;
+    await history.read(ROWS, TODAY, NOW_MS, always);
+    assert.equal(history.shown(ROWS, TODAY, begun)[0]?.sinceMs, NOW_MS - 2 * HOUR_MS);
+  });
+});
+
 test('hours that are over are read once, but for the last of them', async () => {
   const { history, asked } = burning();
   await history.read(ROWS, TODAY, NOW_MS, always);
@@ -76,9 +111,11 @@ test('each range is hours or days up to now, and a day has none of its own', () 
 });
 
 test('the view draws it for each row', () => {
-  const rows = ROWS.map((row) => ({ ...row, costs: [...Array(18).fill(0), 1, 2, 3, 4, 4, 4] }));
+  const costs = [...Array(18).fill(0), 1, 2, 3, 4, 4, 4];
+  const rows = ROWS.map((row) => ({ ...row, costs, sinceMs: NOW_MS - 5 * HOUR_MS }));
   const model = after(serving('usage', SNAPSHOT, { columns: 100, rows: 24 }), { kind: 'usage', rows });
   const screen = screenText({ ...model, usage: { ...model.usage, range: '24h' } });
-  assert.match(screen, /-24 H TO NOW/);
-  assert.match(screen, /^web-app .* {9}⣠⣾⣿ /m);
+  assert.match(screen, /-24 H TO NOW +SINCE/);
+  assert.match(screen, /^web-app .* {9}⣠⣾⣿ +07:00 /m);
+  assert.match(screenText({ ...model, usage: { ...model.usage, range: '7d' } }), /^web-app .*⣿ +11-01 /m);
 });

@@ -17,6 +17,9 @@ const RANGES_COLUMNS = 106;
 const MORE_PERCENT = 20;
 const TWICE_PERCENT = 100;
 const MOST_PERCENT = 999;
+/** Columns for a share, and beside a course, which says more. */
+const SHARE = 17;
+const SHARE_BESIDE = 13;
 /** Columns for the course of a cost, and what it is headed by. */
 const COURSE = 12;
 const COURSES: Readonly<Record<Range, string>> = {
@@ -27,6 +30,10 @@ const COURSES: Readonly<Record<Range, string>> = {
   'this month': '1ST TO LAST',
   all: '-30 D TO NOW',
 };
+
+/** Of a time, `09:00` and `11-23`. */
+const HOUR = [11, 16] as const;
+const DAY = [5, 10] as const;
 
 export function usage(model: Model, height: number): Line[] {
   const { by, range, of } = model.usage;
@@ -67,12 +74,12 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
   const most = Math.max(1, ...rows.map(({ requests }) => requests));
   // If nothing costs anything, bars of requests say more than empty ones.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
-  const course = courseColumn(state, rows);
+  const course = courseColumns(state, rows);
   return [
     { head: state.rowsBy.toUpperCase(), field: 'name', width: 15, grows: true, middle: true, cell: nameOfUsage },
     {
       head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
-      width: 17,
+      width: course.length > 0 ? SHARE_BESIDE : SHARE,
       grows: true,
       // The course of the cost says more than its share.
       rank: course.length > 0 ? 3 : 1,
@@ -116,14 +123,20 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
   ];
 }
 
-/** What it has cost by hour or day, against the most of its own. */
-function courseColumn({ range }: Model['usage'], rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {
+/** What it has cost by hour or day, against the most of its own, and since when it costs much. */
+function courseColumns({ range }: Model['usage'], rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {
   const samples = rows.find(({ costs }) => costs !== undefined)?.costs?.length;
   if (samples === undefined) return [];
   const width = Math.max(COURSE, Math.ceil(samples / SAMPLES_PER_COLUMN));
   const cell = ({ costs }: ComparedUsage): Line =>
     costs === undefined ? [] : [span(spark(stretched(costs, width * SAMPLES_PER_COLUMN), width), { tone: 'accent' })];
-  return [{ head: COURSES[range], width, rank: 1, cell }];
+  const hasHours = range === 'today' || range === '24h';
+  const since = ({ sinceMs }: ComparedUsage): Line =>
+    sinceMs === undefined ? [dim('-')] : [{ text: dateTime(sinceMs).slice(...(hasHours ? HOUR : DAY)) }];
+  return [
+    { head: COURSES[range], width, rank: 1, cell },
+    { head: 'SINCE', width: 5, align: 'right', rank: 2, cell: since },
+  ];
 }
 
 /** The same span of time a week earlier. */
@@ -140,19 +153,23 @@ function comparison(decimals: 2 | 6): ListColumn<ComparedUsage>[] {
   ];
 }
 
-function changeSpan({ costNanos, beforeNanos = 0n }: ComparedUsage): Span {
+function changeSpan({ costNanos, beforeNanos = 0n }: Pick<ComparedUsage, 'costNanos' | 'beforeNanos'>): Span {
   const percent = changePercent(costNanos, beforeNanos);
   if (percent === undefined) return costNanos === 0n ? dim('-') : span('new', { tone: 'warn' });
   const text = percent > MOST_PERCENT ? `>${MOST_PERCENT}%` : `${percent > 0 ? '+' : ''}${percent}%`;
   return span(text, { tone: percent >= TWICE_PERCENT ? 'bad' : percent >= MORE_PERCENT ? 'warn' : 'good' });
 }
 
-function totalLine(rows: readonly UsageRow[]): Line {
+function totalLine(rows: readonly ComparedUsage[]): Line {
   const sum = (read: (row: UsageRow) => number) => rows.reduce((total, row) => total + read(row), 0);
   const cost = rows.reduce((total, { costNanos }) => total + costNanos, 0n);
+  const before = rows.reduce((total, { beforeNanos = 0n }) => total + beforeNanos, 0n);
+  const isCompared = rows.some(({ beforeNanos }) => beforeNanos !== undefined);
+  const change = changeSpan({ costNanos: cost, beforeNanos: before });
   const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
   return [
     bold('Total'),
     { text: `  ${count(sum(({ requests }) => requests))} requests, ${count(tokens)} tokens, ${usd(cost)} USD` },
+    ...(isCompared ? [dim(`  ${usd(before)} a week earlier  `), change] : []),
   ];
 }
