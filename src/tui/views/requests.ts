@@ -56,9 +56,13 @@ function backTo(wallMs: number, nowMs: number): string {
 
 function columnsOf({ shared, nowMs }: Model, rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
   const why = whyColumn(rows, ({ refused, end }) => refused?.cause ?? end?.failure?.message ?? '');
-  // Names are whole, if no WHY needs the room more.
-  const keyWidth = longest(why.length > 0 ? [] : rows, ({ key }) => key, 10, 15);
-  const modelWidth = longest(why.length > 0 ? [] : rows, ({ model }) => model, 12, 18);
+  const keyWidth = longest(rows, ({ key }) => key, 10, 15);
+  const modelWidth = longest(rows, ({ model }) => model, 12, 18);
+  // Names are whole, if no WHY needs the room more; it also gets what they do not need.
+  const sizes =
+    why.length > 0
+      ? { key: { width: keyWidth, least: 10 }, model: { width: modelWidth, least: 12 } }
+      : { key: { width: 15, least: keyWidth }, model: { width: 18, least: modelWidth } };
   return [
     {
       head: 'ADMITTED (UTC)',
@@ -67,12 +71,11 @@ function columnsOf({ shared, nowMs }: Model, rows: readonly FoundRequest[]): Lis
       width: 14,
       cell: ({ admittedAtMs }) => momentOf(admittedAtMs, nowMs),
     },
-    { head: 'KEY', field: 'key', width: 15, least: keyWidth, grows: true, middle: true, cell: ({ key }) => key },
+    { head: 'KEY', field: 'key', ...sizes.key, grows: true, middle: true, cell: ({ key }) => key },
     {
       head: 'MODEL',
       field: 'model',
-      width: 18,
-      least: modelWidth,
+      ...sizes.model,
       grows: true,
       middle: true,
       rank: 3,
