@@ -20,6 +20,7 @@ const FRESH_MS = 600_000;
 const LEAST_ELAPSED = 0.1;
 /** Of the most in any of them. Traffic varies by the hour and by the day of the week. */
 const MUCH = 0.25;
+const LITTLE = 0.05;
 
 /** What the rows of Usage stand for. */
 export interface UsageAsked {
@@ -65,9 +66,14 @@ function muchSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, nowMs
   // One that has only begun says nothing yet.
   const last = elapsed < LEAST_ELAPSED ? present - 1 : present;
   const rates = costs.slice(0, last + 1).map((cost, i) => (i === present ? cost / elapsed : cost));
-  const much = Math.max(...rates) * MUCH;
-  const before = rates.findLastIndex((rate) => rate < much);
-  return before < 0 || before === last ? undefined : firstMs + (before + 1) * stepMs;
+  const most = Math.max(...rates);
+  const before = rates.findLastIndex((rate) => rate < most * MUCH);
+  if (before < 0 || before === last) return undefined;
+  // What has begun late in an hour has cost little in that one, but more than in the one before.
+  const begun = rates[before] as number;
+  const earlier = rates[before - 1] ?? begun;
+  const hasBegun = begun >= most * LITTLE && begun > 2 * earlier;
+  return firstMs + (hasBegun ? before : before + 1) * stepMs;
 }
 
 /** Whether its rows have a history: a day has none, and a period of its own is not a range up to now. */

@@ -33,23 +33,24 @@ test('a row has the cost of each hour of today, with those to come', async () =>
 
 describe('since when a row costs much', () => {
   const [twelve, now] = [NOW_MS, NOW_MS + HOUR_MS / 2];
+  const eachHour = (usd: number) => Object.fromEntries(Array.from({ length: 13 }, (_, hour) => [hour, usd]));
   const cases: readonly (readonly [what: string, costs: Readonly<Record<number, number>>, hour: number | undefined])[] =
     [
       ['is the first hour of those up to now, of which half an hour has passed', { 2: 1, 10: 20, 11: 20, 12: 4 }, 10],
       ['is told over hours with less, but for a pause', { 5: 20, 8: 20, 9: 6, 10: 20, 11: 20, 12: 10 }, 8],
-      ['is the present hour', { 0: 1, 11: 1, 12: 10 }, 12],
+      ['is an hour at the end of which it began', { 2: 1, 9: 2, 10: 20, 11: 20, 12: 10 }, 9],
+      ['is not an hour with as little as the one before', { 8: 2, 9: 2, 10: 20, 11: 20, 12: 10 }, 10],
+      ['is not an hour with next to nothing', { 9: 0.5, 10: 20, 11: 20, 12: 10 }, 10],
+      ['is the present hour', { 0: 1, 10: 1, 11: 1, 12: 10 }, 12],
       ['is not told of what costs little now', { 10: 20, 11: 20, 12: 1 }, undefined],
-      [
-        'is not told of what always did',
-        Object.fromEntries(Array.from({ length: 13 }, (_, hour) => [hour, 1])),
-        undefined,
-      ],
+      ['is not told of what always did', eachHour(20), undefined],
+      ['is not the first of all, before which nothing is known', { ...eachHour(20), 0: 2 }, 1],
     ];
   for (const [what, costs, hour] of cases) {
     test(what, async () => {
       const history = new CostHistory(async ({ sinceMs = 0 }: UsageQuery) => {
         const usd = costs[new Date(sinceMs).getUTCHours()] ?? 0;
-        return { rows: [usageRow({ keyId: keyId(1), costNanos: BigInt(usd) * USD })], droppedDays: [] };
+        return { rows: [usageRow({ keyId: keyId(1), costNanos: BigInt(usd * 1_000_000_000) })], droppedDays: [] };
       });
       await history.read(ROWS, TODAY, now, always);
       const sinceMs = history.shown(ROWS, TODAY, now)[0]?.sinceMs;

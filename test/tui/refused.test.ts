@@ -101,6 +101,10 @@ describe('in the view', () => {
     assert.match(screen, /refused ones since 11:00:00/);
   });
 
+  test('short names of keys and models leave their room to the cause', () => {
+    assert.match(screenText(shown('', 120)), /rate_limited +60 requests\/min, again in/);
+  });
+
   test('filters find them by code, reason, user, app and key', () => {
     for (const filter of ['err:*', 'state=rate_limited', 'err:requests_per_minute', 'user=anna', 'app:claude'])
       assert.deepEqual(

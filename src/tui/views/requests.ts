@@ -60,10 +60,14 @@ const WHY_COLUMNS = 72;
 function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
   const reasons = whyColumn(rows, ({ refused, end }) => refused?.cause ?? end?.failure?.message ?? '');
   const why = columns < WHY_COLUMNS ? [] : reasons;
-  // Names are whole, if no WHY needs the room more.
-  const keyWidth = longest(why.length > 0 ? [] : rows, ({ key }) => key, 10, 15);
   const stateWidth = longest(rows, (row) => stateOf(row).text, 15, 19);
-  const modelWidth = longest(why.length > 0 ? [] : rows, ({ model }) => model, 12, 18);
+  const keyWidth = longest(rows, ({ key }) => key, 10, 15);
+  const modelWidth = longest(rows, ({ model }) => model, 12, 18);
+  // Names are whole, if no WHY needs the room more; it also gets what they do not need.
+  const sizes =
+    why.length > 0
+      ? { key: { width: keyWidth, least: 10 }, model: { width: modelWidth, least: 12 } }
+      : { key: { width: 15, least: keyWidth }, model: { width: 18, least: modelWidth } };
   return [
     {
       head: 'ADMITTED (UTC)',
@@ -72,12 +76,11 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
       width: 14,
       cell: ({ admittedAtMs }) => momentOf(admittedAtMs, nowMs),
     },
-    { head: 'KEY', field: 'key', width: 15, least: keyWidth, grows: true, middle: true, cell: ({ key }) => key },
+    { head: 'KEY', field: 'key', ...sizes.key, grows: true, middle: true, cell: ({ key }) => key },
     {
       head: 'MODEL',
       field: 'model',
-      width: 18,
-      least: modelWidth,
+      ...sizes.model,
       grows: true,
       middle: true,
       rank: 3,
