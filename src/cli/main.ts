@@ -8,7 +8,7 @@ import { VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
 import { keepCompiled } from './compile-cache.ts';
 import { CANDIDATES } from './completion/places.ts';
-import { notice } from './output.ts';
+import { notice, printHelp } from './output.ts';
 
 type Register = (program: Command) => void;
 
@@ -62,6 +62,7 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .option('-c, --config <file>', 'the config file (default: $INF_GW_CONFIG, then ./config.yaml)')
     .option('--json', 'print one JSON document')
     .configureOutput({
+      writeOut: printHelp,
       // Commander puts suggestions on lines of their own; an error here is one line.
       outputError: (text) => notice(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)`),
     })

@@ -16,7 +16,7 @@ import {
   type Table,
   tableLines,
 } from '../operator/table.ts';
-import { clean, toAscii, wrap } from '../operator/text.ts';
+import { clean, rewrapped, toAscii, wrap } from '../operator/text.ts';
 
 /** Whether a person reads standard output, rather than a file or a program. */
 export function isTerminal(): boolean {
@@ -129,6 +129,12 @@ export function printText(text: string, { indent = 0, style }: { indent?: number
 function brokenText(text: string, indent: number): readonly string[] {
   const { room } = look();
   return room === undefined ? [clean(text)] : wrap(clean(text), Math.max(1, room - indent));
+}
+
+/** Prints a help, whose paragraphs are broken anew where the terminal is narrower than they are. */
+export function printHelp(text: string): void {
+  const { room } = look();
+  process.stdout.write(room === undefined ? text : rewrapped(text, room));
 }
 
 /** Prints a remark, which is broken where the terminal ends. */

@@ -113,6 +113,14 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** A text of several paragraphs, those broken anew of which a line is too wide. Indented lines stay as they are. */
+export function rewrapped(text: string, width: number): string {
+  return text.replaceAll(/^\S.*(?:\n\S.*)*/gm, (paragraph) => {
+    const isTooWide = paragraph.split('\n').some((line) => widthOf(line) > width);
+    return isTooWide ? wrap(paragraph.replaceAll('\n', ' '), width).join('\n') : paragraph;
+  });
+}
+
 function pieces(word: string, width: number): string[] {
   if (widthOf(word) <= width) return [word];
   const found = [''];

@@ -148,6 +148,20 @@ describe('the line under the tabs', () => {
   });
 });
 
+test('of credit that is not enforced the Overview shows the balance where it is whole, and else what was spent', () => {
+  const stored = { ...STORED, creditEnforced: false };
+  const spent = (columns: number) => {
+    const model = after(alone('overview', stored, { columns, rows: 24 }), { kind: 'snapshot', snapshot: SNAPSHOT });
+    return (
+      screenText(model)
+        .split('\n')
+        .find((line) => line.startsWith('spent')) ?? ''
+    );
+  };
+  assert.match(spent(100), /USD\/min {2}balance \S+ USD, not enforced$/);
+  assert.match(spent(60), /USD\/min$/);
+});
+
 test('the Overview counts how long the credit lasts by what is free as well', () => {
   const spending = { ...WELL, seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.50' })] };
   const lasts = (held: string) =>

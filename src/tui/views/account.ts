@@ -20,7 +20,7 @@ export function labelled(label: string, value: Line): Line {
 
 /** At most as many lines as there is room for: how long it lasts, the bar, and what its parts are. */
 export function account(model: Model, width: number, room: number): Line[] {
-  if (!model.stored.creditEnforced) return [fitLine(unlimited(model), width)];
+  if (!model.stored.creditEnforced) return [fitLine(unlimited(model, width), width)];
   const lasts = lastsLine(model, width);
   return linesOf(model, lasts, width, room).map((line) => fitLine(line, width));
 }
@@ -32,11 +32,12 @@ function linesOf(model: Model, lasts: Span, width: number, room: number): Line[]
   return room === 2 ? [bar, freeLine(model, lasts)] : [bar, legend(shares, width), labelled('lasts', [lasts])];
 }
 
-/** One line: nothing is refused, so there is nothing to last. */
-function unlimited(model: Model): Line {
+/** One line: nothing is refused, so there is nothing to last. The head of the screen has the balance as well. */
+function unlimited(model: Model, width: number): Line {
   const { balanceNanos } = accountOf(model);
   const spent: Line = [{ text: `${usd(spentOf(model))} USD this month` }, dim(`  ${paceText(model)}`)];
-  return labelled('spent', [...spent, dim(`  balance ${usd(balanceNanos)} USD, not enforced`)]);
+  const all = labelled('spent', [...spent, dim(`  balance ${usd(balanceNanos)} USD, not enforced`)]);
+  return lineWidth(all) <= width ? all : labelled('spent', spent);
 }
 
 function freeLine(model: Model, lasts: Span): Line {

@@ -71,7 +71,9 @@ function pythonVersion(python: string, name: string): string {
 
 async function findingsInPython(script: string, python: string, { url, key, spent }: Site) {
   const path = fileURLToPath(new URL(`./${script}`, import.meta.url));
-  const child = spawn(python, [path, url, key, spent], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // Nothing is written beside the scripts.
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
+  const child = spawn(python, [path, url, key, spent], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   return JSON.parse(await text(child.stdout)) as Findings & { readonly version: string };
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
-import { clean, cut, cutMiddle, fit, pad, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
+import { clean, cut, cutMiddle, fit, pad, rewrapped, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
 import { anyText } from '../../support/any-text.ts';
 
 const text = anyText(40);
@@ -73,6 +73,12 @@ describe('a text', () => {
     ['loses whatever could move the cursor', clean('a\u001b[2Jb\nc\u202ed\u2028'), 'a�[2Jb�c�d�'],
     ['keeps every script', clean('漢字 עברית e\u0301 naïve'), '漢字 עברית e\u0301 naïve'],
     ['breaks between words', wrap('one two three', 8).join('|'), 'one two|three'],
+    ['keeps the lines of paragraphs that fit', rewrapped('a bb\nccc d\n\nkept\n', 5), 'a bb\nccc d\n\nkept\n'],
+    [
+      'breaks paragraphs anew of which a line is too wide',
+      rewrapped('Use:\n  a long example\none two three\nfour\n\nfive\n', 9),
+      'Use:\n  a long example\none two\nthree\nfour\n\nfive\n',
+    ],
     ['breaks within a word that is too long', wrap('abcdefgh ij', 4).join('|'), 'abcd|efgh|ij'],
     ['that is empty wraps to one empty line', wrap('', 4).join('|'), ''],
   ];
