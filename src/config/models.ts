@@ -229,7 +229,8 @@ function cacheTerms({ cache, ...fields }: Sourced, host: Omit<ParsedProvider, 'm
   if (cache === undefined) return undefined;
   const text = JSON.stringify([host, fields], (_, value) => (typeof value === 'bigint' ? String(value) : value));
   const fingerprint = createHash('sha256').update(text).digest('hex');
-  return { ttlMs: cache.ttl, maxBytes: cache.max, isShared: cache.shared, fingerprint };
+  const keyIds = cache.keys && new Set(cache.keys);
+  return { ttlMs: cache.ttl, maxBytes: cache.max, isShared: cache.shared, keyIds, fingerprint };
 }
 
 /**

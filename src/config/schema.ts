@@ -88,12 +88,20 @@ const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(
   error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as { base: 85, tile: 170 }',
 });
 
+const KEYS_EXPECTED = 'expected a list of ids of keys, such as [key_01jd…], as `inf-gw keys list --json` has them';
+/** Not by its name, which another key may have later. */
+const keyId = z.string({ error: () => KEYS_EXPECTED }).regex(/^key_[0-9a-z]+$/i, KEYS_EXPECTED);
+
 const cacheSize = parsed(parseMemory, 'expected a size such as 256mb or 2gb');
 /** `max`: in bytes. */
 const cache = z.strictObject({
   ttl: duration,
   max: cacheSize.default(256 * 1024 * 1024),
   shared: z.boolean({ error: () => 'expected true or false' }).default(false),
+  keys: z
+    .array(keyId, { error: () => KEYS_EXPECTED })
+    .min(1, KEYS_EXPECTED)
+    .optional(),
 });
 
 /** Of a model in the config, whose prices may be in the price file. */

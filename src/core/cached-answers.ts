@@ -9,6 +9,8 @@ export interface CacheTerms {
   readonly maxBytes: number;
   /** Whether a key gets what another has asked for. */
   readonly isShared: boolean;
+  /** The ids of the keys whose answers are kept; undefined for those of all. */
+  readonly keyIds: ReadonlySet<string> | undefined;
   /** Of all in the config that can change an answer: with another config none of the old ones is found. */
   readonly fingerprint: string;
 }

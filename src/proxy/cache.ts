@@ -51,6 +51,7 @@ export function cachingOf(
   const { name: dialect } = request.dialect;
   const unread = UNREAD[dialect];
   if (terms === undefined || unread === undefined || keyId === undefined) return undefined;
+  if (terms.keyIds?.has(keyId) === false) return undefined;
   const { 'cache-control': control = '' } = clientHeaders;
   const directives = new Set(
     String(control)

@@ -46,7 +46,7 @@ providers:
     timeouts: { idle: 7s }
     models:
       plain: { input: 0.15, cached_input: 0.075, output: 0.60, max_output: 100 }
-      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256, cache: { ttl: 10m, max: 1gb, shared: true }, fallback: [ "host/plain", mock/echo ] }
+      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256, cache: { ttl: 10m, max: 1gb, shared: true, keys: [key_1] }, fallback: [ "host/plain", mock/echo ] }
   mock:
     kind: mock
     timeouts: { connect: 8s, first_byte: 9s }
@@ -135,7 +135,7 @@ test('every key of the config takes effect', () => {
         maxOutput: 9_000,
         defaultOutput: 256,
         fallback: ['host/plain', 'mock/echo'],
-        cache: { ttlMs: 600_000, maxBytes: 1024 ** 3, isShared: true },
+        cache: { ttlMs: 600_000, maxBytes: 1024 ** 3, isShared: true, keyIds: new Set(['key_1']) },
       },
     ],
   });

@@ -31,6 +31,14 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     'providers:\n  o: { kind: openai, base_url: http://x/v1/chat/completions, models: {} }',
     /^2:22: providers\.o\.base_url: expected the address without/,
   ],
+  [
+    'providers:\n  p: { kind: mock, models: { m: { input: 0, output: 0, cache: { ttl: 1h, keys: [app] } } } }',
+    /^2:\d+: providers\.p\.models\.m\.cache\.keys\.0: expected a list of ids of keys/,
+  ],
+  [
+    'providers:\n  p: { kind: mock, models: { m: { input: 0, output: 0, reads: [images] } } }',
+    /^2:\d+: providers\.p\.models\.m\.reads\.0: expected one of image, pdf, audio, video/,
+  ],
   ['threads: 0', /^1:1: threads: expected a whole number from 1 to 64/],
   ['state: a.db\nthreads: 65', /^2:1: threads: expected a whole number from 1 to 64/],
   ['threads: two', /^1:1: threads: expected a whole number from 1 to 64/],

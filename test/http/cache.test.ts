@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { ratesOf } from '../support/expect.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { chat, type Reply, startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { Place } from '../support/place.ts';
 import { until } from '../support/wait.ts';
 
 const PRICES = { input: 1, output: 2, max_output: 1_000, default_output: 100 };
@@ -366,6 +367,61 @@ describe('equal requests at once', () => {
         .sort(),
       ['cancelled', 'ok'],
     );
+  });
+});
+
+describe('of the keys of a gateway', () => {
+  /** Asks, and says what came: the cache's word or none, or the status of a refusal. */
+  async function ask(place: Place, key: TestKey, fields = {}, headers = {}): Promise<string | number | null> {
+    const answer = await fetch(`${place.serving.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json', ...headers },
+      body: chat({ model: 'host/model', ...fields }),
+    });
+    await answer.text();
+    return answer.status === 200 ? answer.headers.get(CACHE) : answer.status;
+  }
+
+  async function keeping(t: TestContext, cacheOf: (keys: readonly TestKey[]) => object) {
+    const place = await Place.open(t);
+    const keys = [place.key(), place.key(), place.key()] as const;
+    const models = { model: { ...PRICES, cache: { ttl: '1h', ...cacheOf(keys) } } };
+    place.configure({ providers: { host: place.host({ models }) } });
+    assert.equal((await place.ask('POST', '/reload')).status, 200);
+    return { place, keys };
+  }
+
+  test('only those that the config lists keep answers and get them, though they are shared', async (t) => {
+    const { place, keys } = await keeping(t, ([one, two]) => ({ shared: true, keys: [one?.id, two?.id] }));
+    const [one, two, other] = keys;
+    assert.deepEqual([await ask(place, other), await ask(place, other)], [null, null]);
+    assert.deepEqual([await ask(place, one), await ask(place, two)], [null, 'hit']);
+    assert.equal(await ask(place, other), null);
+  });
+
+  test('end users of one share what it keeps, each within the limits of its own', async (t) => {
+    const { place, keys } = await keeping(t, () => ({}));
+    const [key] = keys;
+    await place.json('limits', 'set', key.id, '--user-rpm', '2');
+    assert.equal(await ask(place, key, { user: 'ann' }), null);
+    assert.equal(await ask(place, key, { user: 'bob' }), 'hit');
+    assert.equal(await ask(place, key, {}, { 'x-inf-gw-user': 'bob' }), 'hit');
+    assert.equal(await ask(place, key, { user: 'bob' }), 429);
+    await place.json('users', 'block', 'eve', '--key', key.id);
+    assert.equal(await ask(place, key, { user: 'eve' }), 403);
+  });
+
+  test('those of one group share nothing, and its limits count hits', async (t) => {
+    const { place } = await keeping(t, () => ({}));
+    await place.json('groups', 'create', 'team', '--rpm', '3');
+    const [one, other] = [
+      await place.createKey('one', '--in', '@team'),
+      await place.createKey('other', '--in', '@team'),
+    ];
+    const keyOf = ({ id, key }: { id: string; key: string }) => ({ id, secret: key }) as TestKey;
+    assert.deepEqual([await ask(place, keyOf(one)), await ask(place, keyOf(one))], [null, 'hit']);
+    assert.equal(await ask(place, keyOf(other)), null);
+    assert.equal(await ask(place, keyOf(one)), 429);
   });
 });
 

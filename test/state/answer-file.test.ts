@@ -165,7 +165,7 @@ test('what is saved is summed by day, key and model', () => {
 
 test('a disk that is slow keeps one request waiting, and no more answers than a bound', async () => {
   const cache = new ThreadCache(path, keptErrors().log);
-  const terms = { ttlMs: 3_600_000, maxBytes: 1_000_000_000, isShared: true, fingerprint: '' };
+  const terms = { ttlMs: 3_600_000, maxBytes: 1_000_000_000, isShared: true, keyIds: undefined, fingerprint: '' };
   const find = (id: string) => cache.find(place(id), terms.ttlMs);
   const large = { ...answer(''), body: Buffer.alloc(MAX_ANSWER_BYTES), storedAtMs: Date.now() };
   cache.add(place('first'), large, terms);
