@@ -19,7 +19,7 @@ import type { Attempt } from '../upstream/attempt.ts';
 import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
-import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
+import { currentSecrets, type Secrets } from '../wire/secrets.ts';
 import { attemptFailureOf, traceAttempt, traceEnd, traceHead } from './attempt-report.ts';
 import type { Route } from './plan.ts';
 import { rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
@@ -64,15 +64,13 @@ interface Target {
 /** Dispatches requests. They share one retry budget. */
 export class Dispatcher {
   readonly parts: DispatcherParts;
-  readonly #secrets: ReadonlyMap<string, Secrets>;
+  readonly #allSecrets: () => Secrets;
+  readonly #secrets = new Map<string, { readonly all: Secrets; readonly own: Secrets; readonly secrets: Secrets }>();
   #budget = fullBudget(performance.now());
 
   constructor(parts: DispatcherParts) {
     this.parts = parts;
-    const all = mergeSecrets([...parts.providers.values()].map(({ secrets }) => secrets));
-    this.#secrets = new Map(
-      [...parts.providers].map(([name, { secrets }]) => [name, { ...all, credentials: secrets.credentials }]),
-    );
+    this.#allSecrets = currentSecrets([...parts.providers.values()]);
   }
 
   dispatch(dispatchable: Dispatchable): Dispatch {
@@ -85,7 +83,13 @@ export class Dispatcher {
    * another; whole answers only for the credentials of their own, at a cost that does not grow with their number.
    */
   secretsOf(provider: string): Secrets {
-    return this.#secrets.get(provider) as Secrets;
+    const all = this.#allSecrets();
+    const { secrets: own } = this.parts.providers.get(provider) as Provider;
+    const known = this.#secrets.get(provider);
+    if (known?.all === all && known.own === own) return known.secrets;
+    const secrets = { ...all, credentials: own.credentials };
+    this.#secrets.set(provider, { all, own, secrets });
+    return secrets;
   }
 
   /** Takes one retry from the budget. False where none is left. */

@@ -1,5 +1,5 @@
 /** A provider's upstreams: picks one for each request, and tracks their health and backoffs. */
-import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
+import { currentSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
 import { type Backoff, isOver, NO_BACKOFF, nextRequestMs, onRequestSent, onRetryAfter, onSuccess } from './backoff.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
@@ -179,14 +179,18 @@ export class Member {
 
 export class Provider {
   readonly members: readonly Member[];
-  /** What must never reach a client. Of all upstreams together, since one may quote another. */
-  readonly secrets: Secrets;
+  readonly #secrets: () => Secrets;
   readonly #nowMs: () => number;
 
   constructor(upstreams: readonly WeightedUpstream[], options: ProviderOptions, nowMs = () => performance.now()) {
     this.members = upstreams.map((upstream) => new Member(upstream, options, nowMs));
-    this.secrets = mergeSecrets(upstreams.map(({ upstream }) => upstream.secrets));
+    this.#secrets = currentSecrets(upstreams.map(({ upstream }) => upstream));
     this.#nowMs = nowMs;
+  }
+
+  /** What must never reach a client. Of all upstreams together, since one may quote another. */
+  get secrets(): Secrets {
+    return this.#secrets();
   }
 
   /** The next upstream to send a request for a model to, or undefined if there is none. */

@@ -4,7 +4,7 @@ import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
 import { type Endpoint, endpointOf, type Host } from '../providers/host.ts';
 import { vertexRequest } from '../providers/vertex.ts';
-import type { Secrets } from '../wire/secrets.ts';
+import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import { Attempt } from './attempt.ts';
 import type { Authorize } from './google.ts';
 import { HostPool } from './host-pool.ts';
@@ -21,17 +21,20 @@ export class VertexUpstream implements Upstream {
   readonly #pool: HostPool;
   /** Undefined where a key says who asks. */
   readonly #load: (() => Promise<Authorize>) | undefined;
+  #secrets: Secrets;
+  #token: string | undefined;
   #authorize: Promise<Authorize> | undefined;
 
   constructor(host: VertexHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
+    this.#secrets = this.#endpoint.secrets;
     this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts);
     if (host.apiKey === undefined) this.#load = async () => (await import('./google.ts')).authorizer(host.project);
   }
 
   get secrets(): Secrets {
-    return this.#endpoint.secrets;
+    return this.#secrets;
   }
 
   attempt(call: UpstreamCall): Attempt {
@@ -57,6 +60,16 @@ export class VertexUpstream implements Upstream {
 
   async #proof(): Promise<Record<string, string>> {
     this.#authorize ??= this.#load?.();
-    return (await this.#authorize)?.() ?? {};
+    const proof = (await (await this.#authorize)?.()) ?? {};
+    this.#keepSecret(proof.authorization);
+    return proof;
+  }
+
+  /** A token is a secret like a key. */
+  #keepSecret(authorization: string | undefined): void {
+    if (authorization === this.#token) return;
+    this.#token = authorization;
+    const token = authorization?.replace(/^Bearer /, '') ?? '';
+    this.#secrets = mergeSecrets([this.#endpoint.secrets, { parts: [token], words: [], credentials: [token] }]);
   }
 }

@@ -20,6 +20,19 @@ export function mergeSecrets(each: readonly Secrets[]): Secrets {
   return { parts: merged('parts'), words: merged('words'), credentials: merged('credentials') };
 }
 
+/** Those of several that may change, such as tokens: the same value as long as none has. */
+export function currentSecrets(sources: readonly { readonly secrets: Secrets }[]): () => Secrets {
+  let seen: readonly Secrets[] = [];
+  let merged = NO_SECRETS;
+  return () => {
+    if (sources.some(({ secrets }, index) => secrets !== seen[index])) {
+      seen = sources.map(({ secrets }) => secrets);
+      merged = mergeSecrets(seen);
+    }
+    return merged;
+  };
+}
+
 /** A fragment of a secret of this length counts as the secret. */
 const FRAGMENT_CHARACTERS = 12;
 

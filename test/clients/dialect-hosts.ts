@@ -1,6 +1,6 @@
 /**
  * The hosts for tests of clients of several dialects, all behind one gateway: the mock with every
- * dialect, with chat alone and with messages alone; and a scripted host in the same three ways.
+ * dialect, and with chat, messages or Google's alone; and a scripted host in the same ways.
  */
 import assert from 'node:assert/strict';
 import { FakeUpstream, type Script } from '../support/fake-upstream.ts';
@@ -15,9 +15,18 @@ export interface DialectHosts {
   stop(): Promise<void>;
 }
 
-const DIALECTS = { all: ['chat', 'responses', 'messages', 'embeddings'], chat: ['chat'], messages: ['messages'] };
+const DIALECTS = {
+  all: ['chat', 'responses', 'messages', 'embeddings'],
+  chat: ['chat'],
+  messages: ['messages'],
+  gemini: ['gemini'],
+};
 /** The mock hosts for clients of a dialect, the first one of their own. Their models are `<name>/echo`. */
-export const HOSTS = { messages: ['messages', 'chat'], responses: ['all', 'chat', 'messages'] } as const;
+export const HOSTS = {
+  messages: ['messages', 'chat'],
+  responses: ['all', 'chat', 'messages'],
+  gemini: ['gemini', 'chat', 'messages'],
+} as const;
 
 /** In nanodollars a token. All prices differ. */
 const PRICES = { input: 1_000, cached: 100, written: 1_250, output: 5_000 };

@@ -366,6 +366,21 @@ describe('a request to Vertex AI carries a token', () => {
     assert.deepEqual([(await ask(first))[1], tokensGiven()], ['Bearer two', 1]);
   });
 
+  test('that a host which repeats it tells no client', async () => {
+    const third = await startTestGateway({ ...options, config: { retry: { attempts: 1 } } });
+    const token = 'ya29.canary-of-a-token-0123456789';
+    give(token, 3_600);
+    for (const stream of [false, true]) {
+      third.upstream.follow((call) => refuse(call, 400, 'INVALID_ARGUMENT', `No: ${call.header('authorization')}.`));
+      const { status, text } = await post(third, '/v1/messages', { ...ASKED, stream });
+      assert.equal(status, 400);
+      assert.ok(!text.includes('canary'), text);
+      third.upstream.follow((call) => call.answer(200, { ...MESSAGE, id: call.header('authorization') }));
+      assert.ok(!(await post(third, '/v1/messages', ASKED)).text.includes('canary'));
+    }
+    await third.stop();
+  });
+
   test('for the credentials that a file names; without one it has cost nothing', async () => {
     const file = join(folder, 'credentials.json');
     const subject = join(folder, 'subject');

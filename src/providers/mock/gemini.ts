@@ -113,7 +113,8 @@ function startStream(answer: Answer): StreamWriter {
     open: () => '',
     piece: (part, text) => (part.kind === 'call' ? '' : event([partOf(part, text, answer)])),
     close: (part) => (part.kind === 'call' ? event([partOf(part, part.pieces.join(''), answer)]) : ''),
-    end: () => event([], FINISH_REASONS[answer.ending]),
+    // Google's clients keep no answer that ends without a part.
+    end: () => event([{ text: '' }], FINISH_REASONS[answer.ending]),
     failure: (message) => dataEvent(errorBody(500, message)),
   };
 }
