@@ -226,7 +226,7 @@ function judgeRefusal(
   nowMs: number,
   nameOf: (keyId: string) => string | undefined,
 ): Verdict | undefined {
-  // Credit is the account's, whichever key is refused for it; a spend limit is a key's own.
+  // Credit is the account's, whichever key is refused for it. A limit may be that of a group or an end user as well.
   const subject = code === 'insufficient_credit' ? 'refused/credit' : `refused/${keyId ?? 'unknown'}`;
   const mark = marks.get(subject);
   const untilMs = nowMs + QUIET_MS;
@@ -240,7 +240,7 @@ function judgeRefusal(
   }
   const name = keyId === undefined ? undefined : (nameOf(keyId) ?? keyId);
   const who = name === undefined ? '' : ` of the key ${name}`;
-  const why = code === 'insufficient_credit' ? 'the credit does not suffice' : 'its spend limit is reached';
+  const why = code === 'insufficient_credit' ? 'the credit does not suffice' : 'a limit on its spending is reached';
   return {
     change: change(nowMs),
     facts: {

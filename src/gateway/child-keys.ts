@@ -16,7 +16,7 @@ import type { OpenState } from '../state/state.ts';
 
 /** Whoever has a key that may make others cannot fill the state with them. */
 const MOST_CHILDREN = 1_000;
-const FIELDS = ['name', ...TIER_NAMES, 'spend_limit_usd', 'budgets', 'expires_in', 'allowlist'];
+const FIELDS = ['name', ...TIER_NAMES, 'spend_limit_usd', 'budgets', 'expires_in', 'allowlist', 'cap_output'];
 
 type Asked = Readonly<Record<string, unknown>>;
 type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'budgets'>;
@@ -105,6 +105,8 @@ async function shown(key: KeyRecord, parent: KeyRecord, { usage, budgets }: Stat
 
 interface ChildTerms extends KeyTerms {
   readonly name: string;
+  /** Whether the output of its requests is capped. */
+  readonly isLeashed: boolean;
 }
 
 /** What is asked for, or what is wrong with it: a field, or a limit that is looser than the parent's. */
@@ -120,6 +122,7 @@ function termsOf(asked: Asked, parent: KeyRecord, tier: Limits, nowMs: number): 
     budgets: fields.budgets(),
     expiresAtMs: fields.read('expires_in', readExpiry(nowMs)) ?? parent.expiresAtMs,
     allowlist: fields.models(),
+    isLeashed: fields.flag('cap_output') || parent.isLeashed,
   };
   const expected = fields.problem ?? looserThan(parent, child);
   return expected === undefined ? { ok: true, value: child } : { ok: false, expected };
@@ -167,6 +170,12 @@ class FieldReader {
     if (reading.ok) return reading.value;
     this.#fault('budgets', reading.expected);
     return [];
+  }
+
+  flag(field: string): boolean {
+    const value = this.#asked[field] ?? false;
+    if (typeof value !== 'boolean') this.#fault(field, 'expected true or false');
+    return value === true;
   }
 
   models(): readonly string[] | null {

@@ -96,6 +96,7 @@ describe('a key that may make others', () => {
     ['allowlist', { allowlist: [null] }],
     ['name', { name: '@team' }],
     ['name', { name: undefined }],
+    ['cap_output', { cap_output: 'yes' }],
     ['"?may_create"?', { may_create: true }],
   ] as const) {
     test(`cannot give more than it has, or nonsense: ${JSON.stringify(asked)} is 400, and names the field`, async () => {

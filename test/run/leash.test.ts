@@ -216,3 +216,71 @@ describe('a run inside of a run', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([first?.outer?.id, first?.state, last?.inner_runs], [last?.key.id, last?.state, 1]);
   });
 });
+
+describe('with a key that may make others, far from the config and the state of its gateway', () => {
+  /** Where a command has nothing but the address and a key. */
+  async function farFrom(t: TestContext, ...options: readonly string[]) {
+    const { place, host } = await greedyPlace(t);
+    const serving = await place.serve();
+    const parent = await place.createKey('agent', ...options);
+    const far = new Workplace(t, null);
+    far.environment.XDG_STATE_HOME = join(far.directory, 'state');
+    Object.assign(far.environment, { INF_GW_URL: serving.url, INF_GW_KEY: parent.key });
+    return { place, host, far, parent };
+  }
+
+  test('a run has a child key on its leash, as exact as any, and the receipt is what the host billed', async (t) => {
+    const { place, host, far, parent } = await farFrom(t, '--may-create', '--budget', 'total=0.08', '--expires', '1h');
+    const said = await far.runAlone(leash('0.05', ...race()));
+    const receipt = receiptOf(said);
+    assert.ok(host.billedNanos >= 50_000_000n - ONE_REQUEST, `billed too little to say anything: ${host.billedNanos}`);
+    assert.ok(host.billedNanos < 50_000_000n + ONE_REQUEST, `billed ${host.billedNanos}`);
+    assert.equal(nanosOf(receipt), host.billedNanos);
+    assert.deepEqual([receipt.requests, receipt.leash], [host.maxima.length, 'budget']);
+    const [own, child] = await place.json<KeyJson[]>('keys', 'list', '--all');
+    assert.deepEqual([own?.id, child?.id, child?.state], [parent.id, receipt.key.id, 'deleted']);
+    assert.equal(child?.expires_at, own?.expires_at);
+    const { stderr } = await far.runAlone(['run', '--max-usd', '0.01', '--name', 'once', '--', ...once()]);
+    assert.match(stderr, /^cost +0\.\d+ of 0\.01 USD\n *requests +1\n/m);
+    assert.match(stderr, /^ *key +once \(key_\w+\), deleted$/m);
+    assert.equal((await place.run(['audit'])).status, 0);
+  });
+
+  test('a run is told what its key may not have, and one inside of it that such a key makes none', async (t) => {
+    const { far } = await farFrom(t, '--may-create', '--budget', 'total=1', '--allow', 'host/paid');
+    for (const [status, options, message] of [
+      [0, ['--max-usd', '2'], /^note: the key that makes this one has 1\.00 USD, which is the most for this one\n/],
+      [
+        1,
+        ['--max-usd', '1', '--allow', 'mock/echo'],
+        /^error: the gateway at http.* makes no such key: allowlist: this key may not call mock\/echo/,
+      ],
+    ] as const) {
+      const said = await far.runAlone(['run', ...options, '--', 'true']);
+      assert.deepEqual([said.status, message.test(said.stderr)], [status, true], said.stderr);
+    }
+    const { stderr } = await far.runAlone(leash('0.5', ...inner('0.1', 'true')));
+    assert.match(stderr, /^error: the key of the run around this one was made by another key, and makes none itself/m);
+  });
+
+  test('a run inside of a run that only reaches its gateway is on the outer leash as well', async (t) => {
+    const { place, host } = await greedyPlace(t);
+    const far = new Workplace(t, null);
+    // As in a container that has nothing of the folder of the config.
+    const script = `cd '${far.directory}'; INF_GW_RUN="\${INF_GW_RUN%%:*}:/nowhere/config.yaml" "$@"`;
+    const within = ['sh', '-c', script, 'away', ...inner('1', ...race())];
+    const [innermost, outer] = receiptsOf(await place.runAlone(leash('0.05', ...within)));
+    assert.ok(host.billedNanos >= 50_000_000n - ONE_REQUEST, `billed too little to say anything: ${host.billedNanos}`);
+    assert.ok(host.billedNanos < 50_000_000n + ONE_REQUEST, `billed ${host.billedNanos}`);
+    assert.deepEqual(
+      [innermost, outer].map((each) => each && nanosOf(each)),
+      [host.billedNanos, host.billedNanos],
+    );
+    assert.deepEqual([outer?.inner_runs, outer?.requests, outer?.leash], [1, host.maxima.length, 'budget']);
+  });
+
+  test('a key that may not make others is none to run with', async (t) => {
+    const { far } = await farFrom(t);
+    assert.match(receiptOf(await far.runAlone(leash('1', 'true'))).state, /run.inf-gw\.db$/);
+  });
+});

@@ -9,7 +9,7 @@ import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts
 import type { Client, Setup } from '../clients/clients.ts';
 import { listedOffers, offerNamed } from '../clients/offers.ts';
 import { remark } from '../output.ts';
-import type { LeashGateway } from './gateway.ts';
+import type { Desk } from './desk.ts';
 
 /** How many models are named in place of one that cannot be called. */
 const MOST_LIKE = 3;
@@ -20,7 +20,7 @@ const MOST_LIKE = 3;
  */
 export async function setUpFor(
   client: Client,
-  { url, config }: LeashGateway,
+  { url, config }: Pick<Desk, 'url' | 'config'>,
   key: string,
   { model, environment }: { readonly model: string | undefined; readonly environment: NodeJS.ProcessEnv },
 ): Promise<Setup> {

@@ -31,7 +31,9 @@ export async function createLeash(
   if (outerId === undefined) {
     warnOfUnknownModels(allow ?? [], state);
     await warnOfCredit(maxUsd, state);
-    return createKey(name, { allowlist: allow ?? null, budgets, expiresAtMs, isLeashed: true }, state);
+    const terms = { allowlist: allow ?? null, budgets, expiresAtMs, isLeashed: true };
+    // For runs inside of it that only reach its gateway.
+    return createKey(name, { ...terms, mayCreate: true }, state);
   }
   const outer = await outerKey(outerId, state);
   await warnOfOuter(maxUsd, outer, state);
@@ -96,7 +98,8 @@ const RANDOM_CHARACTERS = 6;
 /** What is kept of a long name of a command. */
 const MOST_CHARACTERS = 40;
 
-function defaultName(file: string): string {
+/** That of the command, and a random part. */
+export function defaultName(file: string): string {
   const random = randomInt(36 ** RANDOM_CHARACTERS)
     .toString(36)
     .padStart(RANDOM_CHARACTERS, '0');

@@ -1,5 +1,5 @@
 /** The run around this one: what it tells the runs inside of it, by a variable of its command. */
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
@@ -23,14 +23,45 @@ export function runVariable(keyId: string, { path, statePath }: Config): NodeJS.
   return { [VARIABLE]: `${keyId}:${path ?? dirname(statePath)}` };
 }
 
+/** In place of where the state is, where nobody here knows that. */
+const OVER_HTTP = 'http:';
+
+/** What a run whose key was made over HTTP tells those inside of it. */
+export function variableOverHttp(keyId: string): NodeJS.ProcessEnv {
+  return { [VARIABLE]: `${keyId}:${OVER_HTTP}` };
+}
+
+/** Whether what the run around this one says of its config or its state is on another machine, or may not be read here. */
+export function isOutOfReach({ [VARIABLE]: value = '' }: NodeJS.ProcessEnv): boolean {
+  const { place } = partsOf(value) ?? {};
+  if (place === undefined || place === OVER_HTTP) return false;
+  try {
+    accessSync(place, constants.R_OK);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function partsOf(value: string): { readonly keyId: string; readonly place: string } | undefined {
+  const [, keyId, place] = /^(key_\w+):(.+)$/s.exec(value) ?? [];
+  return keyId === undefined || place === undefined ? undefined : { keyId, place };
+}
+
 /** Undefined if this run is inside of none. Throws a UserError if it is to use another gateway, or the variables are not those of a run. */
 export function outerRun({ path: named, environment, directory }: LoadOptions): OuterRun | undefined {
   const { [VARIABLE]: value = '', INF_GW_URL: url } = environment;
   if (value === '') return undefined;
-  const [, keyId, place] = /^(key_\w+):(.+)$/s.exec(value) ?? [];
-  if (keyId === undefined || place === undefined || url === undefined || !URL.canParse(url)) {
+  const parts = partsOf(value);
+  if (parts === undefined || url === undefined || !URL.canParse(url)) {
     throw new UserError(
       `${VARIABLE} and INF_GW_URL are not as \`${PROGRAM} run\` sets them for its command; unset them to run without a run around this one`,
+    );
+  }
+  const { keyId, place } = parts;
+  if (place === OVER_HTTP) {
+    throw new UserError(
+      `the key of the run around this one was made by another key, and makes none itself; run the command without \`${PROGRAM} run\``,
     );
   }
   if (named !== undefined && resolve(directory, named) !== place) {

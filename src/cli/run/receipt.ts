@@ -59,8 +59,7 @@ function isSpent({ total, budgetNanos }: Facts): boolean {
 export function receiptLines(facts: Facts, look: Look): string[] {
   const { total, models, command, ending } = facts;
   const seconds = (facts.endedAtMs - facts.startedAtMs) / 1_000;
-  const how = ending.signal === undefined ? `with status ${ending.status}` : `by ${ending.signal}`;
-  const title = `${command} ended ${how} after ${duration(seconds)}`;
+  const title = `${command} ended ${endingText(ending)} after ${duration(seconds)}`;
   const fields: Field[] = [
     ['leash', leashText(facts)],
     ['cost', costText(facts)],
@@ -81,6 +80,11 @@ export function receiptLines(facts: Facts, look: Look): string[] {
   return ['', look.paint(title, 'bold'), ...fieldLines(fields, look), ...table];
 }
 
+/** `with status 0`, `by SIGTERM`. */
+export function endingText({ status, signal }: Ending): string {
+  return signal === undefined ? `with status ${status}` : `by ${signal}`;
+}
+
 function leashText(facts: Facts) {
   const leash = leashOf(facts);
   switch (leash) {
@@ -99,7 +103,7 @@ function leashText(facts: Facts) {
 }
 
 /** It may have used another key, or a vendor directly. */
-const UNUSED = 'none: the command sent nothing to the gateway';
+export const UNUSED = 'none: the command sent nothing to the gateway';
 
 function wasUsed({ total, refusals, inFlight }: Facts): boolean {
   return total.requests > 0 || refusals.length > 0 || inFlight > 0;

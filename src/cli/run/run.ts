@@ -10,18 +10,15 @@ import { counted } from '../../core/plural.ts';
 import { PROGRAM } from '../../core/program.ts';
 import { readExpiry } from '../../operator/budgets.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
-import type { KeyRecord } from '../../state/keys.ts';
 import { parseModelIds, parseWith } from '../arguments.ts';
 import { CLIENTS, type Client, clientOf, type Setup } from '../clients/clients.ts';
 import { jsonLine, notice, remark, remarkLines, remarkLook } from '../output.ts';
-import { globalOptions, loadOptions, variablesOf, withStateOf } from '../state.ts';
+import { globalOptions, loadOptions, variablesOf } from '../state.ts';
 import { type Ending, runCommand, Signals, statusOf } from './child.ts';
-import { idsOnLeash, readFacts } from './facts.ts';
-import { gatewayFor, type LeashGateway } from './gateway.ts';
+import { type Desk, type LeashedKey, StateDesk } from './desk.ts';
+import { gatewayFor } from './gateway.ts';
+import { httpDesk } from './http-desk.ts';
 import { setUpFor, writeFileOf } from './launch.ts';
-import { createLeash } from './leash.ts';
-import { runVariable } from './outer.ts';
-import { receiptJson, receiptLines } from './receipt.ts';
 import { commandEnvironment, type Secrets } from './variables.ts';
 
 interface RunOptions {
@@ -100,9 +97,10 @@ async function run(words: readonly string[], options: RunOptions, command: Comma
   }
   // The terminal may be gone when the receipt is printed.
   process.stderr.on('error', () => {});
-  const gateway = await gatewayFor(loadOptions(command));
+  const loading = loadOptions(command);
+  const desk = (await httpDesk(loading)) ?? new StateDesk(await gatewayFor(loading));
   const terms = { ...options, client, maxUsd, timeMs: options.for ?? DEFAULT_TIME_MS };
-  const ending = await new Run(gateway, own, file, terms, globalOptions(command).json === true).whole();
+  const ending = await new Run(desk, own, file, terms, globalOptions(command).json === true).whole();
   // Connections that clients have left open must not keep this process.
   process.exit(ending.status);
 }
@@ -129,7 +127,7 @@ const UNNOTICED_MS = 1_000;
 
 /** A command on its leash, from its key to its receipt. */
 class Run {
-  readonly #gateway: LeashGateway;
+  readonly #desk: Desk;
   readonly #words: readonly string[];
   readonly #file: string;
   readonly #terms: Terms;
@@ -139,8 +137,8 @@ class Run {
   readonly #stopped = new AbortController();
   readonly #startedAtMs = Date.now();
 
-  constructor(gateway: LeashGateway, words: readonly string[], file: string, terms: Terms, isJson: boolean) {
-    this.#gateway = gateway;
+  constructor(desk: Desk, words: readonly string[], file: string, terms: Terms, isJson: boolean) {
+    this.#desk = desk;
     this.#words = words;
     this.#file = file;
     this.#terms = terms;
@@ -150,27 +148,26 @@ class Run {
 
   /** From the key to the receipt. Throws a UserError if there can be no key; the gateway is stopped then. */
   async whole(): Promise<Ending> {
-    const { config, outerId } = this.#gateway;
     const { maxUsd, allow, name } = this.#terms;
     const terms = { maxUsd, allow, name, expiresAtMs: this.#startedAtMs + this.#terms.timeMs };
-    let made: { readonly record: KeyRecord; readonly secret: string };
+    let key: LeashedKey;
     try {
-      made = await withStateOf(config, (state) => createLeash(this.#file, terms, outerId, state), { creates: true });
+      key = await this.#desk.make(this.#file, terms);
     } catch (error) {
-      await this.#gateway.stop();
+      await this.#desk.stop();
       throw error;
     }
-    const ending = await this.#command(made.record, made.secret);
+    const ending = await this.#command(key);
     try {
-      await this.#settle(made.record, ending);
+      await this.#settle(ending);
     } catch (error) {
       // The status of the command counts, also where the state cannot be read any more.
-      notice(`error: no receipt: ${(error as Error).message}; the key ${made.record.name} ends by itself`);
+      notice(`error: no receipt: ${(error as Error).message}; the key ${key.name} ends by itself`);
     }
     return ending;
   }
 
-  async #command({ id }: KeyRecord, secret: string): Promise<Ending> {
+  async #command({ id, secret }: LeashedKey): Promise<Ending> {
     const { signal } = this.#stopped;
     if (signal.aborted) return { status: statusOf(signal.reason), signal: signal.reason, problem: undefined };
     const { client } = this.#terms;
@@ -184,13 +181,13 @@ class Run {
       notice(`error: ${error.message}`);
       return { status: FAILED, signal: undefined, problem: error.message };
     }
-    const { config } = this.#gateway;
+    const { config } = this.#desk;
     const environment = commandEnvironment(process.env, client, setup, secretsOf(config));
     const [name = '', ...words] = this.#words;
     try {
       const ending = await runCommand(
         [name, ...(client?.words?.(setup) ?? []), ...words],
-        { ...environment, ...file?.variables, ...runVariable(id, config) },
+        { ...environment, ...file?.variables, ...this.#desk.variables(id) },
         this.#signals,
       );
       if (ending.problem !== undefined) notice(`error: cannot run ${this.#file}: ${ending.problem}`);
@@ -203,38 +200,26 @@ class Run {
   /** Throws a UserError if the client cannot have the model that was named. */
   async #setUp(key: string): Promise<Setup> {
     const { client, model } = this.#terms;
-    if (client === undefined) return { url: this.#gateway.url, key, models: undefined };
-    return setUpFor(client, this.#gateway, key, { model, environment: process.env });
+    if (client === undefined) return { url: this.#desk.url, key, models: undefined };
+    return setUpFor(client, this.#desk, key, { model, environment: process.env });
   }
 
   /** Ends the key, lets what is in flight end, and prints the receipt. */
-  async #settle(key: KeyRecord, ending: Ending): Promise<void> {
-    const gateway = this.#gateway;
-    const ended = { gateway, key, command: basename(this.#file), ending, startedAtMs: this.#startedAtMs };
-    const endedAtMs = Date.now();
-    try {
-      const ids = await withStateOf(gateway.config, async (state) => {
-        // Whatever an operator has done with it meanwhile.
-        await state.keys.setState(key.id, 'disabled');
-        return idsOnLeash(key, state);
-      });
-      await this.#untilIdle(ids);
-    } finally {
-      await gateway.stop();
-    }
-    const facts = await withStateOf(gateway.config, (state) => readFacts({ ...ended, endedAtMs }, state));
+  async #settle(ending: Ending): Promise<void> {
+    const ended = { command: basename(this.#file), ending, startedAtMs: this.#startedAtMs };
+    const receipt = await this.#desk.end(ended, (inFlight) => this.#untilIdle(inFlight));
     if (ending.problem !== undefined) return;
-    if (this.#isJson) process.stderr.write(jsonLine(receiptJson(facts)));
-    else remarkLines(receiptLines(facts, remarkLook()));
+    if (this.#isJson) process.stderr.write(jsonLine(receipt.json()));
+    else remarkLines(receipt.lines(remarkLook()));
   }
 
   /** Waits for requests in flight, as long as a gateway that shuts down does, or until a signal comes. */
-  async #untilIdle(keyIds: readonly string[]): Promise<void> {
-    const { drainMs } = this.#gateway.config.timeouts;
+  async #untilIdle(readInFlight: () => Promise<number>): Promise<void> {
+    const { drainMs } = this.#desk.config.timeouts;
     const startedAtMs = performance.now();
     let isTold = false;
     while (!this.#stopped.signal.aborted) {
-      const { inFlight } = await this.#gateway.activityOf(keyIds);
+      const inFlight = await readInFlight();
       const waitedMs = performance.now() - startedAtMs;
       if (inFlight === 0 || waitedMs >= drainMs) return;
       if (waitedMs >= UNNOTICED_MS && !isTold) {

@@ -310,8 +310,8 @@ describe('of refusals for money is told', () => {
       told.map(({ text, key }) => [text, key?.name]),
       [
         ['2 requests of the key app refused: the credit does not suffice', 'app'],
-        ['1 request of the key app refused: its spend limit is reached', 'app'],
-        ['1 request of the key key_2 refused: its spend limit is reached', 'key_2'],
+        ['1 request of the key app refused: a limit on its spending is reached', 'app'],
+        ['1 request of the key key_2 refused: a limit on its spending is reached', 'key_2'],
       ],
     );
     assert.deepEqual(see(seen, [{ ...OF_CREDIT, keyId: 'key_2' }], NOON + 1), []);
