@@ -4,7 +4,7 @@ import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
-import { dearestCall, foundTokens, toolsFor } from './tool-cost.ts';
+import { dearestCall, foundTokens, leastOf, toolsFor } from './tool-cost.ts';
 
 /** The tiers at which every model has its ordinary prices. */
 const ORDINARY_TIERS: readonly string[] = ['auto', 'default', 'standard', 'standard_only'];
@@ -96,7 +96,9 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
       tokens: calls * inputTokens,
       nanosPerMillion: lifetime === undefined ? input : cachedInput,
     })),
-    ...hostTools.map((tool) => callsOf(tool.calls, dearestCall(prices, [tool]).call)),
+    ...hostTools.map((tool) =>
+      callsOf(Math.max(tool.calls, leastOf(prices, [tool])), dearestCall(prices, [tool]).call),
+    ),
   ]);
 }
 
