@@ -4,7 +4,7 @@ import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos, type PricedTokens } from '../core/money.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
-import { dearestCall, foundTokens, toolsFor } from './tool-cost.ts';
+import { dearestCall, foundTokens, leastOf, toolsFor } from './tool-cost.ts';
 
 /** The tiers at which every model has its ordinary prices. */
 const ORDINARY_TIERS: readonly string[] = ['auto', 'default', 'standard', 'standard_only'];
@@ -99,7 +99,7 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   const readAgain = lifetime === undefined ? input : cachedInput;
   for (const tool of hostTools) {
     if (!isUnit(tool)) priced.push({ tokens: tool.calls * inputTokens, nanosPerMillion: readAgain });
-    priced.push(callsOf(tool.calls, dearestCall(prices, [tool]).call));
+    priced.push(callsOf(Math.max(tool.calls, leastOf(prices, [tool])), dearestCall(prices, [tool]).call));
   }
   return costRoundedUp(priced);
 }

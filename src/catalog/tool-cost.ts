@@ -129,6 +129,16 @@ function variantText(name: string, fields: ReadonlyMap<string, string>): string 
   return `${name}(${values.join(',')})`;
 }
 
+/** What is billed of what a request has made: of a unit that has a least, no fewer. */
+export function withLeast(prices: Prices, calls: readonly ToolCalls[]): readonly ToolCalls[] {
+  return calls.map((each) => ({ ...each, count: Math.max(each.count, leastOf(prices, each.of)) }));
+}
+
+/** The fewest that a request costs of one of these; 0 for any number. */
+export function leastOf({ tools }: Prices, uses: readonly ToolUse[]): number {
+  return Math.max(0, ...uses.map(({ name }) => tools.get(name)?.least ?? 0));
+}
+
 /** The most input tokens that the tools of a request may bring in. */
 export function foundTokens(prices: Prices, tools: readonly HostTool[]): number {
   const tokens = tools.reduce((sum, tool) => sum + tool.calls * dearestCall(prices, [tool]).tokens, 0);

@@ -97,6 +97,7 @@ const per = z
       second: unitPrice.optional(),
       minute: unitPrice.optional(),
       hour: unitPrice.optional(),
+      least_seconds: wholeNumber(1, 3_600).optional(),
       search: unitPrice.optional(),
     },
     { error: () => 'expected units and their prices, such as per: { search: 0.002 }' },
@@ -104,6 +105,10 @@ const per = z
   .refine(
     ({ second, minute, hour }) => [second, minute, hour].filter((each) => each !== undefined).length <= 1,
     'expected one of second, minute and hour',
+  )
+  .refine(
+    ({ second, minute, hour, least_seconds: least }) => least === undefined || (second ?? minute ?? hour) !== undefined,
+    'expected second, minute or hour beside least_seconds',
   )
   .optional();
 

@@ -5,12 +5,12 @@ import { type Unit, unitName } from '../core/units.ts';
 import type { ParsedPrices } from './price-schema.ts';
 
 export function unitPrices(per: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
-  const { image, character, search } = per;
+  const { image, character, search, least_seconds: least } = per;
   const second = secondPriceRoundedUp(per);
   const prices: readonly (readonly [Unit, ToolPrice | undefined])[] = [
     ['image', image === undefined ? undefined : imagePrice(image)],
     ['character', character === undefined ? undefined : flat(character)],
-    ['second', second === undefined ? undefined : flat(second)],
+    ['second', second === undefined ? undefined : { ...flat(second), ...(least !== undefined && { least }) }],
     ['search', search === undefined ? undefined : flat(search)],
   ];
   return new Map(prices.flatMap(([unit, price]) => (price === undefined ? [] : [[unitName(unit), price]])));

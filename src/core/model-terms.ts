@@ -44,6 +44,8 @@ export interface ToolPrice extends CallPrice {
   readonly variants: readonly ToolVariant[];
   /** It is the same however the tool is set. */
   readonly isFlat?: true;
+  /** Of a unit: the fewest that a request costs. */
+  readonly least?: number;
 }
 
 /** The price of a call when some fields of the tool have these values. */

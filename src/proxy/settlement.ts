@@ -1,7 +1,7 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
-import { foundByCalls, toolsFor } from '../catalog/tool-cost.ts';
+import { foundByCalls, toolsFor, withLeast } from '../catalog/tool-cost.ts';
 import type { FailureReason } from '../core/failure.ts';
 import { billedCalls, type ToolCall } from '../core/host-tools.ts';
 import type { InputTerms, Prices } from '../core/model-terms.ts';
@@ -47,7 +47,7 @@ export async function endOf(
   const callsOf = (own: readonly ToolCall[]) =>
     isAnswered(metered, sent) ? callsMade(toolsFor(model, sent.hostTools), own, metered.usage) : [];
   const made = callsOf(seen);
-  const calls = callsOf(billedCalls(seen));
+  const calls = withLeast(prices, callsOf(billedCalls(seen)));
   const readAgain = made.filter(({ of }) => !of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
   const work = { calls: readAgain, foundTokens: foundByCalls(prices, made) };
   const { failure } = errorOf(termination) ?? {};

@@ -36,6 +36,10 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     /^2:\d+: providers\.p\.models\.m\.cache\.keys\.0: expected a list of ids of keys/,
   ],
   [
+    'providers:\n  p: { kind: mock, models: { m: { per: { search: 0.1, least_seconds: 10 } } } }',
+    /^2:\d+: providers\.p\.models\.m\.per: expected second, minute or hour beside least_seconds/,
+  ],
+  [
     'providers:\n  p: { kind: mock, models: { m: { input: 0, output: 0, reads: [images] } } }',
     /^2:\d+: providers\.p\.models\.m\.reads\.0: expected one of image, pdf, audio, video/,
   ],

@@ -24,6 +24,7 @@ const MODELS = {
   character: { per: { character: 0.000015 } },
   voice: { input: 1, output: 2, audio_output: 12, max_output: 4_000 },
   second: { per: { second: 0.0001 } },
+  short: { per: { second: 0.0001, least_seconds: 10 } },
   search: { per: { search: 0.002 } },
   both: { input: 1, output: 0, per: { search: 0.002 } },
   heard: { input: 1, output: 2, audio_input: 6, max_output: 500, per: { second: 0.0001 } },
@@ -116,6 +117,13 @@ const ATTACKS: readonly Attack[] = [
     send: form(['file', liar()], ['model', 'fake/second'], ['response_format', 'text']),
     bill: 200_000,
     answer: (call) => call.answer(200, 'Hi.', { 'content-type': 'text/plain' }),
+  },
+  {
+    tries: 'a short file where ten seconds are the least that its host bills',
+    path: TRANSCRIPTS,
+    send: form(['file', liar()], ['model', 'fake/short']),
+    bill: 10 * 100_000,
+    answer: (call) => call.answer(200, { text: 'Hi.', usage: { type: 'duration', seconds: 2 } }),
   },
   {
     tries: 'a ranking of long documents that reports nothing',

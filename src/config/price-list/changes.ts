@@ -112,13 +112,17 @@ function ofPrices({ above, tools, per, ...prices }: ParsedPrices, prefix: string
   };
 }
 
-function ofUnits({ image, ...others }: NonNullable<ParsedPrices['per']> = {}, prefix: string): Record<string, string> {
+function ofUnits(
+  { image, least_seconds: least, ...others }: NonNullable<ParsedPrices['per']> = {},
+  prefix: string,
+): Record<string, string> {
   const { price, variants } = typeof image === 'bigint' ? { price: image, variants: [] } : (image ?? { variants: [] });
   const ofVariants = variants.map(({ price, ...fields }) => {
     const values = Object.entries(fields).map(([name, value]) => `${name}:${value}`);
     return { [`${prefix}image(${values.join(',')})`]: formatUsd(price) };
   });
-  return Object.assign(usdOf({ image: price, ...others }, prefix), ...ofVariants);
+  const ofLeast = least === undefined ? {} : { [`${prefix}least_seconds`]: String(least) };
+  return Object.assign(usdOf({ image: price, ...others }, prefix), ...ofVariants, ofLeast);
 }
 
 /** `tools.web_search`, and for a variant `tools.web_search(search_context_size:high)`. */
