@@ -2,16 +2,24 @@
 
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
+const WORD = 2 ** 32;
 
 /** FNV-1a over words of 32 bits. */
 export class Digest {
   #sum = OFFSET;
 
+  /** Whole numbers, by the lower 64 bits. */
   add(...values: readonly (number | bigint)[]): void {
     for (const value of values) {
-      const wide = BigInt.asUintN(64, BigInt(value));
-      this.#word(Number(wide & 0xffff_ffffn));
-      this.#word(Number(wide >> 32n));
+      const number = Number(value);
+      if (Number.isSafeInteger(number)) {
+        this.#word(number >>> 0);
+        this.#word(Math.floor(number / WORD) >>> 0);
+      } else {
+        const wide = BigInt.asUintN(64, BigInt(value));
+        this.#word(Number(wide & 0xffff_ffffn));
+        this.#word(Number(wide >> 32n));
+      }
     }
   }
 

@@ -29,14 +29,28 @@ export interface EntryAnswers {
 /** A column of the database has 64 bits. */
 const MOST_NANOS = 2n ** 63n - 1n;
 
-/** The clock of the log. */
+/** The clock of the log. It is asked several times for each request, and shows the same during an entry. */
 class LogClock implements Clock {
-  us = 0n;
-  wallMs(): number {
-    return Number(this.us / 1_000n);
+  #us = 0n;
+  #wallMs = 0;
+  #monotonicMs = 0;
+
+  get us(): bigint {
+    return this.#us;
   }
+
+  set us(us: bigint) {
+    this.#us = us;
+    this.#monotonicMs = Number(us) / 1_000;
+    this.#wallMs = Math.floor(this.#monotonicMs);
+  }
+
+  wallMs(): number {
+    return this.#wallMs;
+  }
+
   monotonicMs(): number {
-    return Number(this.us) / 1_000;
+    return this.#monotonicMs;
   }
 }
 
@@ -378,10 +392,11 @@ export class Replica {
   #digest(levelIds: ReadonlySet<string>): string {
     const digest = new Digest();
     digest.add(this.#rules, this.#decisions.balanceNanos, this.#decisions.heldNanos);
+    const nowMs = this.#clock.monotonicMs();
+    const month = utcMonth(nowMs);
     for (const levelId of levelIds) {
       const activity = this.#decisions.activityOf(levelId);
-      const nowMs = this.#clock.monotonicMs();
-      digest.add(this.facts.journal.chargedInMonth(levelId, utcMonth(nowMs)));
+      digest.add(this.facts.journal.chargedInMonth(levelId, month));
       if (activity === undefined) continue;
       digest.add(activity.requests.total(nowMs), activity.tokensUsed(nowMs), activity.listings.total(nowMs));
       digest.add(activity.slots, activity.openRequests);
