@@ -15,8 +15,10 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else {
+  // `serve` has files of its own in a checkout: they are fewer than those of all commands.
+  const names = process.argv[2] === 'serve' ? ['serve-main', 'main'] : ['main'];
+  const built = names.map((name) => new URL(`../dist/cli/${name}.js`, import.meta.url)).find((url) => existsSync(url));
   // Without the packages that build (`npm ci --omit=dev`) a checkout has only the sources.
-  const built = new URL('../dist/cli/main.js', import.meta.url);
-  const { main } = await import(existsSync(built) ? built.href : '../src/cli/main.ts');
+  const { main } = await import(built === undefined ? '../src/cli/main.ts' : built.href);
   await main(process.argv.slice(2));
 }

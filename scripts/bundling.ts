@@ -7,6 +7,8 @@ import type { BuildOptions, Plugin } from 'esbuild';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The program; its threads are in `src/core/threads.ts`. */
 export const MAIN = 'cli/main';
+/** The same for `serve` alone. */
+export const SERVE = 'cli/serve-main';
 
 interface Package {
   readonly name: string;

@@ -37,6 +37,18 @@ test('an older Node is rejected with one line that says what to do, and a newer 
   }
 });
 
+test('`serve` says the same of itself from its own files as from those of all commands', async (t) => {
+  const place = new Workplace(t);
+  for (const rest of [['--help'], ['--unknown'], ['extra'], ['help'], ['--config', 'missing.yaml']]) {
+    const [own, all] = await Promise.all([
+      runNode([PROGRAM, 'serve', ...rest], place),
+      // Where it is not the first word, it is found among all commands.
+      runNode([PROGRAM, '--json', 'serve', ...rest], place),
+    ]);
+    assert.deepEqual({ ...own }, { ...all }, rest.join(' '));
+  }
+});
+
 test('`npm start` creates a config from the example, says so, and serves; the command it suggests has npx', async (t) => {
   const place = new Workplace(t, null);
   const { script, example } = copyOfProgram(place.directory);

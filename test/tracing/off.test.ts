@@ -26,7 +26,7 @@ function loadedWith(path: string, loaded = new Set<string>()): Set<string> {
 
 test('the built program loads nothing of traces by itself', () => {
   const worker = join(DIST, 'gateway/worker-thread.js');
-  const entries = ['cli/main', ...THREADS].map((name) => join(DIST, `${name}.js`));
+  const entries = ['cli/main', 'cli/serve-main', ...THREADS].map((name) => join(DIST, `${name}.js`));
   const loaded = new Set(entries.flatMap((entry) => [...loadedWith(entry)]));
   assert.ok(loadedWith(worker).size > 3, 'imports are found');
   assert.deepEqual(

@@ -1,0 +1,125 @@
+/** What every command line of the program does: it registers the commands it has, and turns errors into lines and an exit status. */
+
+import { Command, CommanderError, Help } from 'commander';
+import { Likenesses } from '../catalog/likeness.ts';
+import { hardenEnvironment } from '../core/environment.ts';
+import { UserError } from '../core/errors.ts';
+import { VERSION } from '../core/program.ts';
+import { optionsOfDefault } from './command-tree.ts';
+import { keepCompiled } from './compile-cache.ts';
+import { notice, printHelp } from './output.ts';
+
+export type Register = (program: Command) => void;
+/** By their names, in the order of the help text. */
+export type Commands = Readonly<Record<string, () => Promise<Register>>>;
+
+/** Its script has all commands. */
+const NEEDS_ALL = 'completion';
+
+const FAILED = 1;
+const USAGE_ERROR = 2;
+
+/** Ahead of a command, these print the help of the whole program. */
+const HELP = ['-h', '--help'];
+/** This is answered without any command. */
+const VERSION_OPTIONS = ['-V', '--version'];
+
+/** The program with the command that `args` name, or all of these if they name none or ask for help. */
+export async function programOf(commands: Commands, args: readonly string[]): Promise<Command> {
+  const program = new Command('inf-gw')
+    .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')
+    .version(VERSION, VERSION_OPTIONS.join(', '), 'print the version')
+    .option('-c, --config <file>', 'the config file (default: $INF_GW_CONFIG, then ./config.yaml)')
+    .option('--json', 'print one JSON document')
+    .configureOutput({
+      writeOut: printHelp,
+      // Commander puts suggestions on lines of their own; an error here is one line.
+      outputError: (text) => notice(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)`),
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleOptions: (command) => [...optionsOfDefault(command), ...new Help().visibleOptions(command)],
+    })
+    .exitOverride()
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw init                         write a first config\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
+    );
+  const own = ownWords(args);
+  const name = own.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(own)[0];
+  const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(commands, name);
+  const isVersion = VERSION_OPTIONS.includes(own[0] ?? '');
+  const needed = isAlone ? [name] : isVersion ? [] : Object.keys(commands);
+  for (const each of needed) (await (commands[each] as () => Promise<Register>)())(program);
+  for (const group of program.commands) group.commands.find((each) => each.name() === 'list')?.alias('ls');
+  return program;
+}
+
+/** The arguments before those of a command that `run` starts. */
+function ownWords(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end < 0 ? args : args.slice(0, end);
+}
+
+/** The arguments that are neither an option nor the value of a global one. */
+function operandsOf(args: readonly string[]): string[] {
+  return args.filter((arg, i) => !arg.startsWith('-') && !['-c', '--config'].includes(args[i - 1] ?? ''));
+}
+
+/** Ends with a usage error if `args` name a command that does not exist. */
+function refuseUnknown(program: Command, args: readonly string[]): void {
+  const own = ownWords(args);
+  const options = own.findIndex((arg) => arg.startsWith('-') && !isGlobal(arg));
+  let command = program;
+  for (const word of operandsOf(options < 0 ? own : own.slice(0, options))) {
+    // What follows the name of a command without commands of its own is an argument.
+    if (command.commands.length === 0) return;
+    if (word === 'help') continue;
+    const found = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+    if (found === undefined) return unknownCommand(command, word);
+    command = found;
+  }
+}
+
+/** Commander would give the word to the default command of the group, or print help as if that were the answer. */
+function unknownCommand(group: Command, word: string): void {
+  const names = group.commands.map((each) => ({ id: each.name() }));
+  const [meant] = new Likenesses(names).mostAlike(word, new Set(names), 1);
+  const place = group.parent === null ? '' : ` of ${group.name()}, which has ${names.map(({ id }) => id).join(', ')}`;
+  group.error(`error: unknown command '${word}'${meant === undefined ? place : `; did you mean ${meant.id}?`}`);
+}
+
+function isGlobal(option: string): boolean {
+  return option === '--json' || option === '-c' || option.startsWith('--config');
+}
+
+/** To be called first of all. */
+export function prepareProcess(): void {
+  keepCompiled();
+  // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
+}
+
+/** Runs one of these commands and sets the exit status. */
+export async function run(commands: Commands, args: readonly string[]): Promise<void> {
+  try {
+    for (const line of await hardenEnvironment()) notice(line);
+    const program = await programOf(commands, args);
+    refuseUnknown(program, args);
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    process.exitCode = exitStatusOf(error);
+  }
+}
+
+function exitStatusOf(error: unknown): number {
+  // Commander has already printed its message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
+  if (error instanceof UserError) for (const line of error.lines) notice(`error: ${line}`);
+  else for (const line of internalError(error).split('\n')) notice(line);
+  return FAILED;
+}
+
+function internalError(error: unknown): string {
+  return `error: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
