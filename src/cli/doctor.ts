@@ -36,9 +36,10 @@ async function doctor(command: Command): Promise<void> {
   const warnings = findings.filter(({ status }) => status === 'warning').length;
   if (errors > 0) process.exitCode = ERRORS_FOUND;
   if (globalOptions(command).json) return printJson({ ok: errors === 0, checks: findings.map(findingJson) });
-  for (const { name, status, message, fix } of findings) {
+  for (const [index, { name, status, message, fix }] of findings.entries()) {
     printMarked(status.padEnd(INDENT), STYLES[status], `${name}: ${message}`);
-    if (fix !== undefined) printText(fix, { indent: INDENT });
+    // Of several that one deed mends, such as providers whose keys are not set, it stands below the last.
+    if (fix !== undefined && fix !== findings[index + 1]?.fix) printText(fix, { indent: INDENT });
   }
   printLine();
   printLine(

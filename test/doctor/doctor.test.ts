@@ -135,6 +135,20 @@ describe('`doctor`', () => {
     assert.ok(stdout.includes('requests; everything agrees') && !stdout.includes('\u001b'));
   });
 
+  test('says once what to do about several in a row', async (t) => {
+    const unset = (name: string) =>
+      `  ${name}: { kind: openai, base_url: "http://127.0.0.1:9", api_key: "\${NO_${name}}", models: {} }\n`;
+    const place = new Workplace(t, CONFIG + unset('a') + unset('b'));
+    const { stdout } = await place.run(['doctor']);
+    assert.deepEqual(linesOf(stdout).slice(-5), [
+      'warning  provider a: left out: NO_a is not set',
+      'warning  provider b: left out: NO_b is not set',
+      '         set it where the gateway is started, or remove the provider from the config',
+      '',
+      '0 errors, 2 warnings.',
+    ]);
+  });
+
   test('works outside an installation, and creates nothing', async (t) => {
     const place = new Workplace(t, null);
     const { ok, faults } = await examined(place);
