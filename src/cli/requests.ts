@@ -14,7 +14,7 @@ import type { Refusal } from '../observe/refusals.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
-import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
+import { amount, type Cell, type Field, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
@@ -68,11 +68,7 @@ export function registerRequests(program: Command): void {
     .description('show everything about one request')
     .argument('<id>', 'the X-Request-Id of the response, or the id of the completion')
     .addHelpText('after', '\nExamples:\n  inf-gw requests show req_06fb…\n  inf-gw requests show chatcmpl-9xK…')
-    .action((id: string, _: unknown, command: Command) =>
-      withState(command, async (state) => {
-        printRequest(await requestOrThrow(id, state), command, state);
-      }),
-    );
+    .action((id: string, _: unknown, command: Command) => withState(command, (state) => show(id, command, state)));
 
   requests
     .command('stop')
@@ -125,6 +121,23 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   if (rows.length < page.rows.length || page.has_more)
     printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
   printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and gone when it stops.`);
+}
+
+/** An admitted request, or one that the gateway has refused. Throws a UserError if it is neither. */
+async function show(id: string, command: Command, state: State): Promise<void> {
+  const request = await state.requests.find(id);
+  if (request !== undefined) return printRequest(request, command, state);
+  const refusal = await refusalOf(id, state.config);
+  if (refusal === undefined) throw noSuchRequest(id);
+  const key = await state.keys.find(refusal.key_id);
+  const row = refusedJson(refusal, (keyId) => key?.name ?? keyId);
+  if (globalOptions(command).json) return printJson(row);
+  printFields(
+    Object.entries(row).flatMap(([name, value]): Field[] => {
+      if (value === null) return [];
+      return [[name.replaceAll('_', ' '), name === 'outcome' ? marked(value, 'bad') : value]];
+    }),
+  );
 }
 
 function refusedTable(rows: readonly Refusal[], nameOf: (keyId: string) => string): Table {
@@ -241,15 +254,21 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
 }
 
 /** A request by its id or that of its completion. Throws a UserError if there is none. */
-export async function requestOrThrow(id: string, { requests }: Pick<State, 'requests'>): Promise<RequestRecord> {
+export async function requestOrThrow(id: string, { requests, config }: State): Promise<RequestRecord> {
   const request = await requests.find(id);
-  if (request === undefined) throw noSuchRequest(id);
-  return request;
+  if (request !== undefined) return request;
+  if ((await refusalOf(id, config)) === undefined) throw noSuchRequest(id);
+  throw new UserError(`${id} was refused: \`${PROGRAM} requests show\` says why`);
+}
+
+/** Undefined if no gateway here has refused it since it started. */
+async function refusalOf(id: string, config: State['config']): Promise<Refusal | undefined> {
+  return (await readRefusals(socketPathOf(config), { id: requestIdOf(id), limit: 1 }))?.rows[0];
 }
 
 function noSuchRequest(id: string): UserError {
   return new UserError(
-    `no such request: ${JSON.stringify(redactKeys(id))}; it was refused, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
+    `no such request: ${JSON.stringify(redactKeys(id))}; it was refused by a gateway that has stopped since, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
   );
 }
 

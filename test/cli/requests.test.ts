@@ -116,10 +116,21 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       [limited, 'tight', 'anna', 'rate_limited', 'requests_per_minute', 'refused'],
     );
     assert.match(people?.stdout ?? '', new RegExp(`tight .* rate_limited .* ${limited}`));
+    assert.deepEqual(await place.json('requests', 'show', limited), row);
+    const [shown, explained] = await place.runAll([
+      ['requests', 'show', limited],
+      ['explain', limited],
+    ]);
+    assert.match(shown?.stdout ?? '', /^key +tight$.*^outcome +rate_limited$.*^message +1 request/ms);
+    assert.match(explained?.stderr ?? '', new RegExp(`${limited} was refused: .inf-gw requests show. says why`));
     await serving.stop();
-    const gone = await place.run(['requests', 'list', '--refused']);
-    assert.equal(gone.status, 1);
-    assert.match(gone.stderr, /no gateway is running that keeps what it refused/);
+    const [gone, forgotten] = await place.runAll([
+      ['requests', 'list', '--refused'],
+      ['requests', 'show', limited],
+    ]);
+    assert.deepEqual([gone?.status, forgotten?.status], [1, 1]);
+    assert.match(gone?.stderr ?? '', /no gateway is running that keeps what it refused/);
+    assert.match(forgotten?.stderr ?? '', /no such request: .* it was refused by a gateway that has stopped since/);
   });
 
   test('a request has the same JSON in the list and on its own, with everything the journal has', async (t) => {
