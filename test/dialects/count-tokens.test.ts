@@ -173,7 +173,7 @@ describe('a count', () => {
     await gateway.upstream.call();
     for (const refused of [await count(key), await complete(key)]) {
       assert.deepEqual([refused.status, refused.error.code], [429, 'rate_limited']);
-      assert.match(refused.error.message, /limit of 1 concurrent requests/);
+      assert.match(refused.error.message, /limit of 1 concurrent request /);
       assert.equal(refused.headers.get('retry-after'), '1');
     }
     release();

@@ -163,7 +163,7 @@ const CASES: readonly Case[] = [
     change: (key) => gateway.setLimits(key, { rpm: 1, tpm: 20 }),
     status: 429,
     code: 'rate_limited',
-    message: /requests per minute/,
+    message: /request per minute/,
   },
   { name: 'the requests per minute, before a failing upstream', change: exhaust, status: 429, code: 'rate_limited' },
 ];
