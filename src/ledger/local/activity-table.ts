@@ -1,6 +1,6 @@
 /**
  * The activity of all levels that have something in their windows or in flight, and of some that have had. A level takes
- * about 1 KB, and 16 bytes per entry of its windows.
+ * about 0.6 KB, and 16 bytes per entry of its windows.
  */
 
 import type { RecentEntry } from '../../state/journal.ts';

@@ -22,6 +22,10 @@ export interface Lease {
 type RequestFigures = Pick<RateFigures, 'limitRequests' | 'remainingRequests' | 'resetRequestsS'>;
 type TokenFigures = Omit<RateFigures, keyof RequestFigures>;
 
+/** Of levels that have had nothing in flight, which are most of those that are in memory after a start. Stay empty. */
+const NO_LEASES = new Map<string, Lease>();
+const NO_HOLDS = new Map<number, Nanos>();
+
 export class Activity {
   readonly requests = new SlidingWindow();
   /**
@@ -33,9 +37,9 @@ export class Activity {
   /** Counts of tokens in flight. */
   counts = 0;
   /** In order of admission. */
-  readonly #leases = new Map<string, Lease>();
+  #leases = NO_LEASES;
   /** The holds of the leases, by the day of their admission: days since 1970, in UTC. */
-  readonly #heldOn = new Map<number, Nanos>();
+  #heldOn = NO_HOLDS;
   #openTokens = 0;
   #slots = 0;
   /** When the newest open lease was admitted; undefined if it must be looked up. */
@@ -59,6 +63,7 @@ export class Activity {
   open(lease: Lease): void {
     const { requestId } = lease.hold;
     invariant(!this.#leases.has(requestId), () => `request ${requestId} opens a second lease`);
+    if (this.#leases === NO_LEASES) [this.#leases, this.#heldOn] = [new Map(), new Map()];
     this.#leases.set(requestId, lease);
     this.#hold(lease.hold, lease.hold.holdNanos);
     this.#openTokens += lease.reservedTokens;
