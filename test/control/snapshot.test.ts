@@ -171,7 +171,7 @@ for (const threads of [1, 3]) {
       assert.deepEqual(snapshot.keys, [{ ...third, requests: FAILED + STREAMS, open: STREAMS, history: [] }]);
       assert.equal(recent.length, ended + 3);
       const causes = new Map(recent.map(({ outcome, refusal }) => [outcome, refusal]));
-      assert.match(causes.get('rate_limited') ?? '', /^\d+ requests(?:\/min, again in \d+ s| at once)$/);
+      assert.match(causes.get('rate_limited') ?? '', /^\d+ requests?(?:\/min, again in \d+ s| at once)$/);
       assert.equal(causes.get('model_not_found'), 'model not found');
       const times = recent.map(({ ended_at_ms }) => ended_at_ms ?? 0);
       assert.deepEqual(
