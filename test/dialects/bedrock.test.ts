@@ -354,6 +354,21 @@ describe('a stream in frames', () => {
     });
   }
 
+  test('that is damaged is charged for the frames before it, though they came in one read', async () => {
+    const usage = converseFrame({ metadata: { usage: USAGE } });
+    const word = converseFrame({ contentBlockDelta: at(1, { delta: { text: 'word '.repeat(1_000) } }) });
+    for (const [last, cost] of [
+      [usage, COST],
+      [word, 1_000 * 2_000],
+    ] as const) {
+      const read = Buffer.concat([...BEFORE_END, last, damaged(converseFrame(EVENTS[9]), 60)]);
+      keyed.upstream.follow((call) => streamed(call, [read]));
+      const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
+      assert.match(text, /Héllo\..*"error".*data: \[DONE\]\n\n$/s);
+      assert.ok((row?.cost_nanos ?? 0) >= cost, String(row?.cost_nanos));
+    }
+  });
+
   test('that says that a frame is gigantic ends at once, before any of it', async () => {
     keyed.upstream.follow((call) => {
       call.stream(FRAMED);
