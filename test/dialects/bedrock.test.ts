@@ -245,6 +245,17 @@ describe('a request is proven', () => {
     assert.equal(signatureOf(call), expectedSignature(call, SECRET));
   });
 
+  test('whose session no client is told by a host that repeats it', async () => {
+    for (const stream of [false, true]) {
+      signed.upstream.follow((call) =>
+        refuse(call, 400, 'ValidationException', `No: ${call.header('x-amz-security-token')}.`),
+      );
+      const { status, text } = await post(signed, '/v1/chat/completions', { ...ECHO, stream });
+      assert.equal(status, 400);
+      assert.ok(!text.includes('canary'), text);
+    }
+  });
+
   test('by a key of Bedrock, where the config has one', async () => {
     keyed.upstream.follow(converse);
     await post(keyed, '/v1/chat/completions', { model: 'fake/echo', messages: MESSAGES });

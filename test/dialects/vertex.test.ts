@@ -381,6 +381,21 @@ describe('a request to Vertex AI carries a token', () => {
     await third.stop();
   });
 
+  test('that a host which repeats it tells no client, though the next token has come meanwhile', async () => {
+    const fourth = await startTestGateway({ ...options, config: { retry: { attempts: 1 } } });
+    give('ya29.canary-of-a-token-0123456789', 200);
+    fourth.upstream.follow(() => {});
+    const early = post(fourth, '/v1/messages', ASKED);
+    const call = await fourth.upstream.call();
+    give('ya29.another-token-9876543210', 3_600);
+    assert.equal((await ask(fourth))[1], 'Bearer ya29.another-token-9876543210');
+    refuse(call, 400, 'INVALID_ARGUMENT', `No: ${call.header('authorization')}.`);
+    const { status, text } = await early;
+    assert.equal(status, 400);
+    assert.ok(!text.includes('canary'), text);
+    await fourth.stop();
+  });
+
   test('for the credentials that a file names; without one it has cost nothing', async () => {
     const file = join(folder, 'credentials.json');
     const subject = join(folder, 'subject');
