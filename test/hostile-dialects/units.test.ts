@@ -231,6 +231,10 @@ const REFUSED: readonly Refused[] = [
     { num_outputs: 4 },
     { numberOfImages: 4 },
     { sampleCount: 4 },
+    { image_count: 4 },
+    { num_image: 4 },
+    { num_results: 4 },
+    { numberResults: 4 },
     { sequential_image_generation: 'auto' },
     { sequential_image_generation_options: { max_images: 15 } },
   ].flatMap((fields) => [
@@ -254,6 +258,11 @@ const REFUSED: readonly Refused[] = [
     tries: 'more images of one price by a field of an object',
     path: IMAGES,
     send: json({ model: 'fake/poster', prompt: 'a', parameters: { n: 4 } }),
+  },
+  {
+    tries: 'more images of one price by a field of an object in a list',
+    path: IMAGES,
+    send: json({ model: 'fake/poster', prompt: 'a', tasks: [{ num_images: 4 }] }),
   },
   {
     tries: 'an image that the host keeps beside a prompt',
