@@ -126,6 +126,13 @@ const ATTACKS: readonly Attack[] = [
     answer: (call) => call.answer(200, { text: 'Hi.', usage: { type: 'duration', seconds: 2 } }),
   },
   {
+    tries: 'a file of no length where ten seconds are the least that its host bills',
+    path: TRANSCRIPTS,
+    send: form(['file', liar()], ['model', 'fake/short']),
+    bill: 10 * 100_000,
+    answer: (call) => call.answer(200, { text: '', usage: { type: 'duration', seconds: 0 } }),
+  },
+  {
     tries: 'a ranking of long documents that reports nothing',
     path: '/v1/rerank',
     send: json({ model: 'fake/search', query: 'a', documents: Array(60).fill('one '.repeat(900)) }),
