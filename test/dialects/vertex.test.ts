@@ -366,6 +366,15 @@ describe('a request to Vertex AI carries a token', () => {
     assert.deepEqual([(await ask(first))[1], tokensGiven()], ['Bearer two', 1]);
   });
 
+  test('that serves to its end, though nobody answers who is asked for the next one', async () => {
+    const gateway = await startTestGateway({ ...options, config: { timeouts: { connect: '3s' } } });
+    give('one', 200);
+    assert.equal((await ask(gateway))[0], 200);
+    google.follow(() => {});
+    assert.deepEqual(await ask(gateway), [200, 'Bearer one', CLAUDE_COST]);
+    await gateway.stop();
+  });
+
   test('that a host which repeats it tells no client', async () => {
     const third = await startTestGateway({ ...options, config: { retry: { attempts: 1 } } });
     const token = 'ya29.canary-of-a-token-0123456789';
