@@ -129,9 +129,17 @@ function variantText(name: string, fields: ReadonlyMap<string, string>): string 
   return `${name}(${values.join(',')})`;
 }
 
-/** What is billed of what a request has made: of a unit that has a least, no fewer. */
-export function withLeast(prices: Prices, calls: readonly ToolCalls[]): readonly ToolCalls[] {
-  return calls.map((each) => ({ ...each, count: Math.max(each.count, leastOf(prices, each.of)) }));
+/** What is billed of what a request has made with its tools: of a unit that has a least, no fewer, also if it made none. */
+export function withLeast(
+  prices: Prices,
+  tools: readonly HostTool[],
+  made: readonly ToolCalls[],
+): readonly ToolCalls[] {
+  if (!tools.some((tool) => leastOf(prices, [tool]) > 0)) return made;
+  const unmade = tools.filter((tool) => !made.some(({ of }) => of.includes(tool)));
+  return [...made, ...unmade.map((tool) => ({ count: 0, of: [tool], reported: {} }))]
+    .map((each) => ({ ...each, count: Math.max(each.count, leastOf(prices, each.of)) }))
+    .filter(({ count }) => count > 0);
 }
 
 /** The fewest that a request costs of one of these; 0 for any number. */

@@ -44,10 +44,11 @@ export async function endOf(
   // Nobody can count what an image takes that was not finished: it is charged as it was held.
   const isCutShort = sent.hasImages === true && metered.written !== undefined;
   const seen = isCutShort ? [] : metered.calls;
-  const callsOf = (own: readonly ToolCall[]) =>
-    isAnswered(metered, sent) ? callsMade(toolsFor(model, sent.hostTools), own, metered.usage) : [];
-  const made = callsOf(seen);
-  const calls = withLeast(prices, callsOf(billedCalls(seen)));
+  const tools = toolsFor(model, sent.hostTools);
+  const callsOf = (own: readonly ToolCall[]) => callsMade(tools, own, metered.usage);
+  const hasWorked = isAnswered(metered, sent);
+  const made = hasWorked ? callsOf(seen) : [];
+  const calls = hasWorked ? withLeast(prices, tools, callsOf(billedCalls(seen))) : [];
   const readAgain = made.filter(({ of }) => !of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
   const work = { calls: readAgain, foundTokens: foundByCalls(prices, made) };
   const { failure } = errorOf(termination) ?? {};

@@ -8,7 +8,7 @@ import { Attempt } from './attempt.ts';
 import type { Sign } from './aws.ts';
 import { type DecodeFrame, FrameDecoder } from './frames.ts';
 import { HostPool } from './host-pool.ts';
-import { answerNotFound, type Proven, sendProven } from './proven.ts';
+import { answerNotFound, type Proven, sendProven, TokenSecrets } from './proven.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 interface BedrockHost extends Host {
@@ -26,11 +26,13 @@ export class BedrockUpstream implements Upstream {
   readonly #endpoint: Endpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
+  readonly #secrets: TokenSecrets;
   readonly #load: () => Promise<Ready>;
   #ready: Promise<Ready> | undefined;
 
   constructor(host: BedrockHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
+    this.#secrets = new TokenSecrets(this.#endpoint.secrets);
     this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts);
     this.#load = async () => {
@@ -41,7 +43,7 @@ export class BedrockUpstream implements Upstream {
   }
 
   get secrets(): Secrets {
-    return this.#endpoint.secrets;
+    return this.#secrets.all;
   }
 
   attempt(call: UpstreamCall): Attempt {
@@ -67,6 +69,7 @@ export class BedrockUpstream implements Upstream {
     const { decode, sign } = await this.#ready;
     const url = new URL(this.#endpoint.origin + path);
     const signed = await sign?.({ method: 'POST', url, contentType: headers['content-type'], body });
+    this.#secrets.keep(signed?.['x-amz-security-token']);
     return {
       request: { method: 'POST', path, headers: { ...headers, ...signed }, body },
       decoder: new FrameDecoder(decode),

@@ -2,7 +2,7 @@
 import { eventOf, FRAMES_TYPE, type Frame } from '../providers/bedrock.ts';
 import { MAX_EVENT_BYTES } from '../wire/sse.ts';
 import { type ResponseHead, UpstreamFailure } from './attempt.ts';
-import type { ResponseDecoder } from './host-pool.ts';
+import type { Decoded, ResponseDecoder } from './host-pool.ts';
 
 /** Decodes a frame. Throws an Error unless its checksums are right. */
 export type DecodeFrame = (frame: Uint8Array) => Frame;
@@ -41,31 +41,42 @@ export class FrameDecoder implements ResponseDecoder {
     };
   }
 
-  push(chunk: Buffer): Buffer {
-    if (!this.#isFramed) return chunk;
+  push(chunk: Buffer): Decoded {
+    if (!this.#isFramed) return { bytes: chunk, failure: undefined };
     this.#pieces.push(chunk);
     this.#bytes += chunk.length;
     const events: string[] = [];
-    while (this.#bytes >= this.#needed) {
-      const all = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
-      this.#needed = lengthOf(all);
-      const isComplete = all.length >= this.#needed;
-      if (isComplete) events.push(this.#eventOf(all.subarray(0, this.#needed)));
-      this.#keep(isComplete ? all.subarray(this.#needed) : all);
-      if (isComplete) this.#needed = LENGTH_BYTES;
-    }
-    return Buffer.from(events.join(''));
+    const failure = this.#readInto(events);
+    return { bytes: Buffer.from(events.join('')), failure };
   }
 
-  end(): { readonly rest: Buffer; readonly failure: UpstreamFailure | undefined } {
-    if (this.#bytes === 0) return { rest: Buffer.alloc(0), failure: undefined };
+  end(): Decoded {
+    if (this.#bytes === 0) return { bytes: Buffer.alloc(0), failure: undefined };
     const text = Buffer.concat(this.#pieces)
       .toString('latin1')
       .replaceAll(/[\r\n]/g, ' ');
     this.#keep(Buffer.alloc(0));
     // No more than an event may have, of which nothing is passed on before it is complete.
-    const rest = Buffer.concat([DATA, Buffer.from(text, 'latin1')]).subarray(0, MAX_EVENT_BYTES / 2);
-    return { rest, failure: new UpstreamFailure('broken', 'the stream ended within a frame') };
+    const bytes = Buffer.concat([DATA, Buffer.from(text, 'latin1')]).subarray(0, MAX_EVENT_BYTES / 2);
+    return { bytes, failure: new UpstreamFailure('broken', 'the stream ended within a frame') };
+  }
+
+  /** Reads the frames that are complete. Of those before a wrong one, the events stand. */
+  #readInto(events: string[]): UpstreamFailure | undefined {
+    try {
+      while (this.#bytes >= this.#needed) {
+        const all = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+        this.#needed = lengthOf(all);
+        const isComplete = all.length >= this.#needed;
+        if (isComplete) events.push(this.#eventOf(all.subarray(0, this.#needed)));
+        this.#keep(isComplete ? all.subarray(this.#needed) : all);
+        if (isComplete) this.#needed = LENGTH_BYTES;
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof UpstreamFailure) return error;
+      throw error;
+    }
   }
 
   #keep(rest: Buffer): void {

@@ -39,10 +39,16 @@ export interface HostRequest {
 export interface ResponseDecoder {
   /** The head as others would send it. */
   head(head: ResponseHead, headers: Headers): ResponseHead;
-  /** What a part of the body stands for. Throws an UpstreamFailure. */
-  push(chunk: Buffer): Buffer;
+  /** What a part of the body stands for. */
+  push(chunk: Buffer): Decoded;
   /** The body is over, or was cut: what is left of it, and why that is no end. */
-  end(): { readonly rest: Buffer; readonly failure: UpstreamFailure | undefined };
+  end(): Decoded;
+}
+
+export interface Decoded {
+  readonly bytes: Buffer;
+  /** What is wrong behind these bytes. */
+  readonly failure: UpstreamFailure | undefined;
 }
 
 /** The connections to one host. */
@@ -141,8 +147,12 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
 
   onResponseData(_: unknown, chunk: Buffer): void {
     this.#deadline.refresh();
-    if (this.#decoder === undefined) this.#attempt.push(chunk);
-    else this.#decode(this.#decoder, chunk);
+    if (this.#decoder === undefined) return this.#attempt.push(chunk);
+    const failure = this.#push(this.#decoder.push(chunk));
+    if (failure === undefined) return;
+    this.#deadline.clear();
+    this.#pushRest();
+    this.#attempt.fail(failure);
   }
 
   onResponseEnd(): void {
@@ -161,24 +171,14 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
     this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(SUMMARIES[kind])));
   }
 
-  #decode(decoder: ResponseDecoder, chunk: Buffer): void {
-    try {
-      const bytes = decoder.push(chunk);
-      if (bytes.length > 0) this.#attempt.push(bytes);
-    } catch (error) {
-      if (!(error instanceof UpstreamFailure)) throw error;
-      this.#deadline.clear();
-      this.#pushRest();
-      this.#attempt.fail(error);
-    }
+  #push({ bytes, failure }: Decoded): UpstreamFailure | undefined {
+    if (bytes.length > 0) this.#attempt.push(bytes);
+    return failure;
   }
 
   /** What has arrived of something that is not complete is metered, too. */
   #pushRest(): UpstreamFailure | undefined {
-    if (this.#decoder === undefined) return undefined;
-    const { rest, failure } = this.#decoder.end();
-    if (rest.length > 0) this.#attempt.push(rest);
-    return failure;
+    return this.#decoder && this.#push(this.#decoder.end());
   }
 
   #expectMore(): void {

@@ -1,5 +1,6 @@
 /** Sends requests that need credentials, which may have to be asked for elsewhere. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
+import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import { type Attempt, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { HostPool, HostRequest, ResponseDecoder } from './host-pool.ts';
@@ -28,6 +29,31 @@ export async function sendProven(
     fail(String(error));
   } finally {
     deadline.clear();
+  }
+}
+
+/** Requests with the token before may still be on their way. */
+const KEPT_TOKENS = 2;
+
+/** The secrets of an upstream with the tokens that its requests carry: each is a secret like a key. */
+export class TokenSecrets {
+  readonly #own: Secrets;
+  #tokens: readonly string[] = [];
+  #all: Secrets;
+
+  constructor(own: Secrets) {
+    this.#own = own;
+    this.#all = own;
+  }
+
+  get all(): Secrets {
+    return this.#all;
+  }
+
+  keep(token: string | undefined): void {
+    if (token === undefined || this.#tokens.includes(token)) return;
+    this.#tokens = [token, ...this.#tokens].slice(0, KEPT_TOKENS);
+    this.#all = mergeSecrets([this.#own, { parts: this.#tokens, words: [], credentials: this.#tokens }]);
   }
 }
 

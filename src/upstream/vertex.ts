@@ -4,11 +4,11 @@ import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
 import { type Endpoint, endpointOf, type Host } from '../providers/host.ts';
 import { vertexRequest } from '../providers/vertex.ts';
-import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import { Attempt } from './attempt.ts';
 import type { Authorize } from './google.ts';
 import { HostPool } from './host-pool.ts';
-import { answerNotFound, sendProven } from './proven.ts';
+import { answerNotFound, sendProven, TokenSecrets } from './proven.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 interface VertexHost extends Host {
@@ -19,22 +19,21 @@ export class VertexUpstream implements Upstream {
   readonly #endpoint: Endpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
+  readonly #secrets: TokenSecrets;
   /** Undefined where a key says who asks. */
   readonly #load: (() => Promise<Authorize>) | undefined;
-  #secrets: Secrets;
-  #token: string | undefined;
   #authorize: Promise<Authorize> | undefined;
 
   constructor(host: VertexHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
-    this.#secrets = this.#endpoint.secrets;
+    this.#secrets = new TokenSecrets(this.#endpoint.secrets);
     this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts);
     if (host.apiKey === undefined) this.#load = async () => (await import('./google.ts')).authorizer(host.project);
   }
 
   get secrets(): Secrets {
-    return this.#secrets;
+    return this.#secrets.all;
   }
 
   attempt(call: UpstreamCall): Attempt {
@@ -61,15 +60,7 @@ export class VertexUpstream implements Upstream {
   async #proof(): Promise<Record<string, string>> {
     this.#authorize ??= this.#load?.();
     const proof = (await (await this.#authorize)?.()) ?? {};
-    this.#keepSecret(proof.authorization);
+    this.#secrets.keep(proof.authorization?.replace(/^Bearer /, ''));
     return proof;
-  }
-
-  /** A token is a secret like a key. */
-  #keepSecret(authorization: string | undefined): void {
-    if (authorization === this.#token) return;
-    this.#token = authorization;
-    const token = authorization?.replace(/^Bearer /, '') ?? '';
-    this.#secrets = mergeSecrets([this.#endpoint.secrets, { parts: [token], words: [], credentials: [token] }]);
   }
 }

@@ -245,6 +245,17 @@ describe('a request is proven', () => {
     assert.equal(signatureOf(call), expectedSignature(call, SECRET));
   });
 
+  test('whose session no client is told by a host that repeats it', async () => {
+    for (const stream of [false, true]) {
+      signed.upstream.follow((call) =>
+        refuse(call, 400, 'ValidationException', `No: ${call.header('x-amz-security-token')}.`),
+      );
+      const { status, text } = await post(signed, '/v1/chat/completions', { ...ECHO, stream });
+      assert.equal(status, 400);
+      assert.ok(!text.includes('canary'), text);
+    }
+  });
+
   test('by a key of Bedrock, where the config has one', async () => {
     keyed.upstream.follow(converse);
     await post(keyed, '/v1/chat/completions', { model: 'fake/echo', messages: MESSAGES });
@@ -353,6 +364,21 @@ describe('a stream in frames', () => {
       assert.ok((row?.cost_nanos ?? 0) >= 2_000);
     });
   }
+
+  test('that is damaged is charged for the frames before it, though they came in one read', async () => {
+    const usage = converseFrame({ metadata: { usage: USAGE } });
+    const word = converseFrame({ contentBlockDelta: at(1, { delta: { text: 'word '.repeat(1_000) } }) });
+    for (const [last, cost] of [
+      [usage, COST],
+      [word, 1_000 * 2_000],
+    ] as const) {
+      const read = Buffer.concat([...BEFORE_END, last, damaged(converseFrame(EVENTS[9]), 60)]);
+      keyed.upstream.follow((call) => streamed(call, [read]));
+      const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
+      assert.match(text, /Héllo\..*"error".*data: \[DONE\]\n\n$/s);
+      assert.ok((row?.cost_nanos ?? 0) >= cost, String(row?.cost_nanos));
+    }
+  });
 
   test('that says that a frame is gigantic ends at once, before any of it', async () => {
     keyed.upstream.follow((call) => {

@@ -366,6 +366,15 @@ describe('a request to Vertex AI carries a token', () => {
     assert.deepEqual([(await ask(first))[1], tokensGiven()], ['Bearer two', 1]);
   });
 
+  test('that serves to its end, though nobody answers who is asked for the next one', async () => {
+    const gateway = await startTestGateway({ ...options, config: { timeouts: { connect: '3s' } } });
+    give('one', 200);
+    assert.equal((await ask(gateway))[0], 200);
+    google.follow(() => {});
+    assert.deepEqual(await ask(gateway), [200, 'Bearer one', CLAUDE_COST]);
+    await gateway.stop();
+  });
+
   test('that a host which repeats it tells no client', async () => {
     const third = await startTestGateway({ ...options, config: { retry: { attempts: 1 } } });
     const token = 'ya29.canary-of-a-token-0123456789';
@@ -379,6 +388,21 @@ describe('a request to Vertex AI carries a token', () => {
       assert.ok(!(await post(third, '/v1/messages', ASKED)).text.includes('canary'));
     }
     await third.stop();
+  });
+
+  test('that a host which repeats it tells no client, though the next token has come meanwhile', async () => {
+    const fourth = await startTestGateway({ ...options, config: { retry: { attempts: 1 } } });
+    give('ya29.canary-of-a-token-0123456789', 200);
+    fourth.upstream.follow(() => {});
+    const early = post(fourth, '/v1/messages', ASKED);
+    const call = await fourth.upstream.call();
+    give('ya29.another-token-9876543210', 3_600);
+    assert.equal((await ask(fourth))[1], 'Bearer ya29.another-token-9876543210');
+    refuse(call, 400, 'INVALID_ARGUMENT', `No: ${call.header('authorization')}.`);
+    const { status, text } = await early;
+    assert.equal(status, 400);
+    assert.ok(!text.includes('canary'), text);
+    await fourth.stop();
   });
 
   test('for the credentials that a file names; without one it has cost nothing', async () => {

@@ -126,6 +126,13 @@ const ATTACKS: readonly Attack[] = [
     answer: (call) => call.answer(200, { text: 'Hi.', usage: { type: 'duration', seconds: 2 } }),
   },
   {
+    tries: 'a file of no length where ten seconds are the least that its host bills',
+    path: TRANSCRIPTS,
+    send: form(['file', liar()], ['model', 'fake/short']),
+    bill: 10 * 100_000,
+    answer: (call) => call.answer(200, { text: '', usage: { type: 'duration', seconds: 0 } }),
+  },
+  {
     tries: 'a ranking of long documents that reports nothing',
     path: '/v1/rerank',
     send: json({ model: 'fake/search', query: 'a', documents: Array(60).fill('one '.repeat(900)) }),
@@ -231,6 +238,10 @@ const REFUSED: readonly Refused[] = [
     { num_outputs: 4 },
     { numberOfImages: 4 },
     { sampleCount: 4 },
+    { image_count: 4 },
+    { num_image: 4 },
+    { num_results: 4 },
+    { numberResults: 4 },
     { sequential_image_generation: 'auto' },
     { sequential_image_generation_options: { max_images: 15 } },
   ].flatMap((fields) => [
@@ -254,6 +265,11 @@ const REFUSED: readonly Refused[] = [
     tries: 'more images of one price by a field of an object',
     path: IMAGES,
     send: json({ model: 'fake/poster', prompt: 'a', parameters: { n: 4 } }),
+  },
+  {
+    tries: 'more images of one price by a field of an object in a list',
+    path: IMAGES,
+    send: json({ model: 'fake/poster', prompt: 'a', tasks: [{ num_images: 4 }] }),
   },
   {
     tries: 'an image that the host keeps beside a prompt',

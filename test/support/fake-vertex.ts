@@ -1,6 +1,7 @@
 /**
- * A host of Google's Vertex AI, as its discovery document says (`aiplatform` v1, read in 2026-11 with what `@google/genai`
- * 3.1.0 sends there): its paths, its errors, and the fields that it knows. Written without what the gateway has for them.
+ * A host of Google's Vertex AI: its paths, its errors, and the fields that it knows. They are those of the requests that
+ * `@google/genai` 3.1.0 sends there, and of the parts of its discovery document that were read (`aiplatform` v1, in
+ * 2026-11). Written without what the gateway has for them.
  */
 import type { UpstreamCall } from './fake-upstream.ts';
 

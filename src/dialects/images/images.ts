@@ -1,6 +1,5 @@
 /** The images dialect: `POST /v1/images/generations`. */
 import { DIALECT_PATHS } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import { type Unit, unitsOf } from '../../core/units.ts';
 import type { JsonBody } from '../../wire/body.ts';
@@ -76,7 +75,8 @@ function unknownIn(fields: Fields): Fields {
 }
 
 /** How hosts name the number of images that have another word for it, such as `num_images`, `batchSize` and `samples`. */
-const NUMBER_OF_IMAGES = /^n$|images|outputs|samples?(?:_?count)?$|batch|variations|candidates/i;
+const NUMBER_OF_IMAGES =
+  /^n$|images|image_?(?:count|num)|num(?:ber)?_?(?:of_?)?(?:image|result)|outputs|samples?(?:_?count)?$|batch|variations|candidates/i;
 /** The name of what lets a model make a series of images. */
 const SERIES = /sequential/i;
 
@@ -85,7 +85,8 @@ function otherNumberIn(fields: Fields): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
     const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\s*\d+\s*$/.test(value));
     if (SERIES.test(name) || (isNumber && NUMBER_OF_IMAGES.test(name))) return name;
-    const within = isObject(value) && !isFile(value) ? otherNumberIn(value) : undefined;
+    const holds = typeof value === 'object' && value !== null && !isFile(value);
+    const within = holds ? otherNumberIn(value as Fields) : undefined;
     if (within !== undefined) return within;
   }
   return undefined;
