@@ -15,7 +15,7 @@ import { parseWith } from './arguments.ts';
 import { LEVEL_COLUMNS } from './group-view.ts';
 import { levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable } from './output.ts';
-import { findOwner, wordOf } from './owner.ts';
+import { findOwner, namesGroup, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions } from './terms.ts';
 
@@ -144,13 +144,22 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
   const { users, hasMore } = await endUserPage(owner, after ?? '', most, state);
   if (json) return printJson(users.map(userJson));
-  if (users.length === 0) return printLine(`No end users of ${wordOf(owner)} were seen.`);
+  if (users.length === 0) return printLine(noneText(owner, command));
   printTable(usersTable(users, look()));
   printNote('Requests, tokens and cost are for this month (UTC).');
   const last = users.at(-1);
   if (!hasMore || last === undefined) return;
   const same = limit === undefined ? [] : ['--limit', String(limit)];
   printLine(`More: ${hint(command, 'users', 'list', '--key', wordOf(owner), ...same, '--after', last.name)}`, 'dim');
+}
+
+/** What a key or a group does not limit, it does not count. */
+function noneText(owner: Owner, command: Command): string {
+  const word = wordOf(owner);
+  if (owner.userLimits !== null) return `No end users of ${word} were seen.`;
+  const none = `${word} counts no end users, since it sets no limits for them.`;
+  if (namesGroup(word)) return none;
+  return `${none} Whom its requests were for: ${hint(command, 'usage', '--by', 'user', '--key', word)}`;
 }
 
 function userJson({ name, own, terms, spends, month }: EndUser) {

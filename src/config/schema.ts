@@ -69,7 +69,7 @@ const retry = z.strictObject({
 
 const overload = z.strictObject({
   loop_delay: parsedOrOff(parseDuration, 'expected a duration such as 500ms, or off').default(500),
-  memory: parsedOrOff(parseMemory, 'expected a size such as 512mb or 2gb, or off').default('off'),
+  memory: parsedOrOff(parseMemory, 'expected 64mb or more, such as 512mb or 2gb, or off').default('off'),
 });
 
 const upstreamTimeouts = z.strictObject({
@@ -92,7 +92,7 @@ const KEYS_EXPECTED = 'expected a list of ids of keys, such as [key_01jd…], as
 /** Not by its name, which another key may have later. */
 const keyId = z.string({ error: () => KEYS_EXPECTED }).regex(/^key_[0-9a-z]+$/i, KEYS_EXPECTED);
 
-const cacheSize = parsed(parseMemory, 'expected a size such as 256mb or 2gb');
+const cacheSize = parsed(parseMemory, 'expected 64mb or more, such as 256mb or 2gb');
 /** `max`: in bytes. */
 const cache = z.strictObject({
   ttl: duration,

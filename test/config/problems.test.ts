@@ -55,7 +55,7 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['max_connections: 0', /^1:1: max_connections: expected a whole number from 1/],
   ['overload: off', /^1:1: overload: expected a map/],
   ['overload: { loop_delay: 1 }', /^1:13: overload.loop_delay: expected a duration such as 500ms, or off/],
-  ['overload: { memory: 1mb }', /^1:13: overload.memory: expected a size such as 512mb or 2gb, or off/],
+  ['overload: { memory: 1mb }', /^1:13: overload.memory: expected 64mb or more, such as 512mb or 2gb, or off/],
   ['max_body: 32', /^1:1: max_body: expected a size/],
   ['max_body: 1gb', /^1:1: max_body: expected a size/],
   ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { mintKey } from '../../src/core/api-key.ts';
 import type { Explanation } from '../../src/core/explanation.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { completion } from '../support/answers.ts';
@@ -241,7 +242,7 @@ describe('with a key that may make others, far from the config and the state of 
     assert.deepEqual([own?.id, child?.id, child?.state], [parent.id, receipt.key.id, 'deleted']);
     assert.equal(child?.expires_at, own?.expires_at);
     const { stderr } = await far.runAlone(['run', '--max-usd', '0.01', '--name', 'once', '--', ...once()]);
-    assert.match(stderr, /^cost +0\.\d+ of 0\.01 USD\n *requests +1\n/m);
+    assert.match(stderr, /^cost +0\.\d+ of 0\.01 USD\n *requests +1\n *tokens +\d+\n/m);
     assert.match(stderr, /^ *key +once \(key_\w+\), deleted$/m);
     assert.equal((await place.run(['audit'])).status, 0);
   });
@@ -279,8 +280,22 @@ describe('with a key that may make others, far from the config and the state of 
     assert.deepEqual([outer?.inner_runs, outer?.requests, outer?.leash], [1, host.maxima.length, 'budget']);
   });
 
-  test('a key that may not make others is none to run with', async (t) => {
-    const { far } = await farFrom(t);
-    assert.match(receiptOf(await far.runAlone(leash('1', 'true'))).state, /run.inf-gw\.db$/);
+  test('a gateway and a key that make no other are none to run with, and why is said', async (t) => {
+    const { far, parent } = await farFrom(t);
+    const { INF_GW_URL: url } = far.environment;
+    const unknown = mintKey();
+    for (const [named, key, why] of [
+      [url, parent.key, 'the key may make no others, as one of `inf-gw keys create --may-create` may'],
+      [url, unknown, 'Invalid API key. Check that it is complete and has not been deleted.'],
+      [url, 'sk-inf-short', 'INF_GW_KEY is no whole key'],
+      ['http://127.0.0.1:1', parent.key, 'http://127.0.0.1:1 cannot be reached'],
+      ['here', parent.key, 'INF_GW_URL is no address'],
+    ] as const) {
+      Object.assign(far.environment, { INF_GW_URL: named, INF_GW_KEY: key });
+      const said = await far.runAlone(leash('1', 'true'));
+      assert.match(receiptOf(said).state, /run.inf-gw\.db$/);
+      const [note] = said.stderr.split('\n');
+      assert.equal(note, `note: the gateway and the key in INF_GW_URL and INF_GW_KEY are not used: ${why}`);
+    }
   });
 });

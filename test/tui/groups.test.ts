@@ -274,7 +274,7 @@ describe('changes', () => {
 
   test('D deletes a group once its name is typed, and says where that goes which is in it', () => {
     const asked = press(at(TREE, '@research'), 'D').model;
-    assert.match(screenText(asked), /0 keys and 1 group in it are then in no group\./);
+    assert.match(screenText(asked), /│ 1 group in it is then in no group\./);
     const action = actionOf(asked, ...letters('research'), 'enter') as Action;
     const research = { kind: 'group', groupId: groupId(2) } as const;
     assert.deepEqual(action, { kind: 'delete_group', level: research, isEmptied: true });

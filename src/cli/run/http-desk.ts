@@ -5,7 +5,8 @@ import { isWellFormedKey } from '../../core/api-key.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
 import { formatUsd, parseUsd } from '../../core/money.ts';
-import { count, countOf, duration, exactUsd } from '../../operator/format.ts';
+import { PROGRAM } from '../../core/program.ts';
+import { count, duration, exactUsd } from '../../operator/format.ts';
 import { type Field, fieldLines, type Look, marked } from '../../operator/table.ts';
 import { KEY_VARIABLE } from '../clients/clients.ts';
 import { remark } from '../output.ts';
@@ -37,16 +38,24 @@ interface OwnJson {
 
 /**
  * With the gateway and the key that the environment names, which may be those of a run around this one. Undefined if it
- * names none, if the key may not make others, or if the state that is meant is here: that of a config, or of that run.
+ * names none, or if the state that is meant is here: that of a config, or of that run. Where the key can make no other
+ * it is undefined, too, and why is said: the command runs with another gateway than the one that is named.
  */
 export async function httpDesk(options: LoadOptions): Promise<Desk | undefined> {
   const { INF_GW_RUN: outer = '', INF_GW_URL: url = '', [KEY_VARIABLE]: key = '' } = options.environment;
-  if (!URL.canParse(url) || !isWellFormedKey(key)) return undefined;
+  if (url === '' || key === '') return undefined;
   if (outer !== '' && !isOutOfReach(options.environment)) return undefined;
   const config = loadConfig(options);
   if (outer === '' && config.path !== undefined) return undefined;
-  const desk = new HttpDesk(new URL(url).origin, key, config);
-  return (await desk.mayMake()) ? desk : undefined;
+  let why = 'INF_GW_URL is no address';
+  if (URL.canParse(url)) {
+    const desk = new HttpDesk(new URL(url).origin, key, config);
+    const problem = await desk.problem();
+    if (problem === undefined) return desk;
+    why = problem;
+  }
+  remark(`note: the gateway and the key in INF_GW_URL and ${KEY_VARIABLE} are not used: ${why}`);
+  return undefined;
 }
 
 class HttpDesk implements Desk {
@@ -61,9 +70,15 @@ class HttpDesk implements Desk {
     this.#parentKey = parentKey;
   }
 
-  async mayMake(): Promise<boolean> {
-    // A gateway that is gone is none to run with.
-    return (await this.#send('GET', '/v1/keys').catch(() => undefined))?.status === 200;
+  /** Why the key makes no other; undefined if it does. */
+  async problem(): Promise<string | undefined> {
+    if (!isWellFormedKey(this.#parentKey)) return `${KEY_VARIABLE} is no whole key`;
+    const answer = await this.#send('GET', '/v1/keys').catch(() => undefined);
+    if (answer === undefined) return `${this.url} cannot be reached`;
+    if (answer.ok) return undefined;
+    if (answer.status === 404)
+      return `the key may make no others, as one of \`${PROGRAM} keys create --may-create\` may`;
+    return (await readAnswer(answer)).error?.message ?? `${this.url} answers ${answer.status}`;
   }
 
   async make(file: string, { maxUsd, expiresAtMs, allow, name = defaultName(file) }: LeashTerms): Promise<LeashedKey> {
@@ -113,7 +128,7 @@ class HttpDesk implements Desk {
     const answer = await this.#send(method, path, body).catch((error: Error) => {
       throw new UserError(`the gateway at ${this.url} cannot be asked: ${error.message}`);
     });
-    const said = (await answer.json()) as T & { readonly error?: { readonly message: string } };
+    const said = await readAnswer<T>(answer);
     if (answer.ok) return said;
     throw new UserError(`the gateway at ${this.url} makes no such key: ${said.error?.message ?? answer.status}`);
   }
@@ -126,6 +141,13 @@ class HttpDesk implements Desk {
       signal: AbortSignal.timeout(ANSWER_MS),
     });
   }
+}
+
+type Answer<T> = T & { readonly error?: { readonly message: string } };
+
+/** What answers in the gateway's place, such as a proxy, may have no words of it. */
+async function readAnswer<T>(answer: Response): Promise<Answer<T>> {
+  return (await answer.json().catch(() => ({}))) as Answer<T>;
 }
 
 interface EndedHere extends EndedCommand {
@@ -145,7 +167,7 @@ function receiptOf(child: ChildJson, ended: EndedHere): Receipt {
     ['leash', leash === null ? marked('not reached', 'good') : marked(`its ${leash} stopped it`, 'warn')],
     ['cost', `${exactUsd(spent)} of ${exactUsd(limit)} USD`],
     ['requests', month.requests === 0 ? marked(UNUSED, 'warn') : count(month.requests)],
-    ['tokens', countOf(month.tokens, 'token')],
+    ['tokens', count(month.tokens)],
     ['key', `${name} (${id}), deleted`],
     ['gateway', url],
   ];

@@ -2,12 +2,13 @@
 import { isClaude, isNova } from '../../core/bedrock.ts';
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
+import { type Findings, present, saysNothing } from '../findings.ts';
 import { enforceable } from '../messages/enforceable-schema.ts';
 import { EFFORTS, JSON_ONLY, samplingFields } from '../messages/messages-request-writer.ts';
 import type { Format, NeutralRequest, Reasoning, Said, ToolChoice } from '../request.ts';
 import { effortOfBudget, thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
+import { noteUnsayable } from '../unsayable.ts';
 import { cachePointsOf, conversationOf } from './converse-turns-writer.ts';
 
 export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
@@ -41,23 +42,6 @@ export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, 
 function withoutEmpty(fields: Fields): Fields {
   const isEmpty = (value: unknown) => saysNothing(value) || (isObject(value) && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
-}
-
-/** What cannot be said is refused where an answer would be another one, and left out where it is a note or a hint. */
-function noteUnsayable(request: NeutralRequest, findings: Findings): void {
-  const { topLogprobs, logprobsField, metadata, verbosity, user, safetyIdentifier, cacheHints, parallelCalls } =
-    request;
-  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
-  if (logprobsField !== undefined) findings.refuse(logprobsField, `expected no logprobs: ${UNSAYABLE}`);
-  if (isObject(metadata) && Object.keys(metadata).length > 0) findings.ignore('metadata');
-  if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
-  if (!saysNothing(user)) findings.ignore('user');
-  if (!saysNothing(safetyIdentifier)) findings.ignore('safety_identifier');
-  if (!saysNothing(cacheHints?.key)) findings.ignore('prompt_cache_key');
-  if (!saysNothing(cacheHints?.retention)) findings.ignore('prompt_cache_retention');
-  if (cacheHints?.options !== undefined) findings.ignore('prompt_cache_options');
-  // A model may call several at once, and nothing keeps it from that.
-  if (parallelCalls === false && request.tools.length > 0) findings.ignore('parallel_tool_calls');
 }
 
 function toolsOf(request: NeutralRequest, model: string, findings: Findings): Fields | undefined {

@@ -1,9 +1,9 @@
 /** Writes requests of Google's dialect. */
-import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
-import type { CacheHints, Format, NeutralRequest, Reasoning, Said } from '../request.ts';
+import { type Findings, present, saysNothing } from '../findings.ts';
+import type { Format, NeutralRequest, Reasoning, Said } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
+import { noteUnsayable } from '../unsayable.ts';
 import { conversationOf } from './gemini-turns-writer.ts';
 
 export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
@@ -30,29 +30,8 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
   });
 }
 
-/** What cannot be said is refused where an answer would be another one, and left out where it is a note or a hint. */
-function noteUnsayable(request: NeutralRequest, findings: Findings): void {
-  const { topLogprobs, logprobsField, metadata, verbosity, user, safetyIdentifier, cacheHints } = request;
-  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
-  if (logprobsField !== undefined) findings.refuse(logprobsField, `expected no logprobs: ${UNSAYABLE}`);
-  if (isObject(metadata) && Object.keys(metadata).length > 0) findings.ignore('metadata');
-  if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
-  if (!saysNothing(user)) findings.ignore('user');
-  if (!saysNothing(safetyIdentifier)) findings.ignore('safety_identifier');
-  if (cacheHints !== undefined) noteCacheHints(cacheHints, findings);
-}
-
-/** Google caches unasked. */
-function noteCacheHints({ key, retention, options }: CacheHints, findings: Findings): void {
-  if (!saysNothing(key)) findings.ignore('prompt_cache_key');
-  if (!saysNothing(retention)) findings.ignore('prompt_cache_retention');
-  if (options !== undefined) findings.ignore('prompt_cache_options');
-}
-
-function toolFields({ tools, choice, parallelCalls }: NeutralRequest, findings: Findings): Fields {
+function toolFields({ tools, choice }: NeutralRequest, findings: Findings): Fields {
   if (tools.length === 0) return {};
-  // A model may call several at once, and nothing keeps it from that.
-  if (parallelCalls === false) findings.ignore('parallel_tool_calls');
   if (tools.some(({ strict }) => strict === true)) findings.ignore('tools.strict');
   for (const { cache } of tools) if (cache !== undefined) findings.ignore(cache.field);
   const functionDeclarations = tools.map(({ hostName, description, parameters }) =>
