@@ -1,9 +1,9 @@
 /** Keeps what V8 has compiled of the program for the next start, in a folder that is this user's alone. */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import { isSea } from 'node:sea';
-import { ownUid } from '../core/files.ts';
+import { assertOwn, PRIVATE_MODE } from '../core/files.ts';
 import { privateFolder } from '../core/private-cache.ts';
 import { VERSION } from '../core/program.ts';
 
@@ -21,18 +21,32 @@ export function keepCompiled(): void {
 export function folderFor({ HOME: home = '', XDG_CACHE_HOME: cache = '' }: NodeJS.ProcessEnv): string | undefined {
   const root = isAbsolute(cache) ? cache : home;
   try {
-    // With sudo it may be another user's.
-    if (!isAbsolute(root) || statSync(root).uid !== ownUid()) return undefined;
-    const all = privateFolder(join(root, root === cache ? '' : '.cache', 'inf-gw', 'compiled'));
+    if (!isAbsolute(root)) return undefined;
+    const all = folderBelow(root, [...(root === cache ? [] : ['.cache']), 'inf-gw', 'compiled']);
     const path = join(all, VERSION);
-    if (!existsSync(path)) removeAll(all);
+    if (!existsSync(path)) removeVersions(all);
     return privateFolder(path);
   } catch {
     return undefined;
   }
 }
 
+/**
+ * Makes the folders of these names, each in the one before. The first may be another user's, with sudo, or anybody may
+ * write to it, as to `/tmp`: a link that somebody else has put there leads to a private folder, too, but to no cache.
+ */
+function folderBelow(root: string, names: readonly string[]): string {
+  let folder = root;
+  for (const name of names) {
+    assertOwn(folder);
+    folder = join(folder, name);
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_MODE });
+  }
+  return privateFolder(folder);
+}
+
 /** What earlier versions have left. */
-function removeAll(folder: string): void {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+function removeVersions(folder: string): void {
+  const versions = readdirSync(folder).filter((name) => /^\d+\.\d+\.\d+/.test(name));
+  for (const name of versions) rmSync(join(folder, name), { recursive: true, force: true });
 }

@@ -35,6 +35,14 @@ const OTHERS_WRITE = 0o022;
 /** In such a folder users can rename and remove only what is their own. */
 const STICKY = 0o1000;
 
+/** Throws an Error unless the folder is this user's, and nobody else can put a file or a link into it. */
+export function assertOwn(folder: string): void {
+  if (process.getuid === undefined) return;
+  const { uid, mode } = statSync(folder);
+  if (uid !== ownUid()) throw new Error(`${folder} belongs to another user`);
+  if ((mode & OTHERS_WRITE) !== 0) throw new Error(`other users can write to ${folder}`);
+}
+
 /** Throws an Error unless the folder is closed to other users, and none of them can put another in its place. */
 export function assertPrivate(folder: string): void {
   // Windows has neither ids nor modes; there the folders above are closed to other users anyway.

@@ -1,6 +1,6 @@
 /** What V8 has compiled is kept for the next start, where nobody else can change it. */
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { folderFor } from '../../src/cli/compile-cache.ts';
@@ -34,12 +34,12 @@ test('with NODE_DISABLE_COMPILE_CACHE it keeps nothing', async (t) => {
   assert.deepEqual(readdirSync(home), []);
 });
 
-test('a new version removes what the one before has left', (t) => {
+test('a new version removes what the one before has left, and nothing else', (t) => {
   const home = homeOf(t);
-  const before = join(compiledIn(home), '0.0.1');
-  mkdirSync(before, { recursive: true, mode: 0o700 });
+  const [before, other] = [join(compiledIn(home), '0.0.1'), join(compiledIn(home), 'other')];
+  for (const folder of [before, other]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   assert.equal(folderFor({ HOME: home }), join(compiledIn(home), VERSION));
-  assert.equal(existsSync(before), false);
+  assert.deepEqual([existsSync(before), existsSync(other)], [false, true]);
 });
 
 test('XDG_CACHE_HOME is where it is kept', (t) => {
@@ -63,6 +63,21 @@ describe('there is no folder for it', () => {
       mkdirSync(folder, { recursive: true, mode: 0o755 });
       chmodSync(folder, 0o777);
       assert.equal(folderFor({ HOME: home }), undefined);
+    });
+  }
+
+  for (const open of ['', '.cache', '.cache/inf-gw']) {
+    test(`where others can put a link into ~/${open}, whatever that leads to`, (t) => {
+      const home = homeOf(t);
+      const elsewhere = join(homeOf(t), 'private');
+      const others = join(elsewhere, '0.0.1');
+      mkdirSync(others, { recursive: true, mode: 0o700 });
+      mkdirSync(join(home, open), { recursive: true, mode: 0o755 });
+      chmodSync(join(home, open), 0o1777);
+      mkdirSync(join(home, '.cache', 'inf-gw'), { recursive: true, mode: 0o755 });
+      symlinkSync(elsewhere, compiledIn(home));
+      assert.equal(folderFor({ HOME: home }), undefined);
+      assert.deepEqual(readdirSync(elsewhere), ['0.0.1']);
     });
   }
 

@@ -13,6 +13,8 @@ import { type Arena, DEAR_MODEL, raceForGroup, raceOfUsers } from './crowd.ts';
 /** So many are of one app. */
 const BATCH = 10_000;
 const NODES = 2;
+/** More than all races on a file can spend, in however many minutes. */
+const CREDIT = '1000000000';
 
 /** Where a crowd races, and what the auditor says of it afterwards. */
 interface Place {
@@ -20,7 +22,7 @@ interface Place {
   audit(): Promise<string[]>;
 }
 
-const PLACES: Readonly<Record<string, (scope: Scope, users: number) => Promise<Place>>> = {
+const PLACES: Readonly<Record<string, (scope: Scope) => Promise<Place>>> = {
   'a file': openFile,
   'two gateways on a database': openDatabase,
 };
@@ -34,7 +36,7 @@ export default campaign({
     const told: string[] = [];
     const names = chosen(Object.keys(PLACES), only, String);
     for (const [index, name] of names.entries()) {
-      const { arena, audit } = await (PLACES[name] as (typeof PLACES)[string])(course, users);
+      const { arena, audit } = await (PLACES[name] as (typeof PLACES)[string])(course);
       let done = 0;
       while (done < users && !course.isOver((index + 1) / names.length)) {
         const count = Math.min(BATCH, users - done);
@@ -50,8 +52,8 @@ export default campaign({
   },
 });
 
-async function openFile(scope: Scope, users: number): Promise<Place> {
-  const gateway = await startTestGateway({ provider: { models: DEAR_MODEL }, credit: String(2 * users + 1_000) });
+async function openFile(scope: Scope): Promise<Place> {
+  const gateway = await startTestGateway({ provider: { models: DEAR_MODEL }, credit: CREDIT });
   scope.after(() => gateway.stop());
   const state = await openState({ kind: 'file', path: gateway.statePath }, 'full');
   scope.after(() => state.close());

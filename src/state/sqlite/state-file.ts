@@ -88,7 +88,8 @@ export class StateFile {
   #isQuiet({ ctimeMs, ino, dev }: Stats, nowMs: number): boolean {
     if (this.#quiet === undefined) return false;
     const { folder, atMs } = this.#quiet;
-    return nowMs - atMs < TRUST_MS && ctimeMs === folder.ctimeMs && ino === folder.ino && dev === folder.dev;
+    // The clock may have been set back meanwhile.
+    return Math.abs(nowMs - atMs) < TRUST_MS && ctimeMs === folder.ctimeMs && ino === folder.ino && dev === folder.dev;
   }
 
   /** Of a file elsewhere, or behind a link, the folder tells nothing. */

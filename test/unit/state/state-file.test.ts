@@ -88,7 +88,7 @@ test('a state file behind a link is looked for where it is, in a quiet folder as
   assert.ok(!file.isInPlace);
 });
 
-test('a folder that was quiet for long is looked at alone, but once a second', (t) => {
+test('a folder that was quiet for long is looked at alone, but once a second, also when the clock is set back', (t) => {
   const folder = makeFolder(t);
   const looked = t.mock.method(fs, 'statSync');
   syncBuiltinESMExports();
@@ -108,6 +108,8 @@ test('a folder that was quiet for long is looked at alone, but once a second', (
   wallMs += 60_000;
   assert.deepEqual([pathsLookedAt(), pathsLookedAt()], [all, [folder]]);
   wallMs += 1_000;
+  assert.deepEqual([pathsLookedAt(), pathsLookedAt()], [all, [folder]]);
+  wallMs -= 30_000;
   assert.deepEqual([pathsLookedAt(), pathsLookedAt()], [all, [folder]]);
   writeFileSync(join(folder, 'other'), '');
   assert.deepEqual(pathsLookedAt(), all);
