@@ -60,6 +60,12 @@ const image = { b64_json: 'AAAA' };
 const usage = { input_tokens: 10, output_tokens: 100, total_tokens: 110 };
 const address = 'https://images.example/large.png';
 
+/** The head of a PNG of 8,192 by 8,192 pixels, which takes few bytes if they are all the same. */
+const huge = Buffer.from(
+  '89504e470d0a1a0a0000000d49484452000020000000200008020000000000000000000049444154',
+  'hex',
+).toString('base64');
+
 const ATTACKS: readonly Attack[] = [
   {
     tries: 'images of which the host chooses the dearest, and does not say it',
@@ -142,6 +148,8 @@ const ATTACKS: readonly Attack[] = [
   ...[
     ['an image at an address', { image: address }],
     ['images in a list of another name', { reference_images: [{ image_url: address }] }],
+    ['an image as data alone', { image: huge }],
+    ['images as data alone in a list', { input_images: [huge] }],
   ].map(([what, fields]) => ({
     tries: `${what} beside a prompt, by tokens`,
     path: IMAGES,
@@ -275,6 +283,11 @@ const REFUSED: readonly Refused[] = [
     tries: 'an image that the host keeps beside a prompt',
     path: IMAGES,
     send: json({ model: 'fake/pixel', prompt: 'a', images: [{ file_id: 'file-1' }] }),
+  },
+  {
+    tries: 'an image beside a prompt that the host finds in a store',
+    path: IMAGES,
+    send: json({ model: 'fake/pixel', prompt: 'a', image: 'gs://bucket/large.png' }),
   },
   {
     tries: 'two numbers of images in one form',

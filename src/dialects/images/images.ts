@@ -150,10 +150,12 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
 function visitImages(holder: Fields, visit: InputVisitor): void {
   for (const [field, value] of Object.entries(holder)) {
     if (typeof value === 'object' && value !== null) visitImages(value as Fields, visit);
-    else if (typeof value === 'string' && IMAGE_ELSEWHERE.test(value)) {
+    else if (typeof value === 'string' && (ADDRESS.test(value) || IMAGE_DATA.test(value))) {
       for (const attachment of readData({ holder, field }, 'image').attachments) visit.attachment(attachment);
     }
   }
 }
 
-const IMAGE_ELSEWHERE = /^\s*(?:https?|data):/i;
+const ADDRESS = /^\s*(?:(?:https?|data):|[a-z][a-z0-9+.-]{1,30}:\/\/)/i;
+/** How a PNG, JPEG, GIF or WebP begins in base64, of either alphabet. */
+const IMAGE_DATA = /^\s*(?:iVBORw0K|[/_]9j[/_]|R0lGOD|UklGR)/;
