@@ -80,6 +80,14 @@ describe('the tree', () => {
     assert.deepEqual(rowsOf(TREE), ['@free', '@research', 'in no group']);
   });
 
+  test('says whole that a group has no end users, where the states are long', () => {
+    const spent = storedGroup(2, 'research', { spendLimitNanos: USD }, { costNanos: USD });
+    const tree = alone('groups', { ...STORED, groups: [FREE, spent] });
+    const screen = screenText(after(press(tree, 'right').model, usersRead([])));
+    assert.match(screen, /✕ spent, opens/);
+    assert.match(screen, /^ +no users *$/m);
+  });
+
   test('unfolds to the groups and keys inside, and keys to those that they have made', () => {
     const model = press(at(TREE, '@research'), 'right', 'down', 'enter', 'down', 'enter').model;
     assert.deepEqual(rowsOf(model), [
@@ -274,7 +282,7 @@ describe('changes', () => {
 
   test('D deletes a group once its name is typed, and says where that goes which is in it', () => {
     const asked = press(at(TREE, '@research'), 'D').model;
-    assert.match(screenText(asked), /0 keys and 1 group in it are then in no group\./);
+    assert.match(screenText(asked), /│ 1 group in it is then in no group\./);
     const action = actionOf(asked, ...letters('research'), 'enter') as Action;
     const research = { kind: 'group', groupId: groupId(2) } as const;
     assert.deepEqual(action, { kind: 'delete_group', level: research, isEmptied: true });

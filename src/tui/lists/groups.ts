@@ -190,7 +190,7 @@ function textsOf({ starts, users, hasMore }: UserPage) {
   const isFirst = starts.length === 1;
   return {
     earlier: isFirst ? undefined : '… earlier',
-    all: users === undefined ? 'reading …' : users.length === 0 && isFirst ? 'no users seen' : undefined,
+    all: users === undefined ? 'reading …' : users.length === 0 && isFirst ? 'no users' : undefined,
     later: hasMore ? '… more' : undefined,
   };
 }

@@ -166,9 +166,11 @@ function askToDelete(model: Model, { record, month }: StoredGroup): Step {
   const inside = (all: readonly { readonly record: Owner }[]) => all.filter((each) => each.record.groupId === groupId);
   const [inner, own] = [inside(groups).length, inside(keys).length];
   const isEmptied = inner + own > 0;
+  const what = [own > 0 && countOf(own, 'key'), inner > 0 && countOf(inner, 'group')].filter((each) => each !== false);
   const above = groupName(model, outer);
-  const where = above === '' ? 'are then in no group' : `move to @${above}`;
-  const moves = isEmptied ? `${countOf(own, 'key')} and ${countOf(inner, 'group')} in it ${where}. ` : '';
+  const isOne = inner + own === 1;
+  const where = above === '' ? `${isOne ? 'is' : 'are'} then in no group` : `${isOne ? 'moves' : 'move'} to @${above}`;
+  const moves = isEmptied ? `${what.join(' and ')} in it ${where}. ` : '';
   return confirm(
     model,
     `Delete @${name} permanently?`,
