@@ -48,7 +48,7 @@ Moderations, forms and Google's format need --path, which has the model of the l
 
 Examples:
   inf-gw explain body.json --key my-app
-  echo '{"model":"mock/echo","messages":[]}' | inf-gw explain --key my-app --json
+  echo '{"model":"mock/echo","messages":[]}' | inf-gw explain --json
   inf-gw explain body.json --path /v1beta/models/mock/echo:generateContent
   inf-gw explain req_06fb…`,
     )

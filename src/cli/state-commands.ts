@@ -32,7 +32,7 @@ stays empty. Requests that a killed gateway left open move as they are: the next
 they hold, as it would have done on the source.
 
 Examples:
-  inf-gw state migrate --to 'postgres://gateway:\${DB_PASSWORD}@db.example/gateway'
+  inf-gw state migrate --to 'postgres://gateway:\${PASSWORD}@db.example/gateway'
   inf-gw state migrate --to ./inf-gw.db`,
     )
     .action((options: { to: string }, command: Command) => migrate(options.to, command));

@@ -59,6 +59,15 @@ describe('the pages that one reads first', () => {
     }
   });
 
+  test('are beside helps whose examples fit a terminal of 80 columns', async () => {
+    for (const { words, command } of commandsOf(await buildProgram())) {
+      let help = '';
+      command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+      const [, examples = ''] = help.split('\nExamples:\n');
+      for (const line of examples.split('\n')) assert.ok(line.length <= 80, `${words}: ${line}`);
+    }
+  });
+
   test('show the dashboard as it is: otherwise run npm run make:dashboard-svg', () => {
     assert.ok(projectFile('README.md').includes('](docs/dashboard.svg)'));
     assert.equal(projectFile('docs/dashboard.svg'), dashboardSvg());

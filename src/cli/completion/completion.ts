@@ -22,9 +22,9 @@ inf-gw, print it again: commands and options are in the script; keys and models 
 
 Examples:
   inf-gw completion bash > ~/.local/share/bash-completion/completions/inf-gw
-  inf-gw completion zsh > ~/.zfunc/_inf-gw      with fpath+=(~/.zfunc) before compinit in ~/.zshrc
+  inf-gw completion zsh > ~/.zfunc/_inf-gw   (fpath+=(~/.zfunc) before compinit)
   inf-gw completion fish > ~/.config/fish/completions/inf-gw.fish
-  source <(inf-gw completion bash)              this shell alone, and one without bash-completion`,
+  source <(inf-gw completion bash)            also without bash-completion`,
     )
     .action((shell: Shell, _: unknown, command: Command) => {
       const places = placesOf(commandTree(command.parent as Command));

@@ -65,12 +65,12 @@ export function registerRun(program: Command): void {
     .allowUnknownOption()
     .addHelpText(
       'after',
-      `\n${CLIENTS.map(({ name }) => name).join(', ')} are told the gateway and a model in their own ways.
+      `\n${new Intl.ListFormat('en-GB').format(CLIENTS.map(({ name }) => name))} are told the gateway and a model in their own ways.
 Other commands find the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like. None sees the keys of your providers.
 Where no gateway runs, this one serves on a free port until the command ends; without a config, for the providers whose keys are set.
 Requests without a maximum of output tokens get the default of their model. A run inside of a run is part of the outer leash.
 Exit status: that of the command, 128 + n after signal n, 127 if it is not found.
-\nExamples:\n  inf-gw run --max-usd 2 -- claude\n  inf-gw run --max-usd 0.50 --for 2h --allow openai/gpt-5.4 -- aider --model openai/openai/gpt-5.4`,
+\nExamples:\n  inf-gw run --max-usd 2 -- claude\n  inf-gw run --max-usd 0.50 --for 2h --allow openai/gpt-5.4 -- aider`,
     )
     .action((words: string[], options: RunOptions, command: Command) => run(words, options, command));
 }
