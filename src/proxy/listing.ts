@@ -3,14 +3,19 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
 import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { KeyAccount, Ledger } from '../ledger/ledger.ts';
+import type { AtLevel, KeyAccount, Ledger } from '../ledger/ledger.ts';
 import type { BodyReading } from './read-body.ts';
-import { keyDisabled } from './refusals.ts';
+import { disabledAt, keyDisabled } from './refusals.ts';
 
-/** A refused listing. `reason` is the cause within its error code. */
+/** A refused listing. */
 export interface Refused {
   readonly error: ClientError;
+  /** The cause within its error code. */
   readonly reason: string;
+  /** In a few words, for the operator, where the reason does not say it. */
+  readonly cause?: string;
+  /** Undefined for the key itself. */
+  readonly level?: AtLevel['level'];
 }
 
 export function refused(error: ClientError, reason: string = error.code): Refused {
@@ -39,8 +44,10 @@ export async function admitListing(ledger: Ledger, exchange: Exchange, countId?:
   if (admission.kind === 'unknown') return no(INVALID_API_KEY);
   exchange.identifyKey(admission.keyId);
   switch (admission.kind) {
-    case 'disabled':
-      return no(keyDisabled(admission.level));
+    case 'disabled': {
+      const { level } = admission;
+      return { ok: false, refused: { ...refused(keyDisabled(level)), cause: disabledAt(admission), level } };
+    }
     case 'limited': {
       const message = `The limit of ${counted(admission.limit, 'model listing')} per minute is reached.`;
       return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');

@@ -33,7 +33,7 @@ import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
 import { admissionRequest, type Permitted, type Planning, type Plans, planForNothing, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { causeOf, errorForRefusal, keyDisabled } from './refusals.ts';
+import { causeOf, disabledAt, errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
@@ -155,7 +155,10 @@ export class Pipeline {
         return exchange.sendError(INVALID_API_KEY);
       }
       exchange.identifyKey(identity.keyId);
-      if (identity.kind === 'disabled') return this.#refuse(exchange, keyDisabled(identity.level), identity);
+      if (identity.kind === 'disabled') {
+        const { level } = identity;
+        return this.#refuse(exchange, keyDisabled(level), { level, cause: disabledAt(identity) });
+      }
       key = this.#knownKeys.add(keyHash, identity);
 
       const resolution = early ?? this.#resolve(exchange, dialect, await readBody(exchange, identity, bodies, catalog));

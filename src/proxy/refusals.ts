@@ -125,13 +125,21 @@ function causeAt({ level }: AtLevel): string {
     : ` of the ${level.kind} ${printableName(level.name)}`;
 }
 
+/** Why a key is refused that exists, for the operator. */
+export function disabledAt({ level }: AtLevel): string {
+  if (level === undefined) return 'key is disabled';
+  const name = printableName(level.name);
+  if (level.kind !== 'user') return `${level.kind} ${name} is disabled`;
+  return `end user of ${level.of === 'group' ? '@' : ''}${name} is blocked`;
+}
+
 /** Why admission refused a request, for the operator: what was reached, and when it is free again. */
 export function causeOf(refusal: Refusal): string {
   switch (refusal.reason) {
     case 'unknown_key':
       return 'no such key';
     case 'key_disabled':
-      return refusal.level === undefined ? 'key is disabled' : `disabled${causeAt(refusal)}`;
+      return disabledAt(refusal);
     case 'model_not_allowed':
       return `not on the allowlist${causeAt(refusal) || ' of the key'}`;
     case 'user_required':

@@ -56,6 +56,12 @@ for (const store of ['file', 'database']) {
         headers,
       );
 
+    /** What the operator is told of the latest refusal of a key. */
+    const whyRefused = async ({ id }: { id: string }) => {
+      const [latest] = await place.json<{ message: string }[]>('requests', '--refused', '--key', id);
+      return latest?.message;
+    };
+
     /** Asks twice, since what a first request used may be what refuses the second. Returns the refusal. */
     async function refusalOf(key: { key: string }, fields: object, status: number): Promise<string> {
       await complete(key, fields);
@@ -112,6 +118,7 @@ for (const store of ['file', 'database']) {
         assert.deepEqual([answer.status, answer.error.code], [403, 'api_key_disabled']);
         assert.ok(answer.error.message.includes(outer.name), answer.error.message);
       }
+      assert.equal(await whyRefused(key), `group ${outer.name} is disabled`);
       await place.json('keys', 'enable', `@${outer.name}`);
       assert.equal((await complete(key)).status, 200);
     });
@@ -194,6 +201,7 @@ for (const store of ['file', 'database']) {
         const answer = await complete(key, { user: 'mallory' });
         assert.deepEqual([answer.status, answer.error.code], [403, 'api_key_disabled']);
         assert.ok(!answer.error.message.includes('mallory'));
+        assert.equal(await whyRefused(key), `end user of ${key.name} is blocked`);
         await place.json('users', 'unblock', 'mallory', '--key', key.id);
         assert.equal((await complete(key, { user: 'mallory' })).status, 200);
       });
@@ -218,6 +226,21 @@ for (const store of ['file', 'database']) {
         assert.deepEqual(await listed('--user', 'zoe'), ['zoe', 'zoe']);
         assert.deepEqual(await listed('--user', 'zoe', '--key', keys[1]?.id ?? ''), ['zoe']);
         assert.deepEqual(await listed('--user', 'zo'), []);
+      });
+
+      test('are not said to be none where nothing counts them', async () => {
+        const { name } = await newGroup();
+        const key = await newKey('--in', `@${name}`);
+        assert.equal((await complete(key, { user: 'zoe' })).status, 200);
+        const listed = async (owner: string) => (await place.run(['users', 'list', '--key', owner])).stdout;
+        const [, text, usage = ''] =
+          /^(.*) Whom its requests were for: inf-gw (.*)\n$/.exec(await listed(key.name)) ?? [];
+        const why = 'counts no end users, since it sets no limits for them.';
+        assert.equal(text, `${key.name} ${why}`);
+        assert.match((await place.run(usage.split(' '))).stdout, /^zoe +1 /m);
+        assert.equal(await listed(`@${name}`), `@${name} ${why}\n`);
+        await place.run(['limits', 'set', `@${name}`, '--user-rpm', '9']);
+        assert.equal(await listed(`@${name}`), `No end users of @${name} were seen.\n`);
       });
 
       test('that was never seen nor set is an error', async () => {

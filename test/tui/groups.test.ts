@@ -80,6 +80,14 @@ describe('the tree', () => {
     assert.deepEqual(rowsOf(TREE), ['@free', '@research', 'in no group']);
   });
 
+  test('says whole that a group has no end users, where the states are long', () => {
+    const spent = storedGroup(2, 'research', { spendLimitNanos: USD }, { costNanos: USD });
+    const tree = alone('groups', { ...STORED, groups: [FREE, spent] });
+    const screen = screenText(after(press(tree, 'right').model, usersRead([])));
+    assert.match(screen, /✕ spent, opens/);
+    assert.match(screen, /^ +no users *$/m);
+  });
+
   test('unfolds to the groups and keys inside, and keys to those that they have made', () => {
     const model = press(at(TREE, '@research'), 'right', 'down', 'enter', 'down', 'enter').model;
     assert.deepEqual(rowsOf(model), [
