@@ -208,6 +208,22 @@ export function testAgreement(database: SharedDatabase): void {
     assert.deepEqual([store.process.losses, other.losses], [[[seq, 0]], []]);
   });
 
+  test('a request that the database has lost is charged, also by a clock that is behind the one it was admitted by', async (t) => {
+    const { bench, store, key } = await pair(t, database);
+    const requestId = await bench.admit(key, { holdNanos: 30n });
+    await store.engine.write();
+    await database.read(
+      `DELETE FROM inf_gw.log; DELETE FROM inf_gw.holds; DELETE FROM inf_gw.positions;
+        UPDATE inf_gw.account SET seq = 0, recorded_seq = 0, held_nanos = 0, last_us = last_us - 60000000`,
+    );
+    await store.step(-30_000);
+    await bench.settle(requestId, { costNanos: 20n });
+    assert.deepEqual(store.process.uncharged, []);
+    assert.deepEqual(await bench.balance(), [USD - 20n, 0n]);
+    const [row] = await store.rows('journal');
+    assert.equal(row?.admitted_at_ms, row?.settled_at_ms);
+  });
+
   describe('gateways that know newer rules than others', () => {
     const inForce = async () => (await database.read('SELECT rules FROM inf_gw.account'))[0]?.rules;
     /** By rules that this version has left behind, as the log has it. */

@@ -254,6 +254,8 @@ export class TestGateway {
 }
 
 export async function startTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const credit = parseUsd(options.credit ?? '1000');
+  assert.ok(credit !== undefined);
   const folder = await mkdtemp(join(tmpdir(), 'inf-gw-test-'));
   const upstream = await FakeUpstream.start();
   const path = join(folder, 'config.yaml');
@@ -265,8 +267,6 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   );
   const log = await openLog('silent', 'json');
   const { database } = openDatabase(config.statePath);
-  const credit = parseUsd(options.credit ?? '1000');
-  assert.ok(credit !== undefined);
   if (credit > 0n) bookOf(database).account.enter(credit, 'to start with', Date.now());
   const grace = { countMs: COUNT_MS, ...options.grace };
   const onFatal = (error: Error) => {

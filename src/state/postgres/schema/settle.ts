@@ -12,6 +12,9 @@ const SAID = END.columns.filter(({ name }) => !['request_id', 'model', 'price'].
 const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, levels, request_id, model, price,
   ${names(SAID)}`;
 
+/** How far the clock of a server that is gone may have been ahead of the one that has its database now: a day. */
+const MOST_AHEAD_US = 86_400_000_000;
+
 /** How requests ended, as one array for each column. */
 export const ENDS = arraysOf(END.columns, 's_');
 
@@ -60,8 +63,8 @@ BEGIN
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
--- really came to. The database lost the hold in a failover: the row is written now, if p_writes. Anything else was settled
--- before. Returns whether something changed.
+-- really came to. The database lost the hold in a failover: the row is written now, if p_writes; what was admitted by a clock
+-- that was ahead counts as admitted now. Anything else was settled before. Returns whether something changed.
 CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_key_id text, p_requested_model text,
   p_admitted_us bigint, p_hold_nanos bigint, p_levels text, ${typed(END.columns, 'p_')})
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -94,8 +97,10 @@ BEGIN
     v_model := coalesce(p_model, p_requested_model);
   ELSIF NOT p_writes THEN
     RETURN false;
-  ELSIF p_admitted_us > v_us OR NOT EXISTS (SELECT FROM inf_gw.keys WHERE id = p_key_id) THEN
+  ELSIF p_admitted_us > v_us + ${MOST_AHEAD_US} OR NOT EXISTS (SELECT FROM inf_gw.keys WHERE id = p_key_id) THEN
     RAISE EXCEPTION 'no gateway has admitted this' USING ERRCODE = 'IG901';
+  ELSE
+    p_admitted_us := least(p_admitted_us, v_us);
   END IF;
   INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
   VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
