@@ -14,7 +14,7 @@ export type Tier = 'check' | 'proof';
 const PROOF: ReadonlySet<string> = new Set([
   ...['nodes', 'retention', 'disks', 'crash', 'packaging', 'takeover', 'streams', 'hostile', 'hostile-dialects'],
   ...['races', 'secrets', 'fuzz', 'slow-readers', 'writers', 'run', 'deploy', 'faults', 'workers', 'control'],
-  ...['hardening', 'clients', 'failover'],
+  ...['hardening', 'clients', 'failover', 'census'],
 ]);
 /** Files of other folders. One terminal is in the check, and so are some histories of the simulated ledger. */
 const PROOF_FILES = [
@@ -23,6 +23,8 @@ const PROOF_FILES = [
   /^test\/ledger\/shared-proof/,
   // Real processes: their signals under npm, and their end without one.
   /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
+  // On both stores, on a database that several gateways share, and on the way from one store to the other.
+  /^test\/cli\/(?:levels|shared-state|state-migrate)\.test|^test\/state\/kept-responses\.test/,
   // Writers beside a backup, restores that are killed, and a log of 64 MB.
   /^test\/state\/backups\.test|^test\/unit\/state\/log-bound\.test/,
   // The tests' own PostgreSQL.
