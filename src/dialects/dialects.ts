@@ -4,16 +4,16 @@ import { CHAT } from './chat/chat.ts';
 import { CONVERSE } from './converse/converse.ts';
 import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
-import { GEMINI_EMBEDDINGS } from './gemini/embeddings.ts';
 import { GEMINI } from './gemini/gemini.ts';
+import { GEMINI_EMBEDDINGS } from './gemini/gemini-embeddings.ts';
 import { IMAGE_EDITS } from './images/edits.ts';
 import { IMAGES } from './images/images.ts';
 import { MESSAGES } from './messages/messages.ts';
-import { MODERATIONS } from './moderations/moderations.ts';
-import { RERANK } from './rerank/rerank.ts';
+import { MODERATIONS } from './moderations.ts';
+import { RERANK } from './rerank.ts';
 import { RESPONSES } from './responses/responses.ts';
-import { SPEECH } from './speech/speech.ts';
-import { TRANSCRIPTIONS, TRANSLATIONS } from './transcriptions/transcriptions.ts';
+import { SPEECH } from './speech.ts';
+import { TRANSCRIPTIONS, TRANSLATIONS } from './transcriptions.ts';
 
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   chat: CHAT,

@@ -1,9 +1,9 @@
 /** What an error of a host says of work that it has done all the same, and bills. */
 import { isObject } from '../core/json.ts';
 import { type AnswerFacts, NO_FACTS } from './answer.ts';
-import { readCompletion } from './chat/answer.ts';
+import { readCompletion } from './chat/chat-answer.ts';
 import type { Fields } from './dialect.ts';
-import { readResponse } from './responses/answer.ts';
+import { readResponse } from './responses/responses-answer.ts';
 
 /**
  * The usage that an error reports, or what has been written before it; undefined if it says nothing

@@ -6,8 +6,8 @@
 
 import { PatientTimer } from '../core/patient-timer.ts';
 import type { Dialect, Fields } from '../dialects/dialect.ts';
-import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
-import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
+import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/gemini-count-tokens.ts';
+import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
 import { credentialOf } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { addressOf } from '../http/routes.ts';

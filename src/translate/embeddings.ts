@@ -8,7 +8,7 @@ import type { TokenUsage } from '../core/usage.ts';
 import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { base64Of, numbersIn } from '../dialects/embeddings/vector.ts';
-import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../dialects/gemini/embeddings.ts';
+import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../dialects/gemini/gemini-embeddings.ts';
 import { Findings, saysNothing } from './findings.ts';
 import type { TranslatedRequest } from './translation.ts';
 

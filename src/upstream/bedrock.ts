@@ -1,6 +1,6 @@
 /** An upstream at Amazon Bedrock: requests are signed, and streams come in frames. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
+import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
 import { bedrockRequest } from '../providers/bedrock.ts';
 import { type Endpoint, endpointOf, type Host, type OutgoingRequest } from '../providers/host.ts';
 import type { Secrets } from '../wire/secrets.ts';

@@ -1,7 +1,7 @@
 /** Plays the mock provider's scripts in real time, as if they arrived over a connection. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
-import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
+import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/gemini-count-tokens.ts';
+import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
 import { mockIdPrefix, mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import { NO_SECRETS } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';

@@ -1,7 +1,7 @@
 /** An upstream at Google's Vertex AI: requests carry a token, unless the config has a key. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/count-tokens.ts';
-import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
+import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/gemini-count-tokens.ts';
+import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
 import { type Endpoint, endpointOf, type Host } from '../providers/host.ts';
 import { vertexRequest } from '../providers/vertex.ts';
 import type { Secrets } from '../wire/secrets.ts';

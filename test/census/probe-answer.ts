@@ -1,6 +1,6 @@
 /** Asks the gateway's own code whether it reads a name of answers and events where the table says so, and nowhere else. */
 import { DIALECTS } from '../../src/dialects/dialects.ts';
-import { COUNT_TOKENS } from '../../src/dialects/messages/count-tokens.ts';
+import { COUNT_TOKENS } from '../../src/dialects/messages/messages-count-tokens.ts';
 import type { Name } from './names.ts';
 import type { Row } from './rows.ts';
 import type { Format } from './table.ts';

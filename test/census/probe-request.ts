@@ -5,7 +5,7 @@ import { parseWithoutFile } from '../../src/config/load.ts';
 import { isObject } from '../../src/core/json.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { DIALECTS } from '../../src/dialects/dialects.ts';
-import { COUNT_TOKENS } from '../../src/dialects/messages/count-tokens.ts';
+import { COUNT_TOKENS } from '../../src/dialects/messages/messages-count-tokens.ts';
 import { plansFor, targetFor } from '../../src/proxy/plan.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
 import { permittedAs } from '../support/permitted.ts';

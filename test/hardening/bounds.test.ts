@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
-import { MAX_MESSAGES } from '../../src/dialects/chat/check.ts';
+import { MAX_MESSAGES } from '../../src/dialects/chat/chat-check.ts';
 import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../src/http/malformed.ts';
 import { REPORT_MS } from '../../src/relay/stream.ts';

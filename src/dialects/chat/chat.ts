@@ -7,10 +7,10 @@ import { DONE, DONE_EVENT, dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, StreamReader } from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readChunk, readCompletion } from './answer.ts';
-import { type ChatRequest, checkChat } from './check.ts';
-import { editBody } from './edit.ts';
-import { walkChat } from './input.ts';
+import { readChunk, readCompletion } from './chat-answer.ts';
+import { type ChatRequest, checkChat } from './chat-check.ts';
+import { editBody } from './chat-edit.ts';
+import { walkChat } from './chat-input.ts';
 
 export const CHAT: Dialect = {
   name: 'chat',

@@ -6,9 +6,9 @@ import { isErrorValue } from '../../wire/upstream-error.ts';
 import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
-import { BlockReader, readConverse, readUsage, tierOf } from './answer.ts';
-import { checkConverse } from './check.ts';
-import { walkConverse } from './input.ts';
+import { BlockReader, readConverse, readUsage, tierOf } from './converse-answer.ts';
+import { checkConverse } from './converse-check.ts';
+import { walkConverse } from './converse-input.ts';
 
 export const CONVERSE: Dialect = {
   name: 'converse',

@@ -1,7 +1,7 @@
 /** The embeddings dialect: `POST /v1/embeddings`. */
 import { DIALECT_PATHS } from '../../core/dialects.ts';
 import type { JsonBody } from '../../wire/body.ts';
-import { readUsage } from '../chat/answer.ts';
+import { readUsage } from '../chat/chat-answer.ts';
 import { text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, walkFields } from '../input.ts';

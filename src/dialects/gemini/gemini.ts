@@ -6,12 +6,12 @@ import { dataEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
-import { isWritten, readGemini, readWholeGemini, withoutPart } from './answer.ts';
-import { bodyOf, membersBeside, placedBody } from './body.ts';
-import { checkGemini } from './check.ts';
-import { geminiErrorBody } from './errors.ts';
-import { configOf } from './fields.ts';
-import { walkGemini } from './input.ts';
+import { isWritten, readGemini, readWholeGemini, withoutPart } from './gemini-answer.ts';
+import { bodyOf, membersBeside, placedBody } from './gemini-body.ts';
+import { checkGemini } from './gemini-check.ts';
+import { geminiErrorBody } from './gemini-errors.ts';
+import { configOf } from './gemini-fields.ts';
+import { walkGemini } from './gemini-input.ts';
 
 /** Some events hold whole images. */
 const MAX_GEMINI_EVENT_BYTES = 64 * 1024 * 1024;

@@ -10,7 +10,7 @@ import { isFile } from '../form.ts';
 import { readTool, toolFields } from '../host-tools.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
-import { imageStream, readImages, TOKENS_PER_PARTIAL_IMAGE } from './answer.ts';
+import { imageStream, readImages, TOKENS_PER_PARTIAL_IMAGE } from './images-answer.ts';
 
 const IMAGE: Unit = 'image';
 

@@ -9,12 +9,12 @@ import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output, together } from '..
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readMessage, readUsage } from './answer.ts';
-import { checkMessages } from './check.ts';
-import { messagesErrorBody } from './errors.ts';
-import { walkMessages } from './input.ts';
-import { BlockReader, outputOfBlock } from './output.ts';
-import { hostCallsOf, maximumEdits } from './tools.ts';
+import { readMessage, readUsage } from './messages-answer.ts';
+import { checkMessages } from './messages-check.ts';
+import { messagesErrorBody } from './messages-errors.ts';
+import { walkMessages } from './messages-input.ts';
+import { BlockReader, outputOfBlock } from './messages-output.ts';
+import { hostCallsOf, maximumEdits } from './messages-tools.ts';
 
 export const MESSAGES: Dialect = {
   name: 'messages',

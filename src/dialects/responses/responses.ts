@@ -8,11 +8,11 @@ import { type AnswerFacts, NO_FACTS, NO_OUTPUT } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readResponse } from './answer.ts';
-import { checkResponses } from './check.ts';
-import { walkResponses } from './input.ts';
-import { ItemReader } from './output.ts';
-import { hostCallOfItem } from './tools.ts';
+import { readResponse } from './responses-answer.ts';
+import { checkResponses } from './responses-check.ts';
+import { walkResponses } from './responses-input.ts';
+import { ItemReader } from './responses-output.ts';
+import { hostCallOfItem } from './responses-tools.ts';
 
 /** Some events repeat all instructions and tools of the request, or hold whole images. */
 const MAX_RESPONSE_EVENT_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** The mock provider's requests and answers in Google's dialect of embeddings. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../../dialects/gemini/embeddings.ts';
+import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../../dialects/gemini/gemini-embeddings.ts';
 import type { Answer, MockDialect } from './answer.ts';
 import { dimensionsProblem, vectorFor } from './embeddings.ts';
 import { GEMINI_MOCK } from './gemini.ts';

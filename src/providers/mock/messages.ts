@@ -2,7 +2,7 @@
 
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { errorTypeOf } from '../../dialects/messages/errors.ts';
+import { errorTypeOf } from '../../dialects/messages/messages-errors.ts';
 import { type Answer, type MockContext, type MockDialect, type Part, type StreamWriter, typedEvent } from './answer.ts';
 import {
   jsonFormatIn,

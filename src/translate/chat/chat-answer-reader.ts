@@ -1,7 +1,7 @@
 /** Reads chat completions, and the chunks of their streams. */
 import { isObject } from '../../core/json.ts';
 import { countOf } from '../../dialects/answer.ts';
-import { readUsage } from '../../dialects/chat/answer.ts';
+import { readUsage } from '../../dialects/chat/chat-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
 import { THINKING_FIELDS } from '../thought-signature.ts';

@@ -1,6 +1,6 @@
 /** Reads answers of Converse, and the events of their streams. */
 import { isObject } from '../../core/json.ts';
-import { blocksIn, readUsage, tierOf } from '../../dialects/converse/answer.ts';
+import { blocksIn, readUsage, tierOf } from '../../dialects/converse/converse-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
 

@@ -3,7 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { isObject } from '../../core/json.ts';
 import { countOf } from '../../dialects/answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { isBlocked, isFinished, partsOf, readUsage } from '../../dialects/gemini/answer.ts';
+import { isBlocked, isFinished, partsOf, readUsage } from '../../dialects/gemini/gemini-answer.ts';
 import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
 import { blockOfSignature } from '../thought-signature.ts';
 

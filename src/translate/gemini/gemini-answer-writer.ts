@@ -2,7 +2,7 @@
 import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { geminiErrorBody } from '../../dialects/gemini/errors.ts';
+import { geminiErrorBody } from '../../dialects/gemini/gemini-errors.ts';
 import { dataEvent } from '../../wire/sse.ts';
 import {
   type AnswerEnd,

@@ -1,7 +1,7 @@
 /** Reads requests of Google's dialect, field by field. */
 import { isObject } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
-import { configOf, listOf } from '../../dialects/gemini/fields.ts';
+import { configOf, listOf } from '../../dialects/gemini/gemini-fields.ts';
 import { type Findings, saysNothing, UNSAYABLE } from '../findings.ts';
 import type { Format, Reasoning, Said } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';

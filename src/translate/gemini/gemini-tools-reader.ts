@@ -2,8 +2,8 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { listOf } from '../../dialects/gemini/fields.ts';
-import { snakeCase } from '../../dialects/gemini/names.ts';
+import { listOf } from '../../dialects/gemini/gemini-fields.ts';
+import { snakeCase } from '../../dialects/gemini/gemini-names.ts';
 import { type Findings, saysNothing } from '../findings.ts';
 import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
 import type { OfferedTool, ToolChoice } from '../request.ts';

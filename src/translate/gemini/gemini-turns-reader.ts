@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { listOf } from '../../dialects/gemini/fields.ts';
+import { listOf } from '../../dialects/gemini/gemini-fields.ts';
 import { type Findings, UNSAYABLE } from '../findings.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { blocksInSignature } from '../thought-signature.ts';

@@ -1,5 +1,5 @@
 /** Writes the turns of a conversation as instructions and contents of parts. */
-import { imageTypeOf } from '../../dialects/gemini/input.ts';
+import { imageTypeOf } from '../../dialects/gemini/gemini-input.ts';
 import { inputOf } from '../custom-input.ts';
 import { readDataUrl } from '../data-url.ts';
 import type { Findings } from '../findings.ts';

@@ -1,7 +1,7 @@
 /** Google's form of schemas as JSON schemas. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { camelCase } from '../../dialects/gemini/names.ts';
+import { camelCase } from '../../dialects/gemini/gemini-names.ts';
 
 /** They say nothing of what is valid. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['propertyOrdering', 'example', 'nullable', 'type']);

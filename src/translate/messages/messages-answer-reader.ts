@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { countOf } from '../../dialects/answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { readUsage } from '../../dialects/messages/answer.ts';
+import { readUsage } from '../../dialects/messages/messages-answer.ts';
 import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
 
 /** A block that has begun. Texts need nothing to be kept. */

@@ -2,7 +2,7 @@
 import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { messagesErrorBody } from '../../dialects/messages/errors.ts';
+import { messagesErrorBody } from '../../dialects/messages/messages-errors.ts';
 import { namedEvent } from '../../wire/sse.ts';
 import {
   type AnswerEnd,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MAX_REPORTED_TOKENS } from '../../../src/core/usage.ts';
-import { readUsage } from '../../../src/dialects/converse/answer.ts';
 import { CONVERSE } from '../../../src/dialects/converse/converse.ts';
+import { readUsage } from '../../../src/dialects/converse/converse-answer.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 
 type Figures = readonly [prompt: number, cached: number, written: number, written1h: number, completion: number];

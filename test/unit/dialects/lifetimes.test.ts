@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { DialectName } from '../../../src/core/dialects.ts';
 import type { Checked } from '../../../src/dialects/dialect.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
-import { readResponse } from '../../../src/dialects/responses/answer.ts';
+import { readResponse } from '../../../src/dialects/responses/responses-answer.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 
 const BASES = {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expectedCost } from '../../../src/catalog/cost.ts';
 import type { Nanos } from '../../../src/core/money.ts';
-import { readChunk } from '../../../src/dialects/chat/answer.ts';
+import { readChunk } from '../../../src/dialects/chat/chat-answer.ts';
 import type { Grant, Growth, Ledger } from '../../../src/ledger/ledger.ts';
 import { StreamAllowance } from '../../../src/proxy/allowance.ts';
 import { GrowthTimes } from '../../../src/proxy/pace.ts';

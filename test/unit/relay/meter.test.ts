@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readCompletion } from '../../../src/dialects/chat/answer.ts';
+import { readCompletion } from '../../../src/dialects/chat/chat-answer.ts';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
 
 const INPUT = 50;

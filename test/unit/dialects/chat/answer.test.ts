@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MAX_REPORTED_TOKENS } from '../../../../src/core/usage.ts';
 import type { AnswerFacts } from '../../../../src/dialects/answer.ts';
-import { readCompletion, readUsage } from '../../../../src/dialects/chat/answer.ts';
+import { readCompletion, readUsage } from '../../../../src/dialects/chat/chat-answer.ts';
 
 /**
  * Usage as a host reports it, and its input, cached and output tokens; undefined if it is unusable.

@@ -1,7 +1,7 @@
 /** Builds a chat request from a body, as the gateway does. */
 import assert from 'node:assert/strict';
 import { CHAT } from '../../../../src/dialects/chat/chat.ts';
-import type { ChatRequest } from '../../../../src/dialects/chat/check.ts';
+import type { ChatRequest } from '../../../../src/dialects/chat/chat-check.ts';
 import type { Checked } from '../../../../src/dialects/dialect.ts';
 import { readJsonBody } from '../../../../src/wire/body.ts';
 

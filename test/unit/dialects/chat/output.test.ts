@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ChatCompletionChunk, ChatCompletionMessage } from 'openai/resources/chat/completions/completions';
-import { readChunk, readCompletion } from '../../../../src/dialects/chat/answer.ts';
+import { readChunk, readCompletion } from '../../../../src/dialects/chat/chat-answer.ts';
 
 /** 300 bytes of something encrypted, or of audio. */
 const SECRET = 'S'.repeat(400);

@@ -1,8 +1,8 @@
 /** Which tools a chat request has its host run: those of `tools`, and those that its other fields switch on. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readCompletion } from '../../../../src/dialects/chat/answer.ts';
-import { SWITCH_NAMES, toolReferences } from '../../../../src/dialects/chat/tools.ts';
+import { readCompletion } from '../../../../src/dialects/chat/chat-answer.ts';
+import { SWITCH_NAMES, toolReferences } from '../../../../src/dialects/chat/chat-tools.ts';
 import { chatRequest, checked } from './chat.ts';
 
 const BODY = { model: 'a/b', messages: [{ role: 'user', content: 'x' }] };

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ToolCall } from '../../../../src/core/host-tools.ts';
-import { readUsage } from '../../../../src/dialects/messages/answer.ts';
 import { MESSAGES } from '../../../../src/dialects/messages/messages.ts';
+import { readUsage } from '../../../../src/dialects/messages/messages-answer.ts';
 
 const MOST = 1_000_000_000;
 const USAGE = { input_tokens: 10, output_tokens: 4 };

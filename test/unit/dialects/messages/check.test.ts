@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { HostTool } from '../../../../src/core/host-tools.ts';
 import { MESSAGES } from '../../../../src/dialects/messages/messages.ts';
-import { toolReferences } from '../../../../src/dialects/messages/tools.ts';
+import { toolReferences } from '../../../../src/dialects/messages/messages-tools.ts';
 import { readJsonBody } from '../../../../src/wire/body.ts';
 import { checked, messagesRequest } from './messages.ts';
 

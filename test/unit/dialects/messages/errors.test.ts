@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ClientError, ERROR_STATUS, type ErrorCode } from '../../../../src/core/errors.ts';
-import { messagesErrorBody } from '../../../../src/dialects/messages/errors.ts';
+import { messagesErrorBody } from '../../../../src/dialects/messages/messages-errors.ts';
 
 const TYPES: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'invalid_request_error',

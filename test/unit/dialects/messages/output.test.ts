@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { BetaContentBlock, BetaRawContentBlockDelta } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import { MESSAGES } from '../../../../src/dialects/messages/messages.ts';
-import { outputOfBlock } from '../../../../src/dialects/messages/output.ts';
+import { outputOfBlock } from '../../../../src/dialects/messages/messages-output.ts';
 
 /** 300 bytes of something encrypted. */
 const SECRET = 'S'.repeat(400);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ToolCall } from '../../../../src/core/host-tools.ts';
-import { readResponse } from '../../../../src/dialects/responses/answer.ts';
 import { RESPONSES } from '../../../../src/dialects/responses/responses.ts';
+import { readResponse } from '../../../../src/dialects/responses/responses-answer.ts';
 
 const ROWS: readonly (readonly [what: string, fields: object, choices: number | undefined])[] = [
   ['completed', { status: 'completed', error: null }, 1],

@@ -1,7 +1,7 @@
 /** Which tools of a responses request are the host's own and need a price, and which calls count. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { hostCallOfItem, toolReferences } from '../../../../src/dialects/responses/tools.ts';
+import { hostCallOfItem, toolReferences } from '../../../../src/dialects/responses/responses-tools.ts';
 import { checked, responsesRequest } from './responses.ts';
 
 const SEARCH = { type: 'web_search' };

@@ -1,17 +1,17 @@
 /** The speech dialect: `POST /v1/audio/speech`. Answers are sound, or events that hold pieces of it. */
-import { DIALECT_PATHS } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
-import { type Unit, unitsOf } from '../../core/units.ts';
-import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import type { JsonBody } from '../../wire/body.ts';
-import { audioSeconds } from '../../wire/media/audio.ts';
-import { type AnswerFacts, bytesOfBase64, countOf, NO_FACTS, NO_OUTPUT } from '../answer.ts';
-import { audioBytesPerToken, SECONDS_PER_TOKEN } from '../audio-output.ts';
-import { number, text } from '../checks.ts';
-import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from '../dialect.ts';
-import { type FieldKinds, walkFields } from '../input.ts';
-import { typedStream } from '../typed-stream.ts';
-import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
+import { DIALECT_PATHS } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
+import { type Unit, unitsOf } from '../core/units.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import type { JsonBody } from '../wire/body.ts';
+import { audioSeconds } from '../wire/media/audio.ts';
+import { type AnswerFacts, bytesOfBase64, countOf, NO_FACTS, NO_OUTPUT } from './answer.ts';
+import { audioBytesPerToken, SECONDS_PER_TOKEN } from './audio-output.ts';
+import { number, text } from './checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
+import { type FieldKinds, walkFields } from './input.ts';
+import { typedStream } from './typed-stream.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from './without-text.ts';
 
 const CHARACTER: Unit = 'character';
 

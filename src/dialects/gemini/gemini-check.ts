@@ -16,9 +16,9 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
 import { hiddenThinkingOfGemini } from '../thinking.ts';
-import { configOf, listOf } from './fields.ts';
-import { AUDIO_BYTES_PER_TOKEN } from './output.ts';
-import { hostToolsOf, toolProblem } from './tools.ts';
+import { configOf, listOf } from './gemini-fields.ts';
+import { AUDIO_BYTES_PER_TOKEN } from './gemini-output.ts';
+import { hostToolsOf, toolProblem } from './gemini-tools.ts';
 
 /** Several times what any host accepts. */
 const MAX_CONTENTS = 100_000;

@@ -3,9 +3,9 @@ import { isObject } from '../../core/json.ts';
 import { skipSpace } from '../../core/json-text.ts';
 import { countOf, NO_FACTS } from '../answer.ts';
 import type { Dialect } from '../dialect.ts';
-import { bodyOf, membersBeside, placedBody } from './body.ts';
-import { checkGemini } from './check.ts';
 import { GEMINI, modelName, modelPath } from './gemini.ts';
+import { bodyOf, membersBeside, placedBody } from './gemini-body.ts';
+import { checkGemini } from './gemini-check.ts';
 
 const WRAPPER = 'generateContentRequest';
 

@@ -3,8 +3,8 @@ import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, type ChoiceProgress, countOf, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
-import { outputOfPart } from './output.ts';
-import { hostCallsOf } from './tools.ts';
+import { outputOfPart } from './gemini-output.ts';
+import { hostCallsOf } from './gemini-tools.ts';
 
 /** An answer and a piece of one have the same form. */
 export function readGemini(answer: Fields): AnswerFacts {

@@ -4,8 +4,8 @@ import { isObject } from '../../core/json.ts';
 import { type Reading, readData, readUnknownPart } from '../attachments.ts';
 import type { Fields, InputVisitor } from '../dialect.ts';
 import { type FieldKinds, visitToolReferences, walkFields, walkMessage } from '../input.ts';
-import type { ChatRequest } from './check.ts';
-import { toolReferences } from './tools.ts';
+import type { ChatRequest } from './chat-check.ts';
+import { toolReferences } from './chat-tools.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([

@@ -3,8 +3,8 @@ import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
-import { outputOfBlock } from './output.ts';
-import { hostCallsOf } from './tools.ts';
+import { outputOfBlock } from './messages-output.ts';
+import { hostCallsOf } from './messages-tools.ts';
 
 export function readMessage(answer: Fields): AnswerFacts {
   const isMessage = Array.isArray(answer.content);

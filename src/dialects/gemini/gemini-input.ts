@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { FETCHED_IMAGE, type Reading, readData } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
-import { configOf, listOf } from './fields.ts';
+import { configOf, listOf } from './gemini-fields.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'store', 'labels']),

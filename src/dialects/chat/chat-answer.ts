@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
-import { readOutput } from './output.ts';
+import { readOutput } from './chat-output.ts';
 
 /** Reads a completion. */
 export function readCompletion(answer: Fields): AnswerFacts {

@@ -19,8 +19,8 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
 import { hiddenThinkingOfResponses } from '../thinking.ts';
-import { isReference, stateOf } from './state.ts';
-import { hostToolsOf } from './tools.ts';
+import { isReference, stateOf } from './responses-state.ts';
+import { hostToolsOf } from './responses-tools.ts';
 
 export function checkResponses(dialect: Dialect, body: JsonBody, model: string): Checked {
   const { fields } = body;

@@ -7,11 +7,11 @@ import type { Address, Checked, Dialect, Fields, InputVisitor, ModelRequest } fr
 import { TOKENS_AROUND_TEXT } from '../embeddings/embeddings.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
-import { readUsage } from './answer.ts';
-import { membersBeside, placedBody, withoutPrefix } from './body.ts';
-import { geminiErrorBody } from './errors.ts';
-import { listOf } from './fields.ts';
 import { modelName, modelPath } from './gemini.ts';
+import { readUsage } from './gemini-answer.ts';
+import { membersBeside, placedBody, withoutPrefix } from './gemini-body.ts';
+import { geminiErrorBody } from './gemini-errors.ts';
+import { listOf } from './gemini-fields.ts';
 
 export const GEMINI_EMBEDDINGS: Dialect = {
   ...WITHOUT_TEXT,

@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { type Reading, readData, readUnknownPart, referenceIn } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, type ReadObject, visitToolReferences, walkFields, walkMessage } from '../input.ts';
-import { toolReferences } from './tools.ts';
+import { toolReferences } from './responses-tools.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([

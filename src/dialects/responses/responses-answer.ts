@@ -3,9 +3,9 @@ import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
-import { outputOfItem } from './output.ts';
-import { keptIn } from './state.ts';
-import { hostCallOfItem } from './tools.ts';
+import { outputOfItem } from './responses-output.ts';
+import { keptIn } from './responses-state.ts';
+import { hostCallOfItem } from './responses-tools.ts';
 
 /** A response that has failed is no answer, even with an empty output. */
 export function readResponse(response: Fields): AnswerFacts {

@@ -3,8 +3,8 @@ import { DEFAULT_CALLS, type HostTool, type ToolCall } from '../../core/host-too
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
 import { type Path, pathText, readTool, type ToolFields, toolFields } from '../host-tools.ts';
-import { listOf } from './fields.ts';
-import { snakeCase } from './names.ts';
+import { listOf } from './gemini-fields.ts';
+import { snakeCase } from './gemini-names.ts';
 
 /** Members of a tool that the client runs. */
 const FREE_TOOLS: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);

@@ -19,7 +19,7 @@ import {
 } from '../checks.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
 import { CHAT_THINKING_FIELDS, hiddenThinkingOfChat } from '../thinking.ts';
-import { hostToolsOf, SWITCH_NAMES } from './tools.ts';
+import { hostToolsOf, SWITCH_NAMES } from './chat-tools.ts';
 
 /** A validated chat-completions request. */
 export interface ChatRequest extends ModelRequest {

@@ -1,15 +1,15 @@
 /** The rerank dialect: `POST /v1/rerank`, in the form of Cohere (v2), Jina and the hosts that follow them. */
-import { DIALECT_PATHS } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
-import { type Unit, unitName, unitsOf } from '../../core/units.ts';
-import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import type { JsonBody } from '../../wire/body.ts';
-import { estimateTokensOf } from '../../wire/token-estimate.ts';
-import { type AnswerFacts, countOf } from '../answer.ts';
-import { flag, text, wholeNumber } from '../checks.ts';
-import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
-import { type FieldKinds, walkFields } from '../input.ts';
-import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
+import { DIALECT_PATHS } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
+import { type Unit, unitName, unitsOf } from '../core/units.ts';
+import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import type { JsonBody } from '../wire/body.ts';
+import { estimateTokensOf } from '../wire/token-estimate.ts';
+import { type AnswerFacts, countOf } from './answer.ts';
+import { flag, text, wholeNumber } from './checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from './dialect.ts';
+import { type FieldKinds, walkFields } from './input.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from './without-text.ts';
 
 const SEARCH: Unit = 'search';
 

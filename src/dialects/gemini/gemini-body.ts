@@ -5,7 +5,7 @@ import type { BodyResult, JsonBody } from '../../wire/body.ts';
 import { findDuplicate } from '../../wire/body.ts';
 import { membersOf } from '../../wire/members.ts';
 import type { Address, Fields } from '../dialect.ts';
-import { spelled } from './names.ts';
+import { spelled } from './gemini-names.ts';
 
 /** What the gateway writes into a body, and takes out before it is sent. */
 const PLACED: readonly string[] = ['model', 'stream'];

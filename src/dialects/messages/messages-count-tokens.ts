@@ -1,8 +1,8 @@
 /** Counting the tokens of a messages request: `POST /v1/messages/count_tokens`. */
 import { countOf, NO_FACTS } from '../answer.ts';
 import type { Dialect } from '../dialect.ts';
-import { checkMessages } from './check.ts';
 import { MESSAGES } from './messages.ts';
+import { checkMessages } from './messages-check.ts';
 
 /** A request to count is a messages request that needs no maximum; its answer has one figure. */
 export const COUNT_TOKENS: Dialect = {

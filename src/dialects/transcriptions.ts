@@ -1,18 +1,18 @@
 /** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
-import { DIALECT_PATHS } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
-import { printableName } from '../../core/printable.ts';
-import { type Unit, unitName, unitsOf } from '../../core/units.ts';
-import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import type { JsonBody } from '../../wire/body.ts';
-import { soundSecondsAtMost } from '../../wire/media/sound-length.ts';
-import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT } from '../answer.ts';
-import { flag, text } from '../checks.ts';
-import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from '../dialect.ts';
-import { filesIn, misplacedFile, typedForm } from '../form.ts';
-import { type FieldKinds, walkFields } from '../input.ts';
-import { typedStream } from '../typed-stream.ts';
-import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
+import { DIALECT_PATHS } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
+import { printableName } from '../core/printable.ts';
+import { type Unit, unitName, unitsOf } from '../core/units.ts';
+import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import type { JsonBody } from '../wire/body.ts';
+import { soundSecondsAtMost } from '../wire/media/sound-length.ts';
+import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT } from './answer.ts';
+import { flag, text } from './checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
+import { filesIn, misplacedFile, typedForm } from './form.ts';
+import { type FieldKinds, walkFields } from './input.ts';
+import { typedStream } from './typed-stream.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from './without-text.ts';
 
 const SECOND: Unit = 'second';
 

@@ -20,7 +20,7 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect } from '../dialect.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
-import { findTools, hostTools, maximumProblem } from './tools.ts';
+import { findTools, hostTools, maximumProblem } from './messages-tools.ts';
 
 /** Several times what any host accepts. */
 const MAX_MESSAGES = 100_000;

@@ -1,13 +1,13 @@
 /** The moderations dialect: `POST /v1/moderations`. */
-import { DIALECT_PATHS } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
-import type { JsonBody } from '../../wire/body.ts';
-import { readData } from '../attachments.ts';
-import { readUsage } from '../chat/answer.ts';
-import { text } from '../checks.ts';
-import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
-import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
-import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
+import { DIALECT_PATHS } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
+import type { JsonBody } from '../wire/body.ts';
+import { readData } from './attachments.ts';
+import { readUsage } from './chat/chat-answer.ts';
+import { text } from './checks.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from './dialect.ts';
+import { type FieldKinds, walkFields, walkMessage } from './input.ts';
+import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from './without-text.ts';
 
 export const MODERATIONS: Dialect = {
   ...WITHOUT_TEXT,

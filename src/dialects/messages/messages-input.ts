@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { FETCHED_IMAGE, type Reading, readData, readUnknownPart } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, visitToolReferences, walkFields, walkMessage } from '../input.ts';
-import { toolReferences } from './tools.ts';
+import { toolReferences } from './messages-tools.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([
