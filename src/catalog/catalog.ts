@@ -1,10 +1,10 @@
 /** The catalog: the models in the config. */
 
 import type { DialectName, RefusedHeader } from '../core/dialects.ts';
+import { Likenesses } from '../core/likeness.ts';
 import { type ModelTerms, providerOf } from '../core/model-terms.ts';
 import { printableName } from '../core/printable.ts';
 import { Aliases } from './aliases.ts';
-import { Likenesses } from './likeness.ts';
 
 /** A model that clients can name. */
 export interface Model extends ModelTerms {

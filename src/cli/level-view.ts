@@ -1,6 +1,7 @@
 /** What commands show of keys, groups and end users alike. */
-import { Likenesses } from '../catalog/likeness.ts';
+
 import type { BudgetSpend } from '../core/budgets.ts';
+import { Likenesses } from '../core/likeness.ts';
 import { perPeriod, resetText } from '../operator/budgets.ts';
 import { count, countOf } from '../operator/format.ts';
 import type { Field } from '../operator/table.ts';

@@ -1,9 +1,9 @@
 /** What every command line of the program does: it registers the commands it has, and turns errors into lines and an exit status. */
 
 import { Command, CommanderError, Help } from 'commander';
-import { Likenesses } from '../catalog/likeness.ts';
 import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
+import { Likenesses } from '../core/likeness.ts';
 import { VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
 import { keepCompiled } from './compile-cache.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Likenesses } from '../../catalog/likeness.ts';
 import { UserError } from '../../core/errors.ts';
+import { Likenesses } from '../../core/likeness.ts';
 import { PROGRAM } from '../../core/program.ts';
 import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts';
 import type { Client, Setup } from '../clients/clients.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Aliases } from '../../../src/catalog/aliases.ts';
-import { Likenesses } from '../../../src/catalog/likeness.ts';
+import { Likenesses } from '../../../src/core/likeness.ts';
 
 const ALIASES = new Aliases(
   new Map([

@@ -1,4 +1,4 @@
-/** How alike the names of models are, to name those that a mistyped one may mean. Pure. */
+/** How alike names are, to name those that a mistyped one may mean: of models, commands, keys. Pure. */
 
 /** What is compared of a name: a client may send one of any length. */
 const MOST_CHARACTERS = 100;
