@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, VERTEX_DIALECTS } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
+import { refusedHeaders } from './headers.ts';
 import { inputKinds, modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
-import { refusedHeaders } from './refused-headers.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
 /** A string that `parse` can read; `expected` is the message if it cannot. */

@@ -1,11 +1,11 @@
 /** Opens the state and serves the ledger, in a thread of its own or in one that serves requests. */
+import { DISK_BOUNDS, type DurationCounts, type LedgerTimes, recordDuration } from '../core/durations.ts';
 import { UserError } from '../core/errors.ts';
 import { Port } from '../core/port.ts';
-import type { Engine, EngineEvents } from './engine.ts';
+import type { Engine, EngineEvents, Eventual } from './engine.ts';
 import type { Handover } from './handover.ts';
 import type { LedgerStart, LedgerSummary } from './ledger.ts';
 import { type ClosableChannel, LedgerThread } from './ledger-thread.ts';
-import { measure } from './measure.ts';
 import type { LedgerCalls, MainCalls } from './protocol.ts';
 
 /** Loads what opens the state, and no more than that needs. */
@@ -55,4 +55,28 @@ export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (e
     }
   };
   port.serve({ load: async () => void (await loaded()), open });
+}
+
+/** Has an engine measure how long its batches and flushes take, for metrics. Does nothing if there is nowhere to count. */
+function measure(engine: Engine, times: LedgerTimes | undefined): void {
+  if (times === undefined) return;
+  Object.assign(engine, {
+    process: timed(times.batch, engine.process.bind(engine)),
+    flush: timed(times.sync, engine.flush.bind(engine)),
+  });
+}
+
+/** What fails takes its time as well. */
+function timed<Arguments extends unknown[], Result>(
+  counts: DurationCounts,
+  run: (...args: Arguments) => Eventual<Result>,
+): (...args: Arguments) => Promise<Result> {
+  return async (...args) => {
+    const startedAtMs = performance.now();
+    try {
+      return await run(...args);
+    } finally {
+      recordDuration(counts, DISK_BOUNDS, performance.now() - startedAtMs);
+    }
+  };
 }

@@ -4,11 +4,15 @@
  */
 import type { Model } from '../catalog/catalog.ts';
 import type { ClientError } from '../core/errors.ts';
-import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
+import { type KeptId, type KeptResponse, MAX_KEPT_ITEMS } from '../core/kept-responses.ts';
 import { printableName } from '../core/printable.ts';
 import { quotableId } from '../dialects/answer.ts';
+import { imageTokens } from '../dialects/attachments.ts';
 import type { Reference } from '../dialects/dialect.ts';
+import type { RequestEnd } from '../observe/monitor.ts';
+import type { Metered } from '../relay/meter.ts';
 import type { Provider } from '../upstream/provider.ts';
+import type { Admitted } from './admitted.ts';
 import type { Permitted, Target } from './plan.ts';
 
 export interface Keeper {
@@ -117,4 +121,27 @@ function ofOtherModel({ field }: Reference): ClientError {
   const why =
     'another model has made it, and this one may read it as another number of tokens; ask that one again, or send the conversation in input';
   return { code: 'invalid_request', message: `${field}: ${why}` };
+}
+
+/** What is written down of an answer that its host keeps for the key, so that it can refer to it; undefined if nothing. */
+export function keptOf(
+  { exchange, request, dispatch, routes, plan }: Admitted,
+  { kept }: Metered,
+  { usage, served }: Pick<RequestEnd, 'usage' | 'served'>,
+  nowMs: number,
+): KeptResponse | undefined {
+  const { keyId } = exchange;
+  const route = routes.find(({ model }) => model === dispatch?.model);
+  if (kept === undefined || keyId === undefined || served === undefined || route === undefined) return undefined;
+  const { hosted, model } = route;
+  if (hosted.request.state?.mayKeep !== true || !hosted.request.state.isKept) return undefined;
+  const reported = usage.promptTokens + usage.completionTokens;
+  // What a host left out of this answer it may read again for the next.
+  const isCut = request.body.fields.truncation === 'auto' || request.summarizesAbove !== undefined;
+  const read = isCut ? Math.max(reported, plan.inputTokens + usage.completionTokens) : reported;
+  const tokens = read + kept.images * imageTokens(undefined, false, model);
+  const items = kept.items
+    .slice(0, MAX_KEPT_ITEMS)
+    .map(({ id, isWritten }) => ({ id, tokens: isWritten ? usage.completionTokens : tokens }));
+  return { keyId, id: kept.id, tokens, items, upstream: served.upstream, model: model.id, atMs: nowMs };
 }
