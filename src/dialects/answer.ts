@@ -100,6 +100,19 @@ export function countOf(value: unknown): number | undefined {
   return isValid ? value : undefined;
 }
 
+/**
+ * The tokens that the formats of media report, if they are usable: whole numbers, not both zero. Output is the larger of
+ * `output_tokens` and what `total_tokens` leaves beside the input.
+ */
+export function mediaTokens(
+  usage: Readonly<Record<string, unknown>>,
+): Pick<TokenUsage, 'promptTokens' | 'completionTokens'> | undefined {
+  const promptTokens = countOf(usage.input_tokens);
+  const output = countOf(usage.output_tokens);
+  if (promptTokens === undefined || output === undefined || promptTokens + output === 0) return undefined;
+  return { promptTokens, completionTokens: Math.max(output, (countOf(usage.total_tokens) ?? 0) - promptTokens) };
+}
+
 /** The calls of tools that a report counts: `{web_search_requests: 2}` is two of `web_search`, by the ending `_requests`. */
 export function reportedCalls(counts: unknown, ending: string): Record<string, number> {
   if (!isObject(counts)) return {};

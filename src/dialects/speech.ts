@@ -5,7 +5,7 @@ import { type Unit, unitsOf } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
 import { audioSeconds } from '../wire/media/audio.ts';
-import { type AnswerFacts, bytesOfBase64, countOf, NO_FACTS, NO_OUTPUT } from './answer.ts';
+import { type AnswerFacts, bytesOfBase64, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { audioBytesPerToken, SECONDS_PER_TOKEN } from './audio-output.ts';
 import { number, text } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
@@ -91,15 +91,6 @@ function soundStream(): StreamReader {
 }
 
 function usageOf(usage: unknown): TokenUsage | undefined {
-  if (!isObject(usage)) return undefined;
-  const promptTokens = countOf(usage.input_tokens);
-  const output = countOf(usage.output_tokens);
-  if (promptTokens === undefined || output === undefined || promptTokens + output === 0) return undefined;
-  const completionTokens = Math.max(output, (countOf(usage.total_tokens) ?? 0) - promptTokens);
-  return {
-    promptTokens,
-    cachedTokens: 0,
-    completionTokens,
-    parts: { ...NO_PARTS, audioOutputTokens: completionTokens },
-  };
+  const tokens = isObject(usage) ? mediaTokens(usage) : undefined;
+  return tokens && { ...tokens, cachedTokens: 0, parts: { ...NO_PARTS, audioOutputTokens: tokens.completionTokens } };
 }

@@ -6,7 +6,7 @@ import { type Unit, unitName, unitsOf } from '../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
 import { soundSecondsAtMost } from '../wire/media/sound-length.ts';
-import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT } from './answer.ts';
+import { type AnswerFacts, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { flag, text } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
 import { filesIn, misplacedFile, typedForm } from './form.ts';
@@ -145,14 +145,13 @@ function readText(written: unknown): AnswerFacts {
 function usageOf(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   if (usage.type === 'duration' || usage.seconds !== undefined) return secondsAsUsage(usage.seconds);
-  const promptTokens = countOf(usage.input_tokens);
-  const output = countOf(usage.output_tokens);
-  if (promptTokens === undefined || output === undefined || promptTokens + output === 0) return undefined;
-  const completionTokens = Math.max(output, (countOf(usage.total_tokens) ?? 0) - promptTokens);
+  const tokens = mediaTokens(usage);
+  if (tokens === undefined) return undefined;
+  const { promptTokens } = tokens;
   const { audio_tokens: heard } = isObject(usage.input_token_details) ? usage.input_token_details : {};
   // What is not said to be text was heard.
   const audioInputTokens = Math.min(promptTokens, countOf(heard) ?? promptTokens);
-  return { promptTokens, cachedTokens: 0, completionTokens, parts: { ...NO_PARTS, audioInputTokens } };
+  return { ...tokens, cachedTokens: 0, parts: { ...NO_PARTS, audioInputTokens } };
 }
 
 /** A second that has begun counts. */

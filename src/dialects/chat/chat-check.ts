@@ -1,7 +1,6 @@
 /** Validates a chat-completions request, and extracts the fields that the gateway acts on. */
 
 import { isObject } from '../../core/json.ts';
-import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { estimateTokens } from '../../wire/token-estimate.ts';
 import { audioBytesPerToken } from '../audio-output.ts';
@@ -18,6 +17,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
+import { textRequest } from '../text-request.ts';
 import { CHAT_THINKING_FIELDS, hiddenThinkingOfChat } from '../thinking.ts';
 import { hostToolsOf, SWITCH_NAMES } from './chat-tools.ts';
 
@@ -45,15 +45,10 @@ export function checkChat(
   const maxima = [fields.max_completion_tokens, fields.max_tokens].filter((value) => typeof value === 'number');
   return {
     ok: true,
-    request: {
-      dialect,
-      body,
-      model,
+    request: textRequest(dialect, body, model, maxima.length === 0 ? undefined : Math.max(...maxima), {
       messages: fields.messages as readonly Fields[],
       tools: (fields.tools ?? []) as readonly unknown[],
-      stream: fields.stream === true,
       includeUsage: options?.include_usage === true,
-      maxOutput: maxima.length === 0 ? undefined : Math.min(Math.max(...maxima), MAX_DECLARED_TOKENS),
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfChat(fields),
@@ -62,17 +57,11 @@ export function checkChat(
       audioBytesPerToken: audioBytesPerToken(isObject(fields.audio) ? fields.audio.format : undefined),
       // A host may cache what it likes.
       cacheWrite: '5m',
-      summarizesAbove: undefined,
       hostTools: hostToolsOf(fields),
-    },
+    }),
   };
 }
 
-/**
- * A larger declared maximum counts as this, which exceeds every limit on tokens per minute that can
- * be set.
- */
-const MAX_DECLARED_TOKENS = MAX_TPM;
 /** Several times what any host accepts. */
 export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];

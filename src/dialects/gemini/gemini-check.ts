@@ -1,6 +1,5 @@
 /** Validates a request to generate content, and extracts the fields that the gateway acts on. */
 import { isObject } from '../../core/json.ts';
-import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import {
   type Check,
@@ -15,6 +14,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfGemini } from '../thinking.ts';
 import { configOf, listOf } from './gemini-fields.ts';
 import { AUDIO_BYTES_PER_TOKEN } from './gemini-output.ts';
@@ -32,27 +32,19 @@ export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Ch
   const problem = problemWith(body) ?? firstProblem(fields, CHECKS) ?? configProblem(fields) ?? toolProblem(fields);
   if (problem !== undefined) return { ok: false, problem };
   const config = configOf(fields);
-  const maximum = config.maxOutputTokens ?? undefined;
+  const maximum = (config.maxOutputTokens ?? undefined) as number | undefined;
   return {
     ok: true,
-    request: {
-      dialect,
-      body,
-      model,
-      stream: fields.stream === true,
-      includeUsage: true,
-      maxOutput: maximum === undefined ? undefined : Math.min(maximum as number, MAX_TPM),
+    request: textRequest(dialect, body, model, maximum, {
       choices: (config.candidateCount ?? 1) as number,
       serviceTier: tierOf(fields.serviceTier),
       hiddenThinking: hiddenThinkingOfGemini(config.thinkingConfig),
       hasAudio: hasAudio(fields),
-      predictedTokens: 0,
       audioBytesPerToken: AUDIO_BYTES_PER_TOKEN,
       // A host may cache what it likes.
       cacheWrite: '5m',
-      summarizesAbove: undefined,
       hostTools: hostToolsOf(fields),
-    },
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { ToolCall } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
 import { type Unit, unitName } from '../../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, type ChoiceProgress, countOf, NO_FACTS, NO_OUTPUT } from '../answer.ts';
+import { type AnswerFacts, type ChoiceProgress, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from '../answer.ts';
 import type { Fields, ModelRequest, StreamReader } from '../dialect.ts';
 import { typedStream } from '../typed-stream.ts';
 
@@ -37,10 +37,9 @@ function imageOf(said: Fields, index: number): ToolCall {
 /** Undefined if there are no usable figures. */
 function usageOf(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
-  const promptTokens = countOf(usage.input_tokens);
-  const output = countOf(usage.output_tokens);
-  if (promptTokens === undefined || output === undefined || promptTokens + output === 0) return undefined;
-  const completionTokens = Math.max(output, (countOf(usage.total_tokens) ?? 0) - promptTokens);
+  const tokens = mediaTokens(usage);
+  if (tokens === undefined) return undefined;
+  const { promptTokens, completionTokens } = tokens;
   const { image_tokens: imagesRead } = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
   const { text_tokens: textWritten } = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
   const parts = {
@@ -48,7 +47,7 @@ function usageOf(usage: unknown): TokenUsage | undefined {
     imageInputTokens: Math.min(promptTokens, countOf(imagesRead) ?? 0),
     imageOutputTokens: completionTokens - Math.min(completionTokens, countOf(textWritten) ?? 0),
   };
-  return { promptTokens, cachedTokens: 0, completionTokens, parts };
+  return { ...tokens, cachedTokens: 0, parts };
 }
 
 /**

@@ -1,9 +1,7 @@
 /** Validates a messages request, and extracts the fields that the gateway acts on. */
 import { isObject } from '../../core/json.ts';
-import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { countOf } from '../answer.ts';
-import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetime } from '../cache-lifetime.ts';
 import {
   type Check,
@@ -19,6 +17,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect } from '../dialect.ts';
+import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
 import { findTools, hostTools, maximumProblem } from './messages-tools.ts';
 
@@ -39,23 +38,13 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
   if (problem !== undefined) return { ok: false, problem, ...(details && { details }) };
   return {
     ok: true,
-    request: {
-      dialect,
-      body,
-      model,
-      stream: fields.stream === true,
-      includeUsage: true,
-      maxOutput: Math.min(maximum as number, MAX_TPM),
-      choices: 1,
+    request: textRequest(dialect, body, model, maximum as number, {
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfMessages(fields),
-      hasAudio: false,
-      predictedTokens: 0,
-      audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
       summarizesAbove: summarizesAbove(fields.context_management),
       hostTools: hostTools(tools),
-    },
+    }),
   };
 }
 

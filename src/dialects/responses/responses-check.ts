@@ -1,9 +1,7 @@
 /** Validates a responses request, and extracts the fields that the gateway acts on. */
 import { isObject } from '../../core/json.ts';
-import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { countOf } from '../answer.ts';
-import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
 import {
   type Check,
@@ -18,6 +16,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfResponses } from '../thinking.ts';
 import { isReference, stateOf } from './responses-state.ts';
 import { hostToolsOf } from './responses-tools.ts';
@@ -27,27 +26,17 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
   const names = body.members.map(({ key }) => key);
   const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS);
   if (problem !== undefined) return { ok: false, problem };
-  const maximum = fields.max_output_tokens;
+  const maximum = (fields.max_output_tokens ?? undefined) as number | undefined;
   return {
     ok: true,
-    request: {
-      dialect,
-      body,
-      model,
-      stream: fields.stream === true,
-      includeUsage: true,
-      maxOutput: typeof maximum === 'number' ? Math.min(maximum, MAX_TPM) : undefined,
-      choices: 1,
+    request: textRequest(dialect, body, model, maximum, {
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfResponses(fields),
-      hasAudio: false,
-      predictedTokens: 0,
-      audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),
       hostTools: hostToolsOf(fields),
       state: stateOf(body),
-    },
+    }),
   };
 }
 

@@ -65,6 +65,13 @@ export interface StreamWriter {
   failure(message: string): string;
 }
 
+/** A stream of media. The words that others write only pace, cut or stop it. */
+export function mediaStream(end: () => string): StreamWriter {
+  const nothing = () => '';
+  const failure = (message: string) => typedEvent({ type: 'error', error: { message, type: 'mock_error' } });
+  return { start: nothing, open: nothing, piece: nothing, close: nothing, end, failure };
+}
+
 /** The whole text of one kind in an answer. */
 export function textOf(answer: Answer, kind: 'thinking' | 'text'): string {
   return answer.parts.flatMap((part) => (part.kind === kind ? part.pieces : [])).join('');

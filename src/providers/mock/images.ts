@@ -1,6 +1,6 @@
 /** The mock provider's requests and answers in the images dialect: a small blue square. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Answer, errorJson, type MockDialect, type StreamWriter, typedEvent } from './answer.ts';
+import { type Answer, errorJson, type MockDialect, mediaStream, type StreamWriter, typedEvent } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
 export const IMAGES_MOCK: MockDialect = { idPrefix: 'img-', read, errorBody: errorJson, wholeBody, startStream };
@@ -37,27 +37,18 @@ function saidOf({ request, usage }: Answer, output = 0): Fields {
   };
 }
 
-/** Words are what it writes elsewhere, and what images wait for here: the prompt may pace, cut or stop them. */
 function startStream(answer: Answer): StreamWriter {
   const { request, context, usage } = answer;
-  const nothing = () => '';
   const { partial_images: partial = 0 } = request.body.fields;
   const image = { b64_json: PICTURE, created_at: context.createdS };
-  return {
-    start: nothing,
-    open: nothing,
-    piece: nothing,
-    close: nothing,
-    end: () => {
-      const shown = Array.from({ length: Number(partial) }, (_, partial_image_index) =>
-        typedEvent({ type: 'image_generation.partial_image', ...image, partial_image_index }),
-      );
-      const each = Math.ceil((usage?.output ?? 0) / request.choices);
-      const done = Array.from({ length: request.choices }, () =>
-        typedEvent({ type: 'image_generation.completed', ...image, ...saidOf(answer, each) }),
-      );
-      return [...shown, ...done].join('');
-    },
-    failure: (message) => typedEvent({ type: 'error', error: { message, type: 'mock_error' } }),
-  };
+  return mediaStream(() => {
+    const shown = Array.from({ length: Number(partial) }, (_, partial_image_index) =>
+      typedEvent({ type: 'image_generation.partial_image', ...image, partial_image_index }),
+    );
+    const each = Math.ceil((usage?.output ?? 0) / request.choices);
+    const done = Array.from({ length: request.choices }, () =>
+      typedEvent({ type: 'image_generation.completed', ...image, ...saidOf(answer, each) }),
+    );
+    return [...shown, ...done].join('');
+  });
 }

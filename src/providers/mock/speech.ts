@@ -1,6 +1,6 @@
 /** The mock provider's requests and answers in the speech dialect: a tone in a WAV, the longer the more there is to say. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Answer, errorJson, type MockDialect, type StreamWriter, typedEvent } from './answer.ts';
+import { type Answer, errorJson, type MockDialect, mediaStream, type StreamWriter, typedEvent } from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
 export const SPEECH_MOCK: MockDialect = {
@@ -49,21 +49,12 @@ function headerOf(samples: number): Buffer {
   return header;
 }
 
-/** Words are what it writes elsewhere, and what the tone waits for here. */
 function startStream({ request, usage }: Answer): StreamWriter {
-  const nothing = () => '';
-  return {
-    start: nothing,
-    open: nothing,
-    piece: nothing,
-    close: nothing,
-    end: () => {
-      const audio = toneFor(request.body.fields).toString('base64');
-      const { input = 0, output = 0 } = usage ?? {};
-      const bill = { input_tokens: input, output_tokens: output, total_tokens: input + output };
-      const done = { type: 'speech.audio.done', ...(usage && { usage: bill }) };
-      return typedEvent({ type: 'speech.audio.delta', audio }) + typedEvent(done);
-    },
-    failure: (message) => typedEvent({ type: 'error', error: { message, type: 'mock_error' } }),
-  };
+  return mediaStream(() => {
+    const audio = toneFor(request.body.fields).toString('base64');
+    const { input = 0, output = 0 } = usage ?? {};
+    const bill = { input_tokens: input, output_tokens: output, total_tokens: input + output };
+    const done = { type: 'speech.audio.done', ...(usage && { usage: bill }) };
+    return typedEvent({ type: 'speech.audio.delta', audio }) + typedEvent(done);
+  });
 }

@@ -1,6 +1,14 @@
 /** The mock provider's requests and answers in the dialects of transcripts: it hears what the prompt says. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Answer, errorJson, type MockDialect, type StreamWriter, textOf, typedEvent } from './answer.ts';
+import {
+  type Answer,
+  errorJson,
+  type MockDialect,
+  mediaStream,
+  type StreamWriter,
+  textOf,
+  typedEvent,
+} from './answer.ts';
 import { promptsIn, type Reading, readTurns } from './reading.ts';
 
 export const TRANSCRIPTIONS_MOCK: MockDialect = {
@@ -38,13 +46,9 @@ function billOf({ usage }: Answer): Fields {
 }
 
 function startStream(answer: Answer): StreamWriter {
-  const nothing = () => '';
+  const done = { type: 'transcript.text.done', text: textOf(answer, 'text'), ...billOf(answer) };
   return {
-    start: nothing,
-    open: nothing,
+    ...mediaStream(() => typedEvent(done)),
     piece: (_, delta) => typedEvent({ type: 'transcript.text.delta', delta }),
-    close: nothing,
-    end: () => typedEvent({ type: 'transcript.text.done', text: textOf(answer, 'text'), ...billOf(answer) }),
-    failure: (message) => typedEvent({ type: 'error', error: { message, type: 'mock_error' } }),
   };
 }
