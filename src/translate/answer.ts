@@ -2,6 +2,7 @@
  * The waist of answers: what a model writes, piece by piece, in no dialect. A reader for each dialect of
  * hosts says it to a writer for each dialect of clients.
  */
+import { isObject, parseJson } from '../core/json.ts';
 import type { Fields, StreamEnds } from '../dialects/dialect.ts';
 
 /** What an answer says about itself. */
@@ -82,10 +83,27 @@ export interface GatheredCall {
   json: string;
 }
 
-/** A writer for a dialect that has no words for some of it. */
-export abstract class TerseWriter implements AnswerWriter {
+/** What an answer depends on besides its request. */
+export interface ResponseContext {
+  /** The id of the gateway's request, such as `req_…`. */
+  readonly requestId: string;
+  /** The time in seconds since 1970. */
+  readonly nowS: number;
+}
+
+/** A writer for a dialect that has no words for some of it. `Options`: what the request decides about its answer. */
+export abstract class TerseWriter<Options> implements AnswerWriter {
   usage: AnswerUsage | undefined;
   serviceTier: string | undefined;
+  protected readonly options: Options;
+  protected readonly context: ResponseContext;
+  /** Calls that are gathered, by their keys. */
+  readonly #open = new Map<unknown, GatheredCall>();
+
+  constructor(options: Options, context: ResponseContext) {
+    this.options = options;
+    this.context = context;
+  }
 
   abstract begin(head: AnswerHead): void;
   beginReasoning(): void {}
@@ -95,55 +113,36 @@ export abstract class TerseWriter implements AnswerWriter {
   abstract refusal(text: string): void;
   annotation(): void {}
   abstract beginCall(key: unknown, id: unknown, hostName: string): void;
-  abstract callArguments(key: unknown, json: string): void;
   endArguments(_: unknown): void {}
   completeCalls(): void {}
   abstract finish(end: AnswerEnd): void;
-}
-
-/** Gathers a whole answer, for dialects in which it is something else than the sum of a stream's events. */
-export class GatheredAnswer extends TerseWriter {
-  head: AnswerHead = {};
-  end: AnswerEnd | undefined;
-  allText = '';
-  allReasoning = '';
-  allRefusal = '';
-  readonly seals: Fields[] = [];
-  readonly calls: GatheredCall[] = [];
-  readonly #open = new Map<unknown, GatheredCall>();
-
-  begin(head: AnswerHead): void {
-    this.head = head;
-  }
-
-  reasoning(text: string): void {
-    this.allReasoning += text;
-  }
-
-  override sealReasoning(block: Fields): void {
-    this.seals.push(block);
-  }
-
-  text(text: string): void {
-    this.allText += text;
-  }
-
-  refusal(text: string): void {
-    this.allRefusal += text;
-  }
-
-  beginCall(key: unknown, id: unknown, hostName: string): void {
-    const call = { id, hostName, json: '' };
-    this.calls.push(call);
-    this.#open.set(key, call);
-  }
 
   callArguments(key: unknown, json: string): void {
     const call = this.#open.get(key);
     if (call !== undefined) call.json += json;
   }
 
-  finish(end: AnswerEnd): void {
-    this.end = end;
+  /** A call to which the arguments that follow are added. */
+  protected gather(key: unknown, id: unknown, hostName: string): GatheredCall {
+    const call = { id, hostName, json: '' };
+    this.#open.set(key, call);
+    return call;
   }
+}
+
+/** A writer for a dialect in which a refusal is text, and the reason of the end. */
+export abstract class TextWriter<Options> extends TerseWriter<Options> {
+  protected hasRefusal = false;
+
+  refusal(text: string): void {
+    this.hasRefusal ||= text !== '';
+    this.text(text);
+  }
+}
+
+/** The arguments of a call in a dialect that has objects only. Any other text becomes the field `input` of one, so that nothing is lost. */
+export function objectOf(json: string): Fields {
+  if (json.trim() === '') return {};
+  const value = parseJson(json)?.value;
+  return isObject(value) ? value : { input: json };
 }

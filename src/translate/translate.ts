@@ -3,14 +3,21 @@ import type { DialectName } from '../core/dialects.ts';
 import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
-import { CHAT_CLIENT, CHAT_HOST } from './chat/chat.ts';
-import { CONVERSE_HOST } from './converse/converse.ts';
+import { ChatAnswerReader } from './chat/chat-answer-reader.ts';
+import { readChatRequest } from './chat/chat-request-reader.ts';
+import { writeChatRequest } from './chat/chat-request-writer.ts';
+import { ConverseAnswerReader } from './converse/converse-answer-reader.ts';
+import { writeConverseRequest } from './converse/converse-request-writer.ts';
 import { embeddingHostOf, isOfEmbeddings, translateEmbeddings } from './embeddings.ts';
 import { Findings } from './findings.ts';
-import { GEMINI_CLIENT, GEMINI_HOST } from './gemini/gemini.ts';
-import { MESSAGES_CLIENT, MESSAGES_HOST } from './messages/messages.ts';
+import { GeminiAnswerReader } from './gemini/gemini-answer-reader.ts';
+import { readGeminiRequest } from './gemini/gemini-request-reader.ts';
+import { writeGeminiRequest } from './gemini/gemini-request-writer.ts';
+import { MessagesAnswerReader } from './messages/messages-answer-reader.ts';
+import { readMessagesRequest } from './messages/messages-request-reader.ts';
+import { writeMessagesRequest } from './messages/messages-request-writer.ts';
 import type { NeutralRequest } from './request.ts';
-import { RESPONSES_CLIENT } from './responses/responses.ts';
+import { readResponsesRequest } from './responses/responses-request-reader.ts';
 import type {
   AnswerWriters,
   ClientFormat,
@@ -20,9 +27,19 @@ import type {
   TranslatedRequest,
 } from './translation.ts';
 
-const CLIENTS: readonly ClientFormat[] = [CHAT_CLIENT, MESSAGES_CLIENT, RESPONSES_CLIENT, GEMINI_CLIENT];
-/** In the order of preference, where a host speaks several dialects. */
-const HOSTS: readonly HostFormat[] = [CHAT_HOST, MESSAGES_HOST, GEMINI_HOST, CONVERSE_HOST];
+const CLIENTS: readonly ClientFormat[] = [
+  { dialect: 'chat', read: readChatRequest },
+  { dialect: 'messages', read: readMessagesRequest },
+  { dialect: 'responses', read: readResponsesRequest },
+  { dialect: 'gemini', read: readGeminiRequest },
+];
+/** In the order of preference, where a host speaks several dialects. No host is asked in responses for clients of others. */
+const HOSTS: readonly HostFormat[] = [
+  { dialect: 'chat', write: writeChatRequest, reader: (writer) => new ChatAnswerReader(writer) },
+  { dialect: 'messages', write: writeMessagesRequest, reader: (writer) => new MessagesAnswerReader(writer) },
+  { dialect: 'gemini', write: writeGeminiRequest, reader: (writer) => new GeminiAnswerReader(writer) },
+  { dialect: 'converse', write: writeConverseRequest, reader: (writer) => new ConverseAnswerReader(writer) },
+];
 
 /** A request as it goes to a host. */
 export interface HostRequest {

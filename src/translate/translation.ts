@@ -4,7 +4,7 @@
  */
 import type { DialectName } from '../core/dialects.ts';
 import type { Fields, ModelRequest, StreamEnds } from '../dialects/dialect.ts';
-import type { AnswerWriter, HostReader, StreamWriter, WholeWriter } from './answer.ts';
+import type { AnswerWriter, HostReader, ResponseContext, StreamWriter, WholeWriter } from './answer.ts';
 import type { Findings } from './findings.ts';
 import type { NeutralRequest } from './request.ts';
 
@@ -60,14 +60,6 @@ export type TranslatedRequest =
     }
   /** What cannot be said, and where: `n: …`. */
   | { readonly ok: false; readonly problem: string };
-
-/** What the gateway fills in itself. */
-export interface ResponseContext {
-  /** The id of the gateway's request, such as `req_…`. */
-  readonly requestId: string;
-  /** The time in seconds since 1970. */
-  readonly nowS: number;
-}
 
 /** Translates the answer to one request. */
 export interface ResponseTranslation {

@@ -6,15 +6,14 @@ import {
   type AnswerEnd,
   type AnswerHead,
   type AnswerUsage,
-  GatheredAnswer,
   type GatheredCall,
+  type ResponseContext,
   type StreamWriter,
   TerseWriter,
   type WholeWriter,
 } from '../answer.ts';
 import { CustomInputReader } from '../custom-input.ts';
 import type { ToolNames } from '../tool-names.ts';
-import type { ResponseContext } from '../translation.ts';
 
 /** What the request decides about its answer. */
 export interface CompletionOptions {
@@ -27,20 +26,47 @@ export interface CompletionOptions {
 }
 
 /** A whole completion. */
-export class CompletionWriter extends GatheredAnswer implements WholeWriter {
-  readonly #options: CompletionOptions;
-  readonly #context: ResponseContext;
+export class CompletionWriter extends TerseWriter<CompletionOptions> implements WholeWriter {
+  #head: AnswerHead = {};
+  #end: AnswerEnd | undefined;
+  #text = '';
+  #reasoning = '';
+  #refusal = '';
+  readonly #seals: Fields[] = [];
+  readonly #calls: GatheredCall[] = [];
 
-  constructor(options: CompletionOptions, context: ResponseContext) {
-    super();
-    this.#options = options;
-    this.#context = context;
+  begin(head: AnswerHead): void {
+    this.#head = head;
+  }
+
+  reasoning(text: string): void {
+    this.#reasoning += text;
+  }
+
+  override sealReasoning(block: Fields): void {
+    this.#seals.push(block);
+  }
+
+  text(text: string): void {
+    this.#text += text;
+  }
+
+  refusal(text: string): void {
+    this.#refusal += text;
+  }
+
+  beginCall(key: unknown, id: unknown, hostName: string): void {
+    this.#calls.push(this.gather(key, id, hostName));
+  }
+
+  finish(end: AnswerEnd): void {
+    this.#end = end;
   }
 
   whole(): Fields {
-    const finish_reason = finishReasonOf(this.end ?? 'complete', this.#options);
+    const finish_reason = finishReasonOf(this.#end ?? 'complete', this.options);
     return {
-      ...headOf(this.head, 'chat.completion', this.#options, this.#context),
+      ...headOf(this.#head, 'chat.completion', this.options, this.context),
       choices: [{ index: 0, message: this.#message(), logprobs: null, finish_reason }],
       ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
       ...(this.usage !== undefined && { usage: usageFields(this.usage) }),
@@ -48,15 +74,14 @@ export class CompletionWriter extends GatheredAnswer implements WholeWriter {
   }
 
   #message(): Fields {
-    const { allText, allReasoning, allRefusal, seals, calls } = this;
-    const hasOtherContent = calls.length > 0 || allRefusal !== '';
+    const hasOtherContent = this.#calls.length > 0 || this.#refusal !== '';
     return {
       role: 'assistant',
-      content: allText === '' && hasOtherContent ? null : allText,
-      refusal: allRefusal === '' ? null : allRefusal,
-      ...(allReasoning !== '' && { reasoning_content: allReasoning }),
-      ...(seals.length > 0 && { thinking_blocks: seals }),
-      ...callFields(calls, this.#options),
+      content: this.#text === '' && hasOtherContent ? null : this.#text,
+      refusal: this.#refusal === '' ? null : this.#refusal,
+      ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
+      ...(this.#seals.length > 0 && { thinking_blocks: this.#seals }),
+      ...callFields(this.#calls, this.options),
     };
   }
 }
@@ -87,9 +112,7 @@ interface OpenCall {
 }
 
 /** The chunks of a stream. */
-export class ChunkWriter extends TerseWriter implements StreamWriter {
-  readonly #options: CompletionOptions;
-  readonly #context: ResponseContext;
+export class ChunkWriter extends TerseWriter<CompletionOptions> implements StreamWriter {
   /** The fields of every chunk; undefined until it has begun. */
   #head: Fields | undefined;
   #isFinished = false;
@@ -99,16 +122,10 @@ export class ChunkWriter extends TerseWriter implements StreamWriter {
   #refusal = '';
   #chunks = '';
 
-  constructor(options: CompletionOptions, context: ResponseContext) {
-    super();
-    this.#options = options;
-    this.#context = context;
-  }
-
   begin(head: AnswerHead): void {
     if (this.#head !== undefined) return;
     this.#head = {
-      ...headOf(head, 'chat.completion.chunk', this.#options, this.#context),
+      ...headOf(head, 'chat.completion.chunk', this.options, this.context),
       ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
     };
     this.#write({ role: 'assistant', content: '' });
@@ -134,7 +151,7 @@ export class ChunkWriter extends TerseWriter implements StreamWriter {
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.endArguments(key);
-    const { names, isFunctionCall } = this.#options;
+    const { names, isFunctionCall } = this.options;
     // The deprecated form has room for one.
     if (isFunctionCall && this.#calls > 0) return;
     const index = this.#calls++;
@@ -152,7 +169,7 @@ export class ChunkWriter extends TerseWriter implements StreamWriter {
     this.#write(inCall({ id, type: kind, function: { name: hostName, arguments: '' } }));
   }
 
-  callArguments(key: unknown, json: string): void {
+  override callArguments(key: unknown, json: string): void {
     const call = this.#open.get(key);
     if (call !== undefined) this.#add(call, call.reader === undefined ? json : call.reader.push(json));
   }
@@ -167,7 +184,7 @@ export class ChunkWriter extends TerseWriter implements StreamWriter {
     if (this.#isFinished) return;
     this.#isFinished = true;
     for (const key of [...this.#open.keys()]) this.endArguments(key);
-    this.#write(this.#refusal === '' ? {} : { refusal: this.#refusal }, finishReasonOf(end, this.#options));
+    this.#write(this.#refusal === '' ? {} : { refusal: this.#refusal }, finishReasonOf(end, this.options));
   }
 
   take(): string {
@@ -179,7 +196,7 @@ export class ChunkWriter extends TerseWriter implements StreamWriter {
   completion(): string {
     // A host may end without a reason. Client libraries take a stream without one as broken.
     this.finish(this.#calls > 0 ? 'calls' : 'complete');
-    const usage = this.#options.includeUsage ? this.usage : undefined;
+    const usage = this.options.includeUsage ? this.usage : undefined;
     if (usage !== undefined) this.#chunk({ choices: [], usage: usageFields(usage) });
     return this.take() + DONE_EVENT;
   }
@@ -196,7 +213,7 @@ export class ChunkWriter extends TerseWriter implements StreamWriter {
   #write(delta: Fields, finishReason: string | null = null): void {
     this.begin({});
     const choices = [{ index: 0, delta, finish_reason: finishReason }];
-    this.#chunk({ choices, ...(this.#options.includeUsage && { usage: null }) });
+    this.#chunk({ choices, ...(this.options.includeUsage && { usage: null }) });
   }
 
   #chunk(fields: Fields): void {

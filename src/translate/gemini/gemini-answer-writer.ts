@@ -1,6 +1,5 @@
 /** Writes answers of Google's dialect, whole or in pieces. */
 import type { ClientError } from '../../core/errors.ts';
-import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { geminiErrorBody } from '../../dialects/gemini/gemini-errors.ts';
 import { dataEvent } from '../../wire/sse.ts';
@@ -9,12 +8,13 @@ import {
   type AnswerHead,
   type AnswerUsage,
   type GatheredCall,
+  objectOf,
+  type ResponseContext,
   type StreamWriter,
-  TerseWriter,
+  TextWriter,
   type WholeWriter,
 } from '../answer.ts';
 import { signatureOfBlocks } from '../thought-signature.ts';
-import type { ResponseContext } from '../translation.ts';
 
 /** What the request decides about its answer. */
 export interface GeminiOptions {
@@ -29,29 +29,19 @@ type Part =
   | { readonly kind: 'call'; readonly call: GatheredCall; readonly seals: readonly Fields[] };
 
 /** A whole answer. Its parts stand as their host wrote them. */
-export class GeminiWriter extends TerseWriter implements WholeWriter {
-  readonly #options: GeminiOptions;
-  readonly #context: ResponseContext;
+export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWriter {
   readonly #parts: Part[] = [];
-  readonly #calls = new Map<unknown, GatheredCall>();
   #head: AnswerHead = {};
   /** What has been sealed since the last part. */
   #seals: Fields[] = [];
-  #hasRefusal = false;
   #end: AnswerEnd | undefined;
-
-  constructor(options: GeminiOptions, context: ResponseContext) {
-    super();
-    this.#options = options;
-    this.#context = context;
-  }
 
   begin(head: AnswerHead): void {
     this.#head = head;
   }
 
   reasoning(text: string): void {
-    if (this.#options.showsThoughts) this.#write('thought', text);
+    if (this.options.showsThoughts) this.#write('thought', text);
   }
 
   override sealReasoning(block: Fields): void {
@@ -62,20 +52,8 @@ export class GeminiWriter extends TerseWriter implements WholeWriter {
     this.#write('text', text);
   }
 
-  refusal(text: string): void {
-    this.#hasRefusal ||= text !== '';
-    this.text(text);
-  }
-
   beginCall(key: unknown, id: unknown, hostName: string): void {
-    const call = { id, hostName, json: '' };
-    this.#calls.set(key, call);
-    this.#parts.push({ kind: 'call', call, seals: this.#seals.splice(0) });
-  }
-
-  callArguments(key: unknown, json: string): void {
-    const call = this.#calls.get(key);
-    if (call !== undefined) call.json += json;
+    this.#parts.push({ kind: 'call', call: this.gather(key, id, hostName), seals: this.#seals.splice(0) });
   }
 
   finish(end: AnswerEnd): void {
@@ -89,11 +67,11 @@ export class GeminiWriter extends TerseWriter implements WholeWriter {
     let calls = 0;
     const parts = this.#parts.map((part) => {
       if (part.kind === 'thought') return { text: part.text, thought: true };
-      const said = 'call' in part ? callPart(part.call, calls++, this.#context) : { text: part.text };
+      const said = 'call' in part ? callPart(part.call, calls++, this.context) : { text: part.text };
       return signed(said, part.seals);
     });
-    const finishReason = finishReasonOf(this.#end, this.#hasRefusal);
-    return answerOf(parts, headOf(this.#head, this.#options, this.#context), { finishReason, usage: this.usage });
+    const finishReason = finishReasonOf(this.#end, this.hasRefusal);
+    return answerOf(parts, headOf(this.#head, this.options, this.context), { finishReason, usage: this.usage });
   }
 
   #write(kind: 'thought' | 'text', text: string): void {
@@ -106,31 +84,22 @@ export class GeminiWriter extends TerseWriter implements WholeWriter {
 }
 
 /** The events of a stream. */
-export class PieceWriter extends TerseWriter implements StreamWriter {
-  readonly #options: GeminiOptions;
-  readonly #context: ResponseContext;
+export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWriter {
   #head: Fields | undefined;
   /** Calls that may go on, by their keys. */
   readonly #open = new Map<unknown, GatheredCall>();
   #calls = 0;
   /** What has been sealed since the last part. */
   #seals: Fields[] = [];
-  #hasRefusal = false;
   #end: AnswerEnd | undefined;
   #events = '';
 
-  constructor(options: GeminiOptions, context: ResponseContext) {
-    super();
-    this.#options = options;
-    this.#context = context;
-  }
-
   begin(head: AnswerHead): void {
-    this.#head ??= headOf(head, this.#options, this.#context);
+    this.#head ??= headOf(head, this.options, this.context);
   }
 
   reasoning(text: string): void {
-    if (text !== '' && this.#options.showsThoughts) this.#write({ text, thought: true });
+    if (text !== '' && this.options.showsThoughts) this.#write({ text, thought: true });
   }
 
   override sealReasoning(block: Fields): void {
@@ -141,26 +110,16 @@ export class PieceWriter extends TerseWriter implements StreamWriter {
     if (text !== '') this.#writeSigned({ text });
   }
 
-  refusal(text: string): void {
-    this.#hasRefusal ||= text !== '';
-    this.text(text);
-  }
-
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.endArguments(key);
-    this.#open.set(key, { id, hostName, json: '' });
-  }
-
-  callArguments(key: unknown, json: string): void {
-    const call = this.#open.get(key);
-    if (call !== undefined) call.json += json;
+    this.#open.set(key, this.gather(key, id, hostName));
   }
 
   /** A call goes out as a whole. */
   override endArguments(key: unknown): void {
     const call = this.#open.get(key);
     this.#open.delete(key);
-    if (call !== undefined) this.#writeSigned(callPart(call, this.#calls++, this.#context));
+    if (call !== undefined) this.#writeSigned(callPart(call, this.#calls++, this.context));
   }
 
   finish(end: AnswerEnd): void {
@@ -177,13 +136,13 @@ export class PieceWriter extends TerseWriter implements StreamWriter {
   /** The last piece has the finish reason and the usage. */
   completion(): string {
     this.finish(this.#end ?? 'complete');
-    const finishReason = finishReasonOf(this.#end, this.#hasRefusal);
+    const finishReason = finishReasonOf(this.#end, this.hasRefusal);
     this.#writeSigned({ text: '' }, { finishReason, usage: this.usage });
     return this.take();
   }
 
   failure(error: ClientError): string {
-    return dataEvent(geminiErrorBody(error, this.#context.requestId));
+    return dataEvent(geminiErrorBody(error, this.context.requestId));
   }
 
   #writeSigned(part: Fields, end: Ending = {}): void {
@@ -227,14 +186,7 @@ function signed(part: Fields, seals: readonly Fields[]): Fields {
 
 function callPart({ id, hostName, json }: GatheredCall, index: number, { requestId }: ResponseContext): Fields {
   const callId = typeof id === 'string' && id !== '' ? id : `call_${requestId}_${index}`;
-  return { functionCall: { id: callId, name: hostName, args: argsOf(json) } };
-}
-
-/** This dialect has objects only. Any other text becomes the field `input` of one, so that nothing is lost. */
-function argsOf(text: string): Fields {
-  if (text.trim() === '') return {};
-  const value = parseJson(text)?.value;
-  return isObject(value) ? value : { input: text };
+  return { functionCall: { id: callId, name: hostName, args: objectOf(json) } };
 }
 
 function finishReasonOf(end: AnswerEnd | undefined, hasRefusal: boolean): string {

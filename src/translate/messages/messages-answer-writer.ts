@@ -1,6 +1,5 @@
 /** Writes messages, and the events of their streams. */
 import type { ClientError } from '../../core/errors.ts';
-import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { messagesErrorBody } from '../../dialects/messages/messages-errors.ts';
 import { namedEvent } from '../../wire/sse.ts';
@@ -9,12 +8,13 @@ import {
   type AnswerHead,
   type AnswerUsage,
   type GatheredCall,
+  objectOf,
+  type ResponseContext,
   type StreamWriter,
-  TerseWriter,
+  TextWriter,
   type WholeWriter,
 } from '../answer.ts';
 import { signatureOfUnseen } from '../thought-signature.ts';
-import type { ResponseContext } from '../translation.ts';
 import { ContentBlocks, event } from './content-blocks.ts';
 
 /** What the request decides about its answer. */
@@ -32,31 +32,21 @@ type OtherBlock =
   | { readonly type: 'sealed'; readonly block: Fields };
 
 /** A whole message. Its blocks stand as their host wrote them: it checks that they come back so. */
-export class MessageWriter extends TerseWriter implements WholeWriter {
-  readonly #options: MessageOptions;
-  readonly #context: ResponseContext;
+export class MessageWriter extends TextWriter<MessageOptions> implements WholeWriter {
   readonly #blocks: Block[] = [];
-  readonly #calls = new Map<unknown, GatheredCall>();
   #head: AnswerHead = {};
   #end: AnswerEnd | undefined;
-  #hasRefusal = false;
-
-  constructor(options: MessageOptions, context: ResponseContext) {
-    super();
-    this.#options = options;
-    this.#context = context;
-  }
 
   begin(head: AnswerHead): void {
     this.#head = head;
   }
 
   reasoning(text: string): void {
-    if (text !== '' && this.#options.thinking === 'shown') this.#unsigned().thinking += text;
+    if (text !== '' && this.options.thinking === 'shown') this.#unsigned().thinking += text;
   }
 
   override sealReasoning(block: Fields): void {
-    const { thinking } = this.#options;
+    const { thinking } = this.options;
     if (thinking === 'none') return;
     if (isSealed(block)) this.#blocks.push({ type: 'sealed', block });
     else {
@@ -71,20 +61,8 @@ export class MessageWriter extends TerseWriter implements WholeWriter {
     else if (text !== '') this.#blocks.push({ type: 'text', text });
   }
 
-  refusal(text: string): void {
-    this.#hasRefusal ||= text !== '';
-    this.text(text);
-  }
-
   beginCall(key: unknown, id: unknown, hostName: string): void {
-    const call = { id, hostName, json: '' };
-    this.#calls.set(key, call);
-    this.#blocks.push({ type: 'call', call });
-  }
-
-  callArguments(key: unknown, json: string): void {
-    const call = this.#calls.get(key);
-    if (call !== undefined) call.json += json;
+    this.#blocks.push({ type: 'call', call: this.gather(key, id, hostName) });
   }
 
   finish(end: AnswerEnd): void {
@@ -94,13 +72,13 @@ export class MessageWriter extends TerseWriter implements WholeWriter {
   whole(): Fields {
     let calls = 0;
     const content = this.#blocks.map((block): Fields => {
-      if (block.type === 'call') return toolUse(block.call, calls++, this.#context);
+      if (block.type === 'call') return toolUse(block.call, calls++, this.context);
       return block.type === 'sealed' ? block.block : block;
     });
     return {
-      ...headOf(this.#head, this.#options, this.#context),
+      ...headOf(this.#head, this.options, this.context),
       content,
-      stop_reason: stopReasonOf(this.#end, { hasCalls: calls > 0, hasRefusal: this.#hasRefusal }),
+      stop_reason: stopReasonOf(this.#end, { hasCalls: calls > 0, hasRefusal: this.hasRefusal }),
       stop_sequence: null,
       usage: usageFields(this.usage),
     };
@@ -123,14 +101,7 @@ function isSealed({ type }: Fields): boolean {
 
 function toolUse({ id, hostName: name, json }: GatheredCall, position: number, context: ResponseContext): Fields {
   const hasId = typeof id === 'string' && id !== '';
-  return { type: 'tool_use', id: hasId ? id : callId(position, context), name, input: inputOf(json) };
-}
-
-/** This dialect has objects only. Any other text becomes the field `input` of one, so that nothing is lost. */
-function inputOf(text: string): Fields {
-  if (text.trim() === '') return {};
-  const value = parseJson(text)?.value;
-  return isObject(value) ? value : { input: text };
+  return { type: 'tool_use', id: hasId ? id : callId(position, context), name, input: objectOf(json) };
 }
 
 function signatureOf({ signature }: Fields): string {
@@ -138,27 +109,17 @@ function signatureOf({ signature }: Fields): string {
 }
 
 /** The events of a stream. */
-export class EventWriter extends TerseWriter implements StreamWriter {
-  readonly #options: MessageOptions;
-  readonly #context: ResponseContext;
-  readonly #blocks: ContentBlocks;
+export class EventWriter extends TextWriter<MessageOptions> implements StreamWriter {
+  readonly #blocks = new ContentBlocks((position) => callId(position, this.context));
   #events = '';
   #hasBegun = false;
-  #hasRefusal = false;
   #end: AnswerEnd | undefined;
-
-  constructor(options: MessageOptions, context: ResponseContext) {
-    super();
-    this.#options = options;
-    this.#context = context;
-    this.#blocks = new ContentBlocks((position) => callId(position, context));
-  }
 
   begin(head: AnswerHead): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     const message = {
-      ...headOf(head, this.#options, this.#context),
+      ...headOf(head, this.options, this.context),
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -168,11 +129,11 @@ export class EventWriter extends TerseWriter implements StreamWriter {
   }
 
   reasoning(text: string): void {
-    if (this.#options.thinking === 'shown') this.#events += this.#blocks.add('thinking', text);
+    if (this.options.thinking === 'shown') this.#events += this.#blocks.add('thinking', text);
   }
 
   override sealReasoning(block: Fields): void {
-    const { thinking } = this.#options;
+    const { thinking } = this.options;
     if (thinking === 'none') return;
     this.#events += isSealed(block)
       ? this.#blocks.addSealed(String(block.data))
@@ -183,16 +144,11 @@ export class EventWriter extends TerseWriter implements StreamWriter {
     this.#events += this.#blocks.add('text', text);
   }
 
-  refusal(text: string): void {
-    this.#hasRefusal ||= text !== '';
-    this.text(text);
-  }
-
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.#events += this.#blocks.addCall(key, typeof id === 'string' ? id : '', hostName);
   }
 
-  callArguments(key: unknown, json: string): void {
+  override callArguments(key: unknown, json: string): void {
     this.#events += this.#blocks.addArguments(key, json);
   }
 
@@ -217,14 +173,14 @@ export class EventWriter extends TerseWriter implements StreamWriter {
    */
   completion(): string {
     this.begin({});
-    const reasons = { hasCalls: this.#blocks.hasCalls, hasRefusal: this.#hasRefusal };
+    const reasons = { hasCalls: this.#blocks.hasCalls, hasRefusal: this.hasRefusal };
     const delta = { stop_reason: stopReasonOf(this.#end, reasons), stop_sequence: null };
     const end = event('message_delta', { delta, usage: usageFields(this.usage) }) + event('message_stop', {});
     return this.take() + this.#blocks.close() + end;
   }
 
   failure(error: ClientError): string {
-    return namedEvent('error', messagesErrorBody(error, this.#context.requestId));
+    return namedEvent('error', messagesErrorBody(error, this.context.requestId));
   }
 }
 

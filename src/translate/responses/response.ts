@@ -1,7 +1,6 @@
 /** The response object: what the request said, and what became of it. */
 import type { Fields } from '../../dialects/dialect.ts';
-import type { AnswerUsage } from '../answer.ts';
-import type { ResponseContext } from '../translation.ts';
+import type { AnswerUsage, ResponseContext } from '../answer.ts';
 
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';

@@ -4,9 +4,8 @@
  */
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { AnswerEnd, AnswerUsage, StreamWriter, WholeWriter } from '../answer.ts';
+import type { AnswerEnd, AnswerUsage, ResponseContext, StreamWriter, WholeWriter } from '../answer.ts';
 import type { ToolNames } from '../tool-names.ts';
-import type { ResponseContext } from '../translation.ts';
 import {
   type CallItem,
   callItem,
