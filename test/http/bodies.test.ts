@@ -196,6 +196,7 @@ const INVALID_FIELDS: readonly (readonly [field: string, fields: Record<string, 
   ['stream_options', { stream: false, stream_options: {} }],
   ['stream_options', { stream: true, stream_options: true }],
   ['stream_options', { stream: true, stream_options: [] }],
+  ['stream_options.include_usage', { stream: true, stream_options: { include_usage: 'true' } }],
   ...[-0.1, 2.1, '1', true].map((temperature) => ['temperature', { temperature }] as const),
   ...[-0.1, 1.1, '1'].map((top_p) => ['top_p', { top_p }] as const),
   ...['presence_penalty', 'frequency_penalty'].flatMap((field) =>

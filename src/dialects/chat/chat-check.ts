@@ -160,7 +160,9 @@ function checkMessage(message: unknown): string | undefined {
 function checkStreamOptions(value: unknown, fields: Fields): string | undefined {
   if (value === undefined) return undefined;
   if (!isObject(value)) return 'stream_options: expected an object';
-  return fields.stream === true ? undefined : 'stream_options: expected only with stream: true';
+  if (fields.stream !== true) return 'stream_options: expected only with stream: true';
+  // The gateway sets it on every stream, so that no host would see what is wrong with it.
+  return flag('stream_options.include_usage')(value.include_usage ?? undefined, fields);
 }
 
 function checkStop(value: unknown): string | undefined {

@@ -126,20 +126,22 @@ function readThinking(block: Fields, where: string, findings: Findings): Written
 
 /** For the names of what is left out of calls. */
 const CALLS = 'messages.tool_calls';
-const CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', 'custom']);
+const CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', 'custom', 'cache_control']);
 const FUNCTION_FIELDS: ReadonlySet<string> = new Set(['name', 'arguments']);
 const CUSTOM_FIELDS: ReadonlySet<string> = new Set(['name', 'input']);
 
 function readCall(call: Fields, where: string, findings: Findings): Call {
   expectMessage(CALL_FIELDS, call, { scope: CALLS, where }, findings);
   const id = findings.text(call.id, `${where}.id`);
+  const cache = readCacheControl(call.cache_control, where, findings);
   const { type = 'function', custom } = call;
   if (type !== 'custom' || !isObject(custom)) {
-    return readFunctionCall(id, type === 'function' ? call.function : undefined, `${where}.function`, findings);
+    const value = type === 'function' ? call.function : undefined;
+    return { ...readFunctionCall(id, value, `${where}.function`, findings), cache };
   }
   expectMessage(CUSTOM_FIELDS, custom, { scope: CALLS, where: `${where}.custom` }, findings);
   const hostName = findings.text(custom.name, `${where}.custom.name`);
-  return { kind: 'call', id, hostName, input: { text: findings.text(custom.input, `${where}.custom.input`) } };
+  return { kind: 'call', id, hostName, input: { text: findings.text(custom.input, `${where}.custom.input`) }, cache };
 }
 
 function readFunctionCall(id: string, value: unknown, where: string, findings: Findings): Call {

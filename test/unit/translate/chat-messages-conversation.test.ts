@@ -93,6 +93,24 @@ const CONVERSATIONS: readonly (readonly [what: string, chat: readonly Fields[], 
     },
   ],
   [
+    'cache control of calls',
+    [
+      {
+        role: 'assistant',
+        content: 'c',
+        tool_calls: [{ ...call('t', 'f', '{}'), cache_control: HOUR }, call('u', 'f', '{}')],
+      },
+    ],
+    {
+      messages: [
+        {
+          role: 'assistant',
+          content: [text('c'), { ...use('t', 'f', {}), cache_control: HOUR }, use('u', 'f', {})],
+        },
+      ],
+    },
+  ],
+  [
     'images',
     [
       {

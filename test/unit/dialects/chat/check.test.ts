@@ -77,6 +77,9 @@ const BAD: readonly (readonly [field: string, change: object])[] = [
   ['n:', { n: 129 }],
   ...['true', 1, 0, [], {}].map((stream) => ['stream:', { stream }] as const),
   ...['x', 1, true, []].map((options) => ['stream_options:', { stream: true, stream_options: options }] as const),
+  ...['true', 1, 0, {}, []].map(
+    (asked) => ['stream_options.include_usage:', { stream: true, stream_options: { include_usage: asked } }] as const,
+  ),
   ['stream_options:', { stream_options: {} }],
   ['stream_options:', { stream: false, stream_options: { include_usage: true } }],
   ...[-0.01, 2.01, ...NOT_NUMBERS].map((temperature) => ['temperature:', { temperature }] as const),
@@ -146,6 +149,6 @@ describe('from a valid request the gateway reads', () => {
     assert.deepEqual([plain.stream, plain.includeUsage, plain.choices, plain.tools], [false, false, 1, []]);
     const stream = chatRequest({ ...VALID, stream: true, stream_options: { include_usage: true }, n: 3 });
     assert.deepEqual([stream.stream, stream.includeUsage, stream.choices], [true, true, 3]);
-    assert.equal(chatRequest({ ...VALID, stream: true, stream_options: { include_usage: 1 } }).includeUsage, false);
+    assert.equal(chatRequest({ ...VALID, stream: true, stream_options: { include_usage: null } }).includeUsage, false);
   });
 });
