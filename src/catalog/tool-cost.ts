@@ -2,7 +2,7 @@
 import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-tools.ts';
 import { MAX_TPM } from '../core/limits.ts';
 import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
-import { isUnit } from '../core/units.ts';
+import { isUnit, unitText } from '../core/units.ts';
 import { traitsOf } from './model-traits.ts';
 
 /** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
@@ -31,14 +31,10 @@ export function toolProblem(prices: Prices, tools: readonly HostTool[]): string 
     }
     if (fittingPrices(price, settings).length > 0) continue;
     const { field, value, where: at } = unpricedSetting(price, settings);
-    return `${at}: this model has no price for ${spelled(name)} with ${field} ${value}; leave it out, or have its price set`;
+    const what = isUnit({ name }) ? unitText(name) : `for ${name}`;
+    return `${at}: this model has no price ${what} with ${field} ${value}; leave it out, or have its price set`;
   }
   return undefined;
-}
-
-/** As the config spells it: `image` stands below `per`. */
-function spelled(name: string): string {
-  return isUnit({ name }) ? name.replace('_', ' ') : name;
 }
 
 /** The setting to blame: one that no variant has, else the last of those that none has together. */

@@ -6,7 +6,7 @@ import { isUnit, type Unit, unitName } from '../core/units.ts';
 
 /** How requests of a dialect can be priced that may be billed by units. */
 interface Pricing {
-  readonly unit: Unit;
+  readonly units: readonly Unit[];
   /** Whether tokens of the model have the prices that these requests need. */
   hasTokenPrices(model: ModelTerms): boolean;
   /** What to set in the config. */
@@ -16,12 +16,12 @@ interface Pricing {
 const isPricedByTokens = (model: ModelTerms) => model.isWithoutTokenPrices !== true;
 
 const IMAGES: Pricing = {
-  unit: 'image',
+  units: ['image'],
   hasTokenPrices: ({ imageOutput, maxOutput }) => imageOutput !== undefined && maxOutput !== undefined,
   remedy: 'per: { image }, or image_output and max_output',
 };
 const TRANSCRIPTS: Pricing = {
-  unit: 'second',
+  units: ['second'],
   hasTokenPrices: ({ isAudioInputPriced }) => isAudioInputPriced === true,
   remedy: 'per: { minute }, or audio_input',
 };
@@ -32,17 +32,17 @@ const PRICINGS: Partial<Record<DialectName, Pricing>> = {
   transcriptions: TRANSCRIPTS,
   translations: TRANSCRIPTS,
   speech: {
-    unit: 'character',
+    units: ['character', 'character_han_twice', 'byte'],
     hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,
     remedy: 'per: { character }, or audio_output and max_output',
   },
-  rerank: { unit: 'search', hasTokenPrices: isPricedByTokens, remedy: 'its input and output, or per: { search }' },
+  rerank: { units: ['search'], hasTokenPrices: isPricedByTokens, remedy: 'its input and output, or per: { search }' },
 };
 
 /** Why a model has no price for the requests of a dialect, and what to set; undefined if it has one. */
 export function unpricedFor(model: ModelTerms, dialect: DialectName): string | undefined {
-  const { unit, hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
-  const isPriced = (unit !== undefined && model.tools.has(unitName(unit))) || hasTokenPrices(model);
+  const { units = [], hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
+  const isPriced = units.some((unit) => model.tools.has(unitName(unit))) || hasTokenPrices(model);
   return isPriced ? undefined : `model: this model has no price for ${dialect}; have ${remedy} set`;
 }
 

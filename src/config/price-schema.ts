@@ -94,6 +94,8 @@ const per = z
     {
       image: imagePrice.optional(),
       character: unitPrice.optional(),
+      character_han_twice: unitPrice.optional(),
+      byte: unitPrice.optional(),
       second: unitPrice.optional(),
       minute: unitPrice.optional(),
       hour: unitPrice.optional(),
@@ -105,6 +107,11 @@ const per = z
   .refine(
     ({ second, minute, hour }) => [second, minute, hour].filter((each) => each !== undefined).length <= 1,
     'expected one of second, minute and hour',
+  )
+  .refine(
+    ({ character, character_han_twice: ofHanTwice, byte }) =>
+      [character, ofHanTwice, byte].filter((each) => each !== undefined).length <= 1,
+    'expected one of character, character_han_twice and byte',
   )
   .refine(
     ({ second, minute, hour, least_seconds: least }) => least === undefined || (second ?? minute ?? hour) !== undefined,

@@ -5,11 +5,13 @@ import { type Unit, unitName } from '../core/units.ts';
 import type { ParsedPrices } from './price-schema.ts';
 
 export function unitPrices(per: NonNullable<ParsedPrices['per']> = {}): ReadonlyMap<string, ToolPrice> {
-  const { image, character, search, least_seconds: least } = per;
+  const { image, character, character_han_twice: ofHanTwice, byte, search, least_seconds: least } = per;
   const second = secondPriceRoundedUp(per);
   const prices: readonly (readonly [Unit, ToolPrice | undefined])[] = [
     ['image', image === undefined ? undefined : imagePrice(image)],
     ['character', character === undefined ? undefined : flat(character)],
+    ['character_han_twice', ofHanTwice === undefined ? undefined : flat(ofHanTwice)],
+    ['byte', byte === undefined ? undefined : flat(byte)],
     ['second', second === undefined ? undefined : { ...flat(second), ...(least !== undefined && { least }) }],
     ['search', search === undefined ? undefined : flat(search)],
   ];

@@ -1,8 +1,11 @@
 /** What hosts bill by the piece beside tokens: images, characters, seconds of sound, searches. */
 import type { HostTool, ToolSetting } from './host-tools.ts';
 
-/** As the config spells them below `per`. */
-export type Unit = 'image' | 'character' | 'second' | 'search';
+/**
+ * As the config spells them below `per`. What is written has several: units of UTF-16, code points of which a Han character
+ * is two, as Microsoft and Alibaba count, and bytes of UTF-8.
+ */
+export type Unit = 'image' | 'character' | 'character_han_twice' | 'byte' | 'second' | 'search';
 
 /** How a price has a unit among those of the tools: no tool of a host has such a name. */
 const PREFIX = 'per_';

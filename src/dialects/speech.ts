@@ -1,5 +1,6 @@
 /** The speech dialect: `POST /v1/audio/speech`. Answers are sound, or events that hold pieces of it. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
+import type { HostTool } from '../core/host-tools.ts';
 import { isObject } from '../core/json.ts';
 import { type Unit, unitsOf } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
@@ -12,8 +13,6 @@ import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader
 import { type FieldKinds, walkFields } from './input.ts';
 import { typedStream } from './typed-stream.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from './without-text.ts';
-
-const CHARACTER: Unit = 'character';
 
 export const SPEECH: Dialect = {
   ...WITHOUT_TEXT,
@@ -55,9 +54,46 @@ function checkSpeech(body: JsonBody, model: string): Checked {
       hasAudio: true,
       audioBytesPerToken: audioBytesPerToken(format === 'pcm' ? 'pcm16' : (format ?? USUAL_FORMAT)),
       outputAt: ({ maxOutput = 0 }) => maxOutput,
-      hostTools: [unitsOf(CHARACTER, (input as string).length, 'input')],
+      hostTools: unitsIn(input as string),
     },
   };
+}
+
+/** A price has one of them: hosts count differently. */
+function unitsIn(input: string): HostTool[] {
+  const counts: readonly (readonly [Unit, number])[] = [
+    ['character', input.length],
+    ['character_han_twice', pointsWithHanTwice(input)],
+    ['byte', Buffer.byteLength(input)],
+  ];
+  return counts.map(([unit, count]) => unitsOf(unit, count, 'input'));
+}
+
+/** A text may fill a body: nothing is made for each of its characters. */
+function pointsWithHanTwice(input: string): number {
+  let count = 0;
+  for (let at = 0; at < input.length; at++) {
+    const point = input.codePointAt(at) ?? 0;
+    if (point > LAST_OF_BMP) at++;
+    count += isHan(point) ? 2 : 1;
+  }
+  return count;
+}
+
+const LAST_OF_BMP = 0xffff;
+/** Before and behind these code points no Han character can stand: Unicode keeps planes 2 and 3 for them. */
+const FIRST_HAN = 0x2e80;
+const BEHIND_HAN = 0x40000;
+const HAN = /\p{Script=Han}/u;
+const [NO, YES] = [1, 2];
+/** By code point; 0 where it has not been asked yet. The expression takes a hundred times as long. */
+const known = new Uint8Array(BEHIND_HAN - FIRST_HAN);
+
+function isHan(point: number): boolean {
+  if (point < FIRST_HAN || point >= BEHIND_HAN) return false;
+  const at = point - FIRST_HAN;
+  if (known[at] === 0) known[at] = HAN.test(String.fromCodePoint(point)) ? YES : NO;
+  return known[at] === YES;
 }
 
 const FIELDS: FieldKinds = {

@@ -36,6 +36,10 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     /^2:\d+: providers\.p\.models\.m\.cache\.keys\.0: expected a list of ids of keys/,
   ],
   [
+    'providers:\n  p: { kind: mock, models: { m: { per: { character: 0.1, byte: 0.1 } } } }',
+    /^2:\d+: providers\.p\.models\.m\.per: expected one of character, character_han_twice and byte/,
+  ],
+  [
     'providers:\n  p: { kind: mock, models: { m: { per: { search: 0.1, least_seconds: 10 } } } }',
     /^2:\d+: providers\.p\.models\.m\.per: expected second, minute or hour beside least_seconds/,
   ],

@@ -123,7 +123,7 @@ describe('images by the piece', () => {
 
   for (const [what, fields, problem] of [
     ['a quality without a price', { size: '1024x1024', quality: 'max' }, /^quality: .* per image with quality max/],
-    ['a size without one', { size: '8x8' }, /^size: this model has no price for per image with size 8x8/],
+    ['a size without one', { size: '8x8' }, /^size: this model has no price per image with size 8x8/],
     ['a field that nobody knows', { steps: 50 }, /^steps: this model has no price/],
     ['a moving picture', { output_format: 'gif' }, /^output_format: this model has no price/],
     ['a drawing that another model writes', { output_format: 'svg' }, /^output_format: svg changes the price/],

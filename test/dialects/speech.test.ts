@@ -9,6 +9,8 @@ const gateway = await startTestGateway({
   provider: {
     models: {
       reader: { upstream: 'tts-1', per: { character: 0.000015 } },
+      chinese: { per: { character_han_twice: 0.000015 } },
+      bytes: { per: { byte: 0.000015 } },
       actor: { input: 1, output: 2, audio_output: 10, max_output: 500 },
       talker: { input: 1, output: 2, max_output: 500 },
     },
@@ -48,6 +50,33 @@ describe('speech by the character', () => {
     assert.deepEqual([row.outcome, row.cost_nanos, row.completion_tokens], ['ok', 12 * 15_000, 0]);
     assert.deepEqual([held, row.price], [180_000n, '0/0/0 per_character=0.000015 units=12']);
   });
+
+  // As Alibaba's documentation counts the first, and an emoji as one.
+  for (const [input, ofHanTwice, bytes] of [
+    ['中A文123', 8, 10],
+    ['中 文。', 6, 10],
+    ['\u{1f600}', 1, 4],
+    ['\u{20000}々', 4, 7],
+    ['カナ한글', 4, 12],
+  ] as const) {
+    test(`is held and charged as its host counts ${input}: a Han character as two, or bytes of UTF-8`, async () => {
+      for (const [model, units, count] of [
+        ['fake/chinese', 'character_han_twice', ofHanTwice],
+        ['fake/bytes', 'byte', bytes],
+      ] as const) {
+        const key = gateway.key();
+        let held = 0n;
+        gateway.upstream.follow((call) => {
+          held = gateway.heldNanos(key);
+          call.answer(200, SOUND, { 'content-type': 'audio/mpeg' });
+        });
+        await post(key, { model, input });
+        const row = await gateway.row(key);
+        assert.deepEqual([held, row.cost_nanos], [BigInt(count * 15_000), count * 15_000]);
+        assert.equal(row.price, `0/0/0 per_${units}=0.000015 units=${count}`);
+      }
+    });
+  }
 
   test('begins before it has ended', async () => {
     const key = gateway.key();
