@@ -23,24 +23,34 @@ export const CLOCK_STEP_MS = 1_000;
 export const DAY_MS = 86_400_000;
 
 // Each request asks for several days, such as the last one of a budget, and formatting a date takes a microsecond.
-const days = new Map<number, string>();
+const days = new Map<number, CalendarDay>();
 const MOST_DAYS = 100;
+
+interface CalendarDay {
+  readonly day: string;
+  readonly month: string;
+}
+
+function calendarDay(wallMs: number): CalendarDay {
+  const number = Math.floor(wallMs / DAY_MS);
+  let found = days.get(number);
+  if (found === undefined) {
+    const day = new Date(wallMs).toISOString().slice(0, 10);
+    found = { day, month: day.slice(0, 7) };
+    if (days.size >= MOST_DAYS) days.clear();
+    days.set(number, found);
+  }
+  return found;
+}
 
 /** The calendar day in UTC: `2026-11-21`. */
 export function utcDay(wallMs: number): string {
-  const number = Math.floor(wallMs / DAY_MS);
-  let day = days.get(number);
-  if (day === undefined) {
-    day = new Date(wallMs).toISOString().slice(0, 10);
-    if (days.size >= MOST_DAYS) days.clear();
-    days.set(number, day);
-  }
-  return day;
+  return calendarDay(wallMs).day;
 }
 
 /** The calendar month in UTC: `2026-11`. */
 export function utcMonth(wallMs: number): string {
-  return utcDay(wallMs).slice(0, 7);
+  return calendarDay(wallMs).month;
 }
 
 /** ISO 8601 in UTC with milliseconds. */

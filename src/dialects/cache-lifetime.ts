@@ -8,18 +8,23 @@ import type { CacheLifetime, Fields } from './dialect.ts';
  * is none. Anything but the usual one counts as an hour. The recursion is bounded by MAX_JSON_DEPTH.
  */
 export function longestLifetime(value: unknown, names: readonly string[], usual: string): CacheLifetime | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
   let longest: CacheLifetime | undefined;
-  // The whole of every request is walked: no list is made of it.
-  for (const name in value) {
-    const item = (value as Fields)[name];
-    if (typeof item !== 'object' || item === null) continue;
-    const isControl = isObject(item) && names.some((each) => name.length === each.length && foldCase(name) === each);
-    const found = isControl ? lifetimeIn(item, usual) : longestLifetime(item, names, usual);
-    if (found === '1h') return found;
-    longest ??= found;
+  // The whole of every request is walked: no list is made of it, and places in an array are no names.
+  if (Array.isArray(value)) {
+    for (const item of value) longest = longer(longest, longestLifetime(item, names, usual));
+  } else if (isObject(value)) {
+    for (const name in value) {
+      const item = value[name];
+      if (typeof item !== 'object' || item === null) continue;
+      const isControl = isObject(item) && names.some((each) => name.length === each.length && foldCase(name) === each);
+      longest = longer(longest, isControl ? lifetimeIn(item, usual) : longestLifetime(item, names, usual));
+    }
   }
   return longest;
+}
+
+function longer(one: CacheLifetime | undefined, other: CacheLifetime | undefined): CacheLifetime | undefined {
+  return other === '1h' ? other : (one ?? other);
 }
 
 function lifetimeIn(control: Fields, usual: string): CacheLifetime {

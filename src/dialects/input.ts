@@ -37,8 +37,8 @@ export function readInput(request: ModelRequest): Input {
 
 /** The same with the estimated tokens of its texts. */
 export function inputParts(request: ModelRequest): InputParts {
-  const { texts, ...others } = readInput(request);
-  return { ...others, textTokens: estimateTokensOf(texts) };
+  const { texts, formatTokens, attachments } = readInput(request);
+  return { textTokens: estimateTokensOf(texts), formatTokens, attachments };
 }
 
 /** The estimated input tokens at a model. What cannot be counted is held at the whole context window. */

@@ -131,12 +131,12 @@ export class Exchange {
 
   /** Calls back once the response is complete, or its connection has closed. */
   onClose(callback: () => void): void {
-    this.#response.once('close', callback);
+    this.#response.on('close', callback);
   }
 
   /** Calls back once if the client hangs up before the response is complete. */
   onGone(callback: () => void): void {
-    this.#response.once('close', () => {
+    this.#response.on('close', () => {
       if (!this.#response.writableFinished) callback();
     });
   }
@@ -291,7 +291,7 @@ export class Exchange {
     // next request by itself.
     response.socket?.setTimeout(idleMs);
     const timer = new PatientTimer(() => response.destroy(), idleMs + transferMs(response.writableLength));
-    response.once('close', () => timer.clear());
+    response.on('close', () => timer.clear());
   }
 
   #addCommonHeaders(headers: string[]): void {
@@ -316,7 +316,7 @@ export class Exchange {
         this.#response.off('drain', done).off('close', done);
         resolve();
       };
-      this.#response.once('drain', done).once('close', done);
+      this.#response.on('drain', done).on('close', done);
       this.#stopWaiting = done;
     });
   }

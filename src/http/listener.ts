@@ -253,7 +253,7 @@ export class Listener {
   #reject(exchange: Exchange, response: HttpResponse, pressure: Pressure): void {
     this.#rejected.count(pressure);
     this.#rejecting++;
-    response.once('close', () => this.#rejecting--);
+    response.on('close', () => this.#rejecting--);
     exchange.sendError(rateLimited(PRESSURE_MESSAGES[pressure], RETRY_AFTER_S));
   }
 
@@ -278,7 +278,7 @@ export class Listener {
     state.exchange = exchange;
     const place = this.#open.add(response);
     this.#leaving?.check();
-    response.once('close', () => {
+    response.on('close', () => {
       this.#open.remove(place);
       if (state.open === response) {
         state.open = undefined;

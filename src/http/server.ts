@@ -54,7 +54,8 @@ export interface HttpResponse {
   write(bytes: Buffer): boolean;
   end(bytes: string | Buffer): unknown;
   destroy(): unknown;
-  once(event: 'close' | 'drain', listener: () => void): this;
+  /** `close` comes once. */
+  on(event: 'close' | 'drain', listener: () => void): this;
   off(event: 'close' | 'drain', listener: () => void): this;
 }
 

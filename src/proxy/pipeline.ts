@@ -387,10 +387,11 @@ export class Pipeline {
       const spentBy = spentByOf(exchange.request.headers, admitted.user);
       const kept = keptOf(admitted, relayed.metered, end, Date.now());
       const keeping = kept && this.#keep(kept, requestId);
-      exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
+      const settlement = { ...end, requestId, completionId, spentBy };
+      exchange.showLimits(await this.#parts.ledger.settle(settlement));
       // Before the last bytes go out, so that its client can refer to it at once.
       if (keeping !== undefined) await keeping;
-      this.#parts.monitor.countEnded(facts, { ...end, spentBy });
+      this.#parts.monitor.countEnded(facts, settlement);
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
       finish(exchange, relayed.termination);

@@ -131,12 +131,12 @@ function tokensOr({ body }: ModelRequest, parts: InputParts, model: Model): numb
 
 function planForOne(
   { request, alias, brought }: Permitted,
-  { model, ...hosted }: Target,
+  target: Target,
   estimated: number,
   capOutput: boolean,
 ): Plan {
   // A translation may have written a maximum that the host needs.
-  const sent = hosted.request;
+  const { model, request: sent } = target;
   const own = sent.outputAt?.(model);
   const declared = own ?? sent.maxOutput;
   const perChoice = own ?? Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
@@ -161,7 +161,9 @@ function planForOne(
     holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
     alias,
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
-    routes: [{ model, hosted, capTokens, maximumTokens: isBounded ? most : undefined, upstream: brought?.upstream }],
+    routes: [
+      { model, hosted: target, capTokens, maximumTokens: isBounded ? most : undefined, upstream: brought?.upstream },
+    ],
   };
 }
 
@@ -186,7 +188,7 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   const { hosted } = hosting;
   const sentHeaders = hosted.response === undefined ? headers : {};
   const problem = problemAt(hosted.request, model) ?? headerProblem(model, sentHeaders);
-  return problem === undefined ? { ok: true, target: { model, ...hosted } } : { ok: false, problem };
+  return problem === undefined ? { ok: true, target: { ...hosted, model } } : { ok: false, problem };
 }
 
 /** A field that the provider refuses, or that has no price. */

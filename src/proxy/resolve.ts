@@ -80,8 +80,9 @@ export function resolveRequest(
   if (!user.ok) return invalid(model.id, model, user.problem);
   const targeting = targetFor(request, model, hostHeaders);
   if (!targeting.ok) return invalid(model.id, model, targeting.problem);
-  const resolved = { alias, request, headers: hostHeaders, user: user.name, isLongContext, target: targeting.target };
-  return { ok: true, modelName: model.id, model, ...resolved };
+  const { target } = targeting;
+  const modelName = model.id;
+  return { ok: true, modelName, model, alias, request, headers: hostHeaders, user: user.name, isLongContext, target };
 }
 
 interface Meant extends NamedModel {
@@ -103,7 +104,7 @@ function namedModel(
   const unmarked = named === undefined ? unmarkedName(name, dialect) : undefined;
   const meant = named ?? (unmarked === undefined ? undefined : catalog.named(unmarked));
   if (meant === undefined || !isReachable(dialect, meant.model.dialects)) return undefined;
-  if (unmarked === undefined) return { ...meant, headers, isLongContext: false };
+  if (unmarked === undefined) return { model: meant.model, alias: meant.alias, headers, isLongContext: false };
   const isLongContext = hasLongContext(meant.model);
   const { 'anthropic-beta': betas } = headers;
   const asked = betas?.includes(LONG_CONTEXT_BETA)

@@ -22,7 +22,7 @@ function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): An
   const progress = (choices ?? []).map((choice, position) => {
     const output = readOutput(messageOf(choice), choice.text);
     const index = typeof choice.index === 'number' ? choice.index : position;
-    return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '', ...output };
+    return { ...output, index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '' };
   });
   return {
     usage: readUsage(answer.usage),

@@ -142,7 +142,7 @@ export function hostToolsOf(fields: Fields): readonly HostTool[] {
 export function toolReferences({ tools, container }: Fields): readonly ToolReference[] {
   return [
     ...toolsIn(tools).flatMap(({ name, tool, path }) => readTool(tool, path, KINDS.get(name) ?? COMMON).references),
-    ...readTool({ container }, [], COMMON).references,
+    ...(container === undefined ? [] : readTool({ container }, [], COMMON).references),
   ];
 }
 

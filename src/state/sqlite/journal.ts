@@ -94,7 +94,7 @@ export class Journal {
     );
     const isError = isErrorOutcome(end.outcome);
     const tokens = { promptTokens, cachedTokens, cacheWriteTokens, completionTokens };
-    const summand = { keyId, model, source, admittedAtMs, isError, ...tokens, costNanos };
+    const summand = { ...tokens, keyId, model, source, admittedAtMs, isError, costNanos };
     this.#sums.add(summand);
     if (spentBy !== undefined) this.#nameSums.add(spentBy, summand);
     this.#steps.add(keyId, wallMs, costNanos);
