@@ -6,6 +6,8 @@ export type FailureReason =
   | 'not_connected'
   /** There was none because the gateway's own machine had run out of descriptors, ports or memory. */
   | 'no_socket'
+  /** There was none because a file of the gateway's own program could not be loaded. */
+  | 'not_loaded'
   | 'first_byte_timeout'
   | 'idle_timeout'
   /** The connection was lost, or the response ended too early. */

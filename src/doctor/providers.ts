@@ -77,7 +77,7 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
 
 /** How requests to a provider prove who sends them without a key; undefined if they do not. */
 function proofsOf({ region, project }: HttpProviderConfig) {
-  if (project !== undefined) return async () => (await import('../upstream/google.ts')).authorizer(project)();
+  if (project !== undefined) return async () => (await import('../upstream/google.ts')).authorizer(project).headers();
   if (region === undefined) return undefined;
   return async ({ origin, path }: Listing) => {
     const { signerOf } = await import('../upstream/aws.ts');

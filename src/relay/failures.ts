@@ -171,6 +171,7 @@ export function errorForFailure({ kind, summary }: UpstreamFailure): ClientError
 const FAILURE_MESSAGES = {
   not_connected: 'The provider cannot be reached. Try again later, or use another model.',
   no_socket: 'The gateway has no connection left for the provider. Try again later.',
+  not_loaded: 'The gateway cannot load what it needs for the provider. Try again later, or use another model.',
   first_byte_timeout: 'The provider did not respond in time. Try again later, or use another model.',
   idle_timeout: 'The provider stopped sending before its response was complete. Try again later, or use another model.',
   broken: 'The connection to the provider was lost. Try again later, or use another model.',

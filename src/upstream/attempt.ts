@@ -1,19 +1,14 @@
 /** One attempt at an upstream: its response as it arrives, with backpressure, or its failure. */
+import type { FailureReason } from '../core/failure.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 
+type Unconnected = 'not_connected' | 'no_socket' | 'not_loaded';
+
+/** What an attempt can fail with. One that was not connected has not had its upstream begin to work. */
 export type FailureKind =
-  /** There was no connection, so the upstream cannot have begun to work. */
-  | 'not_connected'
-  /** There was none because the gateway's own machine had no descriptor, port or memory left for it. */
-  | 'no_socket'
-  | 'first_byte_timeout'
-  | 'idle_timeout'
-  /** The connection was lost, or the response was not HTTP. */
-  | 'broken'
+  | Extract<FailureReason, Unconnected | 'first_byte_timeout' | 'idle_timeout' | 'broken' | 'stopped'>
   /** The gateway aborted it: the client hung up, or the process is shutting down. */
-  | 'aborted'
-  /** The operator stopped it. */
-  | 'stopped';
+  | 'aborted';
 
 /** Why an attempt has no complete response. The message is for the log, and may name addresses. */
 export class UpstreamFailure extends Error {
@@ -98,7 +93,7 @@ export class Attempt {
 
   /** True if how the attempt ended says nothing about the upstream. */
   get isInconclusive(): boolean {
-    return this.wasAborted || this.#failure?.kind === 'no_socket';
+    return this.wasAborted || this.#failure?.kind === 'no_socket' || this.#failure?.kind === 'not_loaded';
   }
 
   /** The status and headers of the response. Rejects with an UpstreamFailure. */

@@ -8,7 +8,7 @@ import { Attempt } from './attempt.ts';
 import type { Sign } from './aws.ts';
 import { type DecodeFrame, FrameDecoder } from './frames.ts';
 import { HostPool } from './host-pool.ts';
-import { answerNotFound, type Proven, sendProven, TokenSecrets } from './proven.ts';
+import { answerNotFound, loadedOnce, type Proven, sendProven, TokenSecrets } from './proven.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 interface BedrockHost extends Host {
@@ -27,19 +27,18 @@ export class BedrockUpstream implements Upstream {
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
   readonly #secrets: TokenSecrets;
-  readonly #load: () => Promise<Ready>;
-  #ready: Promise<Ready> | undefined;
+  readonly #ready: () => Promise<Ready>;
 
   constructor(host: BedrockHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
     this.#secrets = new TokenSecrets(this.#endpoint.secrets);
     this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts);
-    this.#load = async () => {
+    this.#ready = loadedOnce(async () => {
       const { decodeFrame, signerOf } = await import('./aws.ts');
       const sign = host.apiKey === undefined ? signerOf(host.region, 'bedrock') : undefined;
       return { decode: decodeFrame, sign };
-    };
+    });
   }
 
   get secrets(): Secrets {
@@ -65,8 +64,7 @@ export class BedrockUpstream implements Upstream {
   }
 
   async #prove({ path, headers, body }: OutgoingRequest): Promise<Proven> {
-    this.#ready ??= this.#load();
-    const { decode, sign } = await this.#ready;
+    const { decode, sign } = await this.#ready();
     const url = new URL(this.#endpoint.origin + path);
     const signed = await sign?.({ method: 'POST', url, contentType: headers['content-type'], body });
     this.#secrets.keep(signed?.['x-amz-security-token']);

@@ -1,9 +1,10 @@
 /** Sends requests that need credentials, which may have to be asked for elsewhere. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
-import { type Attempt, UpstreamFailure } from './attempt.ts';
+import { type Attempt, type ResponseHead, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { HostPool, HostRequest, ResponseDecoder } from './host-pool.ts';
+import type { Proofs } from './kept-proof.ts';
 
 /** A request with what proves who sends it. */
 export interface Proven {
@@ -26,10 +27,23 @@ export async function sendProven(
     const { request, decoder } = await prove();
     pool.send(attempt, request, decoder);
   } catch (error) {
-    fail(String(error));
+    if (error instanceof UpstreamFailure) attempt.fail(error);
+    else fail(String(error));
   } finally {
     deadline.clear();
   }
+}
+
+/** What only some hosts need is loaded with the first request to one, and where that fails, with the next. */
+export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load().catch((error) => {
+      loaded = undefined;
+      throw new UpstreamFailure('not_loaded', `${NOT_LOADED}: ${error}`, NOT_LOADED);
+    });
+    return loaded;
+  };
 }
 
 /** Requests with the token before may still be on their way. */
@@ -57,6 +71,37 @@ export class TokenSecrets {
   }
 }
 
+/** With this a host says that it does not take a token. */
+const REFUSES_TOKEN = 401;
+
+/** The tokens that requests to a host carry in place of a key. */
+export class Tokens {
+  readonly #secrets: TokenSecrets;
+  readonly #proofs: () => Promise<Proofs>;
+
+  /** `own`: the secrets of the host. `load`: what finds the tokens. */
+  constructor(own: Secrets, load: () => Promise<Proofs>) {
+    this.#secrets = new TokenSecrets(own);
+    this.#proofs = loadedOnce(load);
+  }
+
+  get secrets(): Secrets {
+    return this.#secrets.all;
+  }
+
+  /** Sends a request with a token, and feeds the attempt with its response. */
+  send(attempt: Attempt, pool: HostPool, timeouts: UpstreamTimeouts, request: HostRequest): Promise<void> {
+    return sendProven(attempt, pool, timeouts, async () => {
+      const proofs = await this.#proofs();
+      const headers = await proofs.headers();
+      this.#secrets.keep(headers.authorization?.replace(/^Bearer /, ''));
+      const watch = ({ status }: ResponseHead) => status === REFUSES_TOKEN && proofs.refused(headers);
+      attempt.head().then(watch, () => {});
+      return { request: { ...request, headers: { ...request.headers, ...headers } } };
+    });
+  }
+}
+
 /** What a host answers that has no such thing. */
 export function answerNotFound(attempt: Attempt): Attempt {
   attempt.receiveHead({ status: 404, contentType: 'application/json', isEncoded: false, retryAfter: undefined });
@@ -65,3 +110,4 @@ export function answerNotFound(attempt: Attempt): Attempt {
 }
 
 const NO_CREDENTIALS = 'no credentials for the provider';
+const NOT_LOADED = 'a file of the program cannot be loaded; after an upgrade, restart the gateway';

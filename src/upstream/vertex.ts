@@ -6,9 +6,8 @@ import { type Endpoint, endpointOf, type Host } from '../providers/host.ts';
 import { vertexRequest } from '../providers/vertex.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt } from './attempt.ts';
-import type { Authorize } from './google.ts';
 import { HostPool } from './host-pool.ts';
-import { answerNotFound, sendProven, TokenSecrets } from './proven.ts';
+import { answerNotFound, Tokens } from './proven.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 interface VertexHost extends Host {
@@ -19,21 +18,21 @@ export class VertexUpstream implements Upstream {
   readonly #endpoint: Endpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
-  readonly #secrets: TokenSecrets;
   /** Undefined where a key says who asks. */
-  readonly #load: (() => Promise<Authorize>) | undefined;
-  #authorize: Promise<Authorize> | undefined;
+  readonly #tokens: Tokens | undefined;
 
   constructor(host: VertexHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
-    this.#secrets = new TokenSecrets(this.#endpoint.secrets);
     this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts);
-    if (host.apiKey === undefined) this.#load = async () => (await import('./google.ts')).authorizer(host.project);
+    if (host.apiKey === undefined) {
+      const load = async () => (await import('./google.ts')).authorizer(host.project);
+      this.#tokens = new Tokens(this.#endpoint.secrets, load);
+    }
   }
 
   get secrets(): Secrets {
-    return this.#secrets.all;
+    return this.#tokens?.secrets ?? this.#endpoint.secrets;
   }
 
   attempt(call: UpstreamCall): Attempt {
@@ -41,10 +40,9 @@ export class VertexUpstream implements Upstream {
     // The gateway counts for it.
     if (dialect === COUNT_TOKENS || dialect === GEMINI_COUNT_TOKENS) return this.ask();
     const attempt = new Attempt();
-    const { path, headers, body } = vertexRequest(this.#endpoint, call);
-    void sendProven(attempt, this.#pool, this.#timeouts, async () => ({
-      request: { method: 'POST', path, headers: { ...headers, ...(await this.#proof()) }, body },
-    }));
+    const request = { method: 'POST', ...vertexRequest(this.#endpoint, call) } as const;
+    if (this.#tokens === undefined) this.#pool.send(attempt, request);
+    else void this.#tokens.send(attempt, this.#pool, this.#timeouts, request);
     return attempt;
   }
 
@@ -55,12 +53,5 @@ export class VertexUpstream implements Upstream {
 
   close(): Promise<void> {
     return this.#pool.close();
-  }
-
-  async #proof(): Promise<Record<string, string>> {
-    this.#authorize ??= this.#load?.();
-    const proof = (await (await this.#authorize)?.()) ?? {};
-    this.#secrets.keep(proof.authorization?.replace(/^Bearer /, ''));
-    return proof;
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '../support/fake-bedrock.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { startTestGateway, type TestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
+import { whileNotLoaded } from '../support/not-loaded.ts';
 
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
 const SESSION = 'session-token-canary-2342';
@@ -265,6 +266,18 @@ describe('a request is proven', () => {
 });
 
 const ECHO = { model: 'fake/echo', messages: MESSAGES };
+
+test('what is loaded for Bedrock is loaded with the next request, if it could not be with the first', async () => {
+  const gateway = await startTestGateway({ basePath: '', provider: bedrock });
+  gateway.upstream.follow(converse);
+  const shortage = whileNotLoaded('./aws.ts');
+  const early = await post(gateway, '/v1/chat/completions', ECHO);
+  shortage.deregister();
+  assert.deepEqual([early.status, early.row?.cost_nanos, early.row?.failure_reason], [502, 0, 'not_loaded']);
+  assert.match(early.message(), /^The gateway cannot load what it needs for the provider\./);
+  assert.equal((await post(gateway, '/v1/chat/completions', ECHO)).status, 200);
+  await gateway.stop();
+});
 
 describe('what Bedrock refuses', () => {
   const REFUSALS: readonly (readonly [status: number, type: string, message: string, gets: number, words: RegExp])[] = [

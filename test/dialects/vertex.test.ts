@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { vertexAddress } from '../../src/core/vertex.ts';
+import { authorizer } from '../../src/upstream/google.ts';
 import { clientRequests } from '../support/client-requests.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import { refuse, vertex } from '../support/fake-vertex.ts';
 import { startTestGateway, type TestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
+import { whileNotLoaded } from '../support/not-loaded.ts';
 import { until } from '../support/wait.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'inf-gw-vertex-'));
@@ -367,12 +369,50 @@ describe('a request to Vertex AI carries a token', () => {
     assert.deepEqual([(await ask(first))[1], tokensGiven()], ['Bearer two', 1]);
   });
 
+  test('that can be asked for with the next request, if what asks could not be loaded with the first', async () => {
+    const gateway = await startTestGateway(options);
+    give('one', 3_600);
+    const shortage = whileNotLoaded('./google.ts');
+    assert.deepEqual(await ask(gateway), [502, undefined, 0]);
+    shortage.deregister();
+    assert.deepEqual(await ask(gateway), [200, 'Bearer one', CLAUDE_COST]);
+    await gateway.stop();
+  });
+
+  test('and where a proxy answers for who gives it, that is said, and nothing is printed past the log', async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on('warning', note);
+    delete process.env.METADATA_SERVER_DETECTION;
+    google.follow((call) => call.answer(403, 'Forbidden by the proxy'));
+    await assert.rejects(authorizer('my-project').headers(), ({ message }: Error) => {
+      assert.match(message, /Could not load the default credentials\..* something else answered: .*403/s);
+      return true;
+    });
+    process.env.METADATA_SERVER_DETECTION = 'assume-present';
+    process.emitWarning('of somebody else', 'SomeWarning');
+    await until(() => warnings.length > 0);
+    process.off('warning', note);
+    assert.deepEqual(warnings, ['SomeWarning']);
+  });
+
   test('that serves to its end, though nobody answers who is asked for the next one', async () => {
     const gateway = await startTestGateway({ ...options, config: { timeouts: { connect: '3s' } } });
     give('one', 200);
     assert.equal((await ask(gateway))[0], 200);
     google.follow(() => {});
     assert.deepEqual(await ask(gateway), [200, 'Bearer one', CLAUDE_COST]);
+    await gateway.stop();
+  });
+
+  test('that is followed by another once the host has refused it', async () => {
+    const gateway = await startTestGateway(options);
+    give('revoked', 3_600);
+    assert.equal((await ask(gateway))[1], 'Bearer revoked');
+    gateway.upstream.follow((call) => refuse(call, 401, 'UNAUTHENTICATED', 'Token revoked.'));
+    assert.equal((await post(gateway, '/v1/messages', ASKED)).status, 502);
+    give('next', 3_600);
+    await until(async () => (await ask(gateway))[1] === 'Bearer next');
     await gateway.stop();
   });
 
