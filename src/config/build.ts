@@ -189,13 +189,16 @@ class ConfigBuilder {
       headers[header.toLowerCase()] = this.#headerValue(path, expanded.value);
     }
     const upstreams = this.#upstreams(name, parsed);
+    if (parsed.kind === 'azure') this.#azureAddresses(name, parsed, upstreams);
+    const dialects = parsed.dialects ?? dialectsAt(parsed.kind, upstreams);
     const isAnyActive = upstreams.some((upstream) => upstream.missingVariable === undefined);
     return {
       ...base,
       kind: parsed.kind,
       region: parsed.kind === 'bedrock' ? parsed.region : undefined,
       project: parsed.kind === 'vertex' ? parsed.project : undefined,
-      keepsResponses: this.#keepsResponses(name, parsed, base.dialects),
+      dialects,
+      keepsResponses: this.#keepsResponses(name, parsed, dialects),
       auth: parsed.auth ?? AUTH[parsed.kind],
       upstreams,
       headers,
@@ -203,6 +206,16 @@ class ConfigBuilder {
       onDisconnect: parsed.on_disconnect,
       missingVariable: missingVariable ?? (isAnyActive ? undefined : upstreams[0]?.missingVariable),
     };
+  }
+
+  /** Any other path there is a 404 to every request. People know the address of their resource without it. */
+  #azureAddresses(name: string, parsed: ParsedHttpProvider, upstreams: readonly UpstreamConfig[]): void {
+    for (const [i, { baseUrl, missingVariable }] of upstreams.entries()) {
+      if (missingVariable !== undefined || !URL.canParse(baseUrl) || isAzurePath(new URL(baseUrl))) continue;
+      const path = parsed.upstreams === undefined ? ['base_url'] : ['upstreams', i, 'base_url'];
+      const forms = '…/openai/v1, or …/openai/deployments/{model}?api-version=2024-10-21';
+      this.#addProblem(['providers', name, ...path], `expected an address with the path of Azure's API: ${forms}`);
+    }
   }
 
   #keepsResponses(name: string, parsed: ParsedHttpProvider, dialects: readonly DialectName[]): boolean {
@@ -331,6 +344,7 @@ function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig
 /** How hosts of a kind want their keys unless the config says otherwise. */
 const AUTH = {
   openai: 'bearer',
+  azure: 'api-key',
   anthropic: 'x-api-key',
   gemini: 'x-goog-api-key',
   bedrock: 'bearer',
@@ -351,15 +365,32 @@ function isOfCloud(kind: ParsedProvider['kind']): boolean {
 /** What the gateway itself writes into a body for Claude there, from the headers of its client. */
 const OWN_FIELDS = ['anthropic_version', 'anthropic_beta'];
 
+/** All that hosts of OpenAI's formats may have. */
+const OPENAI_DIALECTS = DIALECT_NAMES.filter((name) => !['messages', 'gemini', 'gemini_embeddings'].includes(name));
+
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
-  openai: DIALECT_NAMES.filter((name) => !['messages', 'gemini', 'gemini_embeddings'].includes(name)),
+  openai: OPENAI_DIALECTS,
+  azure: OPENAI_DIALECTS.filter((name) => !['moderations', 'rerank'].includes(name)),
   anthropic: ['messages'],
   gemini: ['gemini', 'gemini_embeddings'],
   bedrock: BEDROCK_DIALECTS,
   vertex: VERTEX_DIALECTS,
   mock: DIALECT_NAMES,
 };
+
+/** The same at their addresses: below the path of a deployment Azure has no responses. */
+function dialectsAt(kind: ParsedHttpProvider['kind'], upstreams: readonly UpstreamConfig[]): readonly DialectName[] {
+  const isDated = kind === 'azure' && upstreams.some(({ baseUrl }) => baseUrl.includes('/deployments/'));
+  return isDated ? DEFAULT_DIALECTS.azure.filter((name) => name !== 'responses') : DEFAULT_DIALECTS[kind];
+}
+
+const AZURE_HOST = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/;
+
+/** At hosts of Azure's own; what stands before them may have any path. */
+function isAzurePath({ hostname, pathname, searchParams }: URL): boolean {
+  return !AZURE_HOST.test(hostname) || /\/openai\/v1\/?$/.test(pathname) || searchParams.has('api-version');
+}
 
 /** YAML 1.2 reads `off` as a string, YAML 1.1 as false. */
 function unlessOff(value: number | 'off' | false): number | undefined {

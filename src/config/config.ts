@@ -56,7 +56,7 @@ export interface UpstreamConfig {
 }
 
 export interface HttpProviderConfig extends ProviderBase {
-  readonly kind: 'openai' | 'anthropic' | 'gemini' | 'bedrock' | 'vertex';
+  readonly kind: 'openai' | 'azure' | 'anthropic' | 'gemini' | 'bedrock' | 'vertex';
   /** Of a provider of kind `bedrock`, as Amazon names it. */
   readonly region?: string | undefined;
   /** Of a provider of kind `vertex`, as Google names it. */

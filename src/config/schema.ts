@@ -1,6 +1,8 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import * as z from 'zod';
 import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, VERTEX_DIALECTS } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
+import { Likenesses } from '../core/likeness.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { refusedHeaders } from './headers.ts';
@@ -164,6 +166,7 @@ const httpProvider = {
   models,
 };
 const openaiProvider = z.strictObject({ kind: z.literal('openai'), ...httpProvider });
+const azureProvider = z.strictObject({ kind: z.literal('azure'), ...httpProvider });
 const anthropicProvider = z.strictObject({ kind: z.literal('anthropic'), ...httpProvider });
 
 const geminiProvider = z.strictObject({ kind: z.literal('gemini'), ...httpProvider });
@@ -200,15 +203,31 @@ const mockProvider = z.strictObject({
   models,
 });
 
-export const KINDS = ['openai', 'anthropic', 'gemini', 'bedrock', 'vertex', 'mock'] as const;
+export const KINDS = ['openai', 'azure', 'anthropic', 'gemini', 'bedrock', 'vertex', 'mock'] as const;
+
+/** The kind that another word means, if it is like one: whoever adds something to a name means that. */
+export function meantKind(word: string): (typeof KINDS)[number] | undefined {
+  const named = KINDS.map((id) => ({ id }));
+  const begun = named.find(({ id }) => word.toLowerCase().startsWith(id));
+  return (begun ?? new Likenesses(named).mostAlike(word, new Set(named), 1)[0])?.id;
+}
+
+/** What is said of a word that is no kind. */
+function faultOfKind(word: unknown): string {
+  const meant = typeof word === 'string' ? meantKind(word) : undefined;
+  const expected = KINDS.map((kind) => `kind: ${kind}`)
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' or ');
+  return `expected ${expected}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+}
 
 export const providerSchema = z.discriminatedUnion(
   'kind',
-  [openaiProvider, anthropicProvider, geminiProvider, bedrockProvider, vertexProvider, mockProvider],
+  [openaiProvider, azureProvider, anthropicProvider, geminiProvider, bedrockProvider, vertexProvider, mockProvider],
   {
-    error: (issue) =>
-      issue.code === 'invalid_union'
-        ? 'expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock'
+    error: ({ code, input }) =>
+      code === 'invalid_union'
+        ? faultOfKind(isObject(input) ? input.kind : undefined)
         : 'expected a map with kind, models, …',
   },
 );

@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import { isObject } from '../core/json.ts';
-import { configSchema, KINDS, type ParsedConfig, providerSchema } from './schema.ts';
+import { configSchema, KINDS, meantKind, type ParsedConfig, providerSchema } from './schema.ts';
 
 /** The config with defaults in place of every invalid part. */
 export function validParts(raw: unknown): ParsedConfig {
@@ -42,19 +42,13 @@ export function hiddenIssues(raw: unknown): z.core.$ZodIssue[] {
   const providers = isObject(raw) && isObject(raw.providers) ? raw.providers : {};
   return Object.entries(providers).flatMap(([name, provider]) => {
     if (!isObject(provider) || isKind(provider.kind)) return [];
-    const { error } = providerSchema.safeParse({ ...provider, kind: likelyKind(provider.kind) });
+    const { error } = providerSchema.safeParse({ ...provider, kind: meantKind(String(provider.kind)) ?? 'openai' });
     return (error?.issues ?? []).map((issue) => ({ ...issue, path: ['providers', name, ...issue.path] }));
   });
 }
 
 function isKind(kind: unknown): boolean {
   return KINDS.some((each) => each === kind);
-}
-
-/** The kind that is meant, by its first letter; that of most hosts where that says nothing. */
-function likelyKind(kind: unknown): (typeof KINDS)[number] {
-  const letter = String(kind).toLowerCase().charAt(0);
-  return KINDS.find((each) => each.startsWith(letter)) ?? 'openai';
 }
 
 /**

@@ -31,6 +31,7 @@ export function upstreamsOf(providers: Providers): UpstreamFacts[] {
 function startProvider(config: ProviderConfig): Provider {
   switch (config.kind) {
     case 'openai':
+    case 'azure':
     case 'anthropic':
     case 'gemini':
     case 'bedrock':

@@ -6,6 +6,8 @@ import { secretsOf } from './secrets.ts';
 
 /** A host as set in the config. */
 export interface Host {
+  /** As the config calls it. */
+  readonly kind?: string;
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly auth: AuthScheme;
@@ -69,7 +71,9 @@ export function endpointOf(host: Host, userAgent: string): Endpoint {
     query: url.search,
     headers: { ...headers, ...host.headers },
     secrets: secretsOf(host),
-    isOpenai: /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices)\.azure\.com)$/.test(url.hostname),
+    // Azure's may have names of their owner's.
+    isOpenai:
+      host.kind === 'azure' || /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices)\.azure\.com)$/.test(url.hostname),
     streamUsage: host.streamUsage,
   };
 }

@@ -19,7 +19,7 @@ const GOOGLE_MODELS = '/v1beta1/publishers/google/models';
 /** Hosts whose listing of models is public, but which say something of the key at another path. */
 const OTHER_PATHS: Readonly<Record<string, string>> = { 'openrouter.ai': '/key' };
 /** Bedrock's runtime and Claude in Foundry list no models, and answer unknown paths in ways of their own. */
-const WITHOUT_LISTING = /^bedrock-runtime[.-]|\.services\.ai\.azure\.com$/;
+const WITHOUT_LISTING = /^bedrock-runtime[.-]|\.services\.ai\.azure\.com\/anthropic\//;
 
 /** The end of a path to a deployment of Azure's. The models are listed above all of them. */
 const DEPLOYMENT = /\/deployments\/[^/]+$/;
@@ -47,7 +47,7 @@ export function listingOf(host: Host, dialects: readonly DialectName[], userAgen
     origin,
     path: `${path.replace(DEPLOYMENT, '')}${OTHER_PATHS[hostname] ?? MODELS}${query}`,
     headers: { ...(dialect && DEFAULT_HEADERS[dialect]), ...others, accept: 'application/json' },
-    tellsKey: !WITHOUT_LISTING.test(hostname),
+    tellsKey: !WITHOUT_LISTING.test(`${hostname}${path}`),
   };
 }
 

@@ -120,6 +120,11 @@ describe('the body for a host', () => {
     });
   }
 
+  test('caps its output in max_completion_tokens at any host of kind azure', () => {
+    const host = { kind: 'azure', baseUrl: 'https://apim.example/openai/v1' };
+    assert.deepEqual(bodyOf({}, host, 99), { ...plain, model: 'gpt-x', max_completion_tokens: 99 });
+  });
+
   const CAPPED: readonly (readonly [host: string, declared: object, sent: object])[] = [
     ['https://api.example.com/v1', { max_tokens: 7 }, { max_tokens: 7 }],
     ['https://api.example.com/v1', { max_completion_tokens: 7 }, { max_tokens: 99 }],
