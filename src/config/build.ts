@@ -188,6 +188,7 @@ class ConfigBuilder {
       missingVariable ??= expanded.missingVariable;
       headers[header.toLowerCase()] = this.#headerValue(path, expanded.value);
     }
+    if (parsed.auth === 'entra') this.#entra(name, parsed);
     const upstreams = this.#upstreams(name, parsed);
     if (parsed.kind === 'azure') this.#azureAddresses(name, parsed, upstreams);
     const dialects = parsed.dialects ?? dialectsAt(parsed.kind, upstreams);
@@ -206,6 +207,22 @@ class ConfigBuilder {
       onDisconnect: parsed.on_disconnect,
       missingVariable: missingVariable ?? (isAnyActive ? undefined : upstreams[0]?.missingVariable),
     };
+  }
+
+  /** Tokens of Microsoft Entra are asked for, and take the place of a key. */
+  #entra(name: string, { kind, api_key, upstreams = [] }: ParsedHttpProvider): void {
+    if (kind !== 'azure' && kind !== 'openai' && kind !== 'anthropic') {
+      const why = 'expected entra only for a provider of kind azure, openai or anthropic';
+      this.#addProblem(['providers', name, 'auth'], why);
+    }
+    const keys = [
+      [api_key, 'api_key'] as const,
+      ...upstreams.map((each, i) => [each.api_key, 'upstreams', i, 'api_key'] as const),
+    ];
+    for (const [key, ...path] of keys) {
+      if (key !== undefined)
+        this.#addProblem(['providers', name, ...path], 'expected none: with auth: entra the gateway asks for tokens');
+    }
   }
 
   /** Any other path there is a 404 to every request. People know the address of their resource without it. */

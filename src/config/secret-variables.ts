@@ -9,10 +9,11 @@ const REFERENCE = /\$\{(\w+)\}/g;
 /** What such a field holds is shown to everybody who asks. */
 const OPEN_FIELDS: ReadonlySet<string> = new Set(['node', 'listen']);
 
-/** In these the libraries of Amazon and Google find what proves who sends a request, by kind of provider. */
+/** In these it is found what proves who sends a request where the config has no key, by kind of provider, or its `auth`. */
 const CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['bedrock', ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']],
   ['vertex', ['GOOGLE_APPLICATION_CREDENTIALS', 'google_application_credentials']],
+  ['entra', ['AZURE_CLIENT_SECRET', 'AZURE_FEDERATED_TOKEN_FILE', 'IDENTITY_HEADER']],
 ]);
 
 /**
@@ -29,7 +30,9 @@ export function secretVariablesIn(text: string, environment: NodeJS.ProcessEnv):
     if (typeof value === 'string') for (const name of namesIn(secretPart(value, field, environment))) found.add(name);
     else if (Array.isArray(value)) for (const each of value) visit(each, field);
     else if (isObject(value)) {
-      if (value.api_key === undefined) for (const name of CREDENTIALS.get(value.kind) ?? []) found.add(name);
+      if (value.api_key === undefined) {
+        for (const key of [value.kind, value.auth]) for (const name of CREDENTIALS.get(key) ?? []) found.add(name);
+      }
       for (const [name, each] of Object.entries(value)) visit(each, name);
     }
   };

@@ -17,8 +17,11 @@ export const DIALECT_NAMES = [
   'rerank',
 ] as const;
 
-/** How hosts want their keys: `Authorization: Bearer`, or in Azure's, Anthropic's or Google's header of that name. */
-export const AUTH_SCHEMES = ['bearer', 'api-key', 'x-api-key', 'x-goog-api-key'] as const;
+/**
+ * How hosts want their keys: `Authorization: Bearer`, or in Azure's, Anthropic's or Google's header of that name. Hosts of
+ * Azure take tokens of Microsoft Entra in place of a key.
+ */
+export const AUTH_SCHEMES = ['bearer', 'api-key', 'x-api-key', 'x-goog-api-key', 'entra'] as const;
 
 export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 

@@ -76,7 +76,10 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
 }
 
 /** How requests to a provider prove who sends them without a key; undefined if they do not. */
-function proofsOf({ region, project }: HttpProviderConfig) {
+function proofsOf({ auth, region, project }: HttpProviderConfig) {
+  if (auth === 'entra') {
+    return async ({ origin }: Listing) => (await import('../upstream/entra.ts')).authorizer(origin).headers();
+  }
   if (project !== undefined) return async () => (await import('../upstream/google.ts')).authorizer(project).headers();
   if (region === undefined) return undefined;
   return async ({ origin, path }: Listing) => {
@@ -128,7 +131,7 @@ function findingOf({ upstream, asked, unasked, isSilent, proof, missing }: Resul
 }
 
 const FIX_CREDENTIALS =
-  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (kind bedrock), or GOOGLE_APPLICATION_CREDENTIALS (kind vertex), where the gateway is started; or its api_key in the config';
+  'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (kind bedrock), GOOGLE_APPLICATION_CREDENTIALS (kind vertex), or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET (auth: entra), where the gateway is started; or its api_key in the config';
 
 /** What went wrong at each stage, and what to do. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {

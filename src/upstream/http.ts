@@ -7,39 +7,51 @@ import type { Form } from '../wire/body.ts';
 import { formContentType, formWith } from '../wire/multipart.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt } from './attempt.ts';
-import { HostPool } from './host-pool.ts';
+import { HostPool, type HostRequest } from './host-pool.ts';
+import { Tokens } from './proven.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 export class HttpUpstream implements Upstream {
   readonly #endpoint: Endpoint;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
+  /** Undefined where a key says who asks, or nothing. */
+  readonly #tokens: Tokens | undefined;
 
   constructor(host: Host, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
+    this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts);
+    if (host.auth === 'entra') {
+      const { origin, secrets } = this.#endpoint;
+      this.#tokens = new Tokens(secrets, async () => (await import('./entra.ts')).authorizer(origin));
+    }
   }
 
   get secrets(): Secrets {
-    return this.#endpoint.secrets;
+    return this.#tokens?.secrets ?? this.#endpoint.secrets;
   }
 
   attempt({ request, model, capTokens, isTranslated, headers }: UpstreamCall): Attempt {
-    const attempt = new Attempt();
     const { form } = request.body;
     const own = headersFor(this.#endpoint, request, headers);
-    const sent =
+    const { headers: sentHeaders, body } =
       form === undefined
         ? { headers: own, body: bodyFor(this.#endpoint, request, model, capTokens, isTranslated) }
         : sentForm(form, model, own);
-    this.#pool.send(attempt, { method: 'POST', path: pathFor(this.#endpoint, request, model), ...sent });
-    return attempt;
+    const path = pathFor(this.#endpoint, request, model);
+    return this.#send({ method: 'POST', path, headers: sentHeaders, body });
   }
 
   ask(method: 'GET' | 'DELETE', below: string): Attempt {
-    const attempt = new Attempt();
     const { path, query, headers } = this.#endpoint;
-    const sent = { ...headers, accept: 'application/json' };
-    this.#pool.send(attempt, { method, path: `${path}${below}${query}`, headers: sent });
+    return this.#send({ method, path: `${path}${below}${query}`, headers: { ...headers, accept: 'application/json' } });
+  }
+
+  #send(request: HostRequest): Attempt {
+    const attempt = new Attempt();
+    if (this.#tokens === undefined) this.#pool.send(attempt, request);
+    else void this.#tokens.send(attempt, this.#pool, this.#timeouts, request);
     return attempt;
   }
 

@@ -212,6 +212,24 @@ test('a provider is inactive if it refers to a variable that is not set, and act
   }
 });
 
+test('a provider of kind azure has what Azure has: its key in a header, and below a deployment no responses', () => {
+  const all = ['chat', 'responses', 'embeddings', 'images', 'image_edits', 'speech', 'transcriptions', 'translations'];
+  const dated = all.filter((dialect) => dialect !== 'responses');
+  const rows: [fields: string, auth: string, dialects: string[]][] = [
+    ['base_url: "https://x.openai.azure.com/openai/v1"', 'api-key', all],
+    ['base_url: "https://apim.example/of/mine", auth: bearer', 'bearer', all],
+    ['base_url: "https://x.openai.azure.com/openai/deployments/{model}?api-version=2024-10-21"', 'api-key', dated],
+    [`base_url: "\${DATED}", auth: entra`, 'entra', dated],
+    [`base_url: "\${DATED}", dialects: [responses]`, 'api-key', ['responses']],
+  ];
+  const DATED = 'https://x.openai.azure.com/openai/deployments/my-gpt?api-version=2024-10-21';
+  for (const [fields, auth, dialects] of rows) {
+    const [loaded] = load(`providers: { p: { kind: azure, ${fields}, models: {} } }`, { DATED }).providers;
+    assert.ok(loaded?.kind === 'azure');
+    assert.deepEqual([loaded.auth, loaded.dialects], [auth, dialects], fields);
+  }
+});
+
 test('a call of a tool costs the same in every service tier, unless that says otherwise', () => {
   const tiers = '{ priority: { input: 2, output: 2 }, flex: { input: 1, output: 1, tools: { web_search: 0.02 } } }';
   const model = `{ input: 1, output: 1, tools: { web_search: 0.01 }, service_tiers: ${tiers} }`;

@@ -125,15 +125,29 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
   [
     'providers:\n  p: { models: {} }',
-    /^2:3: providers\.p.*: expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock/,
+    /^2:3: providers\.p.*: expected kind: openai, kind: azure, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock$/,
   ],
   [
-    'providers:\n  p: { kind: azure, models: {} }',
-    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock/,
+    'providers:\n  p: { kind: cohere, models: {} }',
+    /^2:8: providers\.p\.kind: expected kind: openai, kind: azure, kind: anthropic, kind: gemini, kind: bedrock, kind: vertex or kind: mock$/,
+  ],
+  ['providers:\n  p: { kind: Azure_OpenAI, models: {} }', /^2:8: providers\.p\.kind: .*; did you mean azure\?$/],
+  ['providers:\n  p: { kind: antropic, models: {} }', /^2:8: providers\.p\.kind: .*; did you mean anthropic\?$/],
+  ['providers:\n  p: { kind: azure, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or a list/],
+  ...['', '/openai', '/openai/deployments/{model}', '/anthropic/v1'].map(
+    (path) =>
+      [
+        `providers:\n  p: { kind: azure, base_url: "https://x.openai.azure.com${path}", models: {} }`,
+        /^2:21: providers\.p\.base_url: expected an address with the path of Azure's API: …\/openai\/v1, or …/,
+      ] as const,
+  ),
+  [
+    `providers:\n  p: { kind: azure, models: {}, upstreams: [{ base_url: "https://apim.example/a" }, { base_url: "https://x.services.ai.azure.com" }] }`,
+    /^2:\d+: providers\.p\.upstreams\.1\.base_url: expected an address with the path of Azure's API/,
   ],
   [
     'providers:\n  p: { kind: opanai, base_url: ftp://h, modles: {}, models: { a: { output: 1 } } }',
-    /^2:8: providers\.p\.kind: expected kind/,
+    /^2:8: providers\.p\.kind: expected kind.*; did you mean openai\?$/,
     /^2:22: providers\.p\.base_url: expected an address/,
     /^2:41: providers\.p\.modles: unknown key/,
     /^2:63: providers\.p\.models\.a\.input: expected a price/,
@@ -142,6 +156,11 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     `providers:\n  p: { kind: openai, base_url: "http://h", api_key: \${A}, models: {} }\nlisten: [\${B}]`,
     /^2:53: quote it here: "\$\{A\}"$/,
     /^3:10: quote it here: "\$\{B\}"$/,
+  ],
+  [
+    'providers:\n  p: { kind: openai, auth: entra, base_url: "http://h", api_key: k, models: {} }\n  q: { kind: gemini, auth: entra, models: {} }',
+    /^2:\d+: providers\.p\.api_key: expected none: with auth: entra/,
+    /^3:22: providers\.q\.auth: expected entra only for a provider of kind azure, openai or anthropic$/,
   ],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],

@@ -103,6 +103,24 @@ describe('a provider that answers', () => {
     assert.equal(host.calls.length, 0);
   });
 
+  test('of kind azure is asked with its key as Azure wants it', async () => {
+    const unlessKey: Script = (call) => (call.header('api-key') === KEY ? OK(call) : answering(401)(call));
+    const { message } = await findingFor(unlessKey, `, api_key: ${KEY}`, 'kind: azure');
+    assert.equal(message, 'answers, and accepts its key');
+  });
+
+  test('is asked with a token of Entra, or reported as without credentials', async () => {
+    process.env.AZURE_POD_IDENTITY_AUTHORITY_HOST = `http://127.0.0.1:${host.port}`;
+    const kind = 'kind: azure, auth: entra';
+    const token = { access_token: 'secret-of-microsoft', expires_in: 3_600 };
+    const give: typeof OK = (call) => (call.path.startsWith('/metadata/identity') ? call.answer(200, token) : OK(call));
+    assert.equal((await findingFor(give, '', kind)).message, 'answers, and accepts its credentials');
+    assert.equal(host.calls.at(-1)?.header('authorization'), 'Bearer secret-of-microsoft');
+    const { status, message, fix } = await findingFor(answering(404, ''), '', kind);
+    delete process.env.AZURE_POD_IDENTITY_AUTHORITY_HOST;
+    assert.match(`${status} ${message} ${fix}`, /^error found no credentials: .*az login.*AZURE_TENANT_ID/);
+  });
+
   test('is asked once where it has no key', async () => {
     assert.equal((await findingFor(OK, '')).message, 'answers, and asks for no key');
     assert.equal(host.calls.length, 1);
@@ -185,6 +203,7 @@ test('the request is the cheapest that each host has', () => {
     assert.equal(at(url, 'api-key', 'chat').path, '/openai/models?api-version=2024-10-21');
   }
   assert.equal(at('https://openrouter.ai/api/v1', 'bearer', 'chat').path, '/api/v1/key');
+  assert.equal(at('https://x.services.ai.azure.com/openai/v1', 'api-key', 'chat').tellsKey, true);
   for (const silent of [
     'https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1',
     'https://x.services.ai.azure.com/anthropic/v1',

@@ -210,13 +210,15 @@ providers:
     assert.deepEqual(named('$' + '{URL}'), [...keys, 'URL']);
   });
 
-  test("loses Amazon's and Google's credentials where a provider needs them", () => {
+  test("loses Amazon's, Google's and Microsoft's credentials where a provider needs them", () => {
     const named = (kind: string, fields: string) =>
       secretVariablesIn(`providers: { a: { kind: ${kind}, ${fields} } }`, {});
     const amazon = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
     assert.deepEqual(named('bedrock', 'region: eu-west-1'), amazon);
     const google = ['GOOGLE_APPLICATION_CREDENTIALS', 'google_application_credentials'];
     assert.deepEqual(named('vertex', 'region: global'), google);
+    const microsoft = ['AZURE_CLIENT_SECRET', 'AZURE_FEDERATED_TOKEN_FILE', 'IDENTITY_HEADER'];
+    assert.deepEqual(named('openai', 'auth: entra'), microsoft);
     for (const kind of ['bedrock', 'vertex']) assert.deepEqual(named(kind, 'api_key: "$' + '{KEY}"'), ['KEY']);
   });
 });

@@ -33,7 +33,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
-  // To clients, to webhooks, on the control socket to the operator, to Prometheus and a collector, and to hosts that are only looked at.
+  // To clients, to webhooks, on the control socket to the operator, to Prometheus and a collector, to who gives tokens, and to hosts that are only looked at.
   'node:http': [
     'src/alerts/webhook.ts',
     'src/http/',
@@ -41,6 +41,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
     'src/metrics/',
     'src/tracing/',
     'src/doctor/',
+    'src/upstream/entra.ts',
     'src/core/node-http.ts',
   ],
   'node:sqlite': 'src/audit/',

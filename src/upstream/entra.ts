@@ -1,0 +1,198 @@
+/**
+ * Tokens of Microsoft Entra for hosts of Azure, found where Microsoft's own libraries look for them by default: in the
+ * environment, in the identity of the machine, and with Azure's command line. To be loaded when the first request needs it.
+ */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
+import { promisify } from 'node:util';
+import { isObject, parseJson } from '../core/json.ts';
+import { request, requestTls } from '../core/node-http.ts';
+import { holdsSecret, NO_SECRETS } from '../wire/secrets.ts';
+import { keptProof, type Proof, type Proofs } from './kept-proof.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Answer = Readonly<Record<string, unknown>>;
+
+interface Cloud {
+  /** What the names of its hosts end with. */
+  readonly domain: string;
+  /** Who gives tokens to apps. */
+  readonly login: string;
+}
+
+const PUBLIC: Cloud = { domain: 'azure.com', login: 'https://login.microsoftonline.com' };
+/** Those of one government each, with tokens of their own. */
+const SOVEREIGN: readonly Cloud[] = [
+  { domain: 'azure.us', login: 'https://login.microsoftonline.us' },
+  { domain: 'azure.cn', login: 'https://login.chinacloudapi.cn' },
+];
+/** The instance metadata service of a machine in Azure. */
+const METADATA = 'http://169.254.169.254';
+
+/** How long one who gives tokens may take. */
+const ANSWER_MS = 10_000;
+/** Elsewhere than in Azure nobody answers at that address. */
+const METADATA_MS = 3_000;
+const COMMAND_MS = 15_000;
+/** Many times a token. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+/** `origin`: the host that the tokens are for. Requests that come at once ask for one token together. */
+export function authorizer(origin: string, environment: Environment = process.env): Proofs {
+  const cloud = cloudOf(origin, environment);
+  return keptProof(() => findProof(cloud, environment));
+}
+
+/** By its host, or where that has a name of its own, such as an API Management, by the authority that apps log in at. */
+function cloudOf(origin: string, { AZURE_AUTHORITY_HOST: authority = '' }: Environment): Cloud {
+  const { hostname } = new URL(origin);
+  const byHost = SOVEREIGN.find(({ domain }) => hostname.endsWith(`.${domain}`));
+  if (byHost !== undefined || hostname.endsWith(`.${PUBLIC.domain}`)) return byHost ?? PUBLIC;
+  return SOVEREIGN.find(({ login }) => URL.parse(authority)?.origin === login) ?? PUBLIC;
+}
+
+/** What tokens are for: Azure OpenAI, and Foundry with its models. */
+function resourceOf({ domain }: Cloud): string {
+  return `https://cognitiveservices.${domain}`;
+}
+
+/** What is set decides; where nothing is, the machine is asked, and then Azure's command line. */
+async function findProof(cloud: Cloud, environment: Environment): Promise<Proof> {
+  const { AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client, AZURE_CLIENT_SECRET: secret } = environment;
+  const { AZURE_FEDERATED_TOKEN_FILE: file, IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header } = environment;
+  if (tenant && client && secret) return proofOf(await login(cloud, environment, secret, { client_secret: secret }));
+  if (tenant && client && file) {
+    // Whoever writes the file writes it anew before that token expires.
+    const assertion = (await readFile(file, 'utf8')).trim();
+    const proof = { client_assertion_type: JWT, client_assertion: assertion };
+    return proofOf(await login(cloud, environment, assertion, proof));
+  }
+  if (endpoint && header) {
+    const url = identityUrl(endpoint, '2019-08-01', cloud, client);
+    return proofOf(await answerTo(url, { headers: { 'x-identity-header': header } }, ANSWER_MS, { secret: header }));
+  }
+  const url = identityUrl(
+    `${environment.AZURE_POD_IDENTITY_AUTHORITY_HOST || METADATA}/metadata/identity/oauth2/token`,
+    '2018-02-01',
+    cloud,
+    client,
+  );
+  try {
+    return proofOf(await answerTo(url, { headers: { metadata: 'true' } }, METADATA_MS));
+  } catch (error) {
+    return proofOf(await askCommandLine(cloud, String(error)));
+  }
+}
+
+/** By the credentials of an app: a secret, or a token that another identity provider has given it, as `proof` says it. */
+function login(
+  cloud: Cloud,
+  environment: Environment,
+  secret: string,
+  proof: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const { AZURE_TENANT_ID: tenant = '', AZURE_CLIENT_ID: client = '', AZURE_AUTHORITY_HOST: host } = environment;
+  const url = new URL(`/${encodeURIComponent(tenant)}/oauth2/v2.0/token`, authorityAt(host || cloud.login));
+  const app = { grant_type: 'client_credentials', client_id: client, scope: `${resourceOf(cloud)}/.default` };
+  const body = String(new URLSearchParams({ ...app, ...proof }));
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(body) };
+  return answerTo(url, { method: 'POST', headers }, ANSWER_MS, { secret, body });
+}
+
+/** Whoever listens on the way would read the secret. */
+function authorityAt(address: string): URL {
+  const url = URL.parse(address);
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && url.hostname === '127.0.0.1')) return url;
+  throw new Error(`AZURE_AUTHORITY_HOST: expected an address with https, such as ${PUBLIC.login}`);
+}
+
+const JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** `client`: which of several identities of the machine is meant. */
+function identityUrl(address: string, version: string, cloud: Cloud, client: string | undefined): URL {
+  const url = new URL(address);
+  const asked = { 'api-version': version, resource: resourceOf(cloud), ...(client && { client_id: client }) };
+  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** `before`: why the machine itself has none. */
+async function askCommandLine(cloud: Cloud, before: string): Promise<Answer> {
+  const words = ['account', 'get-access-token', '--output', 'json', '--resource', resourceOf(cloud)];
+  try {
+    const { stdout } = await promisify(execFile)('az', words, { timeout: COMMAND_MS, killSignal: 'SIGKILL' });
+    return answerIn(stdout);
+  } catch (error) {
+    const said = isObject(error) && typeof error.stderr === 'string' && error.stderr !== '' ? error.stderr : error;
+    throw new Error(
+      `set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or run \`az login\`: the machine has no identity (${before}), and az gives no token (${firstLine(said)})`,
+    );
+  }
+}
+
+interface Sent {
+  /** What proves who asks: no error repeats it. */
+  readonly secret?: string;
+  readonly body?: string;
+}
+
+/** Directly, as requests to hosts go out: no proxy of the environment is used. */
+async function answerTo(
+  url: URL,
+  options: RequestOptions,
+  milliseconds: number,
+  { secret, body }: Sent = {},
+): Promise<Answer> {
+  const send = url.protocol === 'https:' ? requestTls : request;
+  const signal = AbortSignal.timeout(milliseconds);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const call = send({ ...urlToHttpOptions(url), ...options, agent: false, signal });
+    call.once('response', resolve).once('error', reject).end(body);
+  });
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    text += piece;
+    if (text.length > MAX_ANSWER_BYTES) throw new Error(`${url.host} sent more than a token`);
+  }
+  if (response.statusCode === 200) return answerIn(text);
+  const { error_description: why = text } = answerIn(text, {});
+  const isEcho = secret !== undefined && repeats(String(why), secret);
+  throw new Error(`${url.host} answered ${response.statusCode}: ${isEcho ? WITHHELD : firstLine(why)}`);
+}
+
+/** Also as forms write it. */
+function repeats(words: string, secret: string): boolean {
+  const asInForm = String(new URLSearchParams({ '': secret })).slice('='.length);
+  return holdsSecret(words, { ...NO_SECRETS, parts: [secret, asInForm] });
+}
+
+function answerIn(text: string, otherwise?: Answer): Answer {
+  const answer = parseJson(text)?.value;
+  if (isObject(answer)) return answer;
+  if (otherwise !== undefined) return otherwise;
+  throw new Error('what was sent is no token');
+}
+
+const WITHHELD = 'words withheld, since they hold what the gateway proved itself with';
+const MAX_WORDS = 300;
+
+function firstLine(words: unknown): string {
+  return (
+    String(words)
+      .trim()
+      .split(/[\r\n]/, 1)[0] ?? ''
+  ).slice(0, MAX_WORDS);
+}
+
+const FIT_FOR_HEADERS = /^[ -~]+$/;
+
+/** Entra says in how many seconds a token expires, and the others, when. Older versions of `az` say that in local time. */
+function proofOf({ access_token, accessToken = access_token, expires_in, expires_on, expiresOn }: Answer): Proof {
+  if (typeof accessToken !== 'string' || !FIT_FOR_HEADERS.test(accessToken)) throw new Error('the answer has no token');
+  const seconds = Number(expires_on ?? Date.now() / 1000 + Number(expires_in));
+  const expiresMs = Number.isNaN(seconds) ? Date.parse(String(expiresOn)) : seconds * 1000;
+  return { headers: { authorization: `Bearer ${accessToken}` }, expiresMs: Number.isNaN(expiresMs) ? 0 : expiresMs };
+}
