@@ -72,10 +72,20 @@ const SPOKEN: readonly (readonly [DialectName, hosts: string])[] = [
   ['converse', 'Bedrock, but for Claude'],
 ];
 
+const EMBEDDED: typeof SPOKEN = [
+  ['embeddings', 'OpenAI and all that are like it'],
+  ['gemini_embeddings', 'Google'],
+  ['vertex_embeddings', 'Vertex AI'],
+];
+
 function reachLines(): readonly string[] {
-  const head = ['client', ...SPOKEN.map(([dialect, hosts]) => `hosts of \`${dialect}\` (${hosts})`)];
-  const rows = READ.map((client) => {
-    const cells = SPOKEN.map(([dialect]) =>
+  return [...reachOf(READ, SPOKEN), '', ...reachOf(['embeddings', 'gemini_embeddings'], EMBEDDED)];
+}
+
+function reachOf(clients: readonly DialectName[], spoken: typeof SPOKEN): readonly string[] {
+  const head = ['client', ...spoken.map(([dialect, hosts]) => `hosts of \`${dialect}\` (${hosts})`)];
+  const rows = clients.map((client) => {
+    const cells = spoken.map(([dialect]) =>
       dialect === client ? 'as it is' : isReachable(client, [dialect]) ? 'translated' : 'no',
     );
     return [`\`${client}\``, ...cells];

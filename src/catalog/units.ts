@@ -36,6 +36,11 @@ const PRICINGS: Partial<Record<DialectName, Pricing>> = {
     hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,
     remedy: 'per: { character }, or audio_output and max_output',
   },
+  vertex_embeddings: {
+    units: ['character'],
+    hasTokenPrices: isPricedByTokens,
+    remedy: 'its input and output, or per: { character }',
+  },
   rerank: { units: ['search'], hasTokenPrices: isPricedByTokens, remedy: 'its input and output, or per: { search }' },
 };
 

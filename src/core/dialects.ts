@@ -27,14 +27,17 @@ export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 
 export type ClientDialect = (typeof DIALECT_NAMES)[number];
 
-/** Hosts of Amazon Bedrock speak Converse. Nobody asks in it here: its clients sign what they send. */
-export type DialectName = ClientDialect | 'converse';
+/**
+ * Hosts of Amazon Bedrock speak Converse, and those of Google's Vertex AI have embeddings of their own. Nobody asks in these
+ * here: their clients sign what they send, or carry tokens of those hosts.
+ */
+export type DialectName = ClientDialect | 'converse' | 'vertex_embeddings';
 
 /** What hosts of Amazon Bedrock speak: messages, by `InvokeModel`, to Claude alone. */
 export const BEDROCK_DIALECTS = ['messages', 'converse'] as const satisfies readonly DialectName[];
 
-/** What hosts of Google's Vertex AI speak: messages to Claude alone. */
-export const VERTEX_DIALECTS = ['messages', 'gemini'] as const satisfies readonly DialectName[];
+/** What hosts of Google's Vertex AI speak: messages to Claude alone, and the last to models that embed. */
+export const VERTEX_DIALECTS = ['messages', 'gemini', 'vertex_embeddings'] as const satisfies readonly DialectName[];
 
 /**
  * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,

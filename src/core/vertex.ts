@@ -14,9 +14,19 @@ function hostOf(region: string): string {
   return MULTI_REGIONS.has(region) ? `aiplatform.${region}.rep.googleapis.com` : `${region}-aiplatform.googleapis.com`;
 }
 
-/** `claude-sonnet-4-5@20250929`: the publisher stands in the path, and not in the name. */
+/** `claude-sonnet-4-5@20250929`: the publisher is in the path, and not in the name. */
 export function isClaudeAtVertex(model: string): boolean {
   return model.startsWith('claude');
+}
+
+/** `text-embedding-005`, `gemini-embedding-2`, and not those of images, which are asked otherwise. */
+function isForEmbeddings(model: string): boolean {
+  return /^text-?embedding-|-embedding-/.test(model);
+}
+
+/** Whether Google embeds one text with each request (`:embedContent`), by the rule of its own client (`@google/genai` 3.1.0). */
+export function isEmbeddedAlone(model: string): boolean {
+  return model.includes('gemini') && model !== 'gemini-embedding-001';
 }
 
 /** What a host speaks to a model. `among`: what the config says of all; undefined if nothing. */
@@ -24,5 +34,7 @@ export function vertexDialectsOf(
   model: string,
   among: readonly DialectName[] = VERTEX_DIALECTS,
 ): readonly DialectName[] {
-  return among.length === 1 ? among : [isClaudeAtVertex(model) ? 'messages' : 'gemini'];
+  if (among.length === 1) return among;
+  if (isForEmbeddings(model)) return ['vertex_embeddings'];
+  return [isClaudeAtVertex(model) ? 'messages' : 'gemini'];
 }

@@ -6,6 +6,7 @@ import type { Dialect } from './dialect.ts';
 import { EMBEDDINGS } from './embeddings/embeddings.ts';
 import { GEMINI } from './gemini/gemini.ts';
 import { GEMINI_EMBEDDINGS } from './gemini/gemini-embeddings.ts';
+import { VERTEX_EMBEDDINGS } from './gemini/vertex-embeddings.ts';
 import { IMAGE_EDITS } from './images/edits.ts';
 import { IMAGES } from './images/images.ts';
 import { MESSAGES } from './messages/messages.ts';
@@ -30,4 +31,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   gemini: GEMINI,
   gemini_embeddings: GEMINI_EMBEDDINGS,
   converse: CONVERSE,
+  vertex_embeddings: VERTEX_EMBEDDINGS,
 };

@@ -1,6 +1,7 @@
 /** What requests to a host of Google's Vertex AI look like before they carry a token. Pure. */
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
+import { isPrediction } from '../dialects/gemini/vertex-embeddings.ts';
 import { bodyWithout, knownBetas } from './claude.ts';
 import { bodyFor, type Endpoint, type OutgoingCall, type OutgoingRequest } from './host.ts';
 
@@ -9,10 +10,10 @@ export function vertexRequest(endpoint: Endpoint, call: OutgoingCall): OutgoingR
   const text = bodyFor(endpoint, request, model, capTokens, isTranslated);
   const { 'anthropic-beta': betas, 'anthropic-version': version, ...others } = call.headers;
   const accept = request.stream ? 'text/event-stream' : 'application/json';
-  const isGemini = request.dialect.name === 'gemini';
-  const { publisher, method, headers, body } = isGemini
-    ? askGemini(request, text)
-    : askClaude(request, text, betas, version);
+  const { publisher, method, headers, body } =
+    request.dialect.name === 'messages'
+      ? askClaude(request, text, betas, version)
+      : { publisher: 'google', method: methodOf(request), headers: {}, body: text };
   return {
     // Google's and Anthropic's clients leave the sign of a version as it is.
     path: `${endpoint.path}/publishers/${publisher}/models/${encodeURIComponent(model).replaceAll('%40', '@')}:${method}`,
@@ -21,17 +22,18 @@ export function vertexRequest(endpoint: Endpoint, call: OutgoingCall): OutgoingR
   };
 }
 
-/** What the two have of their own. */
-interface OfDialect {
+/** What Claude and Google's models have of their own. */
+interface OfPublisher {
   readonly publisher: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-function askGemini({ stream }: ModelRequest, body: string): OfDialect {
-  const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-  return { publisher: 'google', method, headers: {}, body };
+/** Of a request to one of Google's models. */
+function methodOf({ dialect, stream, body }: ModelRequest): string {
+  if (dialect.name === 'vertex_embeddings') return isPrediction(body.fields) ? 'predict' : 'embedContent';
+  return stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
 }
 
 /** What Google documents, or its users report as known there, in 2026-11. */
@@ -46,13 +48,13 @@ const WEB_SEARCH = 'web-search-2025-03-05';
 /** The version of the interface that has a name of its own there. Later ones have the same. */
 const FIRST_VERSION = '2023-06-01';
 
-/** The model stands in the path there, and no tier is known. */
+/** The model is in the path there, and no tier is known. */
 function askClaude(
   { stream, body }: ModelRequest,
   text: string,
   named: string | undefined,
   version = FIRST_VERSION,
-): OfDialect {
+): OfPublisher {
   const betas = [...knownBetas(named, BETAS), ...(searchesWeb(body.fields.tools) ? [WEB_SEARCH] : [])];
   const spoken = version === FIRST_VERSION ? 'vertex-2023-10-16' : version;
   return {

@@ -323,7 +323,7 @@ export class Dispatch {
 function responseOptions(
   { request, response }: HostRequest,
   requestId: string,
-): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer'> {
+): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer' | 'mismatch'> {
   const { dialect, stream } = request;
   const reader = dialect.startStream(requestId, request);
   if (response === undefined) return { dialect, reader, translator: undefined, translateAnswer: undefined };
@@ -333,6 +333,7 @@ function responseOptions(
     reader,
     translator: stream ? response.stream(context) : undefined,
     translateAnswer: (answer) => response.answer(answer, context),
+    mismatch: response.mismatch,
   };
 }
 

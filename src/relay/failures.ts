@@ -194,6 +194,15 @@ export function errorForInvalidResponse({ title }: Dialect, why: string): Client
   };
 }
 
+/** The client error for an answer to another request than the one that was sent. */
+export function errorForMismatch(what: string): ClientError {
+  return {
+    code: 'upstream_error',
+    message: `The provider did not answer what it was asked: it sent ${what}.`,
+    failure: { reason: 'not_the_protocol', status: undefined, message: `the upstream sent ${what}` },
+  };
+}
+
 /** The client error for a stream that goes on without anything of the answer. */
 export function errorForNoProgress(why: string): ClientError {
   return {

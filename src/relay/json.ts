@@ -10,7 +10,7 @@ import { withoutSecrets } from '../wire/answer-secrets.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, errorForInvalidResponse, meteredByError, readAll } from './failures.ts';
+import { errorForErrorValue, errorForInvalidResponse, errorForMismatch, meteredByError, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult } from './relay.ts';
 
@@ -24,6 +24,8 @@ export interface JsonOptions {
   readonly dialect: Dialect;
   /** Translates the answer for a client of another dialect. */
   readonly translateAnswer: ((answer: Fields) => Fields) | undefined;
+  /** Why a valid answer is none to the request; undefined if it is one. */
+  readonly mismatch?: ((answer: Fields) => string | undefined) | undefined;
   readonly secrets: Secrets;
 }
 
@@ -54,6 +56,11 @@ export async function relayJson(attempt: Attempt, meter: Meter, options: JsonOpt
   }
   meter.readWhole(facts);
   if (facts.choices === undefined) return invalid(`the response is no answer in the ${dialect.title} format`);
+  const mismatch = options.mismatch?.(answer);
+  if (mismatch !== undefined) {
+    const error = errorForMismatch(mismatch);
+    return { metered: meter.figures(), termination: { kind: 'error', error }, note: mismatch };
+  }
   const clean = withoutSecrets(text, answer, secrets, dialect.answerFields);
   const note = clean === undefined ? undefined : SECRETS_REMOVED;
   if (translateAnswer !== undefined) {

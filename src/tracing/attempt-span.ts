@@ -25,6 +25,7 @@ const OPERATIONS: Readonly<Record<DialectName, string>> = {
   gemini: 'generate_content',
   gemini_embeddings: 'embeddings',
   converse: 'chat',
+  vertex_embeddings: 'embeddings',
 };
 
 export class RecordedAttempt implements AttemptTrace {

@@ -1,22 +1,34 @@
 /**
- * Embeddings have a waist of their own: texts, and vectors. Each of the two dialects is read in one place here and written
- * in one.
+ * Embeddings have a waist of their own: texts, and vectors. Each dialect of clients is read in one place here, and each of
+ * hosts written in one.
  */
 import type { DialectName } from '../core/dialects.ts';
 import { isObject } from '../core/json.ts';
+import { counted } from '../core/plural.ts';
 import type { TokenUsage } from '../core/usage.ts';
+import { isEmbeddedAlone } from '../core/vertex.ts';
 import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { base64Of, numbersIn } from '../dialects/embeddings/vector.ts';
 import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../dialects/gemini/gemini-embeddings.ts';
-import { Findings, saysNothing } from './findings.ts';
-import type { TranslatedRequest } from './translation.ts';
+import { Findings, present, saysNothing } from './findings.ts';
+import type { HostTerms, TranslatedRequest } from './translation.ts';
 
 /** What is to be embedded. */
 interface Wanted {
-  readonly texts: readonly string[];
+  readonly texts: readonly WantedText[];
+  /** The client's field that has them. */
+  readonly field: string;
   /** Undefined where the model decides. */
   readonly dimensions: unknown;
+}
+
+/** A text, and what makes other vectors of it at Google's hosts. Elsewhere there is no such choice. */
+interface WantedText {
+  readonly text: string;
+  readonly taskType?: unknown;
+  readonly title?: unknown;
+  readonly autoTruncate?: unknown;
 }
 
 interface Answered {
@@ -24,31 +36,39 @@ interface Answered {
   readonly usage: TokenUsage | undefined;
 }
 
-interface EmbeddingFormat {
-  /** Reads a valid request of a client. What cannot be said is in `findings`. */
+interface EmbeddingClient {
+  /** Reads a valid request. What cannot be said is in `findings`. */
   read(fields: Fields, findings: Findings): Wanted;
-  /** The body for a host, but for `model`. */
-  write(wanted: Wanted): Fields;
-  /** The vectors of a valid answer. */
-  readAnswer(answer: Fields): Answered['vectors'];
   /** The answer for a client that has asked so. */
   writeAnswer(answered: Answered, asked: ModelRequest): Fields;
 }
 
-const OPENAI: EmbeddingFormat = {
+interface EmbeddingHost {
+  /** The body, but for `model`. What cannot be said is in `findings`. */
+  write(wanted: Wanted, findings: Findings, terms: HostTerms): Fields;
+  /** The vectors of a valid answer. */
+  readAnswer(answer: Fields): Answered['vectors'];
+}
+
+const OPENAI: EmbeddingClient & EmbeddingHost = {
   read({ input, dimensions, ...others }, findings) {
     findings.expectOnly(new Set(['model', 'stream', 'user', 'encoding_format']), others, '');
     if (others.user !== undefined) findings.ignore('user');
     const inputs: readonly unknown[] = Array.isArray(input) ? input : [input];
-    if (inputs.every((each) => typeof each === 'string')) return { texts: inputs, dimensions };
-    findings.refuse('input', 'tokens are of another model than that of this provider; send texts');
-    return { texts: [], dimensions };
+    const texts = inputs.filter((each) => typeof each === 'string').map((text) => ({ text }));
+    if (texts.length < inputs.length) {
+      findings.refuse('input', 'tokens are of another model than that of this provider; send texts');
+    }
+    return { texts, field: 'input', dimensions };
   },
-  write: ({ texts, dimensions }) => ({
-    input: texts,
-    ...(dimensions != null && { dimensions }),
-    encoding_format: 'float',
-  }),
+  write({ texts, dimensions }, findings) {
+    for (const hint of HINTS) if (!texts.every((each) => saysNothing(each[hint]))) findings.ignore(hint);
+    return {
+      input: texts.map(({ text }) => text),
+      ...(dimensions != null && { dimensions }),
+      encoding_format: 'float',
+    };
+  },
   readAnswer: ({ data }) => inOrder(data).map(({ embedding }) => vectorOf(embedding)),
   writeAnswer: ({ vectors, usage }, { model, body }) => ({
     object: 'list',
@@ -62,12 +82,11 @@ const OPENAI: EmbeddingFormat = {
   }),
 };
 
-/** What it is for makes other vectors of a text at Google's hosts, and elsewhere there is no such choice. */
-const HINTS = ['taskType', 'title', 'autoTruncate'];
+const HINTS = ['taskType', 'title', 'autoTruncate'] as const;
 const OF_REQUEST = new Set(['model', 'stream', 'content', 'outputDimensionality', 'embedContentConfig', ...HINTS]);
 const OF_CONFIG = new Set(['outputDimensionality', ...HINTS]);
 
-const GOOGLE: EmbeddingFormat = {
+const GOOGLE: EmbeddingClient & EmbeddingHost = {
   read(fields, findings) {
     if (isBatch(fields)) findings.expectOnly(new Set(['model', 'stream', 'requests']), fields, '');
     const wanted = embeddingRequestsOf(fields).map((request, index) => {
@@ -78,10 +97,10 @@ const GOOGLE: EmbeddingFormat = {
     if (wanted.some(({ dimensions }) => dimensions !== first?.dimensions)) {
       findings.refuse('outputDimensionality', 'expected the same in all requests: the host takes one for all');
     }
-    return { texts: wanted.map(({ text }) => text), dimensions: first?.dimensions };
+    return { texts: wanted, field: 'requests', dimensions: first?.dimensions };
   },
   write: ({ texts, dimensions }) => ({
-    requests: texts.map((text) => ({
+    requests: texts.map(({ text }) => ({
       content: { parts: [{ text }] },
       ...(dimensions != null && { outputDimensionality: dimensions }),
     })),
@@ -96,13 +115,10 @@ const GOOGLE: EmbeddingFormat = {
   },
 };
 
-function readRequest(request: Fields, where: string, findings: Findings): { text: string; dimensions: unknown } {
+function readRequest(request: Fields, where: string, findings: Findings): WantedText & Pick<Wanted, 'dimensions'> {
   const config = embeddingConfigOf(request);
   findings.expectOnly(OF_REQUEST, request, where);
   findings.expectOnly(OF_CONFIG, config, where === '' ? 'embedContentConfig' : `${where}.embedContentConfig`);
-  for (const hint of HINTS) {
-    if (!saysNothing(request[hint]) || !saysNothing(config[hint])) findings.ignore(hint);
-  }
   const [text = '', ...more] = textsOf(request);
   if (more.length > 0) {
     findings.refuse(
@@ -110,44 +126,82 @@ function readRequest(request: Fields, where: string, findings: Findings): { text
       'expected one: the host embeds each text by itself',
     );
   }
-  return { text, dimensions: request.outputDimensionality ?? config.outputDimensionality };
+  const { taskType, title, autoTruncate, outputDimensionality }: Fields = { ...present(config), ...present(request) };
+  return { text, taskType, title, autoTruncate, dimensions: outputDimensionality };
 }
 
-const FORMATS: Readonly<Partial<Record<DialectName, EmbeddingFormat>>> = {
-  embeddings: OPENAI,
-  gemini_embeddings: GOOGLE,
+/** Of Vertex AI, which takes the hints under names of their own where it takes several texts at once. */
+const VERTEX: EmbeddingHost = {
+  write({ texts, field, dimensions }, findings, { upstream = '' }) {
+    const [first = { text: '' }] = texts;
+    if (texts.some(({ autoTruncate }) => autoTruncate !== first.autoTruncate)) {
+      findings.refuse('autoTruncate', 'expected the same in all requests: the host takes one for all');
+    }
+    const settings = present({ outputDimensionality: dimensions, autoTruncate: first.autoTruncate });
+    if (!isEmbeddedAlone(upstream)) {
+      const instances = texts.map(({ text, taskType, title }) =>
+        present({ content: text, task_type: taskType, title }),
+      );
+      return { instances, parameters: settings };
+    }
+    if (texts.length > 1)
+      findings.refuse(field, 'expected one text: the host embeds one with each request to this model');
+    const { text, taskType, title } = first;
+    return {
+      content: { role: 'user', parts: [{ text }] },
+      embedContentConfig: present({ taskType, title, ...settings }),
+    };
+  },
+  readAnswer: ({ predictions, embedding }) =>
+    predictions === undefined
+      ? GOOGLE.readAnswer({ embedding })
+      : objectsIn(predictions).map(({ embeddings }) => vectorOf(isObject(embeddings) ? embeddings.values : undefined)),
 };
+
+type Among<Format> = Readonly<Partial<Record<DialectName, Format>>>;
+
+const CLIENTS: Among<EmbeddingClient> = { embeddings: OPENAI, gemini_embeddings: GOOGLE };
+const HOSTS: Among<EmbeddingHost> = { embeddings: OPENAI, gemini_embeddings: GOOGLE, vertex_embeddings: VERTEX };
 
 /** The dialect among those of a host in which a client of another one can have embeddings; undefined if there is none. */
 export function embeddingHostOf(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
-  return FORMATS[from] && dialects.find((name) => FORMATS[name] !== undefined);
+  return CLIENTS[from] && dialects.find((name) => HOSTS[name] !== undefined);
 }
 
 export function isOfEmbeddings(dialect: DialectName): boolean {
-  return FORMATS[dialect] !== undefined;
+  return HOSTS[dialect] !== undefined;
 }
 
 /** Translates a valid request between the two dialects. */
-export function translateEmbeddings(asked: ModelRequest, to: DialectName): TranslatedRequest {
-  const client = FORMATS[asked.dialect.name] as EmbeddingFormat;
-  const host = FORMATS[to] as EmbeddingFormat;
+export function translateEmbeddings(asked: ModelRequest, to: DialectName, terms: HostTerms): TranslatedRequest {
+  const client = CLIENTS[asked.dialect.name] as EmbeddingClient;
+  const host = HOSTS[to] as EmbeddingHost;
   const findings = new Findings();
   const wanted = client.read(asked.body.fields, findings);
+  const fields = { model: asked.body.fields.model, ...host.write(wanted, findings, terms) };
   if (findings.problem !== undefined) return { ok: false, problem: findings.problem };
   return {
     ok: true,
-    fields: { model: asked.body.fields.model, ...host.write(wanted) },
+    fields,
     ignored: findings.ignored,
     response: {
       answer(answer) {
         const { usage } = DIALECTS[to].readAnswer(answer);
         return client.writeAnswer({ vectors: host.readAnswer(answer), usage }, asked);
       },
+      mismatch: (answer) => mismatchOf(host.readAnswer(answer), wanted.texts.length),
       stream: () => {
         throw new Error('embeddings are not streamed');
       },
     },
   };
+}
+
+/** Without one for each, nobody could tell for which text a vector is. */
+function mismatchOf(vectors: Answered['vectors'], texts: number): string | undefined {
+  const count = vectors.filter(({ length }) => length > 0).length;
+  if (count === texts && vectors.length === texts) return undefined;
+  return `${counted(count, 'vector')} for ${counted(texts, 'text')}`;
 }
 
 /** Hosts say for which text each vector is. */
@@ -160,8 +214,8 @@ function objectsIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? list.map((item) => (isObject(item) ? item : {})) : [];
 }
 
-/** Some hosts write base64 whatever is asked for. */
+/** Some hosts write base64 whatever is asked for. Empty if it is no vector. */
 function vectorOf(value: unknown): readonly number[] {
-  if (typeof value === 'string') return numbersIn(value);
-  return Array.isArray(value) ? value : [];
+  const numbers: unknown = typeof value === 'string' ? numbersIn(value) : value;
+  return Array.isArray(numbers) && numbers.every(Number.isFinite) ? numbers : [];
 }

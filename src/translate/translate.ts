@@ -62,11 +62,12 @@ export type Hosted =
 
 /** Whether a client of a dialect can use a host of these. */
 export function isReachable(from: DialectName, hostDialects: readonly DialectName[]): boolean {
-  return hostDialects.includes(from) || hostDialectFor(from, hostDialects) !== undefined;
+  return spokenFor(from, hostDialects) !== undefined;
 }
 
-/** The dialect of a host in which clients of another one can ask it; undefined if there is none. */
-function hostDialectFor(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
+/** The dialect of a host in which clients of this one ask it; undefined if there is none. */
+export function spokenFor(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
+  if (dialects.includes(from)) return from;
   return embeddingHostOf(from, dialects) ?? (clientOf(from) && hostOf(dialects)?.dialect);
 }
 
@@ -76,10 +77,8 @@ export function hostRequest(
   hostDialects: readonly DialectName[],
   model: TranslatedModel,
 ): Hosted {
-  if (hostDialects.includes(request.dialect.name)) {
-    return { ok: true, hosted: { request, response: undefined, ignored: [] } };
-  }
-  const dialect = hostDialectFor(request.dialect.name, hostDialects) as DialectName;
+  const dialect = spokenFor(request.dialect.name, hostDialects) as DialectName;
+  if (dialect === request.dialect.name) return { ok: true, hosted: { request, response: undefined, ignored: [] } };
   const translated = translate(request, dialect, model);
   if (!translated.ok) return translated;
   const { response } = translated;
@@ -98,7 +97,7 @@ export function hostRequest(
 
 /** Translates a valid request for a host of another dialect, which must be reachable. */
 export function translate(request: ModelRequest, to: DialectName, terms: HostTerms): TranslatedRequest {
-  if (isOfEmbeddings(to)) return translateEmbeddings(request, to);
+  if (isOfEmbeddings(to)) return translateEmbeddings(request, to, terms);
   const client = clientOf(request.dialect.name) as ClientFormat;
   const host = hostOf([to]) as HostFormat;
   const findings = new Findings();

@@ -160,6 +160,34 @@ describe("a client of OpenAI's at a host of Google's", () => {
   });
 });
 
+describe('an answer with another number of vectors than texts is blamed on its host, and charged as reported', () => {
+  const values = [0.25, 0];
+  for (const [what, vectors] of [
+    ['1 vector', [values]],
+    ['1 vector', [values, []]],
+    ['3 vectors', [values, values, values]],
+  ] as const) {
+    const check = async (gateway: typeof google, path: string, body: object) => {
+      const key = gateway.key();
+      const reply = await post(gateway, path, body, key);
+      assert.deepEqual([reply.status, reply.headers.get('x-should-retry')], [502, 'false'], reply.text);
+      assert.equal(reply.error.message, `The provider did not answer what it was asked: it sent ${what} for 2 texts.`);
+      const { cost_nanos, source, failure_reason } = await gateway.row(key);
+      assert.deepEqual([cost_nanos, source, failure_reason], [7_000, 'reported', 'not_the_protocol']);
+    };
+    test(`${what} of ${vectors.length} of Google's`, async () => {
+      const embeddings = vectors.map((each) => ({ values: each }));
+      google.upstream.follow((call) => call.answer(200, { embeddings, ...USAGE }));
+      await check(google, '/v1/embeddings', { model: 'fake/embed', input: ['a', 'b'] });
+    });
+    test(`${what} of ${vectors.length} of OpenAI's`, async () => {
+      const data = vectors.map((embedding, index) => ({ index, embedding }));
+      openai.upstream.follow((call) => call.answer(200, { data, usage: OF_OPENAI.usage }));
+      await check(openai, `${PATH}:batchEmbedContents`, { requests: [content('a'), content('b')] });
+    });
+  }
+});
+
 describe("a client of Google's at a host of OpenAI's", () => {
   test('gets the vectors in the order of its texts', async () => {
     openai.upstream.follow((call) => call.answer(200, OF_OPENAI));

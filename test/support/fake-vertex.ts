@@ -4,9 +4,7 @@
  * 2026-11). Written without what the gateway has for them.
  */
 import type { UpstreamCall } from './fake-upstream.ts';
-
-/** What a message holds; `true` for anything, an array for a list. */
-type Schema = true | readonly [Schema] | { readonly [field: string]: Schema };
+import { type Schema, unknownField } from './known-fields.ts';
 
 const CONTENT: Schema = {
   role: true,
@@ -50,24 +48,15 @@ const REQUEST: Schema = {
   serviceTier: true,
 };
 
-/** The path of the first field that a schema does not have. */
-function unknownField(value: unknown, schema: Schema, at = ''): string | undefined {
-  if (schema === true) return undefined;
-  if (Array.isArray(schema)) {
-    const each = Array.isArray(value) ? value : [value];
-    return each
-      .map((item, index) => unknownField(item, schema[0], `${at}[${index}]`))
-      .find((path) => path !== undefined);
-  }
-  const known = schema as { readonly [field: string]: Schema };
-  return Object.entries(value as object)
-    .map(([name, member]) => {
-      const path = at === '' ? name : `${at}.${name}`;
-      const expected = Object.hasOwn(known, name) ? known[name] : undefined;
-      return expected === undefined ? path : unknownField(member, expected, path);
-    })
-    .find((path) => path !== undefined);
-}
+/** What `:embedContent` takes, and `:predict` of a model that embeds. */
+const EMBED_CONTENT: Schema = {
+  content: { role: true, parts: [{ text: true }] },
+  embedContentConfig: { taskType: true, title: true, outputDimensionality: true, autoTruncate: true },
+};
+const PREDICT: Schema = {
+  instances: [{ content: true, task_type: true, title: true }],
+  parameters: { outputDimensionality: true, autoTruncate: true },
+};
 
 /** An error as Google's front has it. */
 export function refuse(call: UpstreamCall, code: number, status: string, message: string): void {
@@ -85,28 +74,52 @@ const PATH =
 
 export function vertex(answers: Answers): (call: UpstreamCall) => void {
   return (call) => {
-    const [, publisher, , method = '', isSse] = PATH.exec(call.path) ?? [];
+    const [, publisher, model = '', method = '', isSse] = PATH.exec(call.path) ?? [];
     if (call.method !== 'POST' || publisher === undefined) return refuse(call, 404, 'NOT_FOUND', 'No such method.');
     const isProven = call.header('authorization')?.startsWith('Bearer ') || call.header('x-goog-api-key') !== undefined;
     if (!isProven) return refuse(call, 401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.');
     const body = JSON.parse(call.body);
-    if (publisher === 'google') askedGemini(call, body, method, isSse !== undefined, answers.google);
+    if (model.includes('embedding')) askedToEmbed(call, body, model, method);
+    else if (publisher === 'google') askedGemini(call, body, method, isSse !== undefined, answers.google);
     else askedClaude(call, body, method, answers.anthropic);
   };
 }
 
-function askedGemini(
+function isRefused(call: UpstreamCall, body: object, schema: Schema): boolean {
+  const unknown = unknownField(body, schema);
+  if (unknown === undefined) return false;
+  const message = `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`;
+  refuse(call, 400, 'INVALID_ARGUMENT', message);
+  return true;
+}
+
+/** A vector has the length of its text; a token is a letter, and white space is no billable character. */
+function askedToEmbed(call: UpstreamCall, body: object, model: string, method: string): void {
+  const isAlone = model.startsWith('gemini-embedding-2');
+  if (method !== (isAlone ? 'embedContent' : 'predict')) return refuse(call, 404, 'NOT_FOUND', 'No such method.');
+  if (isRefused(call, body, isAlone ? EMBED_CONTENT : PREDICT)) return;
+  if (isAlone) {
+    const { content } = body as { content: { parts: readonly { text: string }[] } };
+    const [{ length } = { length: 0 }] = content.parts.map(({ text }) => text);
+    return call.answer(200, { embedding: { values: [length] }, usageMetadata: { promptTokenCount: length } });
+  }
+  const texts = (body as { instances: readonly { content: string }[] }).instances.map(({ content }) => content);
+  const predictions = texts.map(({ length }) => ({
+    embeddings: { values: [length], statistics: { token_count: length, truncated: false } },
+  }));
+  const billableCharacterCount = texts.join('').replace(/\s/g, '').length;
+  call.answer(200, { predictions, metadata: { billableCharacterCount } });
+}
+
+/** A host of Google's dialect, wherever it is. */
+export function askedGemini(
   call: UpstreamCall,
   body: object,
   method: string,
   isSse: boolean,
   { whole, events }: Answers['google'],
 ): void {
-  const unknown = unknownField(body, REQUEST);
-  if (unknown !== undefined) {
-    const message = `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`;
-    return refuse(call, 400, 'INVALID_ARGUMENT', message);
-  }
+  if (isRefused(call, body, REQUEST)) return;
   if (method === 'generateContent') return call.answer(200, whole);
   if (method !== 'streamGenerateContent') return refuse(call, 404, 'NOT_FOUND', 'No such method.');
   // Without `alt=sse` a stream is one array.
