@@ -81,7 +81,12 @@ function withListedPrices({ providers }: Config, { prices }: Selection): Readonl
 
 function unpriced({ name, kind, models }: ProviderConfig): readonly [string, object] {
   const only = models.map((model) => [model.name, { upstream: model.upstream }] as const);
-  return [name, { kind, ...(kind !== 'mock' && { base_url: 'http://127.0.0.1' }), models: Object.fromEntries(only) }];
+  const place = {
+    ...(kind !== 'mock' && { base_url: 'http://127.0.0.1' }),
+    ...((kind === 'bedrock' || kind === 'vertex') && { region: 'us-east-1' }),
+    ...(kind === 'vertex' && { project: 'any' }),
+  };
+  return [name, { kind, ...place, models: Object.fromEntries(only) }];
 }
 
 function missing(

@@ -139,7 +139,7 @@ function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddPro
 }
 
 /** Whether what is written to the cache has a price of its own. */
-function isBilledForCacheWrites({ kind }: Pick<ParsedProvider, 'kind'>, model: string): boolean {
+export function isBilledForCacheWrites({ kind }: Pick<ParsedProvider, 'kind'>, model: string): boolean {
   if (kind === 'vertex') return isClaudeAtVertex(model);
   return kind === 'anthropic' || (kind === 'bedrock' && isClaude(model));
 }

@@ -42,6 +42,22 @@ test('prices that are alike have no differences, whatever else the config says o
   assert.deepEqual(compared(own, { big: LISTED }), { differences: [], stale: [] });
 });
 
+test('models of the clouds are compared by the names that their hosts have for them', () => {
+  const own = (upstream: string) =>
+    ALIKE.replace('{', `{ upstream: "${upstream}",`).replace('input: 2.5', 'input: 2.4');
+  const config = load(`providers:
+  amazon: { kind: bedrock, region: eu-west-1, models: { nova: ${own('eu.amazon.nova-a-v1:0')} } }
+  cloud: { kind: vertex, project: my-project, region: global, models: { flash: ${own('gemini-a').replace('web_search', 'google_search')} } }`);
+  const list = {
+    'eu.amazon.nova-a-v1:0': { ...LISTED, litellm_provider: 'bedrock_converse' },
+    'gemini-a': { ...LISTED, litellm_provider: 'vertex_ai-language-models' },
+  };
+  assert.deepEqual(
+    comparePrices(config, JSON.stringify(list), []).differences.map(({ model, field }) => `${model} ${field}`),
+    ['amazon/nova input', 'cloud/flash input'],
+  );
+});
+
 /** A slip in the config, the field that it is in, and its value there and in the list. */
 const SLIPS: readonly (readonly [slip: string, by: string, field: string, ours: string | undefined, list: string])[] = [
   ['272000', '270000', 'above.tokens', '270000', '272000'],

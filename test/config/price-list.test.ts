@@ -23,8 +23,8 @@ function plain(value: unknown): unknown {
   const members = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(members.map(([name, each]) => [name, plain(each)]));
 }
-function judged(fields: string, { isAnthropic = false, bundlesSearch = false } = {}): unknown {
-  const judgement = judge(entry(fields), isAnthropic, bundlesSearch);
+function judged(fields: string, { billsCacheWrites = false, bundlesSearch = false } = {}): unknown {
+  const judgement = judge(entry(fields), billsCacheWrites, bundlesSearch);
   return judgement.ok ? plain(judgement.entry) : judgement.reason;
 }
 
@@ -132,9 +132,9 @@ describe('an entry of the price list', () => {
   }
   test('needs both prices of cache writes for kind anthropic', () => {
     const written = `${CHAT}, "cache_creation_input_token_cost": 2e-07`;
-    assert.equal(judged(written, { isAnthropic: true }), 'cache_writes');
+    assert.equal(judged(written, { billsCacheWrites: true }), 'cache_writes');
     const both = `${written}, "cache_creation_input_token_cost_above_1hr": 3e-07`;
-    assert.equal(typeof judged(both, { isAnthropic: true }), 'object');
+    assert.equal(typeof judged(both, { billsCacheWrites: true }), 'object');
   });
   test('that searches whatever it is asked is not imported', () => {
     const searching = `${CHAT}, "search_context_cost_per_query": {"search_context_size_low": 0.01}`;
@@ -191,6 +191,77 @@ test('entries go to the provider at their host, else to the one of their name', 
     name: ['any: a name'],
     twice: ['any: twice'],
   });
+});
+
+test('entries go to providers of the clouds by their kind, wherever their hosts are', () => {
+  const claude = `${CHAT}, "cache_creation_input_token_cost": 2e-07`;
+  const hour = '"cache_creation_input_token_cost_above_1hr": 3e-07';
+  const list = readPriceList(
+    `{
+      "gemini-a": { "litellm_provider": "vertex_ai-language-models", ${CHAT} },
+      "vertex_ai/gemini-b": { "litellm_provider": "vertex_ai", ${CHAT} },
+      "vertex_ai/claude-a@20250929": { "litellm_provider": "vertex_ai-anthropic_models", ${claude}, ${hour} },
+      "vertex_ai/claude-b": { "litellm_provider": "vertex_ai-anthropic_models", ${claude} },
+      "text-embedding-a": { "litellm_provider": "vertex_ai-embedding-models", "mode": "embedding", "input_cost_per_token": 2e-08 },
+      "vertex_ai/meta/llama": { "litellm_provider": "vertex_ai", ${CHAT} },
+      "vertex_ai/llama": { "litellm_provider": "vertex_ai-llama_models", ${CHAT} },
+      "eu.anthropic.claude-a-v1:0": { "litellm_provider": "bedrock_converse", ${claude}, ${hour} },
+      "anthropic.claude-b-v1:0": { "litellm_provider": "bedrock", ${claude} },
+      "amazon.nova-a-v1:0": { "litellm_provider": "bedrock_converse", ${CHAT} },
+      "azure/gpt-a": { "litellm_provider": "azure", ${CHAT} },
+      "azure/eu/gpt-a": { "litellm_provider": "azure", ${CHAT} },
+      "azure_ai/grok-a": { "litellm_provider": "azure_ai", ${CHAT} },
+      "bedrock/us-west-2/anthropic.claude-a-v1:0": { "litellm_provider": "bedrock", ${claude}, ${hour} }
+    }`,
+    'list.json',
+  );
+  const { providers } = load(`providers:
+    amazon: { kind: bedrock, region: eu-west-1, base_url: "https://vpce.example", models: {} }
+    cloud: { kind: vertex, project: my-project, region: global, models: {} }
+    microsoft: { kind: azure, base_url: "https://apim.example/openai/v1", models: {} }
+  `);
+  const { prices, matches, skipped, others } = selectPrices(list, providers);
+  assert.deepEqual(
+    Object.entries(prices).map(([provider, models]) => [provider, Object.keys(models)]),
+    [
+      ['amazon', ['amazon.nova-a-v1:0', 'eu.anthropic.claude-a-v1:0']],
+      ['cloud', ['claude-a@20250929', 'gemini-a', 'gemini-b', 'text-embedding-a']],
+      ['microsoft', ['gpt-a', 'grok-a']],
+    ],
+  );
+  assert.deepEqual([matches.map(({ by }) => by), others], [['kind', 'kind', 'kind'], 1]);
+  const found = [...skipped].filter(([, names]) => names.length > 0);
+  assert.deepEqual(Object.fromEntries(found), {
+    variant: [
+      'amazon: bedrock/us-west-2/anthropic.claude-a-v1:0',
+      'cloud: vertex_ai/meta/llama',
+      'microsoft: azure/eu/gpt-a',
+    ],
+    cache_writes: ['amazon: anthropic.claude-b-v1:0', 'cloud: vertex_ai/claude-b'],
+  });
+});
+
+test("a search of Google's models has the name of Google's tool", () => {
+  const costs =
+    '{"search_context_size_low": 0.02, "search_context_size_medium": 0.02, "search_context_size_high": 0.035}';
+  const searching = `${CHAT}, "search_context_cost_per_query": ${costs}`;
+  const writes = '"cache_creation_input_token_cost": 2e-07, "cache_creation_input_token_cost_above_1hr": 3e-07';
+  const list = readPriceList(
+    `{
+      "gemini/gemini-a": { "litellm_provider": "gemini", ${searching} },
+      "gemini-a": { "litellm_provider": "vertex_ai-language-models", ${searching} },
+      "vertex_ai/claude-a": { "litellm_provider": "vertex_ai-anthropic_models", ${searching}, ${writes} }
+    }`,
+    'list.json',
+  );
+  const { providers } = load(`providers:
+    google: { kind: gemini, models: {} }
+    cloud: { kind: vertex, project: my-project, region: global, models: {} }
+  `);
+  const { google, cloud } = selectPrices(list, providers).prices;
+  const tool = { google_search: { call: '0.035000', variants: [] } };
+  assert.deepEqual([google?.['gemini-a']?.tools, cloud?.['gemini-a']?.tools].map(plain), [tool, tool]);
+  assert.deepEqual(plain(cloud?.['claude-a']?.tools), search('0.02', '0.035000'));
 });
 
 test('the changes are those against the price file, and against the config, which wins', () => {

@@ -16,7 +16,7 @@ export const SKIP_REASONS = {
     'has tokens of a kind that costs more than the gateway can tell: images, reasoning, citations, cached audio',
   lengths: 'has prices by length that the config cannot say',
   search: 'bills a search with each request',
-  cache_writes: 'lacks the price of cache writes for five minutes or an hour, which kind anthropic needs',
+  cache_writes: 'lacks the price of cache writes for five minutes or an hour, which Claude has',
   variant: 'is a variant by region, size or speed, or a tuned model, under a name that its host does not have',
   name: 'has a name that no model can have here',
   twice: 'is listed twice with different prices',
@@ -35,8 +35,8 @@ const TIERS = ['priority', 'flex'] as const;
 /** More than any model takes; a larger number is a mistake of the list. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** `isAnthropic`: whether it is for a provider of that kind. `bundlesSearch`: whether each request is a search. */
-export function judge(fields: ListEntry, isAnthropic: boolean, bundlesSearch: boolean): Judgement {
+/** `billsCacheWrites`: whether what is written to the cache has a price of its own. `bundlesSearch`: whether each request is a search. */
+export function judge(fields: ListEntry, billsCacheWrites: boolean, bundlesSearch: boolean): Judgement {
   const no = (reason: SkipReason): Judgement => ({ ok: false, reason });
   if (!MODES.includes(fields.mode ?? undefined)) return no('mode');
   const prices = pricesIn(fields);
@@ -52,7 +52,7 @@ export function judge(fields: ListEntry, isAnthropic: boolean, bundlesSearch: bo
   const base = pricesAt(prices, '', { input, output });
   if (base === undefined || Array.isArray(fields.tiered_pricing)) return no('lengths');
   const isComplete = (each: ParsedPrices) =>
-    !isAnthropic || (each.cache_write !== undefined && each.cache_write_1h !== undefined);
+    !billsCacheWrites || (each.cache_write !== undefined && each.cache_write_1h !== undefined);
   if (!isComplete(base)) return no('cache_writes');
   const search = searchTool(fields);
   const entry: PriceEntry = {

@@ -1,5 +1,8 @@
 /** Which entries of the price list are for which provider of the config, and under which names. Pure. */
+
+import { isClaudeAtVertex } from '../../core/vertex.ts';
 import type { ProviderConfig } from '../config.ts';
+import { isBilledForCacheWrites } from '../models.ts';
 import type { PriceEntry, PriceTable } from '../price-file.ts';
 import { modelName } from '../price-schema.ts';
 import { judge, SKIP_REASONS, type SkipReason } from './judge.ts';
@@ -26,19 +29,30 @@ const HOSTS: readonly (readonly [host: string, ...names: string[]])[] = [
   ['api.perplexity.ai', 'perplexity'],
 ];
 
+/** The same by the kind of provider, wherever its hosts are. Of Vertex AI those that it asks: Google's models, and Claude. */
+const KINDS: ReadonlyMap<ProviderConfig['kind'], readonly string[]> = new Map([
+  ['azure', ['azure', 'azure_ai']],
+  ['bedrock', ['bedrock', 'bedrock_converse']],
+  ['vertex', ['vertex_ai', 'vertex_ai-language-models', 'vertex_ai-anthropic_models', 'vertex_ai-embedding-models']],
+]);
+
 /** Hosts whose names of models have no slash: what has one in the list is a variant. */
-const FLAT: ReadonlySet<string> = new Set(['openai', 'anthropic', 'azure', 'bedrock', 'bedrock_converse']);
+const FLAT: ReadonlySet<string> = new Set([
+  ...['openai', 'anthropic', 'azure', 'bedrock', 'bedrock_converse', 'vertex_ai'],
+]);
 
 export interface Match {
   readonly provider: string;
   /** The names that the list has for it; empty if none was found. */
   readonly listed: readonly string[];
-  readonly by: 'host' | 'name' | undefined;
+  readonly by: 'kind' | 'host' | 'name' | undefined;
 }
 
-/** What the list calls a provider: by its host, else by its own name in the config. */
+/** What the list calls a provider: by its kind, by its host, else by its own name in the config. */
 function matchOf(provider: ProviderConfig, known: ReadonlySet<string>): Match {
   const { name } = provider;
+  const ofKind = KINDS.get(provider.kind);
+  if (ofKind !== undefined) return { provider: name, listed: ofKind, by: 'kind' };
   const byHost = provider.kind === 'mock' ? [] : provider.upstreams.map(({ baseUrl }) => namesAt(baseUrl));
   const listed = byHost.find((names) => names.length > 0);
   if (listed !== undefined) return { provider: name, listed, by: 'host' };
@@ -100,7 +114,7 @@ function modelsOf(
     if (name === undefined) skip('variant', key);
     else if (name === '*' || !modelName.safeParse(name).success) skip('name', key);
     else {
-      const judgement = judge(fields, kind === 'anthropic', bundlesSearch(name, listed));
+      const judgement = judge(fields, isBilledForCacheWrites({ kind }, name), bundlesSearch(name, listed));
       const earlier = models.get(name);
       if (!judgement.ok) skip(judgement.reason, key);
       else if (earlier !== undefined && !isSame(earlier, judgement.entry)) doubtful.add(name);
@@ -111,7 +125,18 @@ function modelsOf(
     models.delete(name);
     skip('twice', name);
   }
-  return Object.fromEntries([...models].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const isGoogles = (name: string) => kind === 'gemini' || (kind === 'vertex' && !isClaudeAtVertex(name));
+  const entries = [...models].map(
+    ([name, entry]) => [name, isGoogles(name) ? withGoogleSearch(entry) : entry] as const,
+  );
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Google's tool has a name of its own, and one price for each query, which its own dialect reports. */
+function withGoogleSearch({ tools: { web_search: search, ...tools }, ...entry }: PriceEntry): PriceEntry {
+  if (search === undefined) return { ...entry, tools };
+  const call = [search, ...search.variants].reduce((most, each) => (each.call > most ? each.call : most), 0n);
+  return { ...entry, tools: { ...tools, google_search: { call, variants: [] } } };
 }
 
 /** What its host calls a model: its name without that of the provider. Undefined for a variant. */
