@@ -22,7 +22,7 @@ import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { currentSecrets, type Secrets } from '../wire/secrets.ts';
 import { attemptFailureOf, traceAttempt, traceEnd, traceHead } from './attempt-report.ts';
 import type { Route } from './plan.ts';
-import { rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
+import { isBilled, rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
@@ -192,9 +192,7 @@ export class Dispatch {
       let target = this.#find('available') ?? this.#find('last_resort');
       while (target !== undefined) {
         const result = await this.#try(target);
-        if (result.kind === 'answered') {
-          return this.#attempts > 1 ? this.#afterRetries(result.relayed) : result.relayed;
-        }
+        if (result.kind === 'answered') return this.#ended(result.relayed);
         this.#logRetry(result.next);
         target = result.next;
       }
@@ -205,9 +203,9 @@ export class Dispatch {
     }
   }
 
-  /** Only a complete rejection proves that no work was done: after any other, the request is not free. */
-  #afterRetries(relayed: RelayResult): RelayResult {
-    const result = withoutClientRetry(relayed);
+  /** What the last attempt came to. Only a complete rejection proves that no work was done: after any other, it is not free. */
+  #ended(relayed: RelayResult): RelayResult {
+    const result = this.#attempts > 1 || isBilled(relayed) ? withoutClientRetry(relayed) : relayed;
     if (relayed.metered !== NO_WORK || !this.#mayHaveWorked) return result;
     return { ...result, metered: this.#request.meter.figuresOfPart() };
   }

@@ -55,7 +55,12 @@ export async function workBefore(attempt: Attempt, dialect: Dialect): Promise<'n
   }
 }
 
-/** The gateway has retried for the client. If clients retried as well, an outage would multiply. */
+/** Whether the host says what it bills. It would bill the same request again, and most likely answer it as it has. */
+export function isBilled({ metered }: RelayResult): boolean {
+  return metered.source === 'reported';
+}
+
+/** If clients retried what the gateway has retried, an outage would multiply; and so would the bill, if they retried what was billed. */
 export function withoutClientRetry(relayed: RelayResult): RelayResult {
   const { termination } = relayed;
   if (termination.kind !== 'error' || termination.error.code !== 'upstream_error') return relayed;

@@ -28,6 +28,8 @@ async function fail(dialect: ClientDialect, script: Script, stream = false): Pro
   assert.ok(reply.status >= 400 || /"code":"upstream_error"/.test(reply.text), reply.text);
   const row = await gateway.row(key);
   assert.match(row.outcome, /^(?:upstream_error|invalid_request)$/);
+  // A client that tried again would be billed again.
+  if (reply.status === 502 && row.source === 'reported') assert.equal(reply.headers.get('x-should-retry'), 'false');
   return row;
 }
 
