@@ -2,9 +2,11 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
+import { newId } from '../core/ids.ts';
 import { createServer } from '../core/node-http.ts';
 import { assertFree, explainListenError } from './address.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
+import { SENT_HEADERS } from './headers.ts';
 import { Intake } from './intake.ts';
 
 /** Prometheus, or a load balancer, keeps one. A proxy or a second one have more, but not many. */
@@ -147,6 +149,10 @@ function plain(status: number, sentence: string): Answer {
 }
 
 function send(response: ServerResponse, { status, type, body }: Answer): void {
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
+    [SENT_HEADERS.requestId]: newId('req', Date.now()),
+  });
   response.end(body);
 }

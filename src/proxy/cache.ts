@@ -69,7 +69,8 @@ export function cachingOf(
   return {
     place: { id: hash.digest('hex'), model: model.id },
     terms,
-    mayFind: !directives.has('no-cache'),
+    // By `max-age=0` browsers say so for their pages.
+    mayFind: !directives.has('no-cache') && !directives.has('max-age=0'),
   };
 }
 

@@ -8,6 +8,7 @@ test('health checks are answered at their own address, and nothing else is', asy
   const gateway = await startTestGateway({ config: { health: '127.0.0.1:0' } });
   const answer = async (path: string) => {
     const response = await fetch(gateway.healthUrl + path);
+    assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
     return [response.status, await response.text()];
   };
   assert.deepEqual(await answer('/healthz'), [200, '{"status":"ok"}']);

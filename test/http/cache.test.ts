@@ -278,12 +278,14 @@ describe('not kept is', () => {
     assert.ok(!isHit(await send('private, No-Store')));
     assert.ok(!isHit(await send()));
     assert.ok(!isHit(await send('no-store')));
-    const fresh = await send('no-cache');
-    assert.ok(!isHit(fresh));
-    const next = await send();
-    assert.ok(isHit(next));
-    assert.deepEqual(next.bytes, fresh.bytes);
-    assert.equal(asked, 4);
+    for (const control of ['no-cache', 'max-age=0']) {
+      const fresh = await send(control);
+      assert.ok(!isHit(fresh));
+      const next = await send();
+      assert.ok(isHit(next));
+      assert.deepEqual(next.bytes, fresh.bytes);
+    }
+    assert.equal(asked, 5);
   });
 });
 
