@@ -5,6 +5,7 @@ import { names } from '../core/layout.ts';
 import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
 import {
   type AllowlistEdit,
+  childName,
   KEY_NUMBERS,
   type KeyChange,
   type KeyQuery,
@@ -162,8 +163,11 @@ export class KeyBook {
     const old = yield* this.#locked(idOrName);
     if (old === undefined) return { kind: 'no_such_key' };
     if (old.state === 'deleted') return { kind: 'deleted' };
+    const parent = old.parentId === null ? undefined : yield* this.#one('id = $1', old.parentId);
+    const ownName = parent === undefined ? old.name : childName(old, parent);
+    const prefix = old.name.slice(0, old.name.length - ownName.length);
     for (let attempt = 1; ; attempt++) {
-      const change = yield* this.#insert(secret, { ...old, name: successorName(old.name, attempt) }, wallMs);
+      const change = yield* this.#insert(secret, { ...old, name: prefix + successorName(ownName, attempt) }, wallMs);
       if (change.kind !== 'name_taken') return change;
     }
   }

@@ -153,7 +153,7 @@ export function isGone({ state, expiresAtMs }: Pick<KeyRecord, 'state' | 'expire
   return state === 'deleted' || (expiresAtMs !== null && expiresAtMs <= wallMs);
 }
 
-/** The length of a key's name at most, in Unicode code points. */
+/** The length of a key's name at most, in Unicode code points, without what stands before that of a key's child. */
 const MAX_NAME_CHARACTERS = 64;
 const ID_FORM = /^(key|grp)_[0-9a-z]{26}$/;
 
@@ -169,6 +169,17 @@ export function checkKeyName(name: string): string | undefined {
   if (ID_FORM.test(name)) return 'a name cannot look like the id of a key or a group';
   if (name.startsWith('@')) return 'a name cannot begin with @, which stands before the names of groups';
   return undefined;
+}
+
+/** What stands before the names of the keys that a key has made: its own name, or where that is taken its id. */
+export function childPrefixes({ name, id }: Pick<KeyRecord, 'name' | 'id'>): readonly string[] {
+  return [`${name}/`, `${id}/`];
+}
+
+/** The name of a key that this one has made, without what stands before it. */
+export function childName({ name }: Pick<KeyRecord, 'name'>, parent: Pick<KeyRecord, 'name' | 'id'>): string {
+  const prefix = childPrefixes(parent).find((each) => name.startsWith(each)) ?? '';
+  return name.slice(prefix.length);
 }
 
 /**

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
-import { checkKeyName, type KeyChange } from '../../src/state/keys.ts';
+import { checkKeyName, childName, childPrefixes, type KeyChange } from '../../src/state/keys.ts';
 import { ALONE } from '../support/state.ts';
 import { done, makeKey, NOON, onEachStore } from './stage.ts';
 
@@ -136,6 +136,18 @@ onEachStore((open) => {
       assert.equal(done(await state.keys.rotate('app', mintKey(), NOON)).name, 'app-3');
       assert.equal(done(await state.keys.rotate('app-2', mintKey(), NOON)).name, 'app-5');
       assert.equal(done(await state.keys.rotate('app', mintKey(), NOON)).name, 'app-7');
+    });
+
+    test('that another has made keeps what stands before its name, however long both are', async (t) => {
+      const { state } = await open(t);
+      const parent = await makeKey(state, { name: 'p'.repeat(64) });
+      const own = 'c'.repeat(64);
+      for (const prefix of childPrefixes(parent)) {
+        const { id } = await makeKey(state, { name: `${prefix}${own}`, parentId: parent.id });
+        const next = done(await state.keys.rotate(id, mintKey(), NOON));
+        assert.equal(next.name, `${prefix}${'c'.repeat(62)}-2`);
+        assert.equal(checkKeyName(childName(next, parent)), undefined);
+      }
     });
 
     test('takes a name of its own, if several processes rotate at once', async (t) => {
