@@ -7,6 +7,7 @@ import type { RateFigures } from '../core/limits.ts';
 import { Port } from '../core/port.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 import { Tickets } from '../core/tickets.ts';
+import type { RequestWindow } from './figures.ts';
 import {
   type Admission,
   type AdmissionForecast,
@@ -51,8 +52,8 @@ export class LedgerClient implements LedgerControl {
     return this.#storageFault;
   }
 
-  identify(keyHash: string): Promise<Identity> {
-    return this.#ask({ kind: 'identify', keyHash });
+  identify(keyHash: string, window?: RequestWindow): Promise<Identity> {
+    return this.#ask({ kind: 'identify', keyHash, window });
   }
 
   admitListing(keyHash: string, countId?: string): Promise<ListingAdmission> {

@@ -242,7 +242,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     try {
       const answers = await this.#engine.process(commands, AT_ONCE_MS);
       if (writes) this.#report(this.#engine.fault);
-      const decided = batch.map((command, index) => ({ ...command, answer: answers[index] }));
+      const decided = batch.map(({ envelope, port }, index) => ({ envelope, port, answer: answers[index] }));
       this.#inherited.follow(decided);
       this.#responder.answer(decided, writes);
       // The retention may be shorter now.

@@ -7,6 +7,7 @@ import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 import type { LevelName } from '../state/levels.ts';
+import type { RequestWindow } from './figures.ts';
 
 /**
  * Settings that can change while the ledger runs. The limits are those of keys that have none of
@@ -224,8 +225,8 @@ export class LedgerUnavailable extends Error {
 export interface Ledger {
   /** Why the file cannot be written; undefined while it can. */
   readonly storageFault: string | undefined;
-  /** What the key with this hash may do now. Takes nothing from its limits. */
-  identify(keyHash: string): Promise<Identity>;
+  /** What the key with this hash may do now, with the figures of a window. Takes nothing from its limits. */
+  identify(keyHash: string, window?: RequestWindow): Promise<Identity>;
   /**
    * Admits a request for the list of models, which has a window of its own. With an id: a count of
    * tokens in that window, which also takes a slot until `endCount`. All or nothing.

@@ -5,6 +5,7 @@ import type { Value } from '../core/layout.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
+import type { RequestWindow } from './figures.ts';
 import type { Handover } from './handover.ts';
 import type {
   Admission,
@@ -21,7 +22,7 @@ import type {
 } from './ledger.ts';
 
 export type Command =
-  | { readonly kind: 'identify'; readonly keyHash: string }
+  | { readonly kind: 'identify'; readonly keyHash: string; readonly window?: RequestWindow | undefined }
   /** With an id: for a count of tokens, which takes a slot. */
   | { readonly kind: 'admit_listing'; readonly keyHash: string; readonly countId?: string | undefined }
   | { readonly kind: 'end_count'; readonly countId: string }

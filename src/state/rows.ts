@@ -79,9 +79,12 @@ interface StoredUserLimits {
   readonly required: number;
 }
 
+/** Of all that have none: there may be 100,000 in memory. */
+const NO_BUDGETS: readonly Budget[] = [];
+
 /** The limits are strings: they need not fit a number of JSON. */
 function budgetsOf(json: Row[string] | undefined): readonly Budget[] {
-  if (typeof json !== 'string' || json === '[]') return [];
+  if (typeof json !== 'string' || json === '[]') return NO_BUDGETS;
   const stored = JSON.parse(json) as { period: string; limit: string }[];
   return sortedBudgets(stored.map(({ period, limit }) => ({ period, limitNanos: BigInt(limit) })));
 }

@@ -5,6 +5,7 @@ import type { BudgetSpend } from '../../src/core/budgets.ts';
 import type { RateFigures } from '../../src/core/limits.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
 import type { Engine } from '../../src/ledger/engine.ts';
+import type { RequestWindow } from '../../src/ledger/figures.ts';
 import type {
   Admission,
   AdmissionForecast,
@@ -19,7 +20,7 @@ import type {
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
 import type { KeyRecord, NewKey } from '../../src/state/keys.ts';
 import type { OpenState } from '../../src/state/state.ts';
-import { type BenchKey, HandClock, NOON, USD } from '../unit/ledger/bench.ts';
+import { type BenchKey, DEFAULTS, HandClock, NO_LIMITS, NOON, USD } from '../unit/ledger/bench.ts';
 
 export { type BenchKey, HandClock, NOON, USD };
 
@@ -66,16 +67,6 @@ export type OpenStore = (settings: LedgerSettings, clock: HandClock) => Promise<
 interface Cleanup {
   after(work: () => Promise<void>): void;
 }
-
-const DEFAULTS: LedgerSettings = {
-  rpm: 600,
-  tpm: 2_000_000,
-  concurrency: 60,
-  modelsRpm: 6_000,
-  creditEnforced: true,
-  journalRetentionMs: undefined,
-};
-const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
 
 /** Commands of tests against a store. */
 export class LedgerBench {
@@ -189,8 +180,8 @@ export class LedgerBench {
     await this.process([{ kind: 'free_slot', requestId }]);
   }
 
-  identify(key: BenchKey): Promise<Identity> {
-    return this.one({ kind: 'identify', keyHash: key.hash });
+  identify(key: BenchKey, window?: RequestWindow): Promise<Identity> {
+    return this.one({ kind: 'identify', keyHash: key.hash, window });
   }
 
   list(key: BenchKey): Promise<ListingAdmission> {

@@ -197,12 +197,12 @@ class History {
       place: replica.place,
       // Keys with as many requests are in any order there.
       account: {
-        ...(replica.answer({ kind: 'snapshot', keyIds: active.map(({ id }) => id) }, SETTINGS) as object),
+        ...(replica.answer({ kind: 'snapshot', keyIds: active.map(({ id }) => id) }, undefined, SETTINGS) as object),
         busiest: [],
       },
       keys: active.flatMap(({ id, hash }) => [
-        replica.answer({ kind: 'identify', keyHash: hash }, SETTINGS),
-        replica.answer({ kind: 'forecast', question: { keyId: id, requests: [] } }, SETTINGS),
+        replica.answer({ kind: 'identify', keyHash: hash }, id, SETTINGS),
+        replica.answer({ kind: 'forecast', question: { keyId: id, requests: [] } }, id, SETTINGS),
       ]),
       holds: this.#processes
         .flatMap(({ nodeId }) => replica.requestsOf(nodeId).map((id) => ({ nodeId, ...replica.holdOf(id) })))

@@ -226,6 +226,7 @@ function testListings(openStore: OpenStore): void {
     const limited = await bench.list(key);
     assert.ok(limited.kind === 'limited');
     assert.deepEqual([limited.keyId, limited.limit, limited.retryAfterS], [key.id, 2, 45]);
+    assert.deepEqual((await bench.identify(key, 'listings')).figures, limited.figures);
     assert.equal((await bench.identify(key)).figures.remainingRequests, 0);
     await bench.store.advance(44_000);
     assert.equal((await bench.list(key)).kind, 'limited');

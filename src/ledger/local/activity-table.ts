@@ -111,7 +111,7 @@ export class ActivityTable {
       const activity = this.of(keyId);
       activity.requests.adopt(requests, shiftMs);
       activity.tokens.adopt(tokens, shiftMs);
-      activity.listings.adopt(listings, shiftMs);
+      if (listings.times.length > 0) activity.listings.adopt(listings, shiftMs);
     }
   }
 

@@ -33,7 +33,8 @@ export class Activity {
    * `#openTokens`.
    */
   readonly tokens = new SlidingWindow();
-  readonly listings = new SlidingWindow();
+  /** Undefined until there is one: most levels never list. */
+  #listings: SlidingWindow | undefined;
   /** Counts of tokens in flight. */
   counts = 0;
   /** In order of admission. */
@@ -44,6 +45,16 @@ export class Activity {
   #slots = 0;
   /** When the newest open lease was admitted; undefined if it must be looked up. */
   #newestAdmittedMs: number | undefined;
+
+  get listings(): SlidingWindow {
+    this.#listings ??= new SlidingWindow();
+    return this.#listings;
+  }
+
+  /** Listings of the last minute. */
+  listed(nowMs: number): number {
+    return this.#listings?.total(nowMs) ?? 0;
+  }
 
   get openRequests(): number {
     return this.#leases.size;
@@ -57,7 +68,7 @@ export class Activity {
   /** Whether nothing is in its windows, nor in flight. */
   isIdle(nowMs: number): boolean {
     if (this.openRequests > 0 || this.counts > 0) return false;
-    return [this.requests, this.tokens, this.listings].every((window) => (window.emptyAtMs() ?? nowMs) <= nowMs);
+    return this.requests.isEmpty(nowMs) && this.tokens.isEmpty(nowMs) && this.#listings?.isEmpty(nowMs) !== false;
   }
 
   open(lease: Lease): void {
@@ -155,7 +166,8 @@ export class Activity {
 
   /** The rate-limit figures: of that window, and of the tokens. */
   figures(name: RequestWindow, limits: Limits, nowMs: number): RateFigures {
-    return { ...this.requestFigures(name, limits, nowMs), ...this.tokenFigures(limits, nowMs) };
+    const { limitTokens, remainingTokens, resetTokensS } = this.tokenFigures(limits, nowMs);
+    return { ...this.requestFigures(name, limits, nowMs), limitTokens, remainingTokens, resetTokensS };
   }
 
   #hold({ admittedAtMs }: HoldRow, nanos: Nanos): void {

@@ -42,7 +42,7 @@ const OWN: AtLevel = {};
 const SOON_S = 1;
 
 /** The first reason to refuse a request, or undefined. Changes nothing. */
-export function refusalOf(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+export function refusalOf(request: Omit<AdmissionRequest, 'keyHash'>, facts: AdmissionFacts): Refusal | undefined {
   return (
     refusalForState(facts) ??
     refusalForModel(request, facts) ??
@@ -60,12 +60,12 @@ export function refusalForState(facts: AdmissionFacts): Refusal | undefined {
   return off && { reason: 'key_disabled', ...at(off, facts) };
 }
 
-function refusalForModel({ model }: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+function refusalForModel({ model }: Pick<AdmissionRequest, 'model'>, facts: AdmissionFacts): Refusal | undefined {
   const without = facts.levels.find(({ level: { allowlist } }) => allowlist !== null && !allowlist.includes(model));
   return without && { reason: 'model_not_allowed', ...at(without, facts) };
 }
 
-function refusalForNoUser({ user }: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+function refusalForNoUser({ user }: Pick<AdmissionRequest, 'user'>, facts: AdmissionFacts): Refusal | undefined {
   if (user !== undefined) return undefined;
   const asking = facts.levels.find(({ level }) => level.requiresUser);
   return asking && { reason: 'user_required', ...at(asking, facts) };

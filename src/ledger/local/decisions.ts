@@ -7,7 +7,7 @@ import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { RecentEntry } from '../../state/journal.ts';
 import { levelIdsOf } from '../../state/levels.ts';
-import { untouchedFigures } from '../figures.ts';
+import { type RequestWindow, untouchedFigures } from '../figures.ts';
 import type { EngineHandover } from '../handover.ts';
 import type {
   Admission,
@@ -17,6 +17,7 @@ import type {
   Identity,
   LedgerSettings,
   ListingAdmission,
+  Refusal,
 } from '../ledger.ts';
 import { type Answer, BUSIEST_KEYS, type Command } from '../protocol.ts';
 import type { Activity, Lease } from './activity.ts';
@@ -39,10 +40,16 @@ export class Decisions {
   readonly #leases = new OpenLeases();
   #balanceNanos: Nanos;
   #changeCount: number;
-  /** How to undo what the current batch has changed in memory, oldest change first. */
-  #undo: (() => void)[] = [];
+  /** How to undo what the current batch has changed in memory, oldest change first; undefined if no batch is undone. */
+  #undo: (() => void)[] | undefined;
 
-  constructor(store: Books, settings: LedgerSettings, clock: Clock) {
+  constructor(
+    store: Books,
+    settings: LedgerSettings,
+    clock: Clock,
+    { canRollBack }: { readonly canRollBack: boolean },
+  ) {
+    this.#undo = canRollBack ? [] : undefined;
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
@@ -93,11 +100,15 @@ export class Decisions {
   }
 
   /** Admits a listing. `counts` are those in flight that are not known here, where it is a count and needs a slot. */
-  admitListing(keyHash: string, counts: number | undefined): ListingAdmission {
-    const admission = admitListing(this.#factsByHash(keyHash), this.#settings, counts);
+  admitListing(keyId: string, counts: number | undefined): ListingAdmission {
+    return this.#list(this.#levels.key(keyId), counts);
+  }
+
+  #list(key: KeyLevel | undefined, counts: number | undefined): ListingAdmission {
+    const admission = admitListing(key && this.#facts(key), this.#settings, counts);
     if (admission.kind === 'admitted') {
       const { listings } = this.#activities.of(admission.keyId);
-      this.#undo.push(() => listings.undoAdd());
+      this.#undo?.push(() => listings.undoAdd());
     }
     return admission;
   }
@@ -153,7 +164,7 @@ export class Decisions {
 
   /** The batch is in the file, and will not be undone. */
   keep(): void {
-    this.#undo = [];
+    this.#undo &&= [];
     this.#activities.sweep(this.#clock.monotonicMs());
   }
 
@@ -164,8 +175,8 @@ export class Decisions {
 
   /** Undoes what the batch has changed in memory. */
   rollBack(): void {
-    for (const undo of this.#undo.reverse()) undo();
-    this.#undo = [];
+    for (const undo of this.#undo?.reverse() ?? []) undo();
+    this.#undo &&= [];
     // Keys that were read within the batch may include charges that were rolled back.
     this.#levels.clear();
   }
@@ -193,23 +204,23 @@ export class Decisions {
   #decide(command: Command): Answer {
     switch (command.kind) {
       case 'identify':
-        return this.#identify(command.keyHash);
+        return this.#identify(this.#levels.byHash(command.keyHash), command.window);
       case 'admit_listing':
         return this.#admitListing(command);
       case 'end_count':
         return this.#endCount(command.countId);
       case 'admit':
-        return this.#admit(command.request);
+        return this.#admit(command.request, this.#levels.byHash(command.request.keyHash));
       case 'forecast': {
         const key = this.#levels.key(command.question.keyId);
         return forecastOf(command.question, (user) => key && this.#facts(key, user));
       }
       case 'settle':
-        return this.#settle(command.settlement);
+        return this.settle(command.settlement);
       case 'grow':
-        return this.#grow(command.growth);
+        return this.grow(command.growth);
       case 'charge_held':
-        this.#settle(chargedAsHeld(this.#leases.get(command.requestId).lease.hold));
+        this.end(chargedAsHeld(this.#leases.get(command.requestId).lease.hold));
         return undefined;
       case 'free_slot':
         this.#freeSlot(command.requestId);
@@ -233,47 +244,63 @@ export class Decisions {
       this.#levels.configure(to);
     };
     set(settings);
-    this.#undo.push(() => set(before));
+    this.#undo?.push(() => set(before));
   }
 
-  #identify(keyHash: string): Identity {
-    return identify(this.#factsByHash(keyHash), this.#settings);
+  /** Who asks, of the key with that id. */
+  identify(keyId: string, window?: RequestWindow): Identity {
+    this.noticeOtherWriters();
+    return this.#identify(this.#levels.key(keyId), window);
+  }
+
+  #identify(key: KeyLevel | undefined, window: RequestWindow | undefined): Identity {
+    return identify(key && this.#facts(key), this.#settings, window);
   }
 
   #admitListing({ keyHash, countId }: Extract<Command, { kind: 'admit_listing' }>): ListingAdmission {
-    const admission = this.admitListing(keyHash, countId === undefined ? undefined : 0);
+    const admission = this.#list(this.#levels.byHash(keyHash), countId === undefined ? undefined : 0);
     if (admission.kind === 'admitted' && countId !== undefined) {
       this.#activities.beginCount(countId, admission.keyId);
-      this.#undo.push(() => this.#activities.endCount(countId));
+      this.#undo?.push(() => this.#activities.endCount(countId));
     }
     return admission;
   }
 
   #endCount(countId: string): undefined {
     const keyId = this.#activities.endCount(countId);
-    if (keyId !== undefined) this.#undo.push(() => this.#activities.beginCount(countId, keyId));
+    if (keyId !== undefined) this.#undo?.push(() => this.#activities.beginCount(countId, keyId));
   }
 
-  /** Of the key with that hash, for what is for no end user; undefined if there is none. */
-  #factsByHash(keyHash: string): AdmissionFacts | undefined {
-    const key = this.#levels.byHash(keyHash);
-    return key && this.#facts(key);
+  /** Admits a request of the key with that id, or not. */
+  admit(keyId: string, request: AskedRequest): Admission {
+    return this.#admit(request, this.#levels.key(keyId));
   }
 
-  #admit(request: AdmissionRequest): Admission {
-    const key = this.#levels.byHash(request.keyHash);
+  /** The same where nobody asks for reasons and figures: whether it was admitted. */
+  take(keyId: string, request: AskedRequest): boolean {
+    const key = this.#levels.key(keyId);
+    return key !== undefined && this.#openOrRefuse(request, this.#facts(key, request.user)) === undefined;
+  }
+
+  #admit(request: AskedRequest, key: KeyLevel | undefined): Admission {
     const facts = key && this.#facts(key, request.user);
-    const refusal = facts === undefined ? UNKNOWN_KEY : refusalOf(request, facts);
+    const refusal = facts === undefined ? UNKNOWN_KEY : this.#openOrRefuse(request, facts);
     if (facts === undefined || refusal?.reason === 'unknown_key') {
       return { admitted: false, refusal: UNKNOWN_KEY, figures: untouchedFigures('requests', this.#settings) };
     }
-    if (refusal !== undefined) return { admitted: false, refusal, figures: figuresOf('requests', facts) };
-    // From here on the request is admitted.
-    this.#open(request, facts);
-    const admitted = { admitted: true, figures: figuresOf('requests', facts), ...groupsOf(facts) } as const;
+    const figures = figuresOf('requests', facts);
+    if (refusal !== undefined) return { admitted: false, refusal, figures };
+    const admitted = { ...groupsOf(facts), admitted: true, figures } as const;
     if (request.fallbacks === undefined) return admitted;
     const allowlist = allowlistOf(facts);
     return { ...admitted, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
+  }
+
+  #openOrRefuse(request: AskedRequest, facts: AdmissionFacts): Refusal | undefined {
+    const refusal = refusalOf(request, facts);
+    // From here on the request is admitted.
+    if (refusal === undefined) this.#open(request, facts);
+    return refusal;
   }
 
   #facts(key: KeyLevel, user?: string): AdmissionFacts {
@@ -296,12 +323,12 @@ export class Decisions {
     return levelIds.map((id) => this.#activities.of(id));
   }
 
-  #open(request: AdmissionRequest, { key, levels, nowMs }: AdmissionFacts): void {
+  #open(request: AskedRequest, { key, levels, nowMs }: AdmissionFacts): void {
     const { requestId, model, inputTokens, outputTokens, holdNanos, price } = request;
     const admittedAtMs = this.#clock.wallMs();
-    const tokens = { inputTokens, outputTokens };
     const outer = levels.length === 1 ? undefined : levels.flatMap(({ level: { id } }) => (id === key.id ? [] : [id]));
-    const hold = { requestId, keyId: key.id, model, admittedAtMs, ...tokens, holdNanos, price, levels: outer };
+    const booked = { keyId: key.id, levels: outer };
+    const hold = { ...booked, requestId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price };
     const lease: Lease = {
       hold,
       reservedTokens: request.reservedTokens,
@@ -311,44 +338,57 @@ export class Decisions {
     };
     const activities = levels.map(({ activity }) => activity);
     this.#leases.add(lease, activities);
-    this.#undo.push(() => this.#leases.remove(lease, activities));
+    this.#undo?.push(() => this.#leases.remove(lease, activities));
     for (const { requests } of activities) {
       requests.add(nowMs, 1);
-      this.#undo.push(() => requests.undoAdd());
+      this.#undo?.push(() => requests.undoAdd());
     }
     this.#store.journal.hold(hold);
   }
 
-  #settle(settlement: Settlement): RateFigures {
+  /** Ends a request. */
+  settle(settlement: Settlement): RateFigures {
+    const { keyId } = this.#leases.get(settlement.requestId).lease.hold;
+    const levels = this.end(settlement);
+    const isKnown = levels.some(({ level }) => level.id === keyId);
+    const nowMs = this.#clock.monotonicMs();
+    return isKnown ? figuresOf('requests', { levels, nowMs }) : untouchedFigures('requests', this.#settings);
+  }
+
+  /** The same where nobody asks for figures. Returns the levels that the request was admitted by and that still exist. */
+  end(settlement: Settlement): readonly LevelFacts[] {
     const { lease, activities } = this.#leases.get(settlement.requestId);
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
     // Before the charge is recorded: a level read afterwards would already include it, and it would count twice.
     const levels = this.#levelsOf(lease, activities);
     this.#store.journal.settle(lease.hold, settlement, wallMs);
     this.#leases.remove(lease, activities);
-    this.#undo.push(() => this.#leases.add(lease, activities));
+    this.#undo?.push(() => this.#leases.add(lease, activities));
     for (const activity of activities) {
-      if (activity.countTokens(settlement.usage, nowMs)) this.#undo.push(() => activity.tokens.undoAdd());
+      if (activity.countTokens(settlement.usage, nowMs)) this.#undo?.push(() => activity.tokens.undoAdd());
     }
     // Of the levels not to be undone: a rollback forgets them all.
     for (const { level } of levels) charge(level, lease, wallMs, settlement.costNanos);
     this.#balanceNanos -= settlement.costNanos;
-    this.#undo.push(() => {
+    this.#undo?.push(() => {
       this.#balanceNanos += settlement.costNanos;
     });
-    const isKnown = levels.some(({ level }) => level.id === lease.hold.keyId);
-    return isKnown ? figuresOf('requests', { levels, nowMs }) : untouchedFigures('requests', this.#settings);
+    return levels;
   }
 
   /** Those that a request was admitted by, and that still exist. */
-  #levelsOf({ hold }: Lease, activities: readonly Activity[]): readonly (LevelFacts & { readonly level: Level })[] {
-    return levelIdsOf(hold).flatMap((id, index) => {
-      const level = this.#levels.find(id);
-      return level === undefined ? [] : [{ level, activity: activities[index] as Activity }];
-    });
+  #levelsOf({ hold }: Lease, activities: readonly Activity[]): readonly KnownLevel[] {
+    const ids = levelIdsOf(hold);
+    const known: KnownLevel[] = [];
+    for (let at = 0; at < ids.length; at++) {
+      const level = this.#levels.find(ids[at] as string);
+      if (level !== undefined) known.push({ level, activity: activities[at] as Activity });
+    }
+    return known;
   }
 
-  #grow(growth: Growth): Grant {
+  /** Lets the hold of a request grow, or not. */
+  grow(growth: Growth): Grant {
     const { lease, activities } = this.#leases.get(growth.requestId);
     const { hold } = lease;
     const after = grown(growth, {
@@ -385,9 +425,15 @@ export class Decisions {
 
   #replace(before: Lease, after: Lease, activities: readonly Activity[]): void {
     this.#leases.replace(before, after, activities);
-    this.#undo.push(() => this.#leases.replace(after, before, activities));
+    this.#undo?.push(() => this.#leases.replace(after, before, activities));
   }
 }
+
+/** A level that still exists. */
+type KnownLevel = LevelFacts & { readonly level: Level };
+
+/** What is decided on of a request to admit, where its key is known. */
+export type AskedRequest = Omit<AdmissionRequest, 'keyHash'>;
 
 const UNKNOWN_KEY = { reason: 'unknown_key' } as const;
 const ALONE = {};

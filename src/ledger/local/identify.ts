@@ -12,13 +12,17 @@ import {
 } from './admission.ts';
 
 /** `facts` are undefined for an unknown client, which is shown the limits `defaults`. */
-export function identify(facts: AdmissionFacts | undefined, defaults: Limits): Identity {
+export function identify(
+  facts: AdmissionFacts | undefined,
+  defaults: Limits,
+  window: RequestWindow = 'requests',
+): Identity {
   const off = facts && refusalForState(facts);
   if (facts === undefined || off?.reason === 'unknown_key') {
-    return { kind: 'unknown', figures: untouchedFigures('requests', defaults) };
+    return { kind: 'unknown', figures: untouchedFigures(window, defaults) };
   }
   const { key, levels } = facts;
-  const figures = figuresOf('requests', facts);
+  const figures = window === 'requests' ? figuresOf(window, facts) : figuresOfListings(facts);
   if (off?.reason === 'key_disabled') return { kind: 'disabled', keyId: key.id, figures, ...levelOf(off) };
   const refusal = refusalOfLeast(facts, 1n);
   return {
@@ -51,7 +55,7 @@ export function admitListing(
   const { key, nowMs } = facts;
   const { level, activity } = own(facts);
   const { limits } = level;
-  const figures = () => activity.figures('listings', limits, nowMs);
+  const figures = () => figuresOfListings(facts);
   if (off?.reason === 'key_disabled') return { kind: 'disabled', keyId: key.id, figures: figures(), ...levelOf(off) };
   const retryAfterS = waitForListing(activity, limits, nowMs);
   if (retryAfterS > 0)
@@ -83,6 +87,12 @@ export function figuresOf(
     }
   }
   return figures;
+}
+
+/** Listings are a matter of the key alone. */
+function figuresOfListings(facts: AdmissionFacts): RateFigures {
+  const { level, activity } = own(facts);
+  return activity.figures('listings', level.limits, facts.nowMs);
 }
 
 function accountOf(facts: AdmissionFacts): KeyAccount {

@@ -32,7 +32,7 @@ export class LocalEngine implements Engine {
   constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
-    this.#decisions = new Decisions(store, settings, clock);
+    this.#decisions = new Decisions(store, settings, clock, { canRollBack: true });
   }
 
   /** Settles the requests that a crash left open, and rebuilds the windows of the last minute. */

@@ -12,11 +12,12 @@ export interface Leaving {
 
 /** The entries of a window, the oldest first. */
 export interface WindowEntries {
-  readonly times: Float64Array;
-  readonly weights: Float64Array;
+  readonly times: readonly number[];
+  /** Not in typed arrays: what is read from those, a window would keep as doubles, in a third more memory. */
+  readonly weights: readonly number[];
 }
 
-const FIRST_CAPACITY = 2;
+const FIRST_CAPACITY = 1;
 /** Most levels that are in memory never use all of their windows. */
 const NOTHING: number[] = [];
 
@@ -82,6 +83,11 @@ export class SlidingWindow {
     return this.#size === 0 ? undefined : this.#timeAt(this.#size - 1) + WINDOW_MS;
   }
 
+  /** Whether all entries have left by then. */
+  isEmpty(nowMs: number): boolean {
+    return this.#size === 0 || this.#timeAt(this.#size - 1) + WINDOW_MS <= nowMs;
+  }
+
   /** The entries in the order in which they leave. */
   *leaving(): Generator<Leaving> {
     for (let i = 0; i < this.#size; i++) yield { atMs: this.#timeAt(i) + WINDOW_MS, weight: this.#weightAt(i) };
@@ -89,8 +95,8 @@ export class SlidingWindow {
 
   /** Its entries, with their times moved by `shiftMs`. */
   handOver(shiftMs: number): WindowEntries {
-    const times = Float64Array.from({ length: this.#size }, (_, i) => this.#timeAt(i) + shiftMs);
-    return { times, weights: Float64Array.from({ length: this.#size }, (_, i) => this.#weightAt(i)) };
+    const times = Array.from({ length: this.#size }, (_, i) => this.#timeAt(i) + shiftMs);
+    return { times, weights: Array.from({ length: this.#size }, (_, i) => this.#weightAt(i)) };
   }
 
   /** Adds the entries of another window, with their times moved by `shiftMs`. */

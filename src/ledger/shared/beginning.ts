@@ -175,7 +175,7 @@ function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten, facts:
   };
 }
 
-/** As `decidedSigns` has what a growth came to. */
+/** What a growth came to, among the signs of a `Replica`. */
 const GROWN = /^(\d+)\/(\d+)\/(\d+)$/;
 
 /** Listings at one moment. */
@@ -202,11 +202,11 @@ function chargedOf({ keyId, admittedUs, levels }: Pick<DecidedHold, 'keyId' | 'a
 }
 
 /** The windows and the open requests as a process hands them over to the next, by the clock of the log. */
-export function handoverOf({ holds, recent, listings }: Windows): EngineHandover {
+export function handoverOf({ holds, recent, listings }: Windows, facts: Facts): EngineHandover {
   const windows = new Map<string, Record<'requests' | 'tokens' | 'listings', [atMs: number, weight: number][]>>();
   const of = (keyId: string) => {
     const window = windows.get(keyId) ?? { requests: [], tokens: [], listings: [] };
-    windows.set(keyId, window);
+    windows.set(facts.keptId(keyId), window);
     return window;
   };
   for (const { admittedUs, settledUs, tokens, ...booked } of recent) {
@@ -228,8 +228,8 @@ export function handoverOf({ holds, recent, listings }: Windows): EngineHandover
 function entriesOf(entries: readonly (readonly [number, number])[]): WindowEntries {
   const sorted = entries.toSorted(([a], [b]) => a - b);
   return {
-    times: Float64Array.from(sorted, ([time]) => time),
-    weights: Float64Array.from(sorted, ([, weight]) => weight),
+    times: sorted.map(([time]) => time),
+    weights: sorted.map(([, weight]) => weight),
   };
 }
 

@@ -5,7 +5,6 @@ import type { Settlement } from '../../core/settlement.ts';
 import { ownerOf, userId, userStoredAs } from '../../state/levels.ts';
 import type { DecidedHold } from '../../state/postgres/batch.ts';
 import type { AdmissionRequest, Growth, LedgerSettings } from '../ledger.ts';
-import type { Command } from '../protocol.ts';
 
 /** The settings that decisions depend on. Each gateway has its own. */
 export type Tier = Pick<LedgerSettings, 'rpm' | 'tpm' | 'concurrency' | 'modelsRpm' | 'creditEnforced'>;
@@ -23,8 +22,8 @@ export type Question =
 /** What the journal does not keep of a request in flight. */
 export type Reserved = Pick<DecidedHold, 'reservedTokens' | 'hasSlot'>;
 
-/** How a request has ended, as far as decisions depend on it, and what it had reserved until then. */
-export type End = Pick<Settlement, 'requestId' | 'usage' | 'costNanos'> & Reserved;
+/** How a request has ended, of which the log has only what decisions depend on, and what it had reserved until then. */
+export type End = Settlement & Reserved;
 
 /** What is decided in this order. */
 export interface EntryCommands {
@@ -140,7 +139,7 @@ export class NonsenseError extends InvariantError {}
 export function decode(json: unknown): EntryCommands {
   const { t, k, s, f, b, g, a } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
   const [rpm, tpm, concurrency, modelsRpm, credit] = listOf(t).map(amount) as [number, number, number, number, number];
-  const keyIds = listOf(k ?? []).map(text);
+  const askers = listOf(k ?? []).map(askerIn);
   return {
     tier: { rpm, tpm, concurrency, modelsRpm, creditEnforced: amount(credit) === 1 },
     ends: listOf(s ?? []).map(endOf),
@@ -150,7 +149,7 @@ export function decode(json: unknown): EntryCommands {
       const [requestId, output, hold] = listOf(each);
       return { requestId: text(requestId), outputTokens: amount(output), holdNanos: nanos(hold) };
     }),
-    questions: listOf(a ?? []).map((each) => questionOf(listOf(each), keyIds)),
+    questions: listOf(a ?? []).map((each) => questionOf(listOf(each), askers)),
   };
 }
 
@@ -168,9 +167,17 @@ function askerOf(question: Question): string {
 /** How an entry says that a request has ended; of one that it has charged as held, what was held. */
 export function endOf(json: unknown): End {
   const [requestId, prompt, completion, cost, reserved, slot] = listOf(json);
-  const usage = { promptTokens: amount(prompt), cachedTokens: 0, completionTokens: amount(completion) };
-  const amounts = { usage, costNanos: nanos(cost), reservedTokens: amount(reserved) };
-  return { requestId: text(requestId), ...amounts, hasSlot: slot === 1 };
+  return {
+    requestId: text(requestId),
+    outcome: 'ok',
+    usage: { promptTokens: amount(prompt), cachedTokens: 0, completionTokens: amount(completion) },
+    source: 'reported',
+    costNanos: nanos(cost),
+    completionId: undefined,
+    firstByteMs: undefined,
+    reservedTokens: amount(reserved),
+    hasSlot: slot === 1,
+  };
 }
 
 function holdOf(json: unknown): DecidedHold {
@@ -190,15 +197,33 @@ function holdOf(json: unknown): DecidedHold {
   };
 }
 
-function questionOf(each: readonly unknown[], askers: readonly string[]): Question {
-  const asker = text(askers[amount(each[0])]);
-  const { ownerId: keyId, stored } = ownerOf(asker) ?? { ownerId: asker };
+/** A key, and its end user where that is named. */
+interface Asker {
+  readonly keyId: string;
+  readonly user: string | undefined;
+}
+
+function askerIn(json: unknown): Asker {
+  const id = text(json);
+  const { ownerId: keyId, stored = '' } = ownerOf(id) ?? { ownerId: id };
+  return { keyId, user: stored === '' ? undefined : userStoredAs(stored) };
+}
+
+function questionOf(each: readonly unknown[], askers: readonly Asker[]): Question {
+  const { keyId, user } = askers[amount(each[0])] ?? nonsense(each[0]);
   if (each.length === 2) return { kind: 'listing', keyId, counts: each[1] === -1 ? undefined : amount(each[1]) };
   const [, requestId, model, reserved, input, output, hold, price] = each;
-  const tokens = { reservedTokens: amount(reserved), inputTokens: amount(input), outputTokens: amount(output) };
-  const request = { requestId: text(requestId), model: text(model), ...tokens, holdNanos: nanos(hold) };
-  const user = stored === undefined || stored === '' ? undefined : userStoredAs(stored);
-  return { kind: 'admit', keyId, request: { ...request, price: price === undefined ? undefined : text(price), user } };
+  const request = {
+    requestId: text(requestId),
+    model: text(model),
+    reservedTokens: amount(reserved),
+    inputTokens: amount(input),
+    outputTokens: amount(output),
+    holdNanos: nanos(hold),
+    price: price === undefined ? undefined : text(price),
+    user,
+  };
+  return { kind: 'admit', keyId, request };
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -207,9 +232,13 @@ function listOf(value: unknown): readonly unknown[] {
 
 /** The indexes of the database take no more than 2,704. */
 const MOST_TEXT_BYTES = 2_000;
+/** What a unit of a string takes in UTF-8 at most: no need to count the bytes of short ones. */
+const MOST_UNIT_BYTES = 3;
 
 function text(value: unknown): string {
-  return typeof value === 'string' && Buffer.byteLength(value) <= MOST_TEXT_BYTES ? value : nonsense(value);
+  if (typeof value !== 'string') return nonsense(value);
+  const isShort = value.length * MOST_UNIT_BYTES <= MOST_TEXT_BYTES || Buffer.byteLength(value) <= MOST_TEXT_BYTES;
+  return isShort ? value : nonsense(value);
 }
 
 function amount(value: unknown): number {
@@ -225,9 +254,4 @@ function nanos(value: unknown): Nanos {
 
 function nonsense(value: unknown): never {
   throw new NonsenseError(`no gateway asks ${JSON.stringify(value)?.slice(0, 100)}`);
-}
-
-/** What a question is as a command to the decider. */
-export function commandOf({ request }: Extract<Question, { kind: 'admit' }>, keyHash: string): Command {
-  return { kind: 'admit', request: { ...request, keyHash } };
 }

@@ -12,7 +12,7 @@ import type { Books } from '../local/books.ts';
 /** As the database answers with them. Amounts are text, and so are lists of the record. */
 export interface FactsRow {
   readonly id: string;
-  /** Of a key. */
+  /** Of a key. Nobody needs it here: gateways ask by ids. */
   readonly hash: string | null;
   /** Null for an end user who has nothing of their own. */
   readonly record: Readonly<Record<string, unknown>> | null;
@@ -25,10 +25,13 @@ export interface FactsRow {
 /** Amounts by month or day. An object takes a quarter of a Map, and most have one entry or none. */
 type ByPeriod = Record<string, Nanos>;
 
+/** Of all that have none. Stays empty. */
+const NO_SUMS: ByPeriod = Object.freeze({});
+
 /** What a level was charged. */
 interface Sums {
-  readonly months: ByPeriod;
-  readonly days: ByPeriod;
+  months: ByPeriod;
+  days: ByPeriod;
   ever: Nanos;
   /** By the lengths of its sliding windows in seconds; undefined until there is one. */
   steps: Map<number, Map<number, Nanos>> | undefined;
@@ -37,7 +40,7 @@ interface Sums {
 /** A level, and what it was charged. */
 type LevelFacts = Sums &
   (
-    | { readonly kind: 'key'; readonly record: KeyRecord; readonly hash: string }
+    | { readonly kind: 'key'; readonly record: KeyRecord }
     | { readonly kind: 'group'; readonly record: GroupRecord }
     | { readonly kind: 'user'; readonly record: UserRecord | undefined }
   );
@@ -45,7 +48,6 @@ type LevelFacts = Sums &
 /** A level takes about 0.5 KB. */
 export class Facts implements Books {
   readonly #byId = new Map<string, LevelFacts>();
-  readonly #idByHash = new Map<string, string>();
   #balanceNanos: Nanos;
   #changes = 0;
 
@@ -54,7 +56,8 @@ export class Facts implements Books {
   }
 
   readonly keys: Books['keys'] = {
-    byHash: (hash) => this.#key(this.#idByHash.get(hash) ?? '')?.record,
+    // Whoever is known is asked for by id.
+    byHash: () => undefined,
     find: (id) => this.#key(id)?.record,
   };
 
@@ -95,9 +98,10 @@ export class Facts implements Books {
     return this.#byId.has(levelId);
   }
 
-  /** The hash of a key that is known. */
-  hashOf(keyId: string): string | undefined {
-    return this.#key(keyId)?.hash;
+  /** The id of a level in the string that is kept here, where it is known: others need not keep theirs. */
+  keptId(levelId: string): string {
+    const facts = this.#byId.get(levelId);
+    return facts === undefined || facts.kind === 'user' ? levelId : facts.record.id;
   }
 
   /** The ids of the levels of a key, from inside out; those of end users only for one of that name. */
@@ -117,8 +121,9 @@ export class Facts implements Books {
     this.#changes++;
     this.#balanceNanos = balanceNanos;
     for (const row of rows) {
-      this.#byId.set(row.id, factsOf(row));
-      if (row.hash !== null) this.#idByHash.set(row.hash, row.id);
+      const facts = factsOf(row);
+      // Its record has the same id in a string of its own, and one is enough.
+      this.#byId.set(facts.kind === 'user' ? row.id : facts.record.id, facts);
     }
   }
 
@@ -146,11 +151,7 @@ export class Facts implements Books {
       kept.add(id);
       for (const outer of this.chainOf(ownerOf(id)?.ownerId ?? id)) kept.add(outer);
     }
-    for (const [id, facts] of this.#byId) {
-      if (kept.has(id)) continue;
-      this.#byId.delete(id);
-      if (facts.kind === 'key') this.#idByHash.delete(facts.hash);
-    }
+    for (const id of this.#byId.keys()) if (!kept.has(id)) this.#byId.delete(id);
     this.#changes++;
   }
 
@@ -191,8 +192,8 @@ export class Facts implements Books {
     for (const id of levelIdsOf(hold)) {
       const facts = this.#byId.get(id);
       if (facts === undefined) continue;
-      add(facts.months, month, costNanos);
-      add(facts.days, day, costNanos);
+      facts.months = added(facts.months, month, costNanos);
+      facts.days = added(facts.days, day, costNanos);
       facts.ever += costNanos;
       if (costNanos === 0n) continue;
       for (const windowS of this.#windowsOf(id, facts)) {
@@ -215,14 +216,19 @@ export class Facts implements Books {
   #windowsOf(id: string, { kind, record }: LevelFacts): ReadonlySet<number> {
     const ofAll = kind === 'user' ? this.#owner(ownerOf(id)?.ownerId ?? '')?.userLimits : undefined;
     const budgets = [...(record?.budgets ?? []), ...(ofAll?.budgets ?? [])];
+    if (budgets.length === 0) return NO_WINDOWS;
     return new Set(budgets.map(windowSOf).filter((windowS) => windowS !== null));
   }
 }
 
+const NO_WINDOWS: ReadonlySet<number> = new Set();
+
 function factsOf(row: FactsRow): LevelFacts {
-  const { id, record, hash } = row;
-  const sums = sumsOf(row);
-  if (isKeyId(id)) return { kind: 'key', record: keyOf(rowOf(record as object)), hash: hash as string, ...sums };
+  const { id, record } = row;
+  const { months, days, ever, steps } = sumsOf(row);
+  // Not spread, which takes a fifth more memory.
+  if (isKeyId(id)) return { kind: 'key', record: keyOf(rowOf(record as object)), months, days, ever, steps };
+  const sums = { months, days, ever, steps };
   if (ownerOf(id) === undefined) return { kind: 'group', record: groupOf(rowOf(record as object)), ...sums };
   return { kind: 'user', record: record === null ? undefined : userOf(rowOf(record)), ...sums };
 }
@@ -231,8 +237,10 @@ function outerIdOf(owner: KeyRecord | GroupRecord): string | null {
   return ('parentId' in owner ? owner.parentId : null) ?? owner.groupId;
 }
 
-function add(sums: ByPeriod, period: string, nanos: Nanos): void {
+function added(sums: ByPeriod, period: string, nanos: Nanos): ByPeriod {
+  if (sums === NO_SUMS) return { [period]: nanos };
   sums[period] = (sums[period] ?? 0n) + nanos;
+  return sums;
 }
 
 /** As the rows of a store are: integers are bigints. */
@@ -254,7 +262,7 @@ function sumsOf({ months, days, ever, steps: stored }: FactsRow): Sums {
 }
 
 function sumsIn(stored: Readonly<Record<string, string>> | null): ByPeriod {
-  const sums: ByPeriod = {};
-  for (const period in stored) sums[period] = BigInt(stored[period] as string);
+  let sums = NO_SUMS;
+  for (const period in stored) sums = added(sums, period, BigInt(stored[period] as string));
   return sums;
 }

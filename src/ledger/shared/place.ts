@@ -68,7 +68,7 @@ export function place(commands: readonly Command[], indices: readonly number[], 
       else {
         at.ends.push(index);
         settlements.push(settlement);
-        ends.push(endOf(settlement, reserved));
+        ends.push({ ...settlement, reservedTokens: reserved.reservedTokens, hasSlot: reserved.hasSlot });
         if (settlement.spentBy !== undefined) named.push(namedOf(settlement, open));
       }
     } else if (command.kind === 'grow') {
@@ -117,10 +117,6 @@ function openOf({ open }: Lookup, kind: string, requestId: string): OpenRequest 
     () => `a command to ${kind} names request ${requestId}, which is not open: it was settled twice or never admitted`,
   );
   return found;
-}
-
-function endOf({ requestId, usage, costNanos }: Settlement, { reservedTokens, hasSlot }: Reserved): End {
-  return { requestId, usage, costNanos, reservedTokens, hasSlot };
 }
 
 function namedOf({ requestId, spentBy }: Settlement, { admittedUs }: OpenRequest): NamedRequest {

@@ -12,7 +12,7 @@ import { Decisions } from '../local/decisions.ts';
 import type { Answer, Command } from '../protocol.ts';
 import { beginningOf, type Change, handoverOf, listedIn } from './beginning.ts';
 import { Digest } from './digest.ts';
-import { commandOf, decode, type EntryCommands, NonsenseError, type Question, type Tier, userIn } from './entry.ts';
+import { decode, type EntryCommands, NonsenseError, type Question, type Tier, userIn } from './entry.ts';
 import type { Facts, FactsRow } from './facts.ts';
 
 /** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
@@ -63,6 +63,18 @@ const NO_LIMITS: LedgerSettings = {
   journalRetentionMs: undefined,
 };
 
+const NONE_GIVEN: ReadonlySet<string> = new Set();
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] extends readonly (infer Each)[] ? Each[] : never };
+/** The answers to an entry while it is decided. */
+type Collected = Writable<EntryAnswers>;
+
+/** What was decided on an entry. Its holds are made when they are asked for: mostly another gateway writes them. */
+interface Unwritten extends Omit<Decided, 'holds'> {
+  readonly atUs: bigint;
+  readonly holds: () => readonly DecidedHold[];
+}
+
 export class Replica {
   readonly facts: Facts;
   readonly #clock = new LogClock();
@@ -76,7 +88,7 @@ export class Replica {
   /** The requests in flight of each gateway. */
   readonly #requests = new Map<number, Set<string>>();
   /** What was decided on the last entry of each gateway, until that is written. */
-  readonly #unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
+  readonly #unwritten = new Map<number, Unwritten>();
   /** Entries that no gateway can have asked, until somebody was told. */
   #nonsense: { readonly seq: bigint; readonly nodeId: number }[] = [];
   /** How entries were decided, until that is recorded. */
@@ -87,14 +99,15 @@ export class Replica {
     this.facts = facts;
     facts.take([], rebuilt.balanceNanos);
     const { seq, atUs, rules, unwritten, ...all } = beginningOf(rebuilt, this.facts);
-    this.#decisions = new Decisions(this.facts, NO_LIMITS, this.#clock);
+    this.#decisions = new Decisions(this.facts, NO_LIMITS, this.#clock, { canRollBack: false });
     this.#rules = rules;
     this.#seq = seq;
     this.#entryUs = seq === 0n ? 0n : atUs;
     this.#clock.us = atUs;
-    this.#decisions.adopt(handoverOf(all), this.#clock.monotonicMs());
+    this.#decisions.adopt(handoverOf(all, facts), this.#clock.monotonicMs());
     for (const { nodeId, requestId } of all.holds) this.#requestsOf(nodeId).add(requestId);
-    for (const [nodeId, decided] of unwritten) this.#unwritten.set(nodeId, decided);
+    for (const [nodeId, { holds, ...decided }] of unwritten)
+      this.#unwritten.set(nodeId, { ...decided, holds: () => holds });
     for (const [entry] of rebuilt.tail) this.follow(entry);
   }
 
@@ -109,45 +122,36 @@ export class Replica {
 
   /** Whether all gateways know the facts of a key and its end user so many milliseconds after the last entry. */
   isKnown(keyId: string, user: string | undefined, laterMs: number): boolean {
-    return this.#isKnown(keyId, user, (levelId) => this.#isActive(levelId, laterMs));
+    return this.#isKnown(keyId, user, NONE_GIVEN, this.#clock.monotonicMs() + laterMs);
   }
 
-  /** What is around a key comes with it. */
-  #isKnown(keyId: string, user: string | undefined, isGiven: (levelId: string) => boolean): boolean {
+  /** `given`: whose facts come with the entry. What is around a key comes with it. */
+  #isKnown(keyId: string, user: string | undefined, given: ReadonlySet<string>, nowMs: number): boolean {
+    const isGiven = (levelId: string) => given.has(levelId) || this.#isActive(levelId, nowMs);
     if (!isGiven(keyId)) return false;
     return (
       user === undefined || this.facts.chainOf(keyId, user).every((id) => ownerOf(id) === undefined || isGiven(id))
     );
   }
 
-  #isActive(levelId: string, laterMs = 0): boolean {
-    const nowMs = this.#clock.monotonicMs() + laterMs;
+  #isActive(levelId: string, nowMs: number): boolean {
     return this.facts.has(levelId) && this.#decisions.activityOf(levelId, nowMs) !== undefined;
   }
 
   /** A request in flight, as its hold is stored. */
   holdOf(requestId: string): DecidedHold {
-    const { hold, reservedTokens, hasSlot, admittedMonotonicMs } = this.leaseOf(requestId) as Lease;
-    const { keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
-    const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
-    return {
-      requestId,
-      keyId,
-      model,
-      admittedUs,
-      inputTokens,
-      outputTokens,
-      reservedTokens,
-      holdNanos,
-      hasSlot,
-      price,
-      levels,
-    };
+    return decidedHold(this.leaseOf(requestId) as Lease);
   }
 
   /** What is decided and not written of a gateway. */
   unwrittenOf(nodeId: number): Decided | undefined {
-    return this.#unwritten.get(nodeId);
+    const unwritten = this.#unwritten.get(nodeId);
+    return unwritten && { ...unwritten, holds: unwritten.holds() };
+  }
+
+  /** Whether something is. */
+  hasUnwritten(nodeId: number): boolean {
+    return this.#unwritten.has(nodeId);
   }
 
   /** How entries of other gateways were decided, as it is recorded with an entry of this one. */
@@ -168,7 +172,8 @@ export class Replica {
 
   /** The same of all but one, where the entry is older than that. */
   unwritten(nodeId?: number, ageUs = -1n): [nodeId: number, Decided][] {
-    return [...this.#unwritten].filter(([id, { atUs }]) => id !== nodeId && atUs < this.#clock.us - ageUs);
+    const old = [...this.#unwritten].filter(([id, { atUs }]) => id !== nodeId && atUs < this.#clock.us - ageUs);
+    return old.map(([id]) => [id, this.unwrittenOf(id) as Decided]);
   }
 
   /** What was decided on the last entry of a gateway is in the tables. */
@@ -196,7 +201,9 @@ export class Replica {
   /** Applies an entry of this gateway. */
   decide(seq: bigint, atUs: bigint, nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
     this.#advance(seq, atUs);
-    return this.#decide(nodeId, commands, facts);
+    const answers: Collected = { ends: [], growths: [], questions: [] };
+    this.#decide(nodeId, commands, facts, answers);
+    return answers;
   }
 
   /** An entry of this gateway without commands. */
@@ -209,10 +216,11 @@ export class Replica {
     this.#clock.us = atUs;
   }
 
-  /** Answers a question that takes nothing, by the settings of this gateway. */
-  answer(command: Command, settings: Tier): Answer {
+  /** Answers a question that takes nothing, by the settings of this gateway. `keyId`: who asks; undefined for nobody known. */
+  answer(command: Command, keyId: string | undefined, settings: Tier): Answer {
     this.#use(settings);
-    const [answer] = this.#decisions.decideAll([command]);
+    const isIdentified = command.kind === 'identify' && keyId !== undefined;
+    const answer = isIdentified ? this.#decisions.identify(keyId, command.window) : this.#run(command);
     this.#decisions.keep();
     return answer;
   }
@@ -273,7 +281,7 @@ export class Replica {
     } catch (error) {
       if (!(error instanceof NonsenseError)) throw error;
       this.#nonsense.push({ seq: this.#seq, nodeId });
-      const nothing = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+      const nothing = { decided: ';', digest: '', holds: () => [], grown: [], listings: [] };
       // What was decided before has to be written all the same.
       if (!this.#unwritten.has(nodeId)) {
         this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
@@ -307,85 +315,117 @@ export class Replica {
     if (heldNanos > MOST_NANOS) throw new NonsenseError('the account would hold more than the database can write');
   }
 
-  #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
+  /** `answers`: takes them, where somebody waits for them. */
+  #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null, answers?: Collected): void {
     this.#check(nodeId, commands);
-    const given = new Set((facts ?? []).map(({ id }) => id));
     if (facts !== null) this.facts.take(facts);
     this.#decisions.noticeOtherWriters();
-    const { tier, ends, freed, givenBack, growths, questions } = commands;
-    const isGiven = (levelId: string) => given.has(levelId) || this.#isActive(levelId);
-    this.#use(tier);
-    const own = this.#requestsOf(nodeId);
+    this.#use(commands.tier);
     const touched = new Set<string>();
-    const touch = (requestId: string) => {
-      const hold = this.leaseOf(requestId)?.hold;
-      for (const id of hold === undefined ? [] : levelIdsOf(hold)) touched.add(id);
-    };
-    const endAnswers = ends.map((end) => {
-      if (!own.has(end.requestId)) return undefined;
-      touch(end.requestId);
-      own.delete(end.requestId);
-      return this.#run({ kind: 'settle', settlement: { ...END_OF_OTHERS, ...end } });
-    });
-    for (const requestId of freed) if (own.has(requestId)) this.#run({ kind: 'free_slot', requestId });
-    for (const { requestId } of givenBack.filter((hold) => own.delete(hold.requestId))) {
-      touch(requestId);
-      this.#decisions.giveBack(requestId);
-    }
-    const grants = growths.map((growth) => {
-      if (!own.has(growth.requestId)) return undefined;
-      touch(growth.requestId);
-      return this.#run({ kind: 'grow', growth }) as Grant;
-    });
-    const answers = questions.map((question) => {
-      const { keyId } = question;
-      const user = userIn(question);
-      if (!this.#isKnown(keyId, user, isGiven)) return 'void' as const;
-      for (const id of this.facts.chainOf(keyId, user)) touched.add(id);
-      return this.#ask(question, own);
-    });
+    this.#end(nodeId, commands, touched, answers);
+    const { growths, questions } = commands;
     if (growths.length + questions.length > 0) {
-      const changes = this.#changes(growths, grants, questions, answers);
-      const decided = decidedSigns(grants, growths, answers, (id) => this.leaseOf(id));
-      const seq = this.#seq;
-      this.#unwritten.set(nodeId, { seq, atUs: this.#clock.us, decided, digest: this.#digest(touched), ...changes });
+      const grown = this.#grow(nodeId, growths, touched, answers);
+      const given = facts === null ? NONE_GIVEN : new Set(facts.map(({ id }) => id));
+      const { signs, ...taken } = this.#take(nodeId, questions, given, touched, answers);
+      const [seq, decided] = [this.#seq, `${grown.signs};${signs}`];
+      const digest = this.#digest(touched);
+      this.#unwritten.set(nodeId, { seq, atUs: this.#clock.us, decided, digest, ...taken, grown: grown.holds });
       this.#unrecorded.push({ seq, nodeId, decided });
     }
     this.#decisions.keep();
-    return { ends: endAnswers, growths: grants, questions: answers };
   }
 
-  #ask(question: Question, own: Set<string>): Admission | ListingAdmission {
-    const hash = this.facts.hashOf(question.keyId) ?? '';
-    if (question.kind === 'listing') {
-      return this.#decisions.admitListing(hash, question.counts);
+  /** Ends requests, in all ways. */
+  #end(nodeId: number, { ends, freed, givenBack }: EntryCommands, touched: Set<string>, answers?: Collected): void {
+    const own = this.#requestsOf(nodeId);
+    for (const end of ends) {
+      const isOpen = own.delete(end.requestId);
+      if (isOpen) this.#touch(end.requestId, touched);
+      if (answers !== undefined) answers.ends.push(isOpen ? this.#decisions.settle(end) : undefined);
+      else if (isOpen) this.#decisions.end(end);
     }
-    const admission = this.#run(commandOf(question, hash)) as Admission;
-    if (admission.admitted) own.add(question.request.requestId);
-    return admission;
+    for (const requestId of freed) if (own.has(requestId)) this.#run({ kind: 'free_slot', requestId });
+    for (const { requestId } of givenBack) {
+      if (!own.delete(requestId)) continue;
+      this.#touch(requestId, touched);
+      this.#decisions.giveBack(requestId);
+    }
   }
 
-  /** The rows that a decision changes. */
-  #changes(
-    growths: EntryCommands['growths'],
-    grants: EntryAnswers['growths'],
-    questions: readonly Question[],
-    answers: EntryAnswers['questions'],
-  ): Pick<Decided, 'holds' | 'grown' | 'listings'> {
-    const holds: DecidedHold[] = [];
-    const listed: string[] = [];
-    for (const [index, question] of questions.entries()) {
-      const answer = answers[index];
-      if (answer === undefined || !isTaken(answer)) continue;
-      if (question.kind === 'listing') listed.push(question.keyId);
-      else holds.push(this.holdOf(question.request.requestId));
-    }
-    const grown = growths.flatMap(({ requestId }, index): GrownHold[] => {
-      if (grants[index]?.granted !== true) return [];
-      const { outputTokens, reservedTokens, holdNanos } = this.holdOf(requestId);
-      return [{ requestId, outputTokens, reservedTokens, holdNanos }];
+  /** Returns what each growth came to. */
+  #grow(nodeId: number, growths: EntryCommands['growths'], touched: Set<string>, answers?: Collected) {
+    const own = this.#requestsOf(nodeId);
+    const holds: GrownHold[] = [];
+    const grants = growths.map((growth) => {
+      if (!own.has(growth.requestId)) return undefined;
+      this.#touch(growth.requestId, touched);
+      return this.#decisions.grow(growth);
     });
-    return { holds, grown, listings: listedIn(listed, this.#clock.us) };
+    answers?.growths.push(...grants);
+    // As of after the last one: a request may grow twice.
+    const signs = growths.map(({ requestId }, index) => {
+      if (grants[index]?.granted !== true) return '-';
+      const { outputTokens, reservedTokens, holdNanos } = this.holdOf(requestId);
+      holds.push({ requestId, outputTokens, reservedTokens, holdNanos });
+      return `${outputTokens}/${reservedTokens}/${holdNanos}`;
+    });
+    return { signs: signs.join(','), holds };
+  }
+
+  /** Returns one sign for each question, and what those have taken that were answered with yes. */
+  #take(
+    nodeId: number,
+    questions: readonly Question[],
+    given: ReadonlySet<string>,
+    touched: Set<string>,
+    answers?: Collected,
+  ) {
+    const own = this.#requestsOf(nodeId);
+    const leases: Lease[] = [];
+    const listed: string[] = [];
+    let signs = '';
+    for (const question of questions) {
+      const { keyId } = question;
+      const user = userIn(question);
+      if (!this.#isKnown(keyId, user, given, this.#clock.monotonicMs())) {
+        answers?.questions.push('void');
+        signs += 'v';
+        continue;
+      }
+      for (const id of this.facts.chainOf(keyId, user)) touched.add(id);
+      const isTaken = this.#ask(question, answers);
+      signs += Number(isTaken);
+      if (!isTaken) continue;
+      if (question.kind === 'listing') listed.push(keyId);
+      else {
+        const { requestId } = question.request;
+        own.add(requestId);
+        leases.push(this.leaseOf(requestId) as Lease);
+      }
+    }
+    // A lease is never changed, but replaced by another.
+    return { signs, holds: () => leases.map(decidedHold), listings: listedIn(listed, this.#clock.us) };
+  }
+
+  /** Whether the answer is yes. */
+  #ask(question: Question, answers?: Collected): boolean {
+    if (question.kind === 'admit') {
+      if (answers === undefined) return this.#decisions.take(question.keyId, question.request);
+      const admission = this.#decisions.admit(question.keyId, question.request);
+      answers.questions.push(admission);
+      return admission.admitted;
+    }
+    const listing = this.#decisions.admitListing(question.keyId, question.counts);
+    answers?.questions.push(listing);
+    return listing.kind === 'admitted';
+  }
+
+  /** The levels of a request in flight. */
+  #touch(requestId: string, touched: Set<string>): void {
+    const { hold } = this.leaseOf(requestId) as Lease;
+    if (hold.levels === undefined) touched.add(hold.keyId);
+    else for (const id of levelIdsOf(hold)) touched.add(id);
   }
 
   /** What all gateways must agree on after an entry: the rules, the account, and the levels that the entry names. */
@@ -398,7 +438,7 @@ export class Replica {
       const activity = this.#decisions.activityOf(levelId);
       digest.add(this.facts.journal.chargedInMonth(levelId, month));
       if (activity === undefined) continue;
-      digest.add(activity.requests.total(nowMs), activity.tokensUsed(nowMs), activity.listings.total(nowMs));
+      digest.add(activity.requests.total(nowMs), activity.tokensUsed(nowMs), activity.listed(nowMs));
       digest.add(activity.slots, activity.openRequests);
     }
     return digest.text;
@@ -422,28 +462,20 @@ export class Replica {
   }
 }
 
-/** What decisions do not depend on. */
-const END_OF_OTHERS = {
-  outcome: 'ok',
-  source: 'reported',
-  completionId: undefined,
-  firstByteMs: undefined,
-} as const;
-
-function isTaken(answer: Admission | ListingAdmission | 'void'): boolean {
-  return answer !== 'void' && ('admitted' in answer ? answer.admitted : answer.kind === 'admitted');
-}
-
-/** The growths with what each came to, and one sign for each question. */
-function decidedSigns(
-  grants: EntryAnswers['growths'],
-  growths: EntryCommands['growths'],
-  answers: EntryAnswers['questions'],
-  leaseOf: (requestId: string) => Lease | undefined,
-): string {
-  const grown = growths.map(({ requestId }, index) => {
-    const lease = grants[index]?.granted === true ? leaseOf(requestId) : undefined;
-    return lease === undefined ? '-' : `${lease.hold.outputTokens}/${lease.reservedTokens}/${lease.hold.holdNanos}`;
-  });
-  return `${grown.join(',')};${answers.map((each) => (each === 'void' ? 'v' : Number(isTaken(each)))).join('')}`;
+function decidedHold({ hold, reservedTokens, hasSlot, admittedMonotonicMs }: Lease): DecidedHold {
+  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
+  const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
+  return {
+    requestId,
+    keyId,
+    model,
+    admittedUs,
+    inputTokens,
+    outputTokens,
+    reservedTokens,
+    holdNanos,
+    hasSlot,
+    price,
+    levels,
+  };
 }

@@ -247,7 +247,7 @@ export class SharedEngine implements Engine {
   write(): Promise<void> {
     return this.#inTurn(async () => {
       const replica = await this.#following();
-      if (this.#unwritten(replica) !== undefined) await this.#ask(NOTHING_ADDED);
+      if (this.#hasUnwritten(replica)) await this.#ask(NOTHING_ADDED);
     });
   }
 
@@ -326,14 +326,13 @@ export class SharedEngine implements Engine {
     }
   }
 
-  #unwritten(replica: Replica) {
+  #hasUnwritten(replica: Replica | undefined): boolean {
     const { nodeId } = this.#store;
-    return nodeId === undefined ? undefined : replica.unwrittenOf(nodeId);
+    return nodeId !== undefined && replica?.hasUnwritten(nodeId) === true;
   }
 
   #writeSoon(): void {
-    const { nodeId } = this.#store;
-    if (this.#isClosed || nodeId === undefined || this.#replica?.unwrittenOf(nodeId) === undefined) return;
+    if (this.#isClosed || !this.#hasUnwritten(this.#replica)) return;
     clearTimeout(this.#writeTimer);
     this.#writeTimer = setTimeout(() => {
       void this.write().catch((error) => {
@@ -467,7 +466,8 @@ export class SharedEngine implements Engine {
       const command = commands[index] as Command;
       if (command.kind === 'configure') this.#settings = command.settings;
       else if (command.kind === 'end_count') this.#counts.delete(command.countId);
-      else if (command.kind !== 'count_refusal') answers[index] = replica.answer(command, this.#settings);
+      else if (command.kind !== 'count_refusal')
+        answers[index] = replica.answer(command, this.#keyOf(command), this.#settings);
     }
     return [];
   }
@@ -508,11 +508,12 @@ export class SharedEngine implements Engine {
     const { decides } = addition;
     const sentMs = this.#clock.monotonicMs();
     if (decides && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
-    const decided = this.#unwritten(replica);
+    const { nodeId } = this.#store;
+    const decided = nodeId === undefined ? undefined : replica.unwrittenOf(nodeId);
     const { place } = replica;
     try {
       const latestUs = decides ? this.#clockGuard.latestUs(sentMs) : null;
-      const recorded = replica.recordFor(this.#store.nodeId);
+      const recorded = replica.recordFor(nodeId);
       const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs);
       this.#appendedAtMs = performance.now();
       this.#heardMs = sentMs;

@@ -49,16 +49,16 @@ export interface Appended {
   readonly entries: readonly EntryRow[];
   /** Of the keys asked for, as JSON. */
   readonly facts: string | null;
-  /** The settlements that ended a request. The others found no hold. */
-  readonly ended: readonly string[];
 }
 
-const APPEND = `SELECT * FROM inf_gw.append(${parameters(ARGUMENTS)})`;
+/** Which settlements have ended a request everybody decides alike: nobody need read it. */
+const APPENDED = 'd.o_us, d.o_seq, d.o_log, d.o_facts';
+const APPEND = `SELECT ${APPENDED} FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
 /** Only for batches that have names: others need not pay for it. */
-const APPEND_NAMED = `SELECT d.* FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d,
+const APPEND_NAMED = `SELECT ${APPENDED} FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d,
   LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, ARGUMENTS + 1)})`;
 /** What is given back is never asked for again, and no flush follows. */
-const APPEND_DURABLY = `SELECT d.*, set_config('synchronous_commit', 'on', true) FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
+const APPEND_DURABLY = `SELECT ${APPENDED}, set_config('synchronous_commit', 'on', true) FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
 const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})`;
 const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
@@ -190,10 +190,10 @@ export class SharedLedgerStore {
             ? ['append_durably', APPEND_DURABLY]
             : ['append', APPEND];
       const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values);
-      const { o_us: us, o_seq: seq, o_log: log, o_facts: facts, o_ended: ended } = row as LogRow;
+      const { o_us: us, o_seq: seq, o_log: log, o_facts: facts } = row as LogRow;
       if (addition.settlements.length > 0 || addition.writes) this.#decided++;
       const entries = log === null ? [] : (JSON.parse(log) as EntryRow[]);
-      return { atUs: us === null ? undefined : BigInt(us), seq: BigInt(seq), entries, facts, ended };
+      return { atUs: us === null ? undefined : BigInt(us), seq: BigInt(seq), entries, facts };
     });
   }
 

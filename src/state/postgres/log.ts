@@ -9,7 +9,6 @@ export interface LogRow {
   /** A JSON array of `EntryRow`. */
   readonly o_log: string | null;
   readonly o_facts: string | null;
-  readonly o_ended: string[];
 }
 
 /** One entry. What it asks for is JSON of the ledger's, and so are the facts. `seenSeq`: the last that its gateway had followed. */

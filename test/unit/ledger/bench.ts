@@ -62,8 +62,7 @@ export interface BenchKey {
   readonly name: string;
 }
 
-const DEFAULTS = {
-  durability: 'full' as const,
+export const DEFAULTS: LedgerSettings = {
   rpm: 600,
   tpm: 2_000_000,
   concurrency: 60,
@@ -71,7 +70,7 @@ const DEFAULTS = {
   creditEnforced: true,
   journalRetentionMs: undefined,
 };
-const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+export const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
 
 export class Bench {
   readonly clock: HandClock;
@@ -209,7 +208,9 @@ export class Bench {
   }
 
   /** All rows of a table. */
-  rows(table: 'holds' | 'journal' | 'usage_days' | 'usage_months' | 'credit_entries' | 'keys'): Row[] {
+  rows(
+    table: 'holds' | 'journal' | 'usage_days' | 'usage_months' | 'usage_name_days' | 'credit_entries' | 'keys',
+  ): Row[] {
     return this.operator.database.prepare(`SELECT * FROM ${table}`).safeIntegers().all() as Row[];
   }
 
