@@ -1,6 +1,6 @@
 /** Batches that nobody knows the end of: settlements count once, and admissions are given back. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Command } from '../../src/ledger/protocol.ts';
 import { until } from '../support/wait.ts';
 import { type BenchKey, LedgerBench, tokens, USD } from './bench.ts';
@@ -21,9 +21,21 @@ async function stage(t: { after(work: () => Promise<void>): void }, database: Sh
   return { bench, store: bench.store as SharedStore, key, settle };
 }
 
-const admitOf = (bench: LedgerBench, key: BenchKey): Command => {
-  return { kind: 'admit', request: bench.request(key, { holdNanos: HOLD, reservedTokens: 900 }) };
+const admitOf = (bench: LedgerBench, key: BenchKey) => {
+  return { kind: 'admit', request: bench.request(key, { holdNanos: HOLD, reservedTokens: 900 }) } as const;
 };
+
+/** Copies what is stored but who is connected. Returns how to restore it. */
+async function backUp(database: SharedDatabase): Promise<() => Promise<void>> {
+  const tables = [...(await database.tables()), 'log', 'positions'];
+  const copies = tables.map((name) => `CREATE TABLE backup.${name} AS TABLE inf_gw.${name};`);
+  await database.read(`DROP SCHEMA IF EXISTS backup CASCADE; CREATE SCHEMA backup; ${copies.join(' ')}`);
+  const copyBack = (name: string) =>
+    `DELETE FROM inf_gw.${name}; INSERT INTO inf_gw.${name} OVERRIDING SYSTEM VALUE TABLE backup.${name};`;
+  return async () => {
+    await database.read(`BEGIN; ${tables.map(copyBack).join(' ')} DROP SCHEMA backup CASCADE; COMMIT`);
+  };
+}
 
 /** When the connection that decides has come to the end of its last query. */
 const LAST_ANSWER = `SELECT max(state_change)::text AS at FROM pg_stat_activity
@@ -79,29 +91,34 @@ async function assertOnce(bench: LedgerBench, key: BenchKey): Promise<void> {
   await bench.admit(key, { holdNanos: HOLD });
 }
 
-export function testDoubts(database: SharedDatabase): void {
-  describe('a settlement counts once, and an admission with it is given back,', () => {
-    for (const [what, lose] of [
-      ['the answer is lost', loseAnswer],
-      ['the flush is lost', loseFlush],
-    ] as const) {
-      test(`where ${what}`, async (t) => {
-        const { bench, key, settle } = await stage(t, database);
-        await lose(bench, [settle, admitOf(bench, key)]);
-        await decideAgain(bench, [settle]);
-        await assertOnce(bench, key);
-      });
+const LOSSES = [
+  ['the answer is lost', loseAnswer],
+  ['the flush is lost', loseFlush],
+] as const;
 
-      test(`where ${what}, and then that of the repetition`, async (t) => {
-        const { bench, key, settle } = await stage(t, database);
-        await lose(bench, [settle, admitOf(bench, key)]);
-        await until(() => bench.identify(key).then(Boolean, () => false));
-        await lose(bench, [settle]);
-        await decideAgain(bench, [settle]);
-        await assertOnce(bench, key);
-      });
-    }
-  });
+/** What is lost is lost once more. */
+export function testRepeatedDoubts(database: SharedDatabase): void {
+  for (const [what, lose] of LOSSES) {
+    test(`a settlement counts once, where ${what}, and then that of the repetition`, async (t) => {
+      const { bench, key, settle } = await stage(t, database);
+      await lose(bench, [settle, admitOf(bench, key)]);
+      await until(() => bench.identify(key).then(Boolean, () => false));
+      await lose(bench, [settle]);
+      await decideAgain(bench, [settle]);
+      await assertOnce(bench, key);
+    });
+  }
+}
+
+export function testDoubts(database: SharedDatabase): void {
+  for (const [what, lose] of LOSSES) {
+    test(`a settlement counts once, and an admission with it is given back, where ${what}`, async (t) => {
+      const { bench, key, settle } = await stage(t, database);
+      await lose(bench, [settle, admitOf(bench, key)]);
+      await decideAgain(bench, [settle]);
+      await assertOnce(bench, key);
+    });
+  }
 
   test('an admission in doubt that was charged as held meanwhile costs nothing', async (t) => {
     const { bench, store, key, settle } = await stage(t, database);
@@ -122,6 +139,54 @@ export function testDoubts(database: SharedDatabase): void {
         ['ok', 'reported', 60n],
         ['internal_error', 'counted', 0n],
       ],
+    );
+  });
+
+  test('an admission that was given back is given back again where the database is restored to before', async (t) => {
+    const { bench, store, key, settle } = await stage(t, database);
+    await bench.process([settle]);
+    let restore = async () => {};
+    await loseAnswer(bench, [admitOf(bench, key)], async () => {
+      // The other gateway writes what the first has decided, and the backup has it.
+      const { engine } = await store.startOther('second');
+      await store.advanceInSilence(2_000);
+      await engine.beat();
+      restore = await backUp(database);
+    });
+    await until(() => bench.identify(key).then(Boolean, () => false));
+    await store.engine.write();
+    await restore();
+    await bench.identify(key);
+    await store.engine.maintain();
+    assert.deepEqual(await bench.balance(), [USD - 60n, 0n]);
+    assert.deepEqual(
+      (await store.rows('journal')).map((row) => row.cost_nanos),
+      [60n],
+    );
+    assert.deepEqual(
+      store.process.losses.map(([, requests]) => requests),
+      [0],
+    );
+  });
+
+  test('an admission that was repeated is charged where the database is restored to before its end', async (t) => {
+    const { bench, store, key, settle } = await stage(t, database);
+    await bench.process([settle]);
+    const admit = admitOf(bench, key);
+    await loseAnswer(bench, [admit]);
+    // As the thread does where another transaction was in the way.
+    await decideAgain(bench, [admit]);
+    await store.engine.write();
+    const restore = await backUp(database);
+    await bench.settle(admit.request.requestId, { costNanos: 10n });
+    await store.engine.flush();
+    await restore();
+    await bench.identify(key);
+    await store.engine.maintain();
+    assert.deepEqual(await bench.balance(), [USD - 60n - HOLD, 0n]);
+    assert.deepEqual(
+      store.process.losses.map(([, requests]) => requests),
+      [1],
     );
   });
 

@@ -1,11 +1,12 @@
 /**
- * The rest of the conformance suite of the ledger on a database: terms of keys, clocks that are wrong, long logs, more
- * gateways and more histories.
+ * The rest of the conformance suite of the ledger on a database: terms of keys, clocks that are wrong, long logs,
+ * answers that are lost twice, more gateways and more histories.
  */
 import { after, test } from 'node:test';
 import { MORE_NONSENSE, testLongLogs, testNonsense } from './agreement.ts';
 import { testClocks } from './clocks.ts';
 import { testCuts } from './cuts.ts';
+import { testRepeatedDoubts } from './doubts.ts';
 import { compareWithNaiveLedger } from './model.ts';
 import { testRaces } from './races.ts';
 import { SharedDatabase } from './shared-store.ts';
@@ -23,6 +24,7 @@ testRaces(database, [4]);
 testClocks(database);
 testNonsense(database, MORE_NONSENSE);
 testLongLogs(database);
+testRepeatedDoubts(database);
 testCuts(database, HISTORIES);
 
 test('whatever happens, the ledger gives the answers and totals of a plain list, in more histories', async (t) => {

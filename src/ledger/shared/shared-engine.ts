@@ -31,6 +31,8 @@ import { completeOthers, rebuild } from './rebuild.ts';
 import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
 import { RULES } from './rules.ts';
 
+/** The admissions given back that are remembered: what a backup has of older ones is charged as held. */
+const MOST_GIVEN_BACK = 10_000;
 /** All gateways wait for each other's batches. */
 const MAX_BATCH = 128;
 /** The keys by hash that are kept. When there are more, all are looked up again. */
@@ -96,6 +98,8 @@ export class SharedEngine implements Engine {
   #settled: string[] = [];
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
+  /** Admissions that were given back lately, the oldest first: a database that is restored may have them again. */
+  readonly #givenBack = new Set<string>();
   /** Requests that this gateway had ended, and that are open again since the database has lost its last entries. */
   readonly #reopened = new Set<string>();
   /** An entry that the database has lost, until the state is read anew. */
@@ -303,9 +307,9 @@ export class SharedEngine implements Engine {
         .requestsOf(this.#store.nodeId as number)
         .filter((requestId) => !this.#open.has(requestId) && !this.#doubtful.has(requestId));
       // Nobody here was told that these are admitted, unless their ends are among what is lost.
-      const kept = this.#lostEntry === undefined ? this.#doubtful : this.#reopened;
-      for (const requestId of strays) kept.add(requestId);
-      if (this.#lostEntry !== undefined) this.#events.onLostLog(this.#lostEntry, strays.length);
+      const isLost = (id: string) => this.#lostEntry !== undefined && !this.#givenBack.has(id);
+      for (const id of strays) (isLost(id) ? this.#reopened : this.#doubtful).add(id);
+      if (this.#lostEntry !== undefined) this.#events.onLostLog(this.#lostEntry, strays.filter(isLost).length);
       this.#lostEntry = undefined;
     }
     return this.#replica;
@@ -450,6 +454,8 @@ export class SharedEngine implements Engine {
     const keyId = this.#keyOf(command) as string;
     const levels = replica.leaseOf(requestId)?.hold.levels;
     this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos, levels });
+    // Its batch may be a repetition, after one that was given back.
+    this.#givenBack.delete(requestId);
     if (fallbacks === undefined) return answer;
     const allowed = fallbacks.filter((id) => replica.facts.allows(keyId, id));
     return { ...(answer as Admission), fallbacks: allowed } as Answer;
@@ -619,7 +625,14 @@ export class SharedEngine implements Engine {
     for (const requestId of await this.#store.ended(ids)) {
       await this.#store.settleLate({ ...NEVER_SENT, requestId }, undefined);
     }
-    for (const id of ids) this.#doubtful.delete(id);
+    for (const id of ids) {
+      this.#doubtful.delete(id);
+      this.#givenBack.add(id);
+    }
+    for (const oldest of this.#givenBack) {
+      if (this.#givenBack.size <= MOST_GIVEN_BACK) break;
+      this.#givenBack.delete(oldest);
+    }
   }
 }
 
