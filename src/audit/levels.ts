@@ -5,6 +5,9 @@
 import { type Check, check, Differences, MAX_DIFFERENCES, type Row } from './checks.ts';
 import { FIGURES, SUMS_OF_ROWS, type SumFigures, sumDifferences } from './rows.ts';
 
+/** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
+const IS_USER = "level_id LIKE '%/%'";
+
 /** What the stores write differently. */
 export interface LevelDialect {
   /** Before the name of each table. */
@@ -30,10 +33,10 @@ export function* levelQueries(dialect: LevelDialect): Generator<string, Check, r
   const [last] = yield `SELECT max(last_at_ms) AS at_ms FROM ${schema}usage_months`;
   const kept = new Date(Number(last?.at_ms ?? 0n) - KEPT_MS).toISOString().slice(0, 7);
   for (const [keys, expected, stored] of [
-    [DAY, daysOf(dialect), 'level_days'],
-    [MONTH, monthsOf(dialect), 'level_months'],
+    [DAY, daysOf(dialect), `${schema}level_days`],
+    [MONTH, monthsOf(dialect), `(${storedMonths(dialect)})`],
   ] as const) {
-    const found = yield compared(keys, expected, `${schema}${stored}`, kept);
+    const found = yield compared(keys, expected, stored, kept);
     const lines = found.flatMap((row) => describe(row, keys));
     differences.add(lines, Number(found[0]?.found ?? 0) - found.length);
   }
@@ -56,11 +59,19 @@ function monthsOf(dialect: LevelDialect): string {
   return `SELECT level_id, substr(day, 1, 7) AS month, ${figures} FROM (${daysOf(dialect)}) AS d GROUP BY 1, 2`;
 }
 
+/** Those of end users are in their days until these are old. */
+function storedMonths({ schema }: LevelDialect): string {
+  const figures = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
+  return `SELECT level_id, month, ${figures} FROM (SELECT level_id, month, ${FIGURES.join(', ')} FROM ${schema}level_months
+      UNION ALL SELECT level_id, substr(day, 1, 7), ${FIGURES.join(', ')} FROM ${schema}level_days WHERE ${IS_USER}) AS m
+    GROUP BY 1, 2`;
+}
+
 /** `e_…` is what is expected, and `s_…` what is stored; NULL where there is no such row. */
 function compared(keys: readonly string[], expected: string, stored: string, kept: string): string {
   const columns = (prefix: string) => FIGURES.map((figure) => `${prefix}.${figure} AS ${prefix}_${figure}`).join(', ');
   const differs = FIGURES.map((figure) => `coalesce(e.${figure}, -1) <> coalesce(s.${figure}, -1)`).join(' OR ');
-  const wasDropped = `s.requests IS NULL AND level_id LIKE '%/%' AND ${keys[1]} < '${kept}'`;
+  const wasDropped = `s.requests IS NULL AND ${IS_USER} AND ${keys[1]} < '${kept}'`;
   return `WITH e AS (${expected}), different AS (SELECT ${keys.join(', ')}, ${columns('e')}, ${columns('s')}
       FROM e FULL JOIN ${stored} AS s USING (${keys.join(', ')}) WHERE (${differs}) AND NOT (${wasDropped}))
     SELECT *, (SELECT count(*) FROM different) AS found FROM different ORDER BY ${keys.join(', ')} LIMIT ${MAX_DIFFERENCES}`;

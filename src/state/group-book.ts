@@ -20,8 +20,14 @@ import {
 import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { budgetsAs, editUserLimits, ownerColumns, writeNumbers, writeUser, writeUserLimits } from './owners.ts';
 import { groupOf, storedAllowlist, userOf } from './rows.ts';
+import { bookedMonths } from './sql.ts';
 
 const LIVES = "state <> 'deleted'";
+
+/** The end users of `$1` after `$2` that have sums in a table, `$3` of them at most: by the primary key, and no more of it. */
+const SEEN = (table: string) => `SELECT substr(level_id, length($1) + 2) AS name FROM (
+  SELECT DISTINCT level_id FROM ${table} WHERE level_id > $1 || '/' || $2 AND level_id < $1 || '0'
+  ORDER BY level_id LIMIT $3) AS ids`;
 
 /** The operations on groups, and on the end users of keys and groups. Each change is in force with the next decision. */
 export class GroupBook {
@@ -127,8 +133,8 @@ export class GroupBook {
   *userNames(ownerId: string, after: string, limit: number): Operation<readonly string[]> {
     const found = yield* rows(
       `SELECT name FROM (SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name > $2 ORDER BY name LIMIT $3) AS own
-         UNION SELECT name FROM (SELECT DISTINCT substr(level_id, length($1) + 2) AS name FROM inf_gw.level_months
-           WHERE level_id > $1 || '/' || $2 AND level_id < $1 || '0' ORDER BY 1 LIMIT $3) AS seen
+         UNION SELECT name FROM (${SEEN('inf_gw.level_days')}) AS seen
+         UNION SELECT name FROM (${SEEN('inf_gw.level_months')}) AS seen_before
          ORDER BY name LIMIT $3`,
       [ownerId, storedUser(after), limit],
     );
@@ -137,7 +143,7 @@ export class GroupBook {
 
   /** Whether an end user was seen, and what they have used is still known. */
   *wasSeen(ownerId: string, name: string): Operation<boolean> {
-    const text = 'SELECT level_id FROM inf_gw.level_months WHERE level_id = $1 LIMIT 1';
+    const text = `SELECT month FROM ${bookedMonths('$1')} AS booked LIMIT 1`;
     return (yield* rows(text, [userId(ownerId, name)])).length > 0;
   }
 

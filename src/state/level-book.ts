@@ -5,6 +5,7 @@ import type { Nanos } from '../core/money.ts';
 import type { BudgetedKey, Step } from './budgets.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 import { monthFiguresOf } from './rows.ts';
+import { bookedMonths, isUser, MONTH_SUMS } from './sql.ts';
 import type { MonthFigures } from './usage.ts';
 
 export class LevelBook {
@@ -16,9 +17,12 @@ export class LevelBook {
 
   /** The figures of these levels in a month, by id; one that was not used may be left out. */
   *monthsOf(ids: readonly string[], month: string): Operation<ReadonlyMap<string, MonthFigures>> {
+    const isAsked = this.#dialect.isAnyOf('level_id', '$2');
     const found = yield* rows(
-      `SELECT level_id, requests, prompt_tokens + completion_tokens AS tokens, cost_nanos FROM inf_gw.level_months
-         WHERE month = $1 AND ${this.#dialect.isAnyOf('level_id', '$2')}`,
+      `SELECT level_id, requests, cost_nanos, prompt_tokens + completion_tokens AS tokens FROM inf_gw.level_months
+         WHERE month = $1 AND ${isAsked}
+       UNION ALL SELECT level_id, ${MONTH_SUMS} FROM inf_gw.level_days
+         WHERE substr(day, 1, 7) = $1 AND ${isAsked} AND ${isUser('level_id')} GROUP BY level_id`,
       [month, ids],
     );
     return new Map(found.map((row) => [row.level_id as string, monthFiguresOf(row)]));
@@ -42,18 +46,18 @@ function* spendOf(budget: Budget, id: string, wallMs: number): Operation<BudgetS
     case 'day':
     case 'week': {
       const { fromMs, toMs } = calendarPeriod(period.kind, wallMs);
-      const days = 'level_days WHERE level_id = $1 AND day >= $2 AND day < $3';
+      const days = 'inf_gw.level_days WHERE level_id = $1 AND day >= $2 AND day < $3';
       return fixedSpend(budget, yield* chargedIn(days, [id, utcDay(fromMs), utcDay(toMs)]), toMs, wallMs);
     }
     case 'total':
-      return fixedSpend(budget, yield* chargedIn('level_months WHERE level_id = $1', [id]), null, wallMs);
+      return fixedSpend(budget, yield* chargedIn(`${bookedMonths('$1')} AS booked`, [id]), null, wallMs);
     case 'sliding':
       return slidingSpend(budget, period.windowS, yield* stepsOf(id, period.windowS), wallMs);
   }
 }
 
 function* chargedIn(sums: string, values: readonly string[]): Operation<Nanos> {
-  const text = `SELECT CAST(coalesce(sum(cost_nanos), 0) AS bigint) AS nanos FROM inf_gw.${sums}`;
+  const text = `SELECT CAST(coalesce(sum(cost_nanos), 0) AS bigint) AS nanos FROM ${sums}`;
   const [row] = yield* rows(text, values);
   return row?.nanos as bigint;
 }

@@ -138,9 +138,14 @@ export function levelIdsOf({
   return first.startsWith(`${keyId}/`) ? [first, keyId, ...others] : [keyId, ...levels];
 }
 
+/** Whether a level is an end user. */
+export function isUserId(id: string): boolean {
+  return id.includes('/');
+}
+
 /** Whether a level is a key. */
 export function isKeyId(id: string): boolean {
-  return !id.startsWith(GROUP_ID) && !id.includes('/');
+  return !id.startsWith(GROUP_ID) && !isUserId(id);
 }
 
 /** The id of what holds for all end users of its owner, if the level is one; otherwise its own. */

@@ -58,7 +58,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },
   usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
-  level_months: { text: ['level_id', 'month'], integers: [...SUMS.integers, 'last_at_ms'] },
+  level_months: { text: ['level_id', 'month'], integers: SUMS.integers },
   level_days: { text: ['level_id', 'day', ...SUMS.text], integers: SUMS.integers },
   sealed_levels: { text: ['level_id', 'day', ...SUMS.text], integers: [...SUMS.integers, 'settled_to_ms'] },
   sealed_days: { text: ['day', ...SUMS.text], integers: [...SUMS.integers, 'settled_to_ms'] },

@@ -24,7 +24,7 @@ import {
   requestIdOf,
 } from './requests.ts';
 import { placeOf, type Row, requestOf } from './rows.ts';
-import { IS_ERROR } from './sql.ts';
+import { hasLevel, IS_ERROR, isUser } from './sql.ts';
 
 const LATEST_FIRST = 'ORDER BY r.admitted_at_ms DESC, r.id DESC';
 /** How much of the journal a page of a file walks through: 20,000 rows take some 10 ms, and all wait meanwhile. */
@@ -121,8 +121,7 @@ export class RequestBook {
         ...within(stretch, query.after, place),
         ...(query.errors ? [IS_ERROR] : []),
         ...(query.keyId === undefined ? [] : [`r.key_id = ${place(query.keyId)}`]),
-        // The ids in an array of JSON are in quotes.
-        ...(query.groupId === undefined ? [] : [`r.levels LIKE ${place(`%"${query.groupId}"%`)}`]),
+        ...(query.groupId === undefined ? [] : [hasLevel('r.levels', query.groupId, place)]),
         ...(query.user === undefined ? [] : [`r.by_user = ${place(query.user)}`]),
         ...(edge === undefined
           ? []
@@ -254,11 +253,13 @@ function* charge(
          WHERE level_id = $2 AND day = $3 AND key_id = $4 AND model = $5 AND source = 'held'`,
       [nanos, level, day, keyId, model],
     );
-    yield* rows('UPDATE inf_gw.level_months SET cost_nanos = cost_nanos + $1 WHERE level_id = $2 AND month = $3', [
-      nanos,
-      level,
-      month,
-    ]);
+    // Those of end users may be in their days.
+    yield* rows(
+      `UPDATE inf_gw.level_months SET cost_nanos = cost_nanos + $1 WHERE level_id = $2 AND month = $3
+         AND NOT (${isUser('level_id')} AND EXISTS (SELECT 1 FROM inf_gw.level_days AS d
+           WHERE d.level_id = $2 AND d.day = $4 AND d.key_id = $5 AND d.model = $6 AND d.source = 'held'))`,
+      [nanos, level, month, day, keyId, model],
+    );
   }
   for (const level of [keyId, ...levels]) yield* correctSteps(dialect, level, settledAtMs, nanos);
   yield* rows('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);

@@ -28,6 +28,26 @@ export const ROW_FIGURES = `1 AS requests, CASE WHEN ${IS_ERROR} THEN 1 ELSE 0 E
 /** The figures of a key in a month. */
 export const MONTH_SUMS = `${sumsOf(['requests', 'cost_nanos'])}, coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens`;
 
+/**
+ * Whether a column with the ids of levels, an array of JSON, has this one. `place` returns the parameter of a value. A
+ * name of an end user may have such an id after a quotation mark, but that is written after a backslash.
+ */
+export function hasLevel(column: string, levelId: string, place: (value: string) => string): string {
+  return `(${column} LIKE ${place(`["${levelId}"%`)} OR ${column} LIKE ${place(`%,"${levelId}"%`)})`;
+}
+
+/** Whether a level is an end user. */
+export const isUser = (levelId: string) => `${levelId} LIKE '%/%'`;
+
+/**
+ * What a level was booked, by month, in rows that add up: an end user by day alone until those days are old. A group has
+ * too many days to be read for that.
+ */
+export function bookedMonths(levelId: string, schema = 'inf_gw.'): string {
+  return `(SELECT month, cost_nanos FROM ${schema}level_months WHERE level_id = ${levelId}
+    UNION ALL SELECT substr(day, 1, 7), cost_nanos FROM ${schema}level_days WHERE level_id = ${levelId} AND ${isUser(levelId)})`;
+}
+
 /** Selects the sum of each figure, 0 where there are no rows. */
 export function sumsOf(figures: readonly (typeof SUM_FIGURES)[number][]): string {
   return figures.map((figure) => `coalesce(sum(${figure}), 0) AS ${figure}`).join(', ');

@@ -168,8 +168,19 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     /key_x\/bob .*no sum|grp_x/,
   ],
   [
+    'days of an end user that are in their month, too',
+    `UPDATE journal SET levels = '["key_x/bob"]';
+      INSERT INTO level_days SELECT 'key_x/bob', day, key_id, model, source, requests, errors, prompt_tokens,
+        cached_tokens, cache_write_tokens, completion_tokens, cost_nanos FROM usage_days;
+      INSERT INTO level_months SELECT level_id, substr(day, 1, 7), sum(requests), sum(errors), sum(prompt_tokens),
+        sum(cached_tokens), sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)
+        FROM level_days GROUP BY 1, 2`,
+    'sums of levels',
+    /^key_x\/bob \d{4}-\d\d: requests is/,
+  ],
+  [
     'a sum of a group that nobody has spent',
-    "INSERT INTO level_months VALUES ('grp_x', '2026-11', 1, 0, 0, 0, 0, 0, 7, 0)",
+    "INSERT INTO level_months VALUES ('grp_x', '2026-11', 1, 0, 0, 0, 0, 0, 7)",
     'sums of levels',
     /grp_x 2026-11/,
   ],

@@ -1,9 +1,11 @@
 /** Gateways among each other: names, leaving, and what is taken for dead. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { DAY_MS } from '../../src/core/clock.ts';
 import { UserError } from '../../src/core/errors.ts';
 import type { Admission } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, NOON, tokens, USD } from './bench.ts';
 import type { SharedDatabase, SharedProcess, SharedStore } from './shared-store.ts';
@@ -119,6 +121,23 @@ export function testNodes(database: SharedDatabase): void {
     assert.equal((identity as { figures: { remainingTokens: number } }).figures.remainingTokens, 10_000 - 110);
   });
 
+  test('add up the old days of end users in one order: of two that waited for each other, one would fail', async (t) => {
+    const { store } = await pair(t, database);
+    const sums = "'key_x', 'm', 'reported', 1, 0, 0, 0, 0, 0, 1";
+    await database.read('BEGIN');
+    await database.read(`INSERT INTO inf_gw.usage_months VALUES ('2026-11', ${sums}, $1)`, [NOON]);
+    await database.read(`INSERT INTO inf_gw.budgets (key_id, period, limit_nanos) VALUES ('key_x/', 'total', 1)`);
+    await database.read(`INSERT INTO inf_gw.level_days
+      SELECT 'key_x/' || md5(i::text), '2026-08-0' || (i % 9 + 1), ${sums} FROM generate_series(1, 300) i`);
+    await database.read('SELECT inf_gw.drop_idle_users(1000)');
+    const written = await database.read('SELECT level_id FROM inf_gw.level_months ORDER BY ctid');
+    await database.read('ROLLBACK');
+    const ids = written.map(({ level_id: id }) => id);
+    assert.equal(ids.length, 300);
+    assert.deepEqual(ids, ids.toSorted());
+    assert.equal(await store.count('level_months'), 0);
+  });
+
   describe('a gateway that is taken for dead', () => {
     test('gets no decision until it has joined again, and its late settlement corrects the row', async (t) => {
       const { bench, store, other, key } = await pair(t, database);
@@ -203,6 +222,55 @@ export function testNodes(database: SharedDatabase): void {
       const { usage } = store.operator;
       assert.equal((await usage.monthOf(key.id, '2026-11')).costNanos, 90n);
       assert.equal((await usage.monthOf(key.id, '2026-12')).costNanos, 7n);
+    });
+
+    test('corrects what its end users were booked more than a month ago where that is still known', async (t) => {
+      const { bench, store, other } = await pair(t, database);
+      const key = await bench.newKey({ userLimits: { ...NO_USER_LIMITS, rpm: 100 } });
+      const total = { ...NO_USER_LIMITS, budgets: [{ period: 'total', limitNanos: USD }] };
+      const kim = { ...total, ownerId: key.id, name: 'kim', state: 'enabled' } as const;
+      await store.operator.groups.setUser(kim, bench.clock.wallMs());
+      const late: string[] = [];
+      // Each has another request of that day; none is left of alice's.
+      for (const user of ['kim', 'alice']) {
+        await bench.settle(await bench.admit(key, { user, holdNanos: 10n }), { costNanos: 10n });
+        late.push(await admitOn(bench, other, bench.request(key, { user, holdNanos: 70n })));
+      }
+      // He has nothing but that one.
+      await store.operator.groups.setUser({ ...kim, name: 'lee' }, bench.clock.wallMs());
+      late.push(await admitOn(bench, other, bench.request(key, { user: 'lee', holdNanos: 70n })));
+      assert.equal(await takeForDead(store), 3n);
+      await store.advance(70 * DAY_MS);
+      await bench.settle(await bench.admit(key, { holdNanos: 1n }), { costNanos: 1n });
+      while (await store.engine.dropOldRows());
+      const settle = (id: string) => bench.settlement(id, { costNanos: 30n });
+      await onceBack(
+        bench,
+        other,
+        late.map((id) => ({ kind: 'settle', settlement: settle(id) })),
+      );
+      await store.assertBooks();
+      while (await store.engine.dropOldRows());
+      const sums = `SELECT level_id, month, requests, cost_nanos FROM inf_gw.level_months ORDER BY level_id`;
+      assert.deepEqual(await store.database.read(sums), [
+        { level_id: `${key.id}/kim`, month: '2026-11', requests: 2n, cost_nanos: 40n },
+        { level_id: `${key.id}/lee`, month: '2026-11', requests: 1n, cost_nanos: 30n },
+      ]);
+      assert.equal(await store.count('level_days'), 0);
+    });
+
+    test('corrects them also before they have been added to their month', async (t) => {
+      const { bench, store, other } = await pair(t, database);
+      const key = await bench.newKey({ userLimits: { ...NO_USER_LIMITS, rpm: 100 } });
+      const id = await admitOn(bench, other, bench.request(key, { user: 'alice', holdNanos: 70n }));
+      await takeForDead(store);
+      await store.advance(70 * DAY_MS);
+      await bench.settle(await bench.admit(key, { user: 'alice', holdNanos: 1n }), { costNanos: 1n });
+      await onceBack(bench, other, [{ kind: 'settle', settlement: bench.settlement(id, { costNanos: 30n }) }]);
+      await store.assertBooks();
+      while (await store.engine.dropOldRows());
+      const sums = 'SELECT month, requests, cost_nanos FROM inf_gw.level_months';
+      assert.deepEqual(await store.database.read(sums), [{ month: '2026-11', requests: 1n, cost_nanos: 30n }]);
     });
 
     test('does not undo what an operator has corrected', async (t) => {

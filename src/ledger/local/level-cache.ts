@@ -5,7 +5,16 @@ import { invariant } from '../../core/invariant.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type KeyRecord, type KeyState, type LevelTerms, limitsInForce, type Owner } from '../../state/keys.ts';
-import { GROUP_ID, type LevelName, ownerOf, ownTerms, termsOfUser, userId, userStoredAs } from '../../state/levels.ts';
+import {
+  GROUP_ID,
+  isUserId,
+  type LevelName,
+  ownerOf,
+  ownTerms,
+  termsOfUser,
+  userId,
+  userStoredAs,
+} from '../../state/levels.ts';
 import type { Lease } from './activity.ts';
 import type { Books } from './books.ts';
 import { LevelBudgets } from './level-budgets.ts';
@@ -23,6 +32,7 @@ export interface Level {
   readonly limits: Limits;
   readonly spendLimitNanos: Nanos | null;
   readonly month: string;
+  /** This month; of an end user only where a spend limit asks for it. */
   chargedNanos: Nanos;
   /** Undefined for one that has none. */
   readonly budgets: LevelBudgets | undefined;
@@ -205,7 +215,7 @@ export class LevelCache {
       limits,
       spendLimitNanos,
       month,
-      chargedNanos: this.#store.journal.chargedInMonth(id, month),
+      chargedNanos: spendLimitNanos === null && isUserId(id) ? 0n : this.#store.journal.chargedInMonth(id, month),
       budgets: LevelBudgets.read({ id, budgets }, this.#store.journal, wallMs),
     };
   }

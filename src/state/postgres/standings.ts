@@ -1,13 +1,14 @@
 /** What a gateway that joins the others would decide on the requests of a level by. */
 import { utcMonth } from '../../core/clock.ts';
 import { endedSince } from '../budgets.ts';
+import { bookedMonths } from '../sql.ts';
 import type { Standing, Standings } from '../standings.ts';
 import { NOW_US } from './activity.ts';
 import type { Database } from './database.ts';
 
 const ACCOUNT = `SELECT a.balance_nanos, a.held_nanos, n.us AS now_us, coalesce((SELECT sum(u.cost_nanos) FROM (
       SELECT month, cost_nanos FROM inf_gw.usage_months WHERE key_id = $1
-      UNION ALL SELECT month, cost_nanos FROM inf_gw.level_months WHERE level_id = $1
+      UNION ALL SELECT month, cost_nanos FROM ${bookedMonths('$1')} AS booked
     ) u WHERE u.month = to_char(to_timestamp(n.us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')
   ), 0)::bigint AS charged_nanos FROM inf_gw.account a, (SELECT ${NOW_US} AS us) n`;
 /** What was or is booked to the level: its own requests, if it is a key, and those of keys and end users inside. */

@@ -13,7 +13,8 @@ import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { latestEndMs } from '../budget-book.ts';
 import { type BudgetedKey, exactAfterMs, type Step } from '../budgets.ts';
-import { isKeyId, ofAllUsers } from '../levels.ts';
+import { isKeyId, isUserId, ofAllUsers } from '../levels.ts';
+import { bookedMonths } from '../sql.ts';
 import { carryOut } from './book.ts';
 import type { Sqlite, Statement } from './database.ts';
 
@@ -31,6 +32,7 @@ export class BudgetReader {
   readonly #ever: Statement;
   /** What is booked to a level by others. */
   readonly #bookedMonth: Statement;
+  readonly #userMonth: Statement;
   readonly #bookedDays: Statement;
   readonly #bookedEver: Statement;
   readonly #steps: Statement;
@@ -42,13 +44,15 @@ export class BudgetReader {
     this.#day = sum('usage_days WHERE day = ? AND key_id = ?');
     this.#ever = figure(CHARGED_EVER).pluck();
     this.#bookedMonth = sum('level_months WHERE level_id = ? AND month = ?');
+    this.#userMonth = sum('level_days WHERE level_id = ? AND substr(day, 1, 7) = ?');
     this.#bookedDays = sum('level_days WHERE level_id = ? AND day >= ? AND day < ?');
-    this.#bookedEver = sum('level_months WHERE level_id = ?');
+    this.#bookedEver = sum(bookedMonths('$level', ''));
     this.#steps = figure('SELECT at_ms, cost_nanos FROM budget_steps WHERE key_id = ? AND window_s = ?');
   }
 
-  /** What a level was charged for the requests of a month. */
+  /** What a level was charged for the requests of a month that is not old. */
   chargedInMonth(levelId: string, month: string): Nanos {
+    if (isUserId(levelId)) return this.#userMonth.get(levelId, month) as bigint;
     const booked = this.#bookedMonth.get(levelId, month) as bigint;
     return isKeyId(levelId) ? booked + (this.#month.get(month, levelId) as bigint) : booked;
   }
@@ -63,7 +67,7 @@ export class BudgetReader {
 
   /** What a level was ever charged. */
   chargedEver(levelId: string): Nanos {
-    const booked = this.#bookedEver.get(levelId) as bigint;
+    const booked = this.#bookedEver.get({ level: levelId }) as bigint;
     return isKeyId(levelId) ? booked + (this.#ever.get(levelId) as bigint) : booked;
   }
 

@@ -1,6 +1,7 @@
 /** Adds up what a batch of settled requests changes in the sums of levels, and writes it once per batch. */
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
+import { isUserId } from '../levels.ts';
 import { SUM_COLUMNS, SUM_FIGURES } from '../sql.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { ADD_FIGURES } from './sql.ts';
@@ -15,7 +16,7 @@ interface DaySum extends Figures, Pick<Summand, 'keyId' | 'model' | 'source'> {
 /** Of one level. */
 interface LevelSums {
   readonly days: DaySum[];
-  /** Of all its keys and models: whichever served, it is the same row. */
+  /** Of all its keys and models: whichever served, it is the same row. Empty for an end user, who has days alone. */
   readonly months: Map<string, Figures>;
 }
 
@@ -31,8 +32,8 @@ export class LevelSumWriter {
          ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
     );
     this.#addMonth = database.prepare(
-      `INSERT INTO level_months (level_id, month, ${SUM_FIGURES.join(', ')}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, last_at_ms = max(last_at_ms, excluded.last_at_ms)`,
+      `INSERT INTO level_months (level_id, month, ${SUM_FIGURES.join(', ')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
     );
   }
 
@@ -42,6 +43,7 @@ export class LevelSumWriter {
       const sums = this.#sums.get(levelId) ?? { days: [], months: new Map<string, Figures>() };
       this.#sums.set(levelId, sums);
       count(dayIn(sums, day, month, summand), summand);
+      if (isUserId(levelId)) continue;
       const ofMonth = sums.months.get(month) ?? noFigures();
       sums.months.set(month, ofMonth);
       count(ofMonth, summand);
@@ -62,7 +64,7 @@ export class LevelSumWriter {
       for (const sum of days) {
         this.#addDay.run(levelId, sum.day, sum.keyId, sum.model, sum.source, ...figuresOf(sum));
       }
-      for (const [month, sum] of months) this.#addMonth.run(levelId, month, ...figuresOf(sum), sum.lastAtMs);
+      for (const [month, sum] of months) this.#addMonth.run(levelId, month, ...figuresOf(sum));
     }
     this.forget();
   }

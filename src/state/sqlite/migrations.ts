@@ -200,7 +200,8 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
 
   -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
-  -- users as owner_id/name. Those of end users are dropped when nothing is bounded by them any more.
+  -- users as owner_id/name. Of end users there may be millions, so each of their requests writes its day alone: when that
+  -- is old, it is added to its month, and dropped when nothing is bounded by it any more.
   CREATE TABLE level_days (
     level_id TEXT NOT NULL,
     day TEXT NOT NULL,
@@ -212,7 +213,6 @@ const TABLES = `
   CREATE TABLE level_months (
     level_id TEXT NOT NULL,
     month TEXT NOT NULL,${FIGURES}
-    last_at_ms INTEGER NOT NULL,
     PRIMARY KEY (level_id, month)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE sealed_levels (

@@ -1,4 +1,4 @@
-/** What end users were booked is dropped in short steps, however many there are. */
+/** What end users were booked long ago is added up and dropped in short steps, however many there are. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,28 +21,45 @@ function opened(t: TestContext): Sqlite {
   });
   database.exec(`
     INSERT INTO usage_months VALUES ('2026-11', 'key_1', 'm', 'reported', ${FIGURES}, ${NOW_MS});
-    INSERT INTO level_months VALUES ('grp_1', '2026-09', ${FIGURES}, 0);
+    INSERT INTO level_months VALUES ('grp_1', '2026-09', ${FIGURES});
     INSERT INTO level_days VALUES ('grp_1', '2026-09-01', 'key_1', 'm', 'reported', ${FIGURES});
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${USERS})
-      INSERT INTO level_months SELECT 'grp_1/' || i, '2026-09', ${FIGURES}, 0 FROM n;
-    INSERT INTO level_days SELECT level_id, month || '-01', 'key_1', 'm', 'reported', ${FIGURES} FROM level_months
-      WHERE level_id LIKE '%/%'`);
+      INSERT INTO level_days SELECT 'grp_1/' || i, '2026-09-01', 'key_1', 'm', 'reported', ${FIGURES} FROM n`);
   return database;
 }
 
-function levelsIn(database: Sqlite, table: string): number {
-  return database.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
+function rowsOf(database: Sqlite): { readonly days: number; readonly months: number } {
+  const count = (table: string) => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
+  return { days: count('level_days'), months: count('level_months') };
+}
+
+function addDay(database: Sqlite, user: string, day: string): void {
+  database.exec(`INSERT INTO level_days VALUES ('grp_1/${user}', '${day}', 'key_1', 'm', 'reported', ${FIGURES})`);
 }
 
 test('thousands are dropped a thousand rows at a time, and their group keeps its own', (t) => {
   const database = opened(t);
   const idle = new IdleUsers(database);
   for (let isMore = true; isMore; ) {
-    const before = levelsIn(database, 'level_months') + levelsIn(database, 'level_days');
+    const before = rowsOf(database).days;
     isMore = idle.drop(NOW_MS);
-    assert.ok(before - levelsIn(database, 'level_months') - levelsIn(database, 'level_days') <= 1_000);
+    assert.ok(before - rowsOf(database).days <= 1_000);
   }
-  assert.deepEqual([levelsIn(database, 'level_months'), levelsIn(database, 'level_days')], [1, 1]);
+  assert.deepEqual(rowsOf(database), { days: 1, months: 1 });
+});
+
+test('the old days of who was there since, or has a total, are added to their months', (t) => {
+  const database = opened(t);
+  const idle = new IdleUsers(database);
+  for (const day of ['2026-08-31', '2026-09-02', '2026-09-03']) addDay(database, '7', day);
+  addDay(database, '8', '2026-10-01');
+  database.exec("INSERT INTO budgets VALUES ('grp_1/7', 'total', 1, NULL, NULL)");
+  while (idle.drop(NOW_MS));
+  const months = database.prepare(
+    "SELECT level_id || ' ' || month || ' ' || requests || ' ' || cost_nanos FROM level_months WHERE level_id LIKE '%/%'",
+  );
+  assert.deepEqual(months.pluck().all(), ['grp_1/7 2026-08 1 7', 'grp_1/7 2026-09 3 21', 'grp_1/8 2026-09 1 7']);
+  assert.equal(rowsOf(database).days, 2);
 });
 
 test('a step that was not committed is taken again', (t) => {
@@ -50,24 +67,24 @@ test('a step that was not committed is taken again', (t) => {
   const idle = new IdleUsers(database);
   database.exec(`CREATE TABLE parents (id PRIMARY KEY);
     CREATE TABLE children (id REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
-    CREATE TRIGGER broken AFTER DELETE ON level_months BEGIN INSERT INTO children VALUES (1); END;
+    CREATE TRIGGER broken AFTER DELETE ON level_days BEGIN INSERT INTO children VALUES (1); END;
     PRAGMA foreign_keys = ON`);
   assert.throws(() => idle.drop(NOW_MS), /FOREIGN KEY/);
-  assert.equal(levelsIn(database, 'level_months'), USERS + 1);
+  assert.deepEqual(rowsOf(database), { days: USERS + 1, months: 1 });
   database.exec('DROP TRIGGER broken');
   while (idle.drop(NOW_MS));
-  assert.equal(levelsIn(database, 'level_months'), 1);
+  assert.deepEqual(rowsOf(database), { days: 1, months: 1 });
 });
 
 test('what becomes old with a later month is dropped then', (t) => {
   const database = opened(t);
   const idle = new IdleUsers(database);
   while (idle.drop(NOW_MS));
-  database.exec(`INSERT INTO level_months VALUES ('grp_1/late', '2026-10', ${FIGURES}, 0)`);
+  addDay(database, 'late', '2026-10-31');
   assert.equal(idle.drop(NOW_MS), false);
-  assert.equal(levelsIn(database, 'level_months'), 2);
+  assert.equal(rowsOf(database).days, 2);
   const laterMs = Date.UTC(2027, 0, 15);
   database.prepare("UPDATE usage_months SET month = '2027-01', last_at_ms = ?").run(laterMs);
   while (idle.drop(laterMs));
-  assert.equal(levelsIn(database, 'level_months'), 1);
+  assert.equal(rowsOf(database).days, 1);
 });

@@ -1,5 +1,6 @@
 /** Budgets of keys: their tables, what is spent of them, and the sums of sliding windows. */
 import { MOST_STEPS } from '../../../core/budgets.ts';
+import { bookedMonths } from '../../sql.ts';
 import { templateOf } from './levels.ts';
 
 export const BUDGET_TABLES = `
@@ -76,7 +77,7 @@ BEGIN
         AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS})
       WHEN t.from_us IS NULL THEN (SELECT sum(x.cost_nanos) FROM (
         SELECT u.cost_nanos FROM inf_gw.usage_months u WHERE u.key_id = b.key_id
-        UNION ALL SELECT u.cost_nanos FROM inf_gw.level_months u WHERE u.level_id = b.key_id) x)
+        UNION ALL SELECT u.cost_nanos FROM ${bookedMonths('b.key_id')} u) x)
       ELSE (SELECT sum(x.cost_nanos) FROM (
         SELECT u.day, u.cost_nanos FROM inf_gw.usage_days u WHERE u.key_id = b.key_id
         UNION ALL SELECT u.day, u.cost_nanos FROM inf_gw.level_days u WHERE u.level_id = b.key_id) x

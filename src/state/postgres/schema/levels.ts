@@ -1,8 +1,9 @@
 /** Levels: groups, end users, and what requests add up to for them. */
 import { IDLE_USER_MS } from '../../levels.ts';
-import { ADD_FIGURES, FIGURES, SUM_COLUMNS, summed } from './sums.ts';
+import { isUser, SUM_COLUMNS, SUM_FIGURES } from '../../sql.ts';
+import { ADD_FIGURES, summed } from './sums.ts';
 
-const FIGURE_COLUMNS = FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
+const FIGURE_COLUMNS = SUM_FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
 const SUM_KEYS = `key_id text COLLATE "C" NOT NULL,
   model text COLLATE "C" NOT NULL,
   source text COLLATE "C" NOT NULL CHECK (source IN ('reported', 'counted', 'held'))`;
@@ -48,7 +49,8 @@ CREATE TABLE inf_gw.users (
 );
 
 -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
--- users as owner_id/name.
+-- users as owner_id/name. Of end users there may be millions, so each of their requests writes its day alone: when that is
+-- old, it is added to its month, and dropped when nothing is bounded by it any more.
 CREATE TABLE inf_gw.level_days (
   level_id text COLLATE "C" NOT NULL,
   day text COLLATE "C" NOT NULL,
@@ -60,12 +62,10 @@ CREATE TABLE inf_gw.level_months (
   level_id text COLLATE "C" NOT NULL,
   month text COLLATE "C" NOT NULL,
   ${FIGURE_COLUMNS},
-  last_at_ms bigint NOT NULL,
   PRIMARY KEY (level_id, month)
 ) WITH (fillfactor = 50);
--- Those of end users are dropped when nothing is bounded by them any more.
-CREATE INDEX level_days_of_users ON inf_gw.level_days (day) WHERE level_id LIKE '%/%';
-CREATE INDEX level_months_of_users ON inf_gw.level_months (month) WHERE level_id LIKE '%/%';
+CREATE INDEX level_days_of_users ON inf_gw.level_days (day) WHERE ${isUser('level_id')};
+CREATE INDEX level_months_of_users ON inf_gw.level_months (month) WHERE ${isUser('level_id')};
 CREATE TABLE inf_gw.sealed_levels (LIKE inf_gw.level_days INCLUDING ALL, settled_to_ms bigint NOT NULL);
 `;
 
@@ -74,8 +74,10 @@ export const LEVELS = `
 CREATE OR REPLACE FUNCTION inf_gw.levels_in(p_levels text) RETURNS SETOF text LANGUAGE sql IMMUTABLE
   AS $$ SELECT jsonb_array_elements_text(p_levels::jsonb) $$;
 
--- Adds rows of the journal to the sums of their levels, or takes them out: p_sign is 1 or -1. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_request_ids text[], p_sign int) RETURNS void LANGUAGE plpgsql AS $$
+-- Adds rows of the journal to the sums of their levels, or takes them out: p_sign is 1 or -1, and what is taken out is added
+-- again. The end users in p_added have their days of then in their month, or that is dropped. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_request_ids text[], p_sign int, p_added text[] DEFAULT '{}')
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   WITH booked AS (
     SELECT inf_gw.levels_in(j.levels) AS level_id, j.* FROM inf_gw.journal j
@@ -83,18 +85,19 @@ BEGIN
   ), days AS (
     INSERT INTO inf_gw.level_days AS u (level_id, day, ${SUM_COLUMNS})
     SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, ${SIGNED}
-    FROM booked GROUP BY level_id, admitted_at_ms / 86400000, key_id, model, source
+    FROM booked WHERE level_id <> ALL (p_added) GROUP BY level_id, admitted_at_ms / 86400000, key_id, model, source
     ON CONFLICT (level_id, day, key_id, model, source) DO UPDATE SET ${ADD_FIGURES}
   )
-  INSERT INTO inf_gw.level_months AS u (level_id, month, ${FIGURES.join(', ')}, last_at_ms)
-  SELECT level_id, month, ${SIGNED}, max(admitted_at_ms)
-  FROM (SELECT *, inf_gw.utc_month(admitted_at_ms * 1000) AS month FROM booked) b GROUP BY level_id, month
-  ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
+  INSERT INTO inf_gw.level_months AS u (level_id, month, ${SUM_FIGURES.join(', ')})
+  SELECT level_id, month, ${SIGNED}
+  FROM (SELECT *, inf_gw.utc_month(admitted_at_ms * 1000) AS month FROM booked) b
+  WHERE NOT ${isUser('level_id')} OR level_id = ANY (p_added)
+    AND EXISTS (SELECT FROM inf_gw.level_months m WHERE m.level_id = b.level_id AND m.month = b.month)
+  GROUP BY level_id, month
+  ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES};
   IF p_sign < 0 THEN
     DELETE FROM inf_gw.level_days u USING inf_gw.journal j WHERE j.request_id = ANY (p_request_ids)
       AND u.level_id IN (SELECT inf_gw.levels_in(j.levels)) AND u.day = inf_gw.utc_day(j.admitted_at_ms * 1000) AND u.requests = 0;
-    DELETE FROM inf_gw.level_months u USING inf_gw.journal j WHERE j.request_id = ANY (p_request_ids)
-      AND u.level_id IN (SELECT inf_gw.levels_in(j.levels)) AND u.month = inf_gw.utc_month(j.admitted_at_ms * 1000) AND u.requests = 0;
   END IF;
 END $$;
 
@@ -102,6 +105,7 @@ END $$;
 CREATE OR REPLACE FUNCTION inf_gw.book_levels(p_request_ids text[], p_us bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM inf_gw.book_level_sums(p_request_ids, 1);
+  IF NOT EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL) THEN RETURN; END IF;
   PERFORM inf_gw.add_to_steps(l.id, p_us / 1000, l.nanos)
   FROM (
     SELECT b.id, sum(b.cost_nanos)::bigint AS nanos FROM (
@@ -122,27 +126,36 @@ DECLARE
   v_kept text := inf_gw.utc_month((v_last_ms - ${IDLE_USER_MS}) * 1000);
   v_rows bigint; v_most bigint;
 BEGIN
-  DELETE FROM inf_gw.level_days WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.level_days
-    WHERE level_id LIKE '%/%' AND day < v_kept ORDER BY day LIMIT p_most FOR UPDATE SKIP LOCKED));
-  GET DIAGNOSTICS v_most = ROW_COUNT;
+  WITH old AS (
+    DELETE FROM inf_gw.level_days WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.level_days
+      WHERE ${isUser('level_id')} AND day < v_kept ORDER BY day LIMIT p_most FOR UPDATE SKIP LOCKED)) RETURNING *
+  ), added AS (
+    INSERT INTO inf_gw.level_months AS u (level_id, month, ${SUM_FIGURES.join(', ')})
+    SELECT level_id, substr(day, 1, 7), ${SUM_FIGURES.map((name) => `sum(${name})`).join(', ')} FROM old GROUP BY 1, 2
+    -- All in the same order, or two gateways would wait for each other.
+    ORDER BY 1, 2
+    ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES}
+  )
+  SELECT count(*) INTO v_most FROM old;
   -- A total counts all months, and whoever is there may get one.
   DELETE FROM inf_gw.level_months WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.level_months m
-    WHERE level_id LIKE '%/%' AND month < v_kept
-      AND NOT EXISTS (SELECT FROM inf_gw.level_months n WHERE n.level_id = m.level_id AND n.month >= v_kept)
+    WHERE ${isUser('level_id')} AND month < v_kept
+      AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE d.level_id = m.level_id)
       AND NOT EXISTS (SELECT FROM inf_gw.budgets b
-      WHERE b.period = 'total' AND b.key_id IN (m.level_id, ${templateOf('m.level_id')}))
+        WHERE b.period = 'total' AND b.key_id IN (m.level_id, ${templateOf('m.level_id')}))
     ORDER BY month LIMIT p_most FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   v_most := greatest(v_most, v_rows);
   -- What is left of a month is proved by the rows that were dropped.
   DELETE FROM inf_gw.sealed_levels WHERE ctid = ANY (ARRAY(SELECT ctid FROM inf_gw.sealed_levels s
-    WHERE level_id LIKE '%/%' AND day < v_kept AND NOT EXISTS (SELECT FROM inf_gw.level_months m
-      WHERE m.level_id = s.level_id AND m.month = substr(s.day, 1, 7))
+    WHERE ${isUser('level_id')} AND day < v_kept
+      AND NOT EXISTS (SELECT FROM inf_gw.level_months m WHERE m.level_id = s.level_id AND m.month = substr(s.day, 1, 7))
+      AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE d.level_id = s.level_id AND d.day = s.day)
     ORDER BY day LIMIT p_most FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   v_most := greatest(v_most, v_rows);
   DELETE FROM inf_gw.budget_steps WHERE ctid = ANY (ARRAY(SELECT s.ctid FROM inf_gw.budget_steps s
-    WHERE s.key_id LIKE '%/%' AND s.at_ms < v_last_ms - s.window_s * 1020 LIMIT p_most FOR UPDATE SKIP LOCKED));
+    WHERE ${isUser('s.key_id')} AND s.at_ms < v_last_ms - s.window_s * 1020 LIMIT p_most FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   RETURN greatest(v_most, v_rows) >= p_most;
 END $$;

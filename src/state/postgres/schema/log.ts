@@ -4,6 +4,7 @@ import { endedSince } from '../../budgets.ts';
 import { END } from '../../journal.ts';
 import { KEY_NUMBERS, LIMITS } from '../../keys.ts';
 import { jsonPairs, userLimitsAs } from '../../owners.ts';
+import { bookedMonths } from '../../sql.ts';
 import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
 import { ENDS } from './settle.ts';
 
@@ -85,7 +86,7 @@ BEGIN
   SELECT json_agg(json_build_object('id', l.id, 'hash', l.hash, 'record', l.record,
       'months', (SELECT json_object_agg(month, nanos::text) FROM (SELECT month, sum(cost_nanos) AS nanos FROM (
         SELECT u.month, u.cost_nanos FROM inf_gw.usage_months u WHERE u.key_id = l.id AND u.month >= p.month
-        UNION ALL SELECT u.month, u.cost_nanos FROM inf_gw.level_months u WHERE u.level_id = l.id AND u.month >= p.month) c
+        UNION ALL SELECT u.month, u.cost_nanos FROM ${bookedMonths('l.id')} u WHERE u.month >= p.month) c
         GROUP BY 1) m),
       'days', CASE WHEN l.is_user OR b.has_days THEN
         (SELECT json_object_agg(day, nanos::text) FROM (SELECT day, sum(cost_nanos) AS nanos FROM (
@@ -94,7 +95,7 @@ BEGIN
           GROUP BY 1) d) END,
       'ever', CASE WHEN l.is_user OR b.has_total THEN
         (SELECT (coalesce((SELECT sum(u.cost_nanos) FROM inf_gw.usage_months u WHERE u.key_id = l.id), 0)
-          + coalesce((SELECT sum(u.cost_nanos) FROM inf_gw.level_months u WHERE u.level_id = l.id), 0))::text) END,
+          + coalesce((SELECT sum(u.cost_nanos) FROM ${bookedMonths('l.id')} u), 0))::text) END,
       'steps', CASE WHEN l.is_user OR b.has_windows THEN
         (SELECT json_agg(json_build_array(s.window_s, s.at_ms, s.cost_nanos::text))
           FROM inf_gw.budget_steps s WHERE s.key_id = l.id) END))::text

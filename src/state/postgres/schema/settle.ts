@@ -2,8 +2,9 @@
 
 import { names } from '../../../core/layout.ts';
 import { END } from '../../journal.ts';
+import { isUser, SUM_COLUMNS } from '../../sql.ts';
 import { arraysOf, typed } from '../batch.ts';
-import { ADD_FIGURES, SUM_COLUMNS, SUMS } from './sums.ts';
+import { ADD_FIGURES, SUMS } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
 const SAID = END.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
@@ -14,6 +15,10 @@ const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms,
 
 /** How far the clock of a server that is gone may have been ahead of the one that has its database now: a day. */
 const MOST_AHEAD_US = 86_400_000_000;
+
+/** Whether a sum of a level by day, `d`, has the row `v_old` of the journal. */
+const ITS_DAY = `d.day = inf_gw.utc_day(v_old.admitted_at_ms * 1000) AND d.key_id = v_old.key_id AND d.model = v_old.model
+        AND d.source = v_old.source`;
 
 /** How requests ended, as one array for each column. */
 export const ENDS = arraysOf(END.columns, 's_');
@@ -70,7 +75,7 @@ CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_ke
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
-  v_ids text[]; v_before text; v_model text := coalesce(p_model, p_requested_model);
+  v_ids text[]; v_added text[] := '{}'; v_before text; v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
@@ -85,7 +90,13 @@ BEGIN
     IF v_old.outcome <> 'interrupted' OR v_old.source <> 'held' OR v_old.corrected_at_ms IS NOT NULL THEN
       RETURN false;
     END IF;
-    IF v_old.levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], -1); END IF;
+    IF v_old.levels IS NOT NULL THEN
+      -- Whoever adds up those days has them locked.
+      PERFORM FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id IN (SELECT inf_gw.levels_in(v_old.levels)) FOR UPDATE;
+      v_added := ARRAY(SELECT l FROM inf_gw.levels_in(v_old.levels) l
+        WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id = l));
+      PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], -1, v_added);
+    END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
@@ -109,7 +120,7 @@ BEGIN
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  IF p_levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], 1); END IF;
+  IF p_levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], 1, v_added); END IF;
   PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
     FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;

@@ -1,20 +1,8 @@
-/** What the sums have in common: the figures of a row of the journal, and how they are added. */
-
-/** What a journal row adds to the sums of its day and month. */
-export const FIGURES = [
-  'requests',
-  'errors',
-  'prompt_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'completion_tokens',
-  'cost_nanos',
-] as const;
+/** How the figures of rows of the journal are added up. */
+import { IS_ERROR, SUM_FIGURES } from '../../sql.ts';
 
 /** `ON CONFLICT … DO UPDATE SET` what adds the new figures to the stored ones, which are called `u`. */
-export const ADD_FIGURES = FIGURES.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ');
-
-export const SUM_COLUMNS = `key_id, model, source, ${FIGURES.join(', ')}`;
+export const ADD_FIGURES = SUM_FIGURES.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ');
 
 /** Of ended requests. */
 export const SUMS = summed();
@@ -23,8 +11,8 @@ export const SUMS = summed();
 export function summed(factor = ''): string {
   const sums = [
     'count(*)',
-    "count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled'))",
-    ...FIGURES.slice(2).map((name) => `sum(${name})`),
+    `count(*) FILTER (WHERE ${IS_ERROR})`,
+    ...SUM_FIGURES.slice(2).map((name) => `sum(${name})`),
   ];
   return sums.map((sum) => factor + sum).join(', ');
 }

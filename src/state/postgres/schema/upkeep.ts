@@ -1,5 +1,6 @@
 /** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
-import { ADD_FIGURES, SUM_COLUMNS, SUMS } from './sums.ts';
+import { SUM_COLUMNS } from '../../sql.ts';
+import { ADD_FIGURES, SUMS } from './sums.ts';
 
 export const RETENTION_TABLE = `
 -- How long the owner keeps requests in the journal, as \`state grant\` has it from the config: what gateways with a role of
