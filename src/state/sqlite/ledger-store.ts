@@ -4,6 +4,7 @@
 import type { Nanos } from '../../core/money.ts';
 import type { Durability } from '../../core/settings.ts';
 import type { BookAtOnce } from '../book.ts';
+import { storedUser } from '../levels.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { bookOf } from './book.ts';
@@ -38,7 +39,7 @@ export class LedgerStore {
   /** Whether opening created the file. */
   readonly created: boolean;
   readonly keys: BookAtOnce['keys'];
-  readonly groups: BookAtOnce['groups'];
+  readonly groups: Pick<BookAtOnce['groups'], 'find' | 'findUser'>;
   /** To be written within a `transaction`. */
   readonly journal: Journal;
   readonly #database: Sqlite;
@@ -81,7 +82,13 @@ export class LedgerStore {
     this.#database = database;
     const { keys, groups } = bookOf(database);
     this.keys = keys;
-    this.groups = groups;
+    const isSet = database.prepare('SELECT 1 FROM users WHERE owner_id = ? AND name = ?').pluck();
+    this.groups = {
+      find: groups.find,
+      // To find out that nothing is set for them, as for most, takes a fifth of the time.
+      findUser: (ownerId, name) =>
+        isSet.get(ownerId, storedUser(name)) === undefined ? undefined : groups.findUser(ownerId, name),
+    };
     this.journal = new Journal(database);
     this.#refusals = new RefusalWriter(database);
     this.#idleUsers = new IdleUsers(database);

@@ -4,17 +4,19 @@ import { MAX_NAMES, NAME_KINDS, type NameKind, OTHER_NAMES, type SpentBy } from 
 import { NAME_SUM_COLUMNS } from '../names.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { ADD_FIGURES } from './sql.ts';
-import type { Summand } from './sums.ts';
+import { count, type Figures, figuresOf, noFigures, type Summand } from './sums.ts';
 
 /** The sum of one name, key and model on one day. */
-interface NameSum {
+interface NameSum extends Figures {
   readonly day: string;
   readonly kind: NameKind;
   readonly name: string;
   readonly keyId: string;
   readonly model: string;
-  readonly of: Summand[];
 }
+
+/** The full keys that are remembered, at about 100 bytes each. When there are more, the places of all are counted again. */
+const MOST_FULL = 100_000;
 
 export class NameSumWriter {
   readonly #add: Statement;
@@ -23,6 +25,8 @@ export class NameSumWriter {
   readonly #last: Statement;
   readonly #learn: Statement;
   readonly #give: Statement;
+  /** The keys that get no more places, by month, kind and key. They stay so, whatever other processes commit. */
+  readonly #full = new Set<string>();
   /** Not written yet. */
   readonly #sums = new Map<string, NameSum>();
 
@@ -52,46 +56,44 @@ export class NameSumWriter {
     for (const kind of NAME_KINDS) {
       const name = spentBy[kind];
       if (name === '') continue;
-      // None of the parts contains a line break.
-      const place = `${day}\n${kind}\n${name}\n${keyId}\n${model}`;
-      const sum = this.#sums.get(place);
-      if (sum === undefined) this.#sums.set(place, { day, kind, name, keyId, model, of: [summand] });
-      else sum.of.push(summand);
+      // None of the other parts contains a line break, and no name is empty.
+      const placeOf = (named: string) => `${day}\n${kind}\n${named}\n${keyId}\n${model}`;
+      const isKnown = this.#sums.has(placeOf(name)) || this.#hasPlace(day.slice(0, 7), kind, keyId, name);
+      const place = placeOf(isKnown ? name : '');
+      let sum = this.#sums.get(place);
+      if (sum === undefined) {
+        sum = { day, kind, name: isKnown ? name : OTHER_NAMES, keyId, model, ...noFigures() };
+        this.#sums.set(place, sum);
+      }
+      count(sum, summand);
     }
   }
 
   /** Writes everything that was added. Belongs in the transaction that writes the requests. */
   write(): void {
-    for (const { day, kind, name, keyId, model, of } of this.#sums.values()) {
-      const total = (read: (summand: Summand) => number) => of.reduce((sum, summand) => sum + read(summand), 0);
-      this.#add.run(
-        day,
-        kind,
-        this.#hasPlace(day.slice(0, 7), kind, keyId, name) ? name : OTHER_NAMES,
-        keyId,
-        model,
-        of.length,
-        total(({ isError }) => (isError ? 1 : 0)),
-        total(({ promptTokens }) => promptTokens),
-        total(({ cachedTokens }) => cachedTokens),
-        total(({ cacheWriteTokens }) => cacheWriteTokens),
-        total(({ completionTokens }) => completionTokens),
-        of.reduce((sum, { costNanos }) => sum + costNanos, 0n),
-      );
+    for (const sum of this.#sums.values()) {
+      this.#add.run(sum.day, sum.kind, sum.name, sum.keyId, sum.model, ...figuresOf(sum));
     }
-    this.forget();
+    this.#sums.clear();
   }
 
-  /** Discards what was added: the transaction was rolled back, and the requests with it. */
+  /** Discards what was added: the transaction was rolled back, and with it the requests, and the places of names. */
   forget(): void {
     this.#sums.clear();
+    this.#full.clear();
   }
 
   /** Whether a key has a place for a name in a month. It gets one as {@link MAX_NAMES} says. */
   #hasPlace(month: string, kind: NameKind, keyId: string, name: string): boolean {
     if (this.#find.get(month, kind, keyId, name) === 1) return true;
+    const place = `${month} ${kind} ${keyId}`;
+    if (this.#full.has(place)) return false;
     const last = (this.#last.get(month, kind) as number | undefined) ?? 0;
-    if ((this.#taken.get(month, kind, keyId) as number) >= MAX_NAMES - last) return false;
+    if ((this.#taken.get(month, kind, keyId) as number) >= MAX_NAMES - last) {
+      if (this.#full.size >= MOST_FULL) this.#full.clear();
+      this.#full.add(place);
+      return false;
+    }
     this.#learn.run(month, kind, name, last + 1);
     this.#give.run(month, kind, keyId, name);
     return true;

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DAY_MS } from '../../../src/core/clock.ts';
+import { MAX_NAMES, OTHER_NAMES } from '../../../src/core/spent-by.ts';
 import type { Admission } from '../../../src/ledger/ledger.ts';
 import { openBench, USD } from '../ledger/bench.ts';
 
@@ -67,4 +68,20 @@ test('a batch that is rolled back leaves nothing for the next one to write', (t)
   assert.equal(bench.operator.usage.monthOf(key.id, '2026-11').requests, 1);
   bench.settle(first, { costNanos: 7n });
   assert.equal(bench.operator.account.balance().balanceNanos, USD - 12n);
+});
+
+test('names have a place again that a batch gave them which is rolled back', (t) => {
+  const bench = openBench(t, { creditEnforced: false, rpm: 10_000, concurrency: 10_000 });
+  const key = bench.newKey();
+  const ids = Array.from({ length: MAX_NAMES / 2 + 1 }, () => bench.admit(key));
+  const settle = (id: string | undefined, user: string) => {
+    const settlement = bench.settlement(id as string, { costNanos: 1n, spentBy: { user, tag: '', app: '' } });
+    return { kind: 'settle', settlement } as const;
+  };
+  const named = ids.map((id, at) => settle(id, `user ${at}`));
+  assert.throws(() => bench.engine.process([...named, named[0] as (typeof named)[number]]), /settled twice/);
+  bench.engine.process(ids.map((id, at) => settle(id, at === 0 ? 'somebody' : `user ${at}`)));
+  const names = new Set(bench.rows('usage_name_days').map(({ name }) => name));
+  assert.equal(names.size, MAX_NAMES / 2 + 1);
+  assert.ok(names.has('somebody') && names.has(OTHER_NAMES), [...names].join(', '));
 });

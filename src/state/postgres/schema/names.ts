@@ -49,19 +49,29 @@ export const NAMES = `
 CREATE OR REPLACE FUNCTION inf_gw.enter_names(p_ended text[], p_ids text[], p_admitted_ms bigint[], p_user text[],
   p_tag text[], p_app text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  r record; v_last bigint;
+  r record; v_last bigint; v_full text[];
 BEGIN
+  -- Both lists of names are materialized: otherwise the places of all keys are read for each of them.
   -- A key gets a place for one more name while it has fewer than there are places that no key has.
   FOR r IN
-    SELECT DISTINCT inf_gw.utc_month(x.ms * 1000) AS month, n.kind, j.key_id, n.name
-    FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
-      JOIN inf_gw.journal j ON j.request_id = x.id AND j.admitted_at_ms = x.ms, LATERAL ${OF_ROW}
-    WHERE n.name <> '' AND x.id = ANY (p_ended) AND NOT EXISTS (SELECT FROM inf_gw.usage_name_keys k
-      WHERE k.month = inf_gw.utc_month(x.ms * 1000) AND k.kind = n.kind AND k.key_id = j.key_id AND k.name = n.name)
+    WITH named AS MATERIALIZED (
+      SELECT DISTINCT inf_gw.utc_month(x.ms * 1000) AS month, n.kind, j.key_id, n.name
+      FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
+        JOIN inf_gw.journal j ON j.request_id = x.id AND j.admitted_at_ms = x.ms, LATERAL ${OF_ROW}
+      WHERE n.name <> '' AND x.id = ANY (p_ended)
+    )
+    SELECT * FROM named n WHERE NOT EXISTS (SELECT FROM inf_gw.usage_name_keys k
+      WHERE k.month = n.month AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name)
+    ORDER BY 1, 2, 3, 4
   LOOP
+    -- Once a key has got no place it gets none: its places need not be counted again.
+    CONTINUE WHEN v_full = ARRAY[r.month, r.kind, r.key_id];
     SELECT coalesce(max(k.id), 0) INTO v_last FROM inf_gw.usage_names k WHERE k.month = r.month AND k.kind = r.kind;
-    CONTINUE WHEN ${MAX_NAMES} - v_last <= (SELECT count(*) FROM inf_gw.usage_name_keys k
-      WHERE k.month = r.month AND k.kind = r.kind AND k.key_id = r.key_id);
+    IF ${MAX_NAMES} - v_last <= (SELECT count(*) FROM inf_gw.usage_name_keys k
+      WHERE k.month = r.month AND k.kind = r.kind AND k.key_id = r.key_id) THEN
+      v_full := ARRAY[r.month, r.kind, r.key_id];
+      CONTINUE;
+    END IF;
     INSERT INTO inf_gw.usage_names (month, kind, name, id) VALUES (r.month, r.kind, r.name, v_last + 1)
       ON CONFLICT (month, kind, name) DO NOTHING;
     INSERT INTO inf_gw.usage_name_keys (month, kind, key_id, name) VALUES (r.month, r.kind, r.key_id, r.name);
@@ -73,7 +83,7 @@ BEGIN
     WHERE j.request_id = x.id AND j.admitted_at_ms = x.ms AND x.id = ANY (p_ended)
       AND num_nonnulls(j.by_user, j.by_tag, j.by_app) = 0
     RETURNING j.*
-  ), named AS (
+  ), named AS MATERIALIZED (
     SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ended x, LATERAL ${OF_ROW}
     WHERE n.name IS NOT NULL
   )
