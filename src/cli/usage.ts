@@ -58,16 +58,13 @@ function readGroups(text: string): Reading<readonly UsageGroup[]> {
   }
   const alone = known.length > 1 ? known.find(isNameKind) : undefined;
   if (alone === undefined) return { ok: true, value: known };
-  return { ok: false, expected: `${alone} stands alone; --key and --model can narrow it.` };
+  return { ok: false, expected: `${alone} stands alone; --key, --group and --model can narrow it.` };
 }
 
 async function usage(options: UsageOptions, command: Command): Promise<void> {
   const { since, until } = options;
   // --json is an option of the program, which commander's own check for conflicts does not see.
   if (options.csv && globalOptions(command).json) command.error('error: --csv and --json cannot be used together');
-  if (options.group !== undefined && options.by.some(isNameKind)) {
-    command.error(`error: --group and --by ${options.by[0]} cannot be used together; --key can`);
-  }
   if (since !== undefined && until !== undefined && since >= until) {
     command.error('error: --since must be before --until');
   }
@@ -84,11 +81,8 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
       sinceMs: since,
       untilMs: until,
     });
-    for (const day of droppedDays) {
-      remark(
-        `note: the journal no longer has the requests of ${day} (journal_retention); use a range of whole days to include it`,
-      );
-    }
+    const isInJournalAlone = group !== undefined && isNameKind(by);
+    for (const note of (isInJournalAlone ? notesOnNames : notesOnDays)(droppedDays)) remark(note);
     if (options.csv) {
       return printCsv(usageCsv(rows, ...options.by));
     }
@@ -102,6 +96,22 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
     const line = savedLine(saved);
     if (line !== undefined) printLine(line);
   });
+}
+
+function notesOnDays(dropped: readonly string[]): readonly string[] {
+  return dropped.map(
+    (day) =>
+      `note: the journal no longer has the requests of ${day} (journal_retention); use a range of whole days to include it`,
+  );
+}
+
+/** What was booked to a group has no sums by name. */
+function notesOnNames(dropped: readonly string[]): readonly string[] {
+  if (dropped.length === 0) return [];
+  const days = dropped.length === 1 ? dropped[0] : `${dropped[0]} to ${dropped.at(-1)}`;
+  return [
+    `note: the journal no longer has the requests of ${days} (journal_retention), and who they were for within a group is known from it alone`,
+  ];
 }
 
 /** Shown where there is anything to show. */

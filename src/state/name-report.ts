@@ -4,7 +4,7 @@ import { NAME_COLUMNS } from './names.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 import type { Period } from './periods.ts';
 import type { Row } from './rows.ts';
-import { ROW_FIGURES, SUM_FIGURES, sumsOf } from './sql.ts';
+import { hasLevel, ROW_FIGURES, SUM_FIGURES, sumsOf } from './sql.ts';
 import type { UsageQuery } from './usage.ts';
 
 const FIGURES = SUM_FIGURES.join(', ');
@@ -12,7 +12,7 @@ const TAKEN_OUT = SUM_FIGURES.map((figure) => `-${figure} AS ${figure}`).join(',
 
 /**
  * Sums by name are kept by day alone. The requests that have no name are not among them: they are what is missing to
- * the sums of all requests.
+ * the sums of all requests. What was booked to a group has no sums by name: there all periods are moments.
  */
 export function nameReport(
   periods: readonly Period[],
@@ -26,6 +26,7 @@ export function nameReport(
     const filters = [`${time} >= ${parameter(from)}`, `${time} < ${parameter(to)}`];
     if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
     if (query.model !== undefined) filters.push(`model = ${parameter(query.model)}`);
+    if (query.groupId !== undefined) filters.push(hasLevel('j.levels', query.groupId, parameter));
     return filters.join(' AND ');
   };
   const named = (figures: string, name: string, period: Period) =>

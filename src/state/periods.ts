@@ -14,21 +14,21 @@ const END_MS = Date.UTC(9999, 11, 1);
 export function periodsOf(
   sinceMs: number | undefined,
   untilMs: number | undefined,
-  finest: 'months' | 'days',
+  coarsest: 'months' | 'days' | 'moments',
 ): Period[] {
   const since = Math.min(Math.max(sinceMs ?? 0, 0), END_MS);
   const until = Math.min(Math.max(untilMs ?? END_MS, 0), END_MS);
   const [firstDay, lastDay] = [Math.ceil(since / DAY_MS) * DAY_MS, Math.floor(until / DAY_MS) * DAY_MS];
   const periods: Period[] =
-    firstDay >= lastDay
+    firstDay >= lastDay || coarsest === 'moments'
       ? [moments(since, until)]
-      : [moments(since, firstDay), ...wholeDays(firstDay, lastDay, finest), moments(lastDay, until)];
+      : [moments(since, firstDay), ...wholeDays(firstDay, lastDay, coarsest), moments(lastDay, until)];
   return periods.filter(({ from, to }) => from < to);
 }
 
-function wholeDays(firstDay: number, lastDay: number, finest: 'months' | 'days'): Period[] {
+function wholeDays(firstDay: number, lastDay: number, coarsest: 'months' | 'days'): Period[] {
   const [firstMonth, lastMonth] = [monthStart(firstDay - 1, 1), monthStart(lastDay, 0)];
-  if (finest === 'days' || firstMonth >= lastMonth) return [days(firstDay, lastDay)];
+  if (coarsest === 'days' || firstMonth >= lastMonth) return [days(firstDay, lastDay)];
   const months: Period = { kind: 'months', from: utcMonth(firstMonth), to: utcMonth(lastMonth) };
   return [days(firstDay, firstMonth), months, days(lastMonth, lastDay)];
 }

@@ -8,7 +8,8 @@ import { ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.
 import type { SumGroup, UsageQuery } from './usage.ts';
 
 /** The parts of time whose figures add up to a report. */
-export function reportPeriods({ sinceMs, untilMs, by, and = [] }: UsageQuery): readonly Period[] {
+export function reportPeriods({ sinceMs, untilMs, by, and = [], groupId }: UsageQuery): readonly Period[] {
+  if (groupId !== undefined && isNameKind(by)) return periodsOf(sinceMs, untilMs, 'moments');
   return periodsOf(sinceMs, untilMs, by === 'day' || and.includes('day') ? 'days' : 'months');
 }
 

@@ -14,7 +14,7 @@ export interface UsageQuery {
   /** What each group is divided by further. */
   readonly and?: readonly SumGroup[];
   readonly keyId: string | undefined;
-  /** Only what was booked to this group, and so to those in it. Not with names. */
+  /** Only what was booked to this group, and so to those in it. By name that is read from the journal alone. */
   readonly groupId?: string | undefined;
   readonly model: string | undefined;
   /** Inclusive, by time of admission. */

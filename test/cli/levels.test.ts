@@ -226,6 +226,22 @@ for (const store of ['file', 'database']) {
         assert.deepEqual(await listed('--user', 'zoe'), ['zoe', 'zoe']);
         assert.deepEqual(await listed('--user', 'zoe', '--key', keys[1]?.id ?? ''), ['zoe']);
         assert.deepEqual(await listed('--user', 'zo'), []);
+        const outside = await newKey();
+        assert.equal((await complete(outside, { user: 'ann' })).status, 200);
+        const used = await place.json<{ user: string; requests: number }[]>(
+          'usage',
+          '--by',
+          'user',
+          '--group',
+          `@${name}`,
+        );
+        assert.deepEqual(
+          new Map(used.map(({ user, requests }) => [user, requests])),
+          new Map([
+            ['zoe', 2],
+            ['ann', 1],
+          ]),
+        );
       });
 
       test('are not said to be none where nothing counts them', async () => {

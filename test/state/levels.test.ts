@@ -130,6 +130,19 @@ onEachStore((open) => {
       assert.deepEqual(await state.requests.list({ ...query, groupId: 'grp_none' }), []);
     });
 
+    test('have nothing of an end user whose name is made to look like one', async (t) => {
+      const { stage, state, key } = await used(t, open);
+      const other = await makeGroup(state);
+      const query = { keyId: undefined, groupId: other.id };
+      for (const name of [`"${other.id}`, `["${other.id}`, `a","${other.id}`, other.id]) {
+        const spentBy = { user: name, tag: '', app: '' };
+        await enter(stage, holdOf(key.id, { levels: [userId(key.id, name)] }), { costNanos: 1n, spentBy });
+      }
+      assert.deepEqual(await state.requests.list({ ...query, sinceMs: undefined, errors: false, limit: 10 }), []);
+      const range = { sinceMs: undefined, untilMs: undefined, model: undefined };
+      assert.deepEqual((await state.usage.report({ ...query, ...range, by: 'user' })).rows, []);
+    });
+
     test('begin a sliding budget with what was booked to them', async (t) => {
       const { state, outer, inner, spend } = await used(t, open);
       await state.groups.setLimits(inner.id, { budgets: () => [HOURS] }, NOON);

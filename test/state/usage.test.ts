@@ -197,9 +197,7 @@ onEachStore((open) => {
         fc.asyncProperty(queries, async ({ key, group, others, ...rest }) => {
           const isDivisible = SUM_GROUPS.some((group) => group === rest.by);
           const and = isDivisible ? others.filter((group) => group !== rest.by) : [];
-          // Names are not summed by group.
-          const groupId =
-            group === undefined || !(isDivisible || rest.by === undefined) ? undefined : used.groupIds[group];
+          const groupId = group === undefined ? undefined : used.groupIds[group];
           const keyId = key === undefined ? undefined : used.keys[key]?.id;
           const query: UsageQuery = { ...rest, and, keyId, groupId };
           assert.deepEqual(sorted(await reported(query)), sorted(sumsByHand(used.entries, query)));
