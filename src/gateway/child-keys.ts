@@ -3,38 +3,79 @@ import { mintKey } from '../core/api-key.ts';
 import { type Budget, isSamePeriod } from '../core/budgets.ts';
 import { utcMonth } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
-import { type Limits, MAX_TPM } from '../core/limits.ts';
+import type { Limits } from '../core/limits.ts';
 import { formatUsd } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { budgetsAfter, readBudget, readExpiry } from '../operator/budgets.ts';
-import { type Reader, type Reading, readAmount, readCount, readKeyName, readModelId } from '../operator/input.ts';
+import { type Reader, type Reading, readAmount, readKeyName, readModelId } from '../operator/input.ts';
 import { keyJson } from '../operator/key-json.ts';
 import { TIER_NAMES } from '../operator/terms.ts';
-import type { ChildAnswer } from '../proxy/child-keys.ts';
-import { type KeyRecord, type KeyTerms, limitsInForce } from '../state/keys.ts';
+import type { ChildAnswer, ChildQuestion, ChildRefusal } from '../proxy/child-keys.ts';
+import { childName, childPrefixes, type KeyRecord, type KeyTerms, limitsInForce } from '../state/keys.ts';
 import type { OpenState } from '../state/state.ts';
 
 /** Whoever has a key that may make others cannot fill the state with them. */
 const MOST_CHILDREN = 1_000;
 const FIELDS = ['name', ...TIER_NAMES, 'spend_limit_usd', 'budgets', 'expires_in', 'allowlist', 'cap_output'];
 
+const NAME_TAKEN = 'name: this key has made one of this name already';
+
 type Asked = Readonly<Record<string, unknown>>;
 type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'budgets'>;
 
-/** Makes a key under this one, with limits that are no looser. */
-export async function createChild(state: State, parentId: string, asked: Asked, tier: Limits): Promise<ChildAnswer> {
+/** Why it would be refused now; undefined if it would not. */
+export async function checkChild(
+  state: State,
+  parentId: string,
+  question: ChildQuestion,
+  tier: Limits,
+): Promise<ChildRefusal | undefined> {
   const parent = await parentOf(state, parentId);
   if (parent === undefined) return { kind: 'may_not' };
-  const nowMs = Date.now();
-  const reading = termsOf(asked, parent, tier, nowMs);
-  if (!reading.ok) return { kind: 'invalid', problem: reading.expected };
-  if ((await childrenOf(state, parentId)).length >= MOST_CHILDREN) {
-    return { kind: 'invalid', problem: `a key has at most ${MOST_CHILDREN} keys under it; delete some first` };
+  if (question.kind === 'list') return undefined;
+  const children = await childrenOf(state, parentId);
+  if (question.kind === 'delete')
+    return children.some(({ id }) => id === question.id) ? undefined : { kind: 'no_such_key' };
+  const reading = newChild(question.fields, parent, children, tier);
+  return reading.ok ? undefined : { kind: 'invalid', problem: reading.expected };
+}
+
+export function answerChild(
+  state: State,
+  parentId: string,
+  question: ChildQuestion,
+  tier: Limits,
+): Promise<ChildAnswer> {
+  switch (question.kind) {
+    case 'create':
+      return createChild(state, parentId, question.fields, tier);
+    case 'list':
+      return listChildren(state, parentId, tier);
+    case 'delete':
+      return deleteChild(state, parentId, question.id, tier);
   }
+}
+
+/** Makes a key under this one, with limits that are no looser. */
+async function createChild(state: State, parentId: string, asked: Asked, tier: Limits): Promise<ChildAnswer> {
+  const parent = await parentOf(state, parentId);
+  if (parent === undefined) return { kind: 'may_not' };
+  const reading = newChild(asked, parent, await childrenOf(state, parentId), tier);
+  if (!reading.ok) return { kind: 'invalid', problem: reading.expected };
   const secret = mintKey();
-  const key = await insert(state, parent, secret, reading.value, nowMs);
-  if (key === undefined) return { kind: 'invalid', problem: 'name: this key has made one of this name already' };
+  const key = await insert(state, parent, secret, reading.value, Date.now());
+  if (key === undefined) return { kind: 'invalid', problem: NAME_TAKEN };
   return { kind: 'done', json: { ...(await shown(key, parent, state, tier)), key: secret } };
+}
+
+/** What is asked for, beside the keys that there are. */
+function newChild(asked: Asked, parent: KeyRecord, children: readonly KeyRecord[], tier: Limits): Reading<ChildTerms> {
+  const reading = termsOf(asked, parent, tier, Date.now());
+  if (!reading.ok) return reading;
+  if (children.length >= MOST_CHILDREN)
+    return { ok: false, expected: `a key has at most ${MOST_CHILDREN} keys under it; delete some first` };
+  const isTaken = children.some((child) => childName(child, parent) === reading.value.name);
+  return isTaken ? { ok: false, expected: NAME_TAKEN } : reading;
 }
 
 /**
@@ -48,9 +89,9 @@ async function insert(
   terms: ChildTerms,
   nowMs: number,
 ): Promise<KeyRecord | undefined> {
-  for (const prefix of prefixesOf(parent)) {
+  for (const prefix of childPrefixes(parent)) {
     const children = await childrenOf(state, parent.id);
-    if (children.some((child) => ownName(child, parent) === terms.name)) return undefined;
+    if (children.some((child) => childName(child, parent) === terms.name)) return undefined;
     const named = { ...terms, name: `${prefix}${terms.name}`, parentId: parent.id };
     const change = await state.keys.create(secret, named, nowMs);
     if (change.kind === 'done') return change.key;
@@ -58,17 +99,7 @@ async function insert(
   return undefined;
 }
 
-function prefixesOf({ name, id }: KeyRecord): readonly string[] {
-  return [`${name}/`, `${id}/`];
-}
-
-/** As it was asked for. */
-function ownName({ name }: KeyRecord, parent: KeyRecord): string {
-  const prefix = prefixesOf(parent).find((each) => name.startsWith(each)) ?? '';
-  return name.slice(prefix.length);
-}
-
-export async function listChildren(state: State, parentId: string, tier: Limits): Promise<ChildAnswer> {
+async function listChildren(state: State, parentId: string, tier: Limits): Promise<ChildAnswer> {
   const parent = await parentOf(state, parentId);
   if (parent === undefined) return { kind: 'may_not' };
   const children = await childrenOf(state, parentId);
@@ -76,7 +107,7 @@ export async function listChildren(state: State, parentId: string, tier: Limits)
   return { kind: 'done', json: { object: 'list', data } };
 }
 
-export async function deleteChild(state: State, parentId: string, id: string, tier: Limits): Promise<ChildAnswer> {
+async function deleteChild(state: State, parentId: string, id: string, tier: Limits): Promise<ChildAnswer> {
   const parent = await parentOf(state, parentId);
   if (parent === undefined) return { kind: 'may_not' };
   const child = (await childrenOf(state, parentId)).find((each) => each.id === id);
@@ -100,7 +131,7 @@ async function shown(key: KeyRecord, parent: KeyRecord, { usage, budgets }: Stat
   const nowMs = Date.now();
   const month = await usage.monthOf(key.id, utcMonth(nowMs));
   const spends = (await budgets.spentBy([key], nowMs)).get(key.id) ?? [];
-  return keyJson({ ...key, name: ownName(key, parent) }, { month, spends, group: null }, tier);
+  return keyJson({ ...key, name: childName(key, parent) }, { month, spends, group: null }, tier);
 }
 
 interface ChildTerms extends KeyTerms {
@@ -115,9 +146,9 @@ function termsOf(asked: Asked, parent: KeyRecord, tier: Limits, nowMs: number): 
   const limits = limitsInForce(parent, tier);
   const child: ChildTerms = {
     name: fields.read('name', readKeyName) ?? '',
-    rpm: fields.read('rpm', upTo(limits.rpm)) ?? parent.rpm,
-    tpm: fields.read('tpm', upTo(limits.tpm)) ?? parent.tpm,
-    concurrency: fields.read('concurrency', upTo(limits.concurrency)) ?? parent.concurrency,
+    rpm: fields.count('rpm', limits.rpm) ?? parent.rpm,
+    tpm: fields.count('tpm', limits.tpm) ?? parent.tpm,
+    concurrency: fields.count('concurrency', limits.concurrency) ?? parent.concurrency,
     spendLimitNanos: fields.amount('spend_limit_usd', readAmount) ?? null,
     budgets: fields.budgets(),
     expiresAtMs: fields.read('expires_in', readExpiry(nowMs)) ?? parent.expiresAtMs,
@@ -138,15 +169,24 @@ class FieldReader {
     this.#asked = asked;
     const unknown = Object.keys(asked).find((field) => !FIELDS.includes(field));
     if (unknown !== undefined) this.#fault(printableName(unknown), `expected one of ${FIELDS.join(', ')}`);
-    if (asked.name === undefined) this.#fault('name', 'expected a name for the key');
+    if ((asked.name ?? null) === null) this.#fault('name', 'expected a name for the key');
   }
 
   /** Undefined if it is not there, or is wrong. */
   read<T>(field: string, reader: Reader<T>, value: unknown = this.#asked[field]): T | undefined {
     if (value === undefined || value === null) return undefined;
-    const reading = typeof value === 'string' || typeof value === 'number' ? reader(String(value)) : NO_TEXT;
+    const reading = typeof value === 'string' ? reader(value) : NO_TEXT;
     if (reading.ok) return reading.value;
     this.#fault(field, reading.expected);
+    return undefined;
+  }
+
+  /** A whole number up to what the parent has. */
+  count(field: string, limit: number): number | undefined {
+    const value = this.#asked[field] ?? undefined;
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= limit) return value;
+    this.#fault(field, `expected a whole number from 1 to ${limit}, the limit of this key`);
     return undefined;
   }
 
@@ -191,16 +231,7 @@ class FieldReader {
   }
 }
 
-const NO_TEXT = { ok: false, expected: 'Expected a string or a number.' } as const;
-
-/** A whole number up to what the parent has. */
-function upTo(limit: number): Reader<number> {
-  return (text) => {
-    const reading = readCount(MAX_TPM)(text);
-    if (reading.ok && reading.value <= limit) return reading;
-    return { ok: false, expected: `Expected a whole number from 1 to ${limit}, the limit of this key.` };
-  };
-}
+const NO_TEXT = { ok: false, expected: 'expected a string' } as const;
 
 /** What of a new key is looser than its parent's; undefined if nothing is. */
 function looserThan(parent: KeyRecord, child: ChildTerms): string | undefined {

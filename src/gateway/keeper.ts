@@ -40,9 +40,8 @@ export class ThreadKeeper implements Keeper {
   /** What is not set of a key is that of the tier. */
   childrenIn(tier: Limits): ChildKeys {
     return {
-      create: (parentId, asked) => this.#port.call('createChild', parentId, asked, tier),
-      list: (parentId) => this.#port.call('listChildren', parentId, tier),
-      delete: (parentId, id) => this.#port.call('deleteChild', parentId, id, tier),
+      check: (parentId, question) => this.#port.call('checkChild', parentId, question, tier),
+      answer: (parentId, question) => this.#port.call('answerChild', parentId, question, tier),
     };
   }
 

@@ -7,18 +7,17 @@ import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
 import type { Limits } from '../core/limits.ts';
 import { Port } from '../core/port.ts';
 import type { StateLocation } from '../core/state-location.ts';
-import type { ChildAnswer } from '../proxy/child-keys.ts';
+import type { ChildAnswer, ChildQuestion, ChildRefusal } from '../proxy/child-keys.ts';
 import { openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
-import { createChild, deleteChild, listChildren } from './child-keys.ts';
+import { answerChild, checkChild } from './child-keys.ts';
 
 export interface KeptCalls {
   find(keyId: string, ids: readonly string[]): Promise<readonly KeptId[]>;
   add(response: KeptResponse): Promise<void>;
   drop(keyId: string, responseId: string): Promise<void>;
-  createChild(parentId: string, asked: Readonly<Record<string, unknown>>, tier: Limits): Promise<ChildAnswer>;
-  listChildren(parentId: string, tier: Limits): Promise<ChildAnswer>;
-  deleteChild(parentId: string, id: string, tier: Limits): Promise<ChildAnswer>;
+  checkChild(parentId: string, question: ChildQuestion, tier: Limits): Promise<ChildRefusal | undefined>;
+  answerChild(parentId: string, question: ChildQuestion, tier: Limits): Promise<ChildAnswer>;
 }
 
 const port = new Port<KeptCalls, object>(parentPort as MessagePort, 'the main thread');
@@ -43,7 +42,6 @@ port.serve({
   find: (keyId, ids) => withState(({ kept }) => kept.find(keyId, ids)),
   add: (response) => withState(({ kept }) => kept.add(response)),
   drop: (keyId, responseId) => withState(({ kept }) => kept.drop(keyId, responseId)),
-  createChild: (parentId, asked, tier) => withState((opened) => createChild(opened, parentId, asked, tier)),
-  listChildren: (parentId, tier) => withState((opened) => listChildren(opened, parentId, tier)),
-  deleteChild: (parentId, id, tier) => withState((opened) => deleteChild(opened, parentId, id, tier)),
+  checkChild: (parentId, question, tier) => withState((opened) => checkChild(opened, parentId, question, tier)),
+  answerChild: (parentId, question, tier) => withState((opened) => answerChild(opened, parentId, question, tier)),
 });

@@ -5,9 +5,9 @@ import { printableName } from '../core/printable.ts';
 import type { BodyLimiter } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { noSuchPath } from '../http/unknown-path.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { EnabledKey, Ledger } from '../ledger/ledger.ts';
 import { readJsonBody } from '../wire/body.ts';
-import { admitListing, type Refused, refused } from './listing.ts';
+import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import { readBody } from './read-body.ts';
 
 /** What becomes of a request of a key about those under it. `json` is what the client reads. */
@@ -18,11 +18,19 @@ export type ChildAnswer =
   /** Its key makes none. */
   | { readonly kind: 'may_not' };
 
+export type ChildRefusal = Exclude<ChildAnswer, { kind: 'done' }>;
+
+/** What a key asks about those under it. */
+export type ChildQuestion =
+  | { readonly kind: 'create'; readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'list' }
+  | { readonly kind: 'delete'; readonly id: string };
+
 /** The keys that keys have made. */
 export interface ChildKeys {
-  create(parentId: string, asked: Readonly<Record<string, unknown>>): Promise<ChildAnswer>;
-  list(parentId: string): Promise<ChildAnswer>;
-  delete(parentId: string, id: string): Promise<ChildAnswer>;
+  /** Why it would be refused now. Changes nothing. */
+  check(parentId: string, question: ChildQuestion): Promise<ChildRefusal | undefined>;
+  answer(parentId: string, question: ChildQuestion): Promise<ChildAnswer>;
 }
 
 interface ChildKeyParts {
@@ -32,36 +40,53 @@ interface ChildKeyParts {
   readonly catalog: Catalog;
 }
 
-/** Sends the answer, or returns why it is refused. Throws a BodyError. `id`: of the key that is asked for. */
+/**
+ * Sends the answer, or returns why it is refused, which is known before anything is taken from the key. Throws a BodyError.
+ * `id`: of the key that is asked for.
+ */
 export async function serveChildKeys(
   parts: ChildKeyParts,
   exchange: Exchange,
   id: string | undefined,
 ): Promise<Refused | undefined> {
-  const access = await admitListing(parts.ledger, exchange);
+  const { children, ledger } = parts;
+  const lister = await identifyLister(ledger, exchange);
+  if (!lister.ok) return lister.refused;
+  const { keyId } = lister.key;
+  const asked = await readQuestion(parts, exchange, lister.key, id);
+  if (!asked.ok) return refused(invalid(asked.problem));
+  const fault = await children.check(keyId, asked.question);
+  if (fault !== undefined) return refused(errorFor(fault, exchange, id));
+  const access = await admitListing(ledger, exchange);
   if (!access.ok) return access.refused;
-  const parentId = exchange.keyId as string;
-  const { children } = parts;
-  if (id !== undefined) return answer(exchange, await children.delete(parentId, id), 200, id);
-  if (exchange.request.method !== 'POST') return answer(exchange, await children.list(parentId), 200);
-  const read = readJsonBody(
-    await readBody(exchange, { ...access.reading, keyId: parentId }, parts.bodies, parts.catalog),
-  );
-  if (!read.ok) return refused(invalid(read.problem));
-  return answer(exchange, await children.create(parentId, read.body.fields), 201);
+  const answer = await children.answer(keyId, asked.question);
+  if (answer.kind !== 'done') return refused(errorFor(answer, exchange, id));
+  exchange.sendJson(asked.question.kind === 'create' ? 201 : 200, JSON.stringify(answer.json));
+  return undefined;
 }
 
-function answer(exchange: Exchange, given: ChildAnswer, status: number, id = ''): Refused | undefined {
+type Asked = { readonly ok: true; readonly question: ChildQuestion } | { readonly ok: false; readonly problem: string };
+
+async function readQuestion(
+  { bodies, catalog }: ChildKeyParts,
+  exchange: Exchange,
+  key: EnabledKey,
+  id: string | undefined,
+): Promise<Asked> {
+  if (id !== undefined) return { ok: true, question: { kind: 'delete', id } };
+  if (exchange.request.method !== 'POST') return { ok: true, question: { kind: 'list' } };
+  const read = readJsonBody(await readBody(exchange, { ...key, refusal: undefined }, bodies, catalog));
+  return read.ok ? { ok: true, question: { kind: 'create', fields: read.body.fields } } : read;
+}
+
+function errorFor(given: ChildRefusal, exchange: Exchange, id = ''): ClientError {
   switch (given.kind) {
-    case 'done':
-      exchange.sendJson(status, JSON.stringify(given.json));
-      return undefined;
     case 'invalid':
-      return refused(invalid(given.problem));
+      return invalid(given.problem);
     case 'no_such_key':
-      return refused({ code: 'invalid_request', status: 404, message: `Key '${printableName(id)}' not found.` });
+      return { code: 'invalid_request', status: 404, message: `Key '${printableName(id)}' not found.` };
     case 'may_not':
-      return refused(noSuchPath(exchange.path));
+      return noSuchPath(exchange.path);
   }
 }
 

@@ -8,7 +8,6 @@ import { PatientTimer } from '../core/patient-timer.ts';
 import type { Dialect, Fields } from '../dialects/dialect.ts';
 import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/gemini-count-tokens.ts';
 import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
-import { credentialOf } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { addressOf } from '../http/routes.ts';
 import { Meter } from '../relay/meter.ts';
@@ -16,7 +15,7 @@ import type { Termination } from '../relay/relay.ts';
 import { relayWhole } from '../relay/response.ts';
 import { countInput } from '../tokens/input.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { admitListing, type ListingAccess, type Refused, refused } from './listing.ts';
+import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 import type { DialectHeaders, Permitted, Target } from './plan.ts';
 import { readBody } from './read-body.ts';
@@ -48,14 +47,10 @@ export async function countTokens(
 ): Promise<Refused | undefined> {
   const { dialect } = COUNTS[asked];
   const { ledger, bodies, catalog } = parts;
-  const credential = credentialOf(exchange.request.headers, exchange.request.url);
-  if (!credential.ok) return refused(credential.error);
-  const identity = await ledger.identify(credential.keyHash);
-  exchange.showLimits(identity.figures);
-  // What is free is not refused for money. Whoever may not list models is refused there.
-  const reading = identity.kind === 'enabled' ? { ...identity, refusal: undefined } : undefined;
-  if (reading === undefined) return refusedOf(await admitListing(ledger, exchange));
-  exchange.identifyKey(reading.keyId);
+  const lister = await identifyLister(ledger, exchange);
+  if (!lister.ok) return lister.refused;
+  // What is free is not refused for money.
+  const reading = { ...lister.key, refusal: undefined };
   const body = await readBody(exchange, reading, bodies, catalog);
   const headers = exchange.headers(dialect.headers);
   const resolution = resolveRequest(catalog, dialect, body, headers, { address: addressOf(exchange.path) });
@@ -63,8 +58,8 @@ export async function countTokens(
   const permission = permit(resolution, reading.allowlist, catalog);
   if (!permission.ok) return refused(permission.error);
   const { requestId } = exchange;
-  const refusal = refusedOf(await admitListing(ledger, exchange, requestId));
-  if (refusal !== undefined) return refusal;
+  const access = await admitListing(ledger, exchange, requestId);
+  if (!access.ok) return access.refused;
   bodies.countUnpaid(reading.keyId, exchange.bodyBytes);
   let counted: Termination;
   try {
@@ -75,10 +70,6 @@ export async function countTokens(
   }
   finish(exchange, counted);
   return undefined;
-}
-
-function refusedOf(access: ListingAccess): Refused | undefined {
-  return access.ok ? undefined : access.refused;
 }
 
 async function count(

@@ -10,27 +10,29 @@ import { relayWhole } from '../relay/response.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { Member } from '../upstream/provider.ts';
 import { providerOfUpstream } from './kept.ts';
-import { admitListing, type Refused, refused } from './listing.ts';
+import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 import { finish } from './respond.ts';
 
 /** How long a host may take, in milliseconds. */
 const AT_HOST_MS = 30_000;
 
-/** Sends what the host says, or returns why it is refused. */
+/** Sends what the host says, or returns why it is refused. Whether the key has such a response is known before anything is taken from it. */
 export async function serveKept(
   { ledger, keeper, dispatcher }: PipelineParts,
   exchange: Exchange,
   id: string,
 ): Promise<Refused | undefined> {
-  const access = await admitListing(ledger, exchange);
-  if (!access.ok) return access.refused;
-  const keyId = exchange.keyId as string;
+  const lister = await identifyLister(ledger, exchange);
+  if (!lister.ok) return lister.refused;
+  const { keyId } = lister.key;
   const [kept] = await keeper.find(keyId, [id]);
   const provider = kept && providerOfUpstream(kept.upstream);
   const member = dispatcher.parts.providers.get(provider ?? '')?.members.find(({ name }) => name === kept?.upstream);
   // An item has an id, too, and no page of its own.
   if (kept?.responseId !== id || provider === undefined || member === undefined) return refused(notFound(id));
+  const access = await admitListing(ledger, exchange);
+  if (!access.ok) return access.refused;
   const isDeleted = exchange.request.method === 'DELETE';
   const { isGone, relayed } = await ask(
     member,

@@ -6,31 +6,51 @@ import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isGoogleClient } from '../http/routes.ts';
-import { isReachable } from '../translate/translate.ts';
-import { admitListing, type Refused, refused } from './listing.ts';
+import { spokenFor } from '../translate/translate.ts';
+import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 import { modelNotFound } from './refusals.ts';
 
+type ListingParts = Pick<PipelineParts, 'catalog' | 'ledger' | 'modelsCreatedS'>;
+
 /** Sends the listing, or returns why it is refused. */
 export async function listModels(
-  parts: Pick<PipelineParts, 'catalog' | 'ledger' | 'modelsCreatedS'>,
+  { catalog, ledger, modelsCreatedS }: ListingParts,
   exchange: Exchange,
-  id: string | undefined,
 ): Promise<Refused | undefined> {
-  const access = await admitListing(parts.ledger, exchange);
+  const access = await admitListing(ledger, exchange);
   if (!access.ok) return access.refused;
   const format = formatFor(exchange);
-  const models = parts.catalog
-    .callable(access.allowlist)
-    .filter((model) => clientDialects(model).some((dialect) => format.dialects.includes(dialect)));
-  const rows = models.flatMap((model) => rowsOf(model, parts.catalog));
-  const named = id === undefined ? undefined : parts.catalog.named(id);
-  // Also by a name that is not listed, since a pattern leads many to its model.
-  const row = id !== undefined && named && models.includes(named.model) ? { name: id, model: named.model } : undefined;
-  if (id !== undefined && row === undefined) return refused(modelNotFound(id, parts.catalog.near(id, models)));
-  const show = (each: Row) => format.model(each, parts.modelsCreatedS);
-  exchange.sendJson(200, JSON.stringify(row === undefined ? format.list(rows.map(show), rows) : show(row)));
+  const rows = modelsFor(format, catalog, access.allowlist).flatMap((model) => rowsOf(model, catalog));
+  const shown = rows.map((row) => format.model(row, modelsCreatedS));
+  exchange.sendJson(200, JSON.stringify(format.list(shown, rows)));
   return undefined;
+}
+
+/** Sends one model, or returns why it is refused. Whether the key sees it is known before anything is taken from it. */
+export async function showModel(
+  { catalog, ledger, modelsCreatedS }: ListingParts,
+  exchange: Exchange,
+  id: string,
+): Promise<Refused | undefined> {
+  const lister = await identifyLister(ledger, exchange);
+  if (!lister.ok) return lister.refused;
+  const format = formatFor(exchange);
+  const models = modelsFor(format, catalog, lister.key.allowlist);
+  // Also by a name that is not listed, since a pattern leads many to its model.
+  const named = catalog.named(id);
+  if (named === undefined || !models.includes(named.model)) return refused(modelNotFound(id, catalog.near(id, models)));
+  const access = await admitListing(ledger, exchange);
+  if (!access.ok) return access.refused;
+  exchange.sendJson(200, JSON.stringify(format.model({ name: id, model: named.model }, modelsCreatedS)));
+  return undefined;
+}
+
+/** What a key sees in a format. */
+function modelsFor(format: ListingFormat, catalog: Catalog, allowlist: readonly string[] | null): readonly Model[] {
+  return catalog
+    .callable(allowlist)
+    .filter((model) => clientDialects(model).some((dialect) => format.dialects.includes(dialect)));
 }
 
 function formatFor({ path, request }: Exchange): ListingFormat {
@@ -109,6 +129,8 @@ const GEMINI_FORMAT: ListingFormat = {
     ...(model.contextWindow !== undefined && { inputTokenLimit: model.contextWindow }),
     ...(model.maxOutput !== undefined && { outputTokenLimit: model.maxOutput }),
     supportedGenerationMethods: googleMethodsOf(model),
+    ...aliasOf(name, model),
+    ...detailsOf(model),
   }),
   list: (models) => ({ models }),
 };
@@ -119,9 +141,10 @@ function aliasOf(name: string, { id }: Model): object {
 
 /** What clients of a model can speak: what leads to it, and has a price there. */
 export function clientDialects(model: Model): DialectName[] {
-  return DIALECT_NAMES.filter(
-    (dialect) => isReachable(dialect, model.dialects) && unpricedFor(model, dialect) === undefined,
-  );
+  return DIALECT_NAMES.filter((dialect) => {
+    const spoken = spokenFor(dialect, model.dialects);
+    return spoken !== undefined && unpricedFor(model, spoken) === undefined;
+  });
 }
 
 /** A price file has hundreds of models, and clients list them again and again. */

@@ -3,7 +3,7 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
 import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { AtLevel, KeyAccount, Ledger } from '../ledger/ledger.ts';
+import type { AtLevel, EnabledKey, KeyAccount, Ledger } from '../ledger/ledger.ts';
 import type { BodyReading } from './read-body.ts';
 import { disabledAt, keyDisabled } from './refusals.ts';
 
@@ -34,6 +34,26 @@ export type ListingAccess =
     }
   | { readonly ok: false; readonly refused: Refused };
 
+export type Lister =
+  | { readonly ok: true; readonly key: EnabledKey }
+  | { readonly ok: false; readonly refused: Refused };
+
+/** Identifies the key of a listing. Takes nothing. */
+export async function identifyLister(ledger: Ledger, exchange: Exchange): Promise<Lister> {
+  const credential = credentialOf(exchange.request.headers, exchange.request.url);
+  if (!credential.ok) return { ok: false, refused: refused(credential.error) };
+  const identity = await ledger.identify(credential.keyHash, 'listings');
+  exchange.showLimits(identity.figures);
+  if (identity.kind === 'unknown') return { ok: false, refused: refused(INVALID_API_KEY) };
+  exchange.identifyKey(identity.keyId);
+  if (identity.kind === 'disabled') return { ok: false, refused: refusedAsDisabled(identity) };
+  return { ok: true, key: identity };
+}
+
+function refusedAsDisabled(at: AtLevel): Refused {
+  return { ...refused(keyDisabled(at.level)), cause: disabledAt(at), level: at.level };
+}
+
 /** Identifies the key of a listing, and takes an entry of its window; with an id, also the slot of a count. */
 export async function admitListing(ledger: Ledger, exchange: Exchange, countId?: string): Promise<ListingAccess> {
   const no = (error: ClientError, reason?: string) => ({ ok: false, refused: refused(error, reason) }) as const;
@@ -44,10 +64,8 @@ export async function admitListing(ledger: Ledger, exchange: Exchange, countId?:
   if (admission.kind === 'unknown') return no(INVALID_API_KEY);
   exchange.identifyKey(admission.keyId);
   switch (admission.kind) {
-    case 'disabled': {
-      const { level } = admission;
-      return { ok: false, refused: { ...refused(keyDisabled(level)), cause: disabledAt(admission), level } };
-    }
+    case 'disabled':
+      return { ok: false, refused: refusedAsDisabled(admission) };
     case 'limited': {
       const message = `The limit of ${counted(admission.limit, 'model listing')} per minute is reached.`;
       return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');

@@ -26,7 +26,7 @@ import { InProgress } from './in-progress.ts';
 import { bringIn, type KeptPlaces, keptOf } from './kept.ts';
 import { serveKept } from './kept-response.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
-import { listModels } from './list-models.ts';
+import { listModels, showModel } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
@@ -63,7 +63,9 @@ export class Pipeline {
   /** Answers a request for the list of models, or with an id for one of them. Never throws. */
   models(exchange: Exchange, id?: string): Promise<void> {
     return this.#free(exchange, async () => {
-      const refused = await listModels(this.#parts, exchange, id);
+      const refused = await (id === undefined
+        ? listModels(this.#parts, exchange)
+        : showModel(this.#parts, exchange, id));
       if (refused !== undefined) logLeftOut(this.#parts, exchange.requestId, refused.error, id);
       return refused;
     });

@@ -98,9 +98,10 @@ describe('counting tokens', () => {
 
   test('refuses an invalid body before it counts in the window of the listings', async () => {
     const key = gateway.key();
-    const before = (await count(key, { messages: [] })).headers.get('x-ratelimit-remaining-requests');
-    const reply = await count(key, { messages: [] });
-    assert.deepEqual([reply.status, reply.headers.get('x-ratelimit-remaining-requests')], [400, before]);
+    for (let times = 0; times < 2; times++) {
+      const reply = await count(key, { messages: [] });
+      assert.deepEqual([reply.status, reply.headers.get('x-ratelimit-remaining-requests')], [400, '6000']);
+    }
   });
 
   test('is refused in the window of the listings', async () => {

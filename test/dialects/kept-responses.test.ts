@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { KeepingHost } from '../hostile-dialects/keeping-host.ts';
+import { ratesOf } from '../support/expect.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
 
@@ -430,12 +431,14 @@ describe('GET and DELETE of a response', () => {
       for (const name of [id, items[0] as string, `resp_${'1'.repeat(48)}`]) {
         const reply = await ask(thief, name, method);
         assert.deepEqual([reply.status, reply.error.code], [404, 'invalid_request']);
+        assert.equal(ratesOf(reply.headers).remainingRequests, 6_000, 'it takes nothing');
         words.add(reply.error.message.replace(name, '…'));
       }
       assert.deepEqual([...words], ["Response with id '…' not found."]);
     }
     assert.equal((await ask(owner, items[0] as string)).status, 404);
-    assert.equal((await ask(owner, id)).status, 200);
+    const own = await ask(owner, id);
+    assert.deepEqual([own.status, ratesOf(own.headers).remainingRequests], [200, 5_999]);
   });
 
   test('say that it is not found once the host has dropped it', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { BookAtOnce } from '../../src/state/book.ts';
 import { answering, completion } from '../support/answers.ts';
-import { assertError } from '../support/expect.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
 import { type Reply, startTestGateway, type TestKey } from '../support/gateway.ts';
 
 const USD = 1_000_000_000n;
@@ -85,6 +85,9 @@ describe('a key that may make others', () => {
     ['allowlist', { allowlist: ['fake/echo', 'fake/free'] }],
     ['rpm', { rpm: 0 }],
     ['rpm', { rpm: [1] }],
+    ['rpm', { rpm: '5' }],
+    ['tpm', { tpm: 1.5 }],
+    ['concurrency', { concurrency: true }],
     ['spend_limit_usd', { spend_limit_usd: '-1' }],
     ['spend_limit_usd', { spend_limit_usd: 1 }],
     ['budgets', { budgets: { day: 1 } }],
@@ -96,6 +99,9 @@ describe('a key that may make others', () => {
     ['allowlist', { allowlist: [null] }],
     ['name', { name: '@team' }],
     ['name', { name: undefined }],
+    ['name', { name: null }],
+    ['name', { name: 1 }],
+    ['expires_in', { expires_in: 3600 }],
     ['cap_output', { cap_output: 'yes' }],
     ['"?may_create"?', { may_create: true }],
   ] as const) {
@@ -104,8 +110,9 @@ describe('a key that may make others', () => {
       const answer = await post(parent, { name: name(), ...asked });
       assertError(answer, 400, 'invalid_request');
       assert.match(answer.error.message, new RegExp(`^${field}: `));
-      const { data } = json<{ data: unknown[] }>(await gateway.request('/v1/keys', { key: parent }));
-      assert.deepEqual(data, []);
+      const listed = await gateway.request('/v1/keys', { key: parent });
+      assert.deepEqual(json<{ data: unknown[] }>(listed).data, []);
+      assert.equal(ratesOf(listed.headers).remainingRequests, 5_999, 'a refusal takes nothing');
     });
   }
 
@@ -122,6 +129,7 @@ describe('a key that may make others', () => {
     for (const id of [foreign.id, parent.id, gateway.key().id, 'key_none'])
       assertError(await remove(id), 404, 'invalid_request');
     const deleted = await remove(first.id);
+    assert.equal(ratesOf(deleted.headers).remainingRequests, 6_000 - 4, 'two were made, and there was one list');
     assert.deepEqual([deleted.status, json(deleted).state, json(deleted).id], [200, 'deleted', first.id]);
     assertError(await gateway.complete(first), 401, 'invalid_api_key');
     assertError(await remove(first.id), 404, 'invalid_request');
@@ -179,6 +187,7 @@ describe('for a key that may not make others, and for one that was made by anoth
         const answer = await gateway.request(path, { key, method, ...body });
         assertError(answer, 404, 'invalid_request');
         assert.match(answer.error.message, /^No such path: /);
+        assert.equal(ratesOf(answer.headers).remainingRequests, 6_000, 'it takes nothing');
       }
     }
     assertError(await gateway.request('/v1/keys'), 401, 'unauthorized');

@@ -296,8 +296,9 @@ describe('the list of models', () => {
       const lister = own.key();
       for (const [path, remaining] of [
         ['/v1/models', 2],
+        ['/v1/models/none', 2],
         ['/v1/models/fake/echo', 1],
-        ['/v1/models/none', 0],
+        ['/v1/models', 0],
       ] as const) {
         const rates = ratesOf((await own.request(path, { key: lister })).headers);
         assert.deepEqual([rates.limitRequests, rates.remainingRequests, rates.limitTokens], [3, remaining, 100]);
@@ -306,6 +307,7 @@ describe('the list of models', () => {
       assertError(refused, 429, 'rate_limited');
       const wait = Number(refused.headers.get('retry-after'));
       assert.ok(Number.isInteger(wait) && wait >= 1 && wait <= 60);
+      assertError(await own.request('/v1/models/none', { key: lister }), 404, 'model_not_found');
       const answer = await own.complete(lister);
       assert.equal(answer.status, 200);
       assert.equal(ratesOf(answer.headers).remainingRequests, 1);

@@ -20,13 +20,16 @@ const gateway = await startTestGateway({
 after(() => gateway.stop());
 
 type Listed = Readonly<Record<string, unknown>>;
+const KNOWN_PRICES = { input_usd: '1.00', cached_input_usd: '0.25', cache_write_usd: '1.00', output_usd: '2.00' };
 const byId = (list: readonly Listed[], id: string) => list.find((each) => each.id === id || each.name === id);
 
 const ofMessages = (listing: Listed) => {
   const data = listing.data as readonly Listed[];
   assert.deepEqual([listing.has_more, listing.first_id, listing.last_id], [false, data[0]?.id, data.at(-1)?.id]);
-  const { max_input_tokens, max_tokens, lifecycle, capabilities } = byId(data, 'fake/known') ?? {};
+  const known = byId(data, 'fake/known') ?? {};
+  const { max_input_tokens, max_tokens, lifecycle, capabilities, input_modalities, prices } = known;
   assert.deepEqual([max_input_tokens, max_tokens, lifecycle, capabilities], [200_000, 8_000, 'active', null]);
+  assert.deepEqual([input_modalities, prices], [['text', 'image', 'pdf'], KNOWN_PRICES]);
   const bare = byId(data, 'fake/bare');
   assert.deepEqual([bare?.max_input_tokens, bare?.max_tokens, bare?.input_modalities], [null, null, undefined]);
 };
@@ -36,18 +39,14 @@ const ofOpenAI = (listing: Listed) => {
   const { object, context_window, max_output, input_modalities, prices } = byId(data, 'fake/known') ?? {};
   assert.deepEqual([object, context_window, max_output], ['model', 200_000, 8_000]);
   assert.deepEqual(input_modalities, ['text', 'image', 'pdf']);
-  assert.deepEqual(prices, {
-    input_usd: '1.00',
-    cached_input_usd: '0.25',
-    cache_write_usd: '1.00',
-    output_usd: '2.00',
-  });
+  assert.deepEqual(prices, KNOWN_PRICES);
   assert.deepEqual(byId(data, 'fake/painter')?.prices, { per_image_usd: '0.04' });
   assert.equal(byId(data, 'fake/bare')?.context_window, undefined);
 };
 const ofGoogle = (listing: Listed) => {
   const known = byId(listing.models as readonly Listed[], 'models/fake/known');
   assert.deepEqual([known?.inputTokenLimit, known?.outputTokenLimit], [200_000, 8_000]);
+  assert.deepEqual([known?.input_modalities, known?.prices], [['text', 'image', 'pdf'], KNOWN_PRICES]);
 };
 
 interface Call {
