@@ -54,7 +54,7 @@ async function test(command: Command): Promise<void> {
       { head: 'TARGET' },
       { head: 'ADDRESS', least: 16, rank: 1 },
       { head: 'RESULT' },
-      { head: 'ANSWER', least: 12 },
+      { head: 'ANSWER', prose: true, least: 12 },
       { head: 'TIME', number: true, rank: 2 },
     ],
     rows: tried.map(({ target, isDelivered, text, tookMs }) => [
@@ -118,7 +118,7 @@ async function list(command: Command): Promise<void> {
       { head: 'TARGET', rank: 1 },
       { head: 'STATE' },
       { head: 'ATTEMPTS', number: true, rank: 3 },
-      { head: 'ANSWER', least: 8, rank: 2 },
+      { head: 'ANSWER', prose: true, least: 8, rank: 2 },
     ],
     rows: rows.map(({ event, name, state: outcome, attempts, answer }) => [
       dateTime(Date.parse(event.at)),

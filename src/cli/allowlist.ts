@@ -5,10 +5,10 @@ import { PROGRAM } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
-import { changedGroup, nameIn } from './group-view.ts';
+import { changedGroup, nameIn, namesGroup } from './group-view.ts';
 import { changedKey, warnOfUnknownModels } from './key-view.ts';
-import { printJson, printLine } from './output.ts';
-import { findOwner, KEY_OR_GROUP, namesGroup, ownerJson, wordOf } from './owner.ts';
+import { printJson, printLine, printText } from './output.ts';
+import { findOwner, KEY_OR_GROUP, ownerJson, wordOf } from './owner.ts';
 import { globalOptions, withState } from './state.ts';
 
 type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];
@@ -85,6 +85,6 @@ function change(key: string, edit: AllowlistEdit, command: Command, named: reado
       : await changedKey(await state.keys.editAllowlist(key, edit), key, state);
     warnOfUnknownModels(named, state);
     if (globalOptions(command).json) printJson(await ownerJson(record, state));
-    else printLine(`${wordOf(record)} may call: ${allowlistText(record.allowlist)}`);
+    else printText(`${wordOf(record)} may call: ${allowlistText(record.allowlist)}`);
   });
 }

@@ -11,7 +11,7 @@ import { counted } from '../core/plural.ts';
 import { showState } from '../core/state-location.ts';
 import { count, countOf, milliseconds } from '../operator/format.ts';
 import { marked, type Table } from '../operator/table.ts';
-import { printFields, printJson, printLine, printNote, printTable, remark } from './output.ts';
+import { notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerConfig(program: Command): void {
@@ -30,7 +30,7 @@ export function registerConfig(program: Command): void {
 function check(command: Command): void {
   const config = configOf(command);
   const certificate = config.tls && readCertificate(config.tls, Date.now());
-  for (const warning of config.warnings) remark(`warning: ${warning}`);
+  for (const warning of config.warnings) notice(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;
   printLine(config.path === undefined ? 'No config file: using the defaults.' : `${config.path} is valid.`);

@@ -15,7 +15,7 @@ import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup } from './clie
 import { configuredOfferNamed, configuredOffers } from './clients/offers.ts';
 import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
 import { findKey } from './key-view.ts';
-import { printJson, remark } from './output.ts';
+import { notice, printJson } from './output.ts';
 import { urlOf } from './run/gateway.ts';
 import { configOf, globalOptions, withStateOf } from './state.ts';
 
@@ -73,7 +73,7 @@ async function env(options: EnvOptions, command: Command): Promise<void> {
   const shown = { variables: own, without, name: client?.name ?? '', words };
   const lines = shellLines(options.shell ?? shellOf(process.env), shown);
   process.stdout.write(`${lines.join('\n')}\n`);
-  if (file !== undefined) remark(`note: ${client?.title} reads the rest from ${file.own}; write there: ${file.text}`);
+  if (file !== undefined) notice(`note: ${client?.title} reads the rest from ${file.own}; write there: ${file.text}`);
 }
 
 async function setUp(client: Client | undefined, { key, model }: EnvOptions, config: Config): Promise<Setup> {
@@ -89,7 +89,7 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
     snapshot === undefined
       ? urlOf(formatAddress(config.listen), config.tls && [])
       : urlOf(snapshot.address, snapshot.tls?.names);
-  if (!isWhole) remark(`note: set ${KEY_VARIABLE} to the key first; \`${PROGRAM} keys create\` makes one`);
+  if (!isWhole) notice(`note: set ${KEY_VARIABLE} to the key first; \`${PROGRAM} keys create\` makes one`);
   const setup = { url, key: isWhole ? key : KEY_OF_SHELL, models: undefined };
   if (client === undefined) return setup;
   const rows = (await readModels(socket)) ?? modelRows(config);
@@ -102,7 +102,7 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
     throw new UserError(
       `--model ${model}: ${client.title} cannot call it here; \`${PROGRAM} models\` lists the models`,
     );
-  remark(`note: there is no model for ${client.title}, which speaks ${client.dialect}`);
+  notice(`note: there is no model for ${client.title}, which speaks ${client.dialect}`);
   return setup;
 }
 

@@ -14,7 +14,7 @@ import type { KeyRecord } from '../state/keys.ts';
 import { explainPast } from './explain-past.ts';
 import { remedyFor } from './explain-remedy.ts';
 import { findKey } from './key-view.ts';
-import { printFields, printJson, printLine, printText, remark } from './output.ts';
+import { notice, printFields, printJson, printLine, printText } from './output.ts';
 import { requestOrThrow } from './requests.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 
@@ -76,9 +76,9 @@ async function explain(
   // Loaded here: where a gateway runs, nobody needs it.
   const { explainHere } = await import('../gateway/explain.ts');
   const { explanation, interrupted } = await explainHere(state.config, state, key, question);
-  remark('No gateway of this config is running here: this is what one that starts now would do.');
+  notice('No gateway of this config is running here: this is what one that starts now would do.');
   if (interrupted > 0)
-    remark(`${counted(interrupted, 'request')} left open by a crash: the next start charges the holds.`);
+    notice(`${counted(interrupted, 'request')} left open by a crash: the next start charges the holds.`);
   print({ ...explanation, live: false }, command, key.name);
 }
 

@@ -4,7 +4,6 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import { budgetsText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readKeyName } from '../operator/input.ts';
 import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
@@ -16,12 +15,16 @@ import { inTreeOrder } from '../operator/tree.ts';
 import { NO_TERMS } from '../state/keys.ts';
 import type { GroupChange, GroupRecord } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
-import { levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
+import { BUDGETS_COLUMN, budgetsCell, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import { look, printFields, printJson, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 /** What stands before the name of a group where a key could stand as well. */
 export const GROUP_SIGN = '@';
+
+export function namesGroup(word: string): boolean {
+  return word.startsWith(GROUP_SIGN);
+}
 
 function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigures) {
   const { requests, tokens, costNanos } = months.get(group.id) ?? NO_FIGURES;
@@ -87,7 +90,7 @@ export function printGroups(figures: GroupFigures, nowMs: number): void {
 export const LEVEL_COLUMNS = [
   ...Object.values(TIER_TERMS).map(({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const),
   { head: 'LIMIT (USD)', usd: true, rank: 2 },
-  { head: 'BUDGETS (USD)', least: 14, rank: 2 },
+  BUDGETS_COLUMN,
   { head: 'REQUESTS', number: true, rank: 3 },
   { head: 'TOKENS', number: true, rank: 4 },
   { head: 'COST (USD)', usd: true, rank: 1 },
@@ -118,7 +121,7 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
         count(keys.get(group.id) ?? 0),
         ...TIER_NAMES.map((name) => (group[name] === null ? '-' : count(group[name]))),
         group.spendLimitNanos === null ? '-' : amount(group.spendLimitNanos, look),
-        budgetsText(spent, (nanos) => amount(nanos, look)) || '-',
+        budgetsCell(spent, look),
         count(month.requests),
         count(month.tokens),
         amount(month.costNanos, look),
@@ -141,7 +144,7 @@ export async function findGroup(word: string, { groups }: Pick<State, 'groups'>)
 
 /** Without the sign, if it has one. */
 export function nameIn(word: string): string {
-  return word.startsWith(GROUP_SIGN) ? word.slice(GROUP_SIGN.length) : word;
+  return namesGroup(word) ? word.slice(GROUP_SIGN.length) : word;
 }
 
 /** The group as it is after a change. Throws a UserError if the change was not possible. */

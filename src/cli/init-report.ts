@@ -14,7 +14,7 @@ import { CLIENTS, type Client } from './clients/clients.ts';
 import { balanceJson, enterCredit } from './credit.ts';
 import { newKeyJson, printSecret } from './key-view.ts';
 import { createKey } from './keys.ts';
-import { money, printJson, printLine, printTable, printText, remark } from './output.ts';
+import { money, notice, printJson, printLine, printTable, printText } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 /** The note of the entry in `credit history`. */
@@ -76,7 +76,7 @@ export function printInit(report: InitReport, command: Command): void {
   printLine();
   printMissing(report);
   for (const { name, variable } of unaddressed) {
-    remark(
+    notice(
       `${variable} is set, but ${name} needs an address too: \`${PROGRAM} init --full\` writes an entry for it, commented out.`,
     );
   }

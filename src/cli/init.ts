@@ -13,7 +13,7 @@ import { isMissingFile } from '../state/open.ts';
 import { parseWith } from './arguments.ts';
 import { ask } from './confirm.ts';
 import { type FirstState, makeFirstState, printInit } from './init-report.ts';
-import { notice, remark } from './output.ts';
+import { notice } from './output.ts';
 import { globalOptions, loadOptions } from './state.ts';
 
 /** Readable by all, as far as the umask allows: a service has a user of its own, and no secret stands in it. */
@@ -69,7 +69,7 @@ async function init(options: InitOptions, command: Command): Promise<void> {
   const first = isAsking(path, options, command) ? await askForFirst(options, providers) : firstOf(options);
   write(path, options.full ? EXAMPLE : configWith(providers), options);
   const config = loadConfig(load);
-  for (const warning of config.warnings) remark(`warning: ${warning}`);
+  for (const warning of config.warnings) notice(`warning: ${warning}`);
   const isNew = isMissingFile(config.state);
   const made = await makeFirstState(first, command);
   printInit({ config, providers, environment, isNew, made }, command);

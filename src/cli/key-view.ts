@@ -5,7 +5,7 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { budgetsText } from '../operator/budgets.ts';
+import { PROGRAM } from '../core/program.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { keyJson as keyWithFigures } from '../operator/key-json.ts';
@@ -16,7 +16,8 @@ import { amount, type Field, fieldLines, type Look, type Marked, marked, type Ta
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { budgetField, monthField, mostAlike, userLimitFields } from './level-view.ts';
+import { namesGroup } from './group-view.ts';
+import { BUDGETS_COLUMN, budgetField, budgetsCell, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import {
   isTerminal,
   look,
@@ -27,7 +28,6 @@ import {
   printLine,
   printNote,
   printTable,
-  remark,
   remarkLines,
   remarkLook,
 } from './output.ts';
@@ -109,7 +109,7 @@ export async function printBesideKey(key: KeyRecord, state: State, note?: string
   const fields = await keyFields(key, state);
   if (!isTerminal()) {
     remarkLines(fieldLines(fields, remarkLook()));
-    if (note !== undefined) remark(note);
+    if (note !== undefined) notice(note);
     return;
   }
   printLine();
@@ -216,7 +216,7 @@ export function keysTable(
         ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
       ),
       { head: 'LIMIT (USD)', usd: true, rank: 2 },
-      ...(hasBudgets ? [{ head: 'BUDGETS (USD)', least: 14, rank: 2 }] : []),
+      ...(hasBudgets ? [BUDGETS_COLUMN] : []),
       ...(hasExpiries ? [{ head: 'EXPIRES', rank: 7 }] : []),
       { head: 'REQUESTS', number: true, rank: 3 },
       { head: 'TOKENS', number: true, rank: 4 },
@@ -235,7 +235,7 @@ export function keysTable(
         stateCell(key, month, spent, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
-        ...(hasBudgets ? [budgetsText(spent, (nanos) => amount(nanos, look)) || '-'] : []),
+        ...(hasBudgets ? [budgetsCell(spent, look)] : []),
         ...(hasExpiries ? [key.expiresAtMs === null ? '-' : dateTime(key.expiresAtMs)] : []),
         count(month.requests),
         count(month.tokens),
@@ -270,8 +270,14 @@ const MOST_COMPARED = 10_000;
 
 type Keys = Pick<State, 'keys'>;
 
-/** The key of this id or name. Throws a UserError if there is none. */
+/** The key of this id or name. Throws a UserError if there is none, or if the word names a group. */
 export async function findKey(idOrName: string, { keys }: Keys, { withDeleted = false } = {}): Promise<KeyRecord> {
+  if (namesGroup(idOrName)) {
+    throw new UserError(
+      `${JSON.stringify(idOrName)} names a group, and here it takes a key; \`${PROGRAM} keys list --group\` lists those of a group, ` +
+        `and \`${PROGRAM} groups --help\` says what groups have`,
+    );
+  }
   const key = await (withDeleted ? keys.findWithDeleted(idOrName) : keys.find(idOrName));
   return key ?? changedKey({ kind: 'no_such_key' }, idOrName, { keys });
 }

@@ -2,9 +2,10 @@
 
 import type { BudgetSpend } from '../core/budgets.ts';
 import { Likenesses } from '../core/likeness.ts';
-import { perPeriod, resetText } from '../operator/budgets.ts';
+import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
 import { count, countOf } from '../operator/format.ts';
-import type { Field } from '../operator/table.ts';
+import { shareSpent } from '../operator/spending.ts';
+import { amount, type Field, type Look } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, userLimitTexts } from '../operator/terms.ts';
 import type { LevelTerms, UserLimits } from '../state/keys.ts';
 import { isUnlimited } from '../state/levels.ts';
@@ -28,6 +29,15 @@ export function budgetField(spend: BudgetSpend): Field {
   const spent = `${money(spend.chargedNanos)} of ${money(spend.limitNanos)} USD spent`;
   const reset = resetText(spend);
   return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
+}
+
+/** With room for one budget of two digits, and the number of the others. */
+export const BUDGETS_COLUMN = { head: 'BUDGETS (USD)', list: true, least: 18, rank: 2 } as const;
+
+/** What is spent of budgets: on a terminal, which may have no room for all, the one first that is spent most. */
+export function budgetsCell(spends: readonly BudgetSpend[], look: Look): string {
+  const inOrder = look.room === undefined ? spends : spends.toSorted((a, b) => shareSpent(b) - shareSpent(a));
+  return budgetsText(inOrder, (nanos) => amount(nanos, look)) || '-';
 }
 
 export function monthField({ requests, tokens, costNanos }: MonthFigures): Field {

@@ -8,7 +8,7 @@ import { unitText } from '../core/units.ts';
 import { modelRows } from '../gateway/served.ts';
 import { price } from '../operator/format.ts';
 import { type Look, marked, type Table } from '../operator/table.ts';
-import { look, printJson, printLine, printTable, remark } from './output.ts';
+import { look, notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerModels(program: Command): void {
@@ -30,7 +30,7 @@ async function models(command: Command): Promise<void> {
   printLine();
   printTable(modelsTable(rows, look()));
   if (rows.some(({ active }) => !active)) {
-    remark(
+    notice(
       served === undefined
         ? 'A model is active if the variables of its provider are set in this shell; the gateway may be started with others.'
         : 'The gateway was started without a variable that the providers of the other models need; see `status`.',

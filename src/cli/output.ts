@@ -16,7 +16,7 @@ import {
   type Table,
   tableLines,
 } from '../operator/table.ts';
-import { clean, rewrapped, toAscii, wrap } from '../operator/text.ts';
+import { clean, rewrapped, toAscii, wrap, wrapWhole } from '../operator/text.ts';
 
 /** Whether a person reads standard output, rather than a file or a program. */
 export function isTerminal(): boolean {
@@ -59,16 +59,13 @@ export function money(nanos: Nanos): string {
 }
 
 /**
- * Prints a notice or an error on stderr: it is not a result, and must not end up in a pipe. A whole
- * key that somebody gave to a command is not repeated.
+ * Prints a notice or an error on stderr, broken where the terminal ends: it is not a result, and must not end up in a pipe. A
+ * whole key that somebody gave to a command is not repeated.
  */
 export function notice(line: string): void {
-  process.stderr.write(`${clean(redactKeys(line))}\n`);
-}
-
-/** Prints a remark on a result on stderr, broken where the terminal ends. */
-export function remark(text: string): void {
-  for (const line of process.stderr.isTTY ? wrap(text, columnsOf(process.stderr)) : [text]) notice(line);
+  const { stderr } = process;
+  const text = clean(redactKeys(line));
+  stderr.write(`${(stderr.isTTY ? wrapWhole(text, columnsOf(stderr)) : [text]).join('\n')}\n`);
 }
 
 /** As `look`, for what goes to stderr. */

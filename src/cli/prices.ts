@@ -20,7 +20,7 @@ import { count, price } from '../operator/format.ts';
 import type { Tone } from '../operator/health.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import { marked, type Table } from '../operator/table.ts';
-import { printFields, printJson, printLine, printNote, printTable, remark } from './output.ts';
+import { notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { globalOptions, loadOptions } from './state.ts';
 
 const FILE_NAME = 'prices.yaml';
@@ -255,7 +255,7 @@ function printEnd({ path, selection, isIncluded }: Imported, reloaded: boolean):
   printLine(`Wrote ${path}: ${counted(models, 'model')}.`);
   if (reloaded) printLine(CONFIG_RELOADED);
   if (!isIncluded) {
-    remark(
+    notice(
       `The config does not include it yet: add \`prices: ./${basename(path)}\`, and \`models: { "*": {} }\` to a provider.`,
     );
   }

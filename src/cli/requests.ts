@@ -198,7 +198,7 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
       { head: 'COST (USD)', usd: true, rank: 1 },
       { head: 'SOURCE', rank: 8 },
       { head: 'ID', rank: 2 },
-      ...(hasFailures ? [{ head: 'FAILURE', least: 24, rank: 4 }] : []),
+      ...(hasFailures ? [{ head: 'FAILURE', prose: true as const, least: 24, rank: 4 }] : []),
     ],
     rows: records.map((request) => [
       isForPeople ? shortTime(request.admittedAtMs) : dateTime(request.admittedAtMs),

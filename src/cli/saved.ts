@@ -4,7 +4,7 @@ import type { SavedRow } from '../core/cached-answers.ts';
 import { formatUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
-import { remark } from './output.ts';
+import { notice } from './output.ts';
 
 /** What `usage` was asked for. */
 interface Asked {
@@ -28,7 +28,7 @@ export async function readSaved(path: string, { keyId, model, sinceMs, untilMs }
       (row) => (keyId === undefined || row.keyId === keyId) && (model === undefined || row.model === model),
     );
   } catch (error) {
-    remark(`note: the cache of answers cannot be read: ${error instanceof Error ? error.message : error}`);
+    notice(`note: the cache of answers cannot be read: ${error instanceof Error ? error.message : error}`);
     return [];
   }
 }

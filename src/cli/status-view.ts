@@ -164,7 +164,7 @@ function upstreamLines(upstreams: readonly UpstreamHealth[], look: Look): string
     { head: 'IN FLIGHT', number: true, rank: 3 },
     { head: `REQUESTS${minute}`, number: true, rank: 2 },
     { head: `FAILED${minute}`, number: true },
-    { head: 'LAST FAILURE', least: 16, rank: 1 },
+    { head: 'LAST FAILURE', prose: true, least: 16, rank: 1 },
   ] as const;
   const rows = upstreams.map((each) => [
     each.upstream,

@@ -10,7 +10,7 @@ import { isNameKind } from '../state/names.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
-import { look, printCsv, printJson, printLine, printTable, remark } from './output.ts';
+import { look, notice, printCsv, printJson, printLine, printTable } from './output.ts';
 import { groupOf } from './owner.ts';
 import { readSaved, savedJson, savedLine } from './saved.ts';
 import { globalOptions, withState } from './state.ts';
@@ -82,7 +82,7 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
       untilMs: until,
     });
     const isInJournalAlone = group !== undefined && isNameKind(by);
-    for (const note of (isInJournalAlone ? notesOnNames : notesOnDays)(droppedDays)) remark(note);
+    for (const note of (isInJournalAlone ? notesOnNames : notesOnDays)(droppedDays)) notice(note);
     if (options.csv) {
       return printCsv(usageCsv(rows, ...options.by));
     }

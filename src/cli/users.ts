@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
-import { budgetsText } from '../operator/budgets.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readCount } from '../operator/input.ts';
 import { type EndUser, endUserPage, endUsers } from '../operator/level-figures.ts';
@@ -12,10 +11,10 @@ import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson, TIER_NAMES } from '.
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
-import { LEVEL_COLUMNS } from './group-view.ts';
-import { levelFields, monthField } from './level-view.ts';
-import { look, money, printFields, printJson, printLine, printNote, printTable } from './output.ts';
-import { findOwner, namesGroup, wordOf } from './owner.ts';
+import { LEVEL_COLUMNS, namesGroup } from './group-view.ts';
+import { budgetsCell, levelFields, monthField } from './level-view.ts';
+import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
+import { findOwner, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions } from './terms.ts';
 
@@ -144,7 +143,7 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
   const { users, hasMore } = await endUserPage(owner, after ?? '', most, state);
   if (json) return printJson(users.map(userJson));
-  if (users.length === 0) return printLine(noneText(owner, command));
+  if (users.length === 0) return printNone(owner, command);
   printTable(usersTable(users, look()));
   printNote('Requests, tokens and cost are for this month (UTC).');
   const last = users.at(-1);
@@ -154,12 +153,12 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
 }
 
 /** What a key or a group does not limit, it does not count. */
-function noneText(owner: Owner, command: Command): string {
+function printNone(owner: Owner, command: Command): void {
   const word = wordOf(owner);
-  if (owner.userLimits !== null) return `No end users of ${word} were seen.`;
-  const none = `${word} counts no end users, since it sets no limits for them.`;
-  if (namesGroup(word)) return none;
-  return `${none} Whom its requests were for: ${hint(command, 'usage', '--by', 'user', '--key', word)}`;
+  if (owner.userLimits !== null) return printText(`No end users of ${word} were seen.`);
+  printText(`${word} counts no end users, since it sets no limits for them.`);
+  if (namesGroup(word)) return;
+  printLine(`Whom its requests were for: ${hint(command, 'usage', '--by', 'user', '--key', word)}`);
 }
 
 function userJson({ name, own, terms, spends, month }: EndUser) {
@@ -201,7 +200,7 @@ function usersTable(users: readonly EndUser[], look: Look): Table {
       stateCell(own),
       ...TIER_NAMES.map((each) => (terms[each] === null ? '-' : count(terms[each]))),
       terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
-      budgetsText(spends, (nanos) => amount(nanos, look)) || '-',
+      budgetsCell(spends, look),
       count(month.requests),
       count(month.tokens),
       amount(month.costNanos, look),

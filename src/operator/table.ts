@@ -6,7 +6,7 @@ import type { Nanos } from '../core/money.ts';
 import { COLUMN_GAP, leastWidth, narrowedColumns, tableWidth } from './columns.ts';
 import { alignPoints, exactUsd, usd } from './format.ts';
 import { type Health, SIGNS, type Tone } from './health.ts';
-import { clean, cut, cutMiddle, pad, widthOf, wrap } from './text.ts';
+import { clean, cut, cutList, cutMiddle, pad, widthOf, wrap } from './text.ts';
 
 export type Style = Tone | 'bold' | 'dim';
 
@@ -24,9 +24,13 @@ export interface Column {
   readonly number?: true;
   /** Amounts in USD: figures whose decimal points line up. */
   readonly usd?: true;
+  /** Lists, of which the last items are left out where room is short. */
+  readonly list?: true;
+  /** Sentences, which are shortened at their end: in their middle they would say nothing. */
+  readonly prose?: true;
   /** Where the terminal is too narrow, the columns of the highest rank are dropped first. */
   readonly rank?: number;
-  /** How narrow its cells may become, shortened in the middle, before a column is dropped. */
+  /** How narrow its cells may become, shortened, before a column is dropped. */
   readonly least?: number;
 }
 
@@ -102,8 +106,9 @@ function sizedColumn(column: Column, cells: readonly Cell[], look: Look): Sized 
   };
 }
 
-function aligned(text: string, { width, number, usd }: Sized): string {
-  return pad(cutMiddle(text, width), width, number || usd ? 'right' : 'left');
+function aligned(text: string, { width, number, usd, list, prose }: Sized): string {
+  const shorten = list ? cutList : prose ? cut : cutMiddle;
+  return pad(shorten(text, width), width, number || usd ? 'right' : 'left');
 }
 
 function joined(texts: readonly string[]): string {

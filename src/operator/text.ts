@@ -60,6 +60,16 @@ export function cutMiddle(text: string, width: number): string {
   return `${head}…${tail.join('')}`;
 }
 
+/** Leaves out the last of a cleaned list that is wider than this, and says how many; if it must, cuts what is first. */
+export function cutList(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  const items = text.split(', ');
+  const more = (shown: number) => (shown === items.length ? '' : ` +${items.length - shown}`);
+  const first = (shown: number) => `${items.slice(0, shown).join(', ')}${more(shown)}`;
+  const shown = items.findLastIndex((_, i) => widthOf(first(i)) <= width);
+  return shown > 0 ? first(shown) : cut(cut(items[0] ?? '', width - more(1).length) + more(1), width);
+}
+
 const NOT_ASCII = /\P{ASCII}/u;
 const ASCII: Readonly<Record<string, string>> = { '…': '~', '●': '*', '▲': '!', '✕': 'x', '─': '-', '’': "'" };
 /** Blocks that are at least half full. */
@@ -99,11 +109,26 @@ function asManyAsFit(segments: readonly string[], width: number): readonly strin
 
 /** Breaks a cleaned text into lines: between words, or within a word longer than a line. */
 export function wrap(text: string, width: number): string[] {
+  return filled(
+    text.split(' ').flatMap((word) => pieces(word, width)),
+    width,
+  );
+}
+
+/** Words, as which count what is quoted and a command of the program after a colon: whoever copies these wants them whole. */
+const WHOLE_WORDS = /^ +\S+|(?:`[^`]*`|"(?:\\.|[^"\\])*"|(?<=: )(?:npx )?inf-gw [^;]+|\S)+/g;
+
+/** Breaks a cleaned text into lines between such words. A longer one has a line of its own, which may be too wide. */
+export function wrapWhole(text: string, width: number): string[] {
+  return widthOf(text) <= width ? [text] : filled(text.match(WHOLE_WORDS) ?? [], width);
+}
+
+function filled(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ').flatMap((each) => pieces(each, width))) {
+  for (const word of words) {
     const longer = line === '' ? word : `${line} ${word}`;
-    if (widthOf(longer) <= width) {
+    if (line === '' || widthOf(longer) <= width) {
       line = longer;
     } else {
       lines.push(line);

@@ -226,7 +226,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     assert.match(stderr, /^error: the dashboard needs a terminal; .*status --json.*\n$/);
     await desk.command('TERM=dumb sh dashboard');
     assert.equal(await desk.left(), 1);
-    assert.match(await desk.screen(), /TERM is dumb\n?; use/);
+    assert.match(await desk.screen(), /TERM is\s+dumb;\s+use/);
   });
 
   test('when the window is closed, the dashboard exits', async (t) => {

@@ -14,7 +14,7 @@ import { refuseForeign } from '../../core/folder-owner.ts';
 import { PROGRAM } from '../../core/program.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { isLocked } from '../../state/open.ts';
-import { notice, remark } from '../output.ts';
+import { notice } from '../output.ts';
 import { withStateOf } from '../state.ts';
 import { configOfKeys, withoutGatewayKeys } from './config-of-keys.ts';
 import { type OuterRun, outerRun } from './outer.ts';
@@ -110,7 +110,7 @@ export function urlOf(address: string, names?: readonly string[]): string {
 }
 
 async function startOn(config: Config): Promise<LeashGateway> {
-  for (const warning of config.warnings) remark(`warning: ${warning}`);
+  for (const warning of config.warnings) notice(`warning: ${warning}`);
   // A gateway that shares a database needs a name of its own; one on a file has none.
   const own = { ...config, node: `${config.node} run ${process.pid}` };
   try {
@@ -134,7 +134,7 @@ const MOST_STATES = 16;
 async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<LeashGateway> {
   const variables = withoutGatewayKeys(environment);
   if (activeProviders(variables).every(({ variable }) => variable === undefined)) {
-    remark(
+    notice(
       `note: no config, and no provider's key is set, so only the built-in mock answers; set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one, or make a config with \`${PROGRAM} init\``,
     );
   }

@@ -9,7 +9,7 @@ import { PROGRAM } from '../../core/program.ts';
 import { count, duration, exactUsd } from '../../operator/format.ts';
 import { type Field, fieldLines, type Look, marked } from '../../operator/table.ts';
 import { KEY_VARIABLE } from '../clients/clients.ts';
-import { remark } from '../output.ts';
+import { notice } from '../output.ts';
 import type { Desk, EndedCommand, LeashedKey, Receipt, UntilIdle } from './desk.ts';
 import { defaultName, type LeashTerms } from './leash.ts';
 import { isOutOfReach, variableOverHttp } from './outer.ts';
@@ -54,7 +54,7 @@ export async function httpDesk(options: LoadOptions): Promise<Desk | undefined> 
     if (problem === undefined) return desk;
     why = problem;
   }
-  remark(`note: the gateway and the key in INF_GW_URL and ${KEY_VARIABLE} are not used: ${why}`);
+  notice(`note: the gateway and the key in INF_GW_URL and ${KEY_VARIABLE} are not used: ${why}`);
   return undefined;
 }
 
@@ -85,7 +85,7 @@ class HttpDesk implements Desk {
     const { expires_at: parentExpires, budgets } = await this.#ask<OwnJson>('GET', '/v1/key');
     const most = parseUsd(budgets.find(({ period }) => period === 'total')?.limit_usd ?? '') ?? maxUsd;
     if (most < maxUsd)
-      remark(`note: the key that makes this one has ${exactUsd(most)} USD, which is the most for this one`);
+      notice(`note: the key that makes this one has ${exactUsd(most)} USD, which is the most for this one`);
     const seconds = Math.ceil((expiresAtMs - Date.now()) / 1_000);
     const isWithin = parentExpires === null || expiresAtMs <= Date.parse(parentExpires);
     const asked = {

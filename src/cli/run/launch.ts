@@ -8,7 +8,7 @@ import { PROGRAM } from '../../core/program.ts';
 import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts';
 import type { Client, Setup } from '../clients/clients.ts';
 import { listedOffers, offerNamed } from '../clients/offers.ts';
-import { remark } from '../output.ts';
+import { notice } from '../output.ts';
 import type { Desk } from './desk.ts';
 
 /** How many models are named in place of one that cannot be called. */
@@ -35,11 +35,11 @@ export async function setUpFor(
   } catch (error) {
     const why = `the gateway at ${url} cannot be asked for its models: ${reasonOf(error)}`;
     if (model !== undefined) throw new UserError(`--model ${model}: ${why}`);
-    remark(`note: ${client.title} is told no model, since ${why}`);
+    notice(`note: ${client.title} is told no model, since ${why}`);
     return { url, key, models: undefined };
   }
   const models = choiceFor(client, offers, model, own);
-  remark(models === undefined ? nothingFor(client) : chosen(client, models, model));
+  notice(models === undefined ? nothingFor(client) : chosen(client, models, model));
   return { url, key, models };
 }
 
@@ -50,7 +50,7 @@ function choiceFor(client: Client, offers: readonly Offer[], model: string | und
   if (named !== undefined) return named;
   if (model === undefined) {
     if (own !== undefined)
-      remark(`note: ${client.modelVariable}=${own} is not taken: ${title} cannot call it with this key`);
+      notice(`note: ${client.modelVariable}=${own} is not taken: ${title} cannot call it with this key`);
     return chooseModels(offers, dialect);
   }
   const speaking = offers.filter(({ dialects }) => dialects.includes(dialect));

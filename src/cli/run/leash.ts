@@ -8,7 +8,7 @@ import { exactUsd } from '../../operator/format.ts';
 import { checkKeyName, isGone, type KeyRecord } from '../../state/keys.ts';
 import { warnOfUnknownModels } from '../key-view.ts';
 import { createKey } from '../keys.ts';
-import { remark } from '../output.ts';
+import { notice } from '../output.ts';
 import type { State } from '../state.ts';
 
 export interface LeashTerms {
@@ -79,7 +79,7 @@ async function warnOfOuter(budgetNanos: Nanos, innermost: KeyRecord, { keys, bud
   const left = totals.map(({ limitNanos, chargedNanos }) => limitNanos - chargedNanos);
   const least = left.reduce((a, b) => (b < a ? b : a), budgetNanos);
   if (least >= budgetNanos) return;
-  remark(
+  notice(
     `note: the run around this one has ${exactUsd(least > 0n ? least : 0n)} USD left, which bounds this one as well`,
   );
 }
@@ -89,7 +89,7 @@ async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Pro
   if (!config.creditEnforced) return;
   const { balanceNanos } = await account.balance();
   if (balanceNanos >= budgetNanos) return;
-  remark(
+  notice(
     `note: the balance of ${exactUsd(balanceNanos)} USD is less than the budget; add to it with \`${commandLine('credit add 10', config.path)}\``,
   );
 }

@@ -12,7 +12,7 @@ import { readExpiry } from '../../operator/budgets.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
 import { parseModelIds, parseWith } from '../arguments.ts';
 import { CLIENTS, type Client, clientOf, type Setup } from '../clients/clients.ts';
-import { jsonLine, notice, remark, remarkLines, remarkLook } from '../output.ts';
+import { jsonLine, notice, remarkLines, remarkLook } from '../output.ts';
 import { globalOptions, loadOptions, variablesOf } from '../state.ts';
 import { type Ending, runCommand, Signals, statusOf } from './child.ts';
 import { type Desk, type LeashedKey, StateDesk } from './desk.ts';
@@ -223,7 +223,7 @@ class Run {
       const waitedMs = performance.now() - startedAtMs;
       if (inFlight === 0 || waitedMs >= drainMs) return;
       if (waitedMs >= UNNOTICED_MS && !isTold) {
-        remark(
+        notice(
           `waiting up to ${drainMs / 1_000} s for ${counted(inFlight, 'request')} in flight (Ctrl-C: do not wait)`,
         );
         isTold = true;

@@ -3,7 +3,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
-import { clean, cut, cutMiddle, fit, pad, rewrapped, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
+import {
+  clean,
+  cut,
+  cutList,
+  cutMiddle,
+  fit,
+  pad,
+  rewrapped,
+  toAscii,
+  widthOf,
+  wrap,
+  wrapWhole,
+} from '../../../src/operator/text.ts';
 import { anyText } from '../../support/any-text.ts';
 
 const text = anyText(40);
@@ -66,6 +78,19 @@ describe('a text', () => {
     ['is empty if there is no room', cut('abc', 0), ''],
     ['keeps both ends if its middle is cut', cutMiddle('support-staging-155', 15), 'support-st…-155'],
     ['is not cut in the middle if it fits', cutMiddle('abc', 3), 'abc'],
+    [
+      'that is a list says how many of its items are left out',
+      cutList('day 1/5, week 2/20, 24h 1/7', 22),
+      'day 1/5, week 2/20 +1',
+    ],
+    ['that is a list is whole if it fits', cutList('day 1/5, week 2/20', 18), 'day 1/5, week 2/20'],
+    ['that is a list keeps its first item', cutList('day 1/5, week 2/20', 10), 'day 1/5 +1'],
+    [
+      'that is a list of which no item fits has its first cut, and no other joined to it',
+      cutList('day 1/5, week 2/20', 8),
+      'day … +1',
+    ],
+    ['that is one item is cut as a list', cutList('day 10.00/20.00', 8), 'day 10.…'],
     ['keeps its first character where there is room for two', cutMiddle('abcdef', 2), 'a…'],
     ['is not cut within a wide character in its middle', cutMiddle('漢字漢字漢字', 8), '漢字…字'],
     ['has its signs and bars in ASCII', toAscii('● ok ▲ ✕ a…b ██▏ █▋'), '* ok ! x a~b ##- ##'],
@@ -80,6 +105,22 @@ describe('a text', () => {
       'Use:\n  a long example\none two\nthree\nfour\n\nfive\n',
     ],
     ['breaks within a word that is too long', wrap('abcdefgh ij', 4).join('|'), 'abcd|efgh|ij'],
+    [
+      'keeps whole what is quoted where it breaks between words',
+      wrapWhole('no such key: "my app"; list them with `inf-gw keys list`', 24).join('|'),
+      'no such key: "my app";|list them with|`inf-gw keys list`',
+    ],
+    [
+      'keeps a command after a colon whole, also where it is longer than a line',
+      wrapWhole('it has expired: inf-gw limits set app --expires 30d; then go on', 20).join('|'),
+      'it has expired:|inf-gw limits set app --expires 30d;|then go on',
+    ],
+    [
+      'takes no apostrophe for a quote',
+      wrapWhole("the provider's own host's name", 16).join('|'),
+      "the provider's|own host's name",
+    ],
+    ['keeps its indent where it breaks', wrapWhole('    at one two', 8).join('|'), '    at|one two'],
     ['that is empty wraps to one empty line', wrap('', 4).join('|'), ''],
   ];
   for (const [what, shown, expected] of cases) test(what, () => assert.equal(shown, expected));
