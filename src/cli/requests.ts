@@ -57,9 +57,6 @@ export function registerRequests(program: Command): void {
       if (options.refused && options.group !== undefined) {
         command.error('error: --refused and --group cannot be used together: what is refused is booked to nothing');
       }
-      if (options.refused && options.user !== undefined) {
-        command.error('error: --refused and --user cannot be used together; --key can');
-      }
       return withState(command, (state) => (options.refused ? listRefused : list)(options, command, state));
     });
 
@@ -106,8 +103,8 @@ async function list(options: ListOptions, command: Command, state: State): Promi
 
 async function listRefused(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
-  const { since: sinceMs, limit } = options;
-  const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, sinceMs, limit });
+  const { user, since: sinceMs, limit } = options;
+  const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, user, sinceMs, limit });
   if (page === undefined) {
     throw new UserError('no gateway is running that keeps what it refused; what others refused is gone with them');
   }
@@ -117,7 +114,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   const nameOf = (keyId: string) => names.get(keyId) ?? keyId;
   if (globalOptions(command).json) return printJson(rows.map((row) => refusedJson(row, nameOf)));
   if (rows.length === 0) printLine('No request of a valid key was refused.');
-  else printTable(refusedTable(rows, nameOf));
+  else printTable(refusedTable(rows, nameOf, look()));
   if (rows.length < page.rows.length || page.has_more)
     printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
   printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and gone when it stops.`);
@@ -140,20 +137,21 @@ async function show(id: string, command: Command, state: State): Promise<void> {
   );
 }
 
-function refusedTable(rows: readonly Refusal[], nameOf: (keyId: string) => string): Table {
+export function refusedTable(rows: readonly Refusal[], nameOf: (keyId: string) => string, { room }: Look): Table {
+  const isForPeople = room !== undefined;
   return {
     columns: [
       { head: 'REFUSED (UTC)' },
       { head: 'KEY', least: 10 },
       { head: 'MODEL', least: 11, rank: 3 },
       { head: 'CODE', least: 12 },
-      { head: 'WHY', least: 16, rank: 1 },
+      { head: 'WHY', prose: true, least: 19, rank: 1 },
       { head: 'USER', least: 8, rank: 5 },
       { head: 'APP', least: 8, rank: 4 },
       { head: 'ID', rank: 2 },
     ],
     rows: rows.map((row) => [
-      dateTime(row.at_ms),
+      isForPeople ? shortTime(row.at_ms) : dateTime(row.at_ms),
       nameOf(row.key_id),
       row.model,
       marked(row.code, 'bad'),

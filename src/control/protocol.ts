@@ -157,8 +157,8 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
 /** The most refusals of one answer. */
 const MAX_REFUSED_ROWS = 100_000;
 
-export function encodeRefusalQuery({ id, keyId, sinceMs, untilMs, limit }: RefusalQuery): string {
-  const fields = { id, key: keyId, since_ms: sinceMs, until_ms: untilMs, limit };
+export function encodeRefusalQuery({ id, keyId, user, sinceMs, untilMs, limit }: RefusalQuery): string {
+  const fields = { id, key: keyId, user, since_ms: sinceMs, until_ms: untilMs, limit };
   const named = Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   return String(new URLSearchParams(named));
 }
@@ -172,6 +172,7 @@ export function decodeRefusalQuery(params: URLSearchParams): RefusalQuery {
   return {
     id: params.get('id') ?? undefined,
     keyId: params.get('key') ?? undefined,
+    user: params.get('user') ?? undefined,
     sinceMs: numberOf('since_ms'),
     untilMs: numberOf('until_ms'),
     limit: Math.min(Math.max(1, numberOf('limit') ?? MAX_REFUSED_ROWS), MAX_REFUSED_ROWS),

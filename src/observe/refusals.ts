@@ -27,6 +27,7 @@ export interface Refusal {
 export interface RefusalQuery {
   readonly id?: string | undefined;
   readonly keyId?: string | undefined;
+  readonly user?: string | undefined;
   readonly sinceMs?: number | undefined;
   /** Refused earlier. */
   readonly untilMs?: number | undefined;
@@ -108,10 +109,11 @@ export class Refusals {
   }
 }
 
-function matches({ id, key_id: keyId, at_ms: atMs }: Refusal, query: RefusalQuery): boolean {
+function matches({ id, key_id: keyId, user, at_ms: atMs }: Refusal, query: RefusalQuery): boolean {
   return (
     (query.id === undefined || query.id === id) &&
     (query.keyId === undefined || query.keyId === keyId) &&
+    (query.user === undefined || query.user === user) &&
     atMs >= (query.sinceMs ?? Number.NEGATIVE_INFINITY) &&
     atMs < (query.untilMs ?? Number.POSITIVE_INFINITY)
   );

@@ -133,6 +133,18 @@ export function disabledAt({ level }: AtLevel): string {
   return `end user of ${level.of === 'group' ? '@' : ''}${name} is blocked`;
 }
 
+/** `0.10 USD/day`, first what a narrow column has room for. */
+function boundOf({ limitNanos, budget }: SpendRefusal): string {
+  const amount = `${formatUsd(limitNanos)} USD`;
+  if (budget === undefined) return `${amount}/month`;
+  return budget.period === 'total' ? `${amount} in total` : `${amount}/${budget.period}`;
+}
+
+/** Of the month everybody knows it. */
+function againAt({ budget }: SpendRefusal): string {
+  return budget === undefined || budget.freesAtMs === null ? '' : `, again at ${shownTime(budget.freesAtMs)}`;
+}
+
 /** Why admission refused a request, for the operator: what was reached, and when it is free again. */
 export function causeOf(refusal: Refusal): string {
   switch (refusal.reason) {
@@ -145,9 +157,9 @@ export function causeOf(refusal: Refusal): string {
     case 'user_required':
       return 'names no end user';
     case 'spend_limit_reached':
-      return `${refusal.budget === undefined ? `spend limit of ${formatUsd(refusal.limitNanos)} USD` : limitOf(refusal)}${causeAt(refusal)}`;
+      return `${boundOf(refusal)}${causeAt(refusal)} spent${againAt(refusal)}`;
     case 'insufficient_credit':
-      return `not covered by ${formatUsd(refusal.balanceNanos)} USD of credit`;
+      return `only ${formatUsd(refusal.balanceNanos)} USD of credit`;
     case 'larger_than_token_limit':
       return `alone over ${counted(refusal.limit, 'token')}/min${causeAt(refusal)}`;
     case 'requests_per_minute':

@@ -96,8 +96,8 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     await idOf(serving.chat(tight.key));
     const limited = await idOf(serving.chat(tight.key, { user: 'anna' }));
     const unknown = await idOf(serving.chat(app.key, { model: 'mock/nothing' }));
-    const [all, ofTight, one, people] = await place.runAll(
-      ['--json', '--key tight --json', '--limit 1 --json', ''].map((words) =>
+    const [all, ofTight, one, ofAnna, ofZoe, people] = await place.runAll(
+      ['--json', '--key tight --json', '--limit 1 --json', '--user anna --json', '--user zoe --json', ''].map((words) =>
         `requests list --refused ${words}`.trim().split(' '),
       ),
     );
@@ -110,6 +110,8 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       rowsOf(one).map(({ id }) => id),
       [unknown],
     );
+    assert.deepEqual(rowsOf(ofAnna), rowsOf(ofTight));
+    assert.deepEqual(rowsOf(ofZoe), []);
     const [row] = rowsOf(ofTight);
     assert.deepEqual(
       [row?.id, row?.key, row?.user, row?.outcome, row?.reason, row?.state],

@@ -2,12 +2,13 @@
 import { historyTable } from '../../src/cli/credit.ts';
 import { type KeyFigures, keysTable } from '../../src/cli/key-view.ts';
 import { modelsTable } from '../../src/cli/models.ts';
-import { requestsTable } from '../../src/cli/requests.ts';
+import { refusedTable, requestsTable } from '../../src/cli/requests.ts';
 import { statusLines } from '../../src/cli/status-view.ts';
 import { usageTable } from '../../src/cli/usage.ts';
 import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import type { Budget, BudgetSpend } from '../../src/core/budgets.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
+import type { Refusal } from '../../src/observe/refusals.ts';
 import { type Look, tableLines } from '../../src/operator/table.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
@@ -122,6 +123,23 @@ const MODELS = [
   ['vertex/gemini', '1.25', '0.312500', '10.00', true],
 ] as const;
 
+const REFUSED = [
+  ['spend_limit_reached', 'spend_limit_reached', '2.00 USD/day spent, again at 2026-11-23T00:00:00Z'],
+  ['rate_limited', 'requests_per_minute', '600 requests/min, again in 7 s'],
+] as const;
+
+function refusals(): Refusal[] {
+  return REFUSED.map(([code, reason, cause], i) => ({
+    id: `req_06fbv3k2m9d8s7a6q5w4e3000${i}`,
+    at_ms: NOW_MS - i * 1_000,
+    key_id: NAMES[i] ?? '',
+    model: 'openai/gpt-4o-mini',
+    ...{ code, reason, cause },
+    user: 'anna',
+    app: '',
+  }));
+}
+
 function second(agoS: number, costUsd: string, errors: Readonly<Record<string, number>> = {}): TrafficRow {
   return { at_s: NOW_MS / 1_000 - agoS, requests: 15, tokens: 1_200, cost_usd: costUsd, errors, first_byte: [] };
 }
@@ -205,6 +223,11 @@ export const PICTURES = {
     const less = { atMs: NOW_MS + 1, amountNanos: -150_000n, balanceNanos: 24_999_850_000n, note: '' };
     return tableLines(historyTable([entry, less], look), look);
   },
+  'requests list --refused': (look) =>
+    tableLines(
+      refusedTable(refusals(), (name) => name, look),
+      look,
+    ),
   'status, all well': (look) =>
     statusLines(snapshotOf(true), { isShared: false, nodes: undefined, groups: undefined, week: WEEK }, look),
   'status, all wrong': (look) =>
