@@ -11,12 +11,14 @@ import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { UPSTREAM_STATES } from '../operator/messages.ts';
 import { type Field, marked } from '../operator/table.ts';
 import type { KeyRecord } from '../state/keys.ts';
+import { parseWith } from './arguments.ts';
 import { explainPast } from './explain-past.ts';
 import { remedyFor } from './explain-remedy.ts';
 import { findKey } from './key-view.ts';
 import { notice, printFields, printJson, printLine, printText } from './output.ts';
 import { requestOrThrow } from './requests.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
+import { readUser } from './users.ts';
 
 /** How many keys an error names. */
 const MOST_NAMED = 3;
@@ -24,6 +26,7 @@ const MOST_NAMED = 3;
 interface ExplainOptions {
   readonly key?: string;
   readonly path?: string;
+  readonly user?: string;
 }
 
 export function registerExplain(program: Command): void {
@@ -33,6 +36,7 @@ export function registerExplain(program: Command): void {
     .argument('[file]', 'a file with the body (standard input without it, with --key), or the id of a request')
     .option('--key <key>', 'the key that would send it (id or name; default: the only one)')
     .option('--path <path>', 'where it would be sent to, such as /v1/messages (default: by what is in it)')
+    .option('--user <name>', 'the end user whom the header X-Inf-Gw-User would name', parseWith(readUser))
     .addHelpText(
       'after',
       `
@@ -49,6 +53,7 @@ Moderations, forms and Google's format need --path, which has the model of the l
 Examples:
   inf-gw explain body.json --key my-app
   echo '{"model":"mock/echo","messages":[]}' | inf-gw explain --json
+  inf-gw explain body.json --key my-app --user zoe
   inf-gw explain body.json --path /v1beta/models/mock/echo:generateContent
   inf-gw explain req_06fb…`,
     )
@@ -62,7 +67,7 @@ Examples:
 
 async function explain(
   file: string | undefined,
-  { key: idOrName, path }: ExplainOptions,
+  { key: idOrName, path, user }: ExplainOptions,
   command: Command,
   state: State,
 ): Promise<void> {
@@ -70,7 +75,7 @@ async function explain(
     return print(explainPast(await requestOrThrow(file as string, state)), command);
   }
   const key = idOrName === undefined ? await onlyKey(state) : await findKey(idOrName, state, { withDeleted: true });
-  const question: ExplainQuestion = { keyId: key.id, path, body: await readBody(file) };
+  const question: ExplainQuestion = { keyId: key.id, path, user, body: await readBody(file) };
   const live = await explainBody(socketPathOf(state.config), question);
   if (live !== undefined) return print({ ...live, live: true }, command, key.name);
   // Loaded here: where a gateway runs, nobody needs it.

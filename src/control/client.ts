@@ -99,9 +99,13 @@ export async function stopRequest(socketPath: string, id: string): Promise<boole
 /** What would happen to a body at the gateway; undefined if none runs. Throws a UserError as above. */
 export async function explainBody(
   socketPath: string,
-  { keyId, path, body }: ExplainQuestion,
+  { keyId, path, user, body }: ExplainQuestion,
 ): Promise<Explanation | undefined> {
-  const query = new URLSearchParams({ key: keyId, ...(path !== undefined && { path }) });
+  const query = new URLSearchParams({
+    key: keyId,
+    ...(path !== undefined && { path }),
+    ...(user !== undefined && { user }),
+  });
   const answer = await ask(socketPath, 'POST', `${PATHS.explain}?${query}`, [200, 404, 413], body);
   if (answer === undefined) return undefined;
   if (answer.status === 200) return answer.value as Explanation;

@@ -119,9 +119,10 @@ export class ControlServer {
         return send(response, 200, {});
       case `POST ${PATHS.explain}`: {
         const [keyId, path] = [searchParams.get('key') ?? '', searchParams.get('path') ?? undefined];
+        const user = searchParams.get('user') ?? undefined;
         const body = await readBody(request);
         if (body === undefined) return send(response, 413, {});
-        return send(response, 200, await this.#handlers.explain({ keyId, path, body }));
+        return send(response, 200, await this.#handlers.explain({ keyId, path, user, body }));
       }
       case `POST ${PATHS.stopRequest}`:
         return send(response, (await this.#handlers.stopRequest(searchParams.get('id') ?? '')) ? 200 : 404, {});

@@ -28,5 +28,7 @@ export interface ExplainQuestion {
   readonly keyId: string;
   /** The path that it would be sent to; undefined to go by what is in it. */
   readonly path: string | undefined;
+  /** The end user whom its header names; undefined without that header. */
+  readonly user: string | undefined;
   readonly body: Uint8Array;
 }

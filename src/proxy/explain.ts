@@ -46,6 +46,7 @@ import { bringIn, type Keeper } from './kept.ts';
 import { admissionRequest, type Permitted, type Plan, type Plans, plansFor } from './plan.ts';
 import { errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, type Resolution, resolveRequest } from './resolve.ts';
+import { headerNaming } from './spent-by.ts';
 
 export interface ExplainParts {
   readonly catalog: Catalog;
@@ -82,7 +83,9 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const read = dialectOf(question, parts.maxBodyBytes);
   if ('error' in read) return trail.refuse('body', read.error);
   const { dialect, body } = read;
-  const resolution = resolveRequest(parts.catalog, dialect, body, {}, { address: addressOf(question.path ?? '') });
+  const { path = '', user } = question;
+  const beside = { address: addressOf(path), sent: user === undefined ? {} : headerNaming(user) };
+  const resolution = resolveRequest(parts.catalog, dialect, body, {}, beside);
   const permission = permit(resolution, standing.callable, parts.catalog);
   addResolved(trail, parts.catalog, resolution, dialect, body, standing);
   if (!permission.ok) {

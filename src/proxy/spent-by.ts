@@ -42,6 +42,11 @@ function* placesOfUser(headers: Headers, fields: Fields): Generator<readonly [pl
   if (isObject(fields.metadata)) yield ['metadata.user_id', withoutSession(fields.metadata.user_id)];
 }
 
+/** The header that names this end user, as Node reads it. */
+export function headerNaming(user: string): Headers {
+  return { [USER_HEADER]: Buffer.from(user).toString('latin1') };
+}
+
 /** Node reads headers as Latin-1, and clients write UTF-8. Of other bytes there is no text: half of a pair stands for it. */
 function utf8Of(header: string | readonly string[]): string {
   const bytes = Buffer.from(String(header), 'latin1');

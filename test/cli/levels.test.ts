@@ -401,17 +401,14 @@ for (const store of ['file', 'database']) {
         key: string;
       };
       await place.json('users', 'set', 'ann', '--key', `@${outer.name}`, '--rpm', '7');
-      for (const user of ['ann', 'ann', 'zoe']) assert.equal((await complete(child, { user })).status, 200);
-      const said = async (user: string) => {
-        place.write(
-          `${user}.json`,
-          JSON.stringify({ model: 'mock/echo', messages: [], user, n: 1 }).replace(
-            '[]',
-            '[{"role":"user","content":"Hi"}]',
-          ),
-        );
+      for (const user of ['ann', 'ann', 'zoë']) assert.equal((await complete(child, { user })).status, 200);
+      const messages = [{ role: 'user', content: 'Hi' }];
+      const said = async (user: string, isInHeader = false) => {
+        const named = isInHeader ? {} : { user };
+        place.write('body.json', JSON.stringify({ model: 'mock/echo', messages, ...named, n: 1 }));
+        const options = isInHeader ? ['--user', user] : [];
         type Said = { code: string | null; steps: ExplainedStep[] };
-        const { code, steps } = await place.json<Said>('explain', `${user}.json`, '--key', child.id);
+        const { code, steps } = await place.json<Said>('explain', 'body.json', '--key', child.id, ...options);
         return [
           code,
           steps.map(({ step, status, level, limit, limit_usd, spent_usd, used }) => ({
@@ -425,13 +422,14 @@ for (const store of ['file', 'database']) {
           })),
         ];
       };
-      const live = [await said('ann'), await said('zoe')];
+      const live = [await said('ann'), await said('zoë')];
       assert.deepEqual(
         live.map(([code]) => code),
         [null, 'rate_limited'],
       );
+      assert.deepEqual([await said('ann', true), await said('zoë', true)], live);
       await gateway.stop();
-      assert.deepEqual([await said('ann'), await said('zoe')], live);
+      assert.deepEqual([await said('ann'), await said('zoë', true)], live);
       gateway = await place.serveHere();
     });
 

@@ -139,7 +139,7 @@ export class TestGateway {
 
   /** What would happen to a body. */
   explain(key: TestKey, body: string | Buffer, path?: string): Promise<Explanation> {
-    return this.#gateway.explain({ keyId: key.id, path, body: Buffer.from(body) });
+    return this.#gateway.explain({ keyId: key.id, path, user: undefined, body: Buffer.from(body) });
   }
 
   /** Creates a key, as another process would. */
