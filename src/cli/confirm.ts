@@ -15,6 +15,8 @@ export async function ask(question: string, signal?: AbortSignal): Promise<strin
     prompt.prompt();
   });
   prompt.close();
+  // Only a line typed at a terminal has ended the line of the question; what is said next starts one of its own.
+  if (answer === undefined || !process.stdin.isTTY) process.stderr.write('\n');
   return answer;
 }
 

@@ -11,7 +11,7 @@ import { groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
-import { changedGroup, findGroup, nameIn, printGroup } from './group-view.ts';
+import { changedGroup, findGroup, nameIn, namesGroup, printGroup } from './group-view.ts';
 import {
   changedKey,
   findKey,
@@ -30,7 +30,7 @@ import {
   warnOfUnknownModels,
 } from './key-view.ts';
 import { notice, printJson, printLine, printNote } from './output.ts';
-import { groupOf, KEY_OR_GROUP, namesGroup, ownerJson, wordOf } from './owner.ts';
+import { groupOf, KEY_OR_GROUP, ownerJson, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
@@ -112,12 +112,16 @@ function registerViews(keys: Command): void {
 
   keys
     .command('show')
-    .description('show a key')
-    .argument('<key>', 'id or name')
-    .option('--refusals', 'show only how often it was refused this month, and why')
+    .description('show a key or a group')
+    .argument('<key>', KEY_OR_GROUP)
+    .option('--refusals', 'show only how often it was refused this month, and why; of a key alone')
     .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
     .action((key: string, options: { refusals?: true }, command: Command) =>
-      withState(command, async (state) => show(await findKey(key, state), options, command, state)),
+      withState(command, async (state) =>
+        namesGroup(key) && !options.refusals
+          ? printGroup(await findGroup(key, state), command, state)
+          : show(await findKey(key, state), options, command, state),
+      ),
     );
 }
 

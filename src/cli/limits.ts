@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { LIMIT_NAMES, TERMS } from '../operator/terms.ts';
 import { type KeyTerms, NO_TERMS } from '../state/keys.ts';
-import { changedGroup, findGroup, nameIn, printGroup } from './group-view.ts';
+import { changedGroup, findGroup, nameIn, namesGroup, printGroup } from './group-view.ts';
 import { changedKey, findKey, printResult } from './key-view.ts';
-import { KEY_OR_GROUP, namesGroup } from './owner.ts';
+import { KEY_OR_GROUP } from './owner.ts';
 import { withState } from './state.ts';
 import { refuseWordsOf, TermOptions, UserLimitOptions } from './terms.ts';
 

@@ -1,16 +1,12 @@
 /** What `<key>` names on the command line: a key, or with an @ before its name a group. */
 import type { KeyRecord, Owner } from '../state/keys.ts';
 import { type GroupRecord, isKeyId } from '../state/levels.ts';
-import { findGroup, GROUP_SIGN, groupJson } from './group-view.ts';
+import { findGroup, GROUP_SIGN, groupJson, namesGroup } from './group-view.ts';
 import { findKey, keyJson } from './key-view.ts';
 import type { State } from './state.ts';
 
 /** Of arguments and options that take either. */
 export const KEY_OR_GROUP = 'id or name; @name for a group';
-
-export function namesGroup(word: string): boolean {
-  return word.startsWith(GROUP_SIGN);
-}
 
 /** As commands take it: the name of a key, `@name` of a group. */
 export function wordOf(owner: Owner): string {

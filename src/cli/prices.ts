@@ -21,7 +21,7 @@ import type { Tone } from '../operator/health.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import { marked, type Table } from '../operator/table.ts';
 import { notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
-import { globalOptions, loadOptions } from './state.ts';
+import { globalOptions, installed, loadOptions } from './state.ts';
 
 const FILE_NAME = 'prices.yaml';
 /** Many times the size of the list, and less than what the longest string of Node can hold. */
@@ -63,7 +63,7 @@ interface Imported {
 }
 
 async function importPrices(file: string, command: Command): Promise<void> {
-  const config = loadConfig({ ...loadOptions(command), withoutPrices: true });
+  const config = installed(loadConfig({ ...loadOptions(command), withoutPrices: true }));
   if (config.path === undefined) {
     throw new UserError(
       `no config, so no provider has prices; make one with \`${PROGRAM} init\`, or name it with --config`,

@@ -28,9 +28,13 @@ export function hint(command: Command, ...words: string[]): string {
   return commandLine(words, globalOptions(command).config);
 }
 
-/** The config of the installation. Throws a UserError if there is none: it never makes one by accident. */
+/** The config of the installation. Throws a UserError if there is none. */
 export function configOf(command: Command): Config {
-  const config = configOrDefaults(command);
+  return installed(configOrDefaults(command));
+}
+
+/** A config that there is, or the defaults for a state that there is. Throws a UserError otherwise: it never makes one by accident. */
+export function installed(config: Config): Config {
   if (config.path !== undefined || !isMissingFile(config.state)) return config;
   throw new UserError(
     `no config and no state file: neither --config nor $INF_GW_CONFIG is set, and there is no ${join(process.cwd(), 'config.yaml')} ` +

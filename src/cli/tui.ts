@@ -21,6 +21,8 @@ export function registerTui(program: Command): void {
 
 async function tui({ readOnly: isReadOnly = false, mouse: hasMouse }: TuiOptions, command: Command): Promise<void> {
   const readConfig = () => configOf(command);
+  // Without an installation no terminal would help.
+  readConfig();
   refuseWithoutTerminal();
   const { setFlagsFromString } = await import('node:v8');
   // Drawing makes much garbage and keeps little. Letting it pile up took 50 MB more.

@@ -90,6 +90,7 @@ test('the script of each shell has every command with its options, from the prog
       const words = [...commands.map(({ name }) => name), ...options.map(({ names }) => names.at(-1) ?? ''), '--json'];
       for (const word of words) assert.ok(block.includes(word), `${shell}: ${path}: ${word}`);
     }
+    assert.deepEqual(await place.json('completion', shell), { shell, script: stdout });
   }
   const { status, stderr } = await place.run(['completion', 'tcsh']);
   assert.equal(status, 2);

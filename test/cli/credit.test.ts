@@ -16,7 +16,7 @@ describe('`credit remove`', { concurrency: CONCURRENCY }, () => {
       assert.equal(status, 1, stderr);
       assert.equal(stdout, '');
       assert.match(stderr, /^This takes the balance from 5\.00 to -0\.01\d* USD\. Remove it\? \(y\/N\) /);
-      assert.match(stderr, /error: nothing was removed: .*answer y or use --yes$/m);
+      assert.match(stderr, /^error: nothing was removed: .*answer y or use --yes$/m);
     }
     assert.equal(await balanceOf(place), '5.00');
   });

@@ -49,8 +49,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
       const refused = await place.run(['keys', 'delete', 'app', '--json'], answer);
       assert.equal(refused.status, 1);
       assert.equal(refused.stdout, '');
-      assert.match(refused.stderr, /Delete key app .*\(y\/N\)/);
-      assert.match(refused.stderr, /nothing was deleted/);
+      assert.match(refused.stderr, /^Delete key app .*\(y\/N\) \nerror: nothing was deleted; .*\n$/);
     }
     const deleted = await place.run(['keys', 'delete', 'app', '--json'], 'Y\n');
     assert.equal(deleted.status, 0, deleted.stderr);
@@ -98,6 +97,23 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     for (const verb of ['enable', 'disable', 'rotate']) {
       assert.equal((await place.run(['keys', verb, old.id])).status, 1, `${verb} does not bring a deleted key back`);
     }
+  });
+
+  test('`keys show` shows a group, too; what only a key has is refused to one, and nothing is deleted', async (t) => {
+    const place = new Workplace(t);
+    const group = await place.json('groups', 'create', 'research', '--rpm', '5');
+    assert.deepEqual(await place.json('keys', 'show', '@research'), group);
+    for (const words of [
+      ['keys', 'show', '@research', '--refusals'],
+      ['keys', 'delete', '@research', '--yes'],
+      ['keys', 'rotate', '@research'],
+      ['usage', '--key', '@research'],
+    ]) {
+      const refused = await place.run(words);
+      assert.equal(refused.status, 1, words.join(' '));
+      assert.match(refused.stderr, /^error: "@research" names a group, and here it takes a key; .*\n$/);
+    }
+    assert.deepEqual(await place.json('groups', 'show', '@research'), group);
   });
 
   test('what to run next is for the same installation', async (t) => {

@@ -21,6 +21,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['config', 'check'],
   ['audit'],
   ['backup', 'copy.db'],
+  ['prices', 'import', 'list.json'],
+  ['tui'],
 ];
 
 describe('without a config and without a state file', { concurrency: CONCURRENCY }, () => {

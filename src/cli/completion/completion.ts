@@ -1,6 +1,8 @@
 /** `completion`: prints a script that completes commands, options, keys and models in a shell. */
 import { Argument, type Command } from 'commander';
 import { commandTree } from '../command-tree.ts';
+import { printJson } from '../output.ts';
+import { globalOptions } from '../state.ts';
 import { bashScript } from './bash.ts';
 import { fishScript } from './fish.ts';
 import { placesOf } from './places.ts';
@@ -28,6 +30,8 @@ Examples:
     )
     .action((shell: Shell, _: unknown, command: Command) => {
       const places = placesOf(commandTree(command.parent as Command));
-      process.stdout.write(SCRIPTS[shell](places));
+      const script = SCRIPTS[shell](places);
+      if (globalOptions(command).json) printJson({ shell, script });
+      else process.stdout.write(script);
     });
 }
