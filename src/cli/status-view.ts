@@ -27,8 +27,8 @@ import { GROUP_SIGN } from './group-view.ts';
 
 /** Rates are averages over this many seconds. */
 export const RATE_S = 10;
-/** Of groups that are spent, as many are named. */
-const MOST_GROUPS_SHOWN = 10;
+/** Of groups and of keys that are spent, as many are named. */
+const MOST_SPENT_SHOWN = 10;
 /** The error code of a request that was refused because the account had too little. */
 const NO_MONEY = 'insufficient_credit';
 
@@ -37,11 +37,18 @@ export interface Shared extends Balance {
   readonly nodes: readonly NodeRecord[];
 }
 
-/** A group with the budget that stops it first, or its limit of the month. */
-export interface SpentGroup {
+/** A group or a key with the budget that stops it first, or its limit of the month. */
+export interface SpentLevel {
   readonly name: string;
   readonly bound: BudgetSpend;
   readonly isSpent: boolean;
+}
+
+/** What has spent all of what it may, or nearly. */
+export interface Spent {
+  readonly groups: readonly SpentLevel[];
+  /** Undefined if there are too many keys to read them all. */
+  readonly keys: readonly SpentLevel[] | undefined;
 }
 
 /** What only people are told, and the gateway does not know. */
@@ -49,8 +56,8 @@ export interface Beside {
   readonly isShared: boolean;
   /** Undefined where the gateway owns its state, or the database does not answer. */
   readonly nodes: readonly NodeRecord[] | undefined;
-  /** That are spent or nearly so; undefined if that cannot be read. */
-  readonly groups: readonly SpentGroup[] | undefined;
+  /** Undefined if that cannot be read. */
+  readonly spent: Spent | undefined;
   /** What was spent in the last seven days; undefined if that cannot be read. */
   readonly week: Spending | undefined;
 }
@@ -89,7 +96,8 @@ function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Fiel
     ['in flight', inFlightText(snapshot)],
     ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${spending} USD/min`],
     ...moneyOf(snapshot, beside, look),
-    ...groupFields(beside.groups ?? [], snapshot.now_ms, look),
+    ...spentFields(beside.spent?.groups ?? [], { sign: GROUP_SIGN, more: 'groups list' }, snapshot.now_ms, look),
+    ...spentFields(beside.spent?.keys ?? [], { sign: '', more: 'keys list --sort spent' }, snapshot.now_ms, look),
     ...snapshot.skipped.map(leftOut),
     ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
     ['memory', bytes(snapshot.memory_bytes)],
@@ -120,17 +128,22 @@ function moneyOf(snapshot: Snapshot, { isShared, week }: Beside, look: Look): re
   return [['free', freeCell(balance)], ...(lasts === undefined ? [] : [['lasts', lasts] as const])];
 }
 
-/** The first of them, and how many more there are. */
-function groupFields(groups: readonly SpentGroup[], nowMs: number, look: Look): readonly Field[] {
-  const shown = groups.slice(0, MOST_GROUPS_SHOWN).map(({ name, bound, isSpent }): Field => {
+/** The first of them, and how many more there are, which the command `more` shows. */
+function spentFields(
+  levels: readonly SpentLevel[],
+  { sign, more }: { readonly sign: string; readonly more: string },
+  nowMs: number,
+  look: Look,
+): readonly Field[] {
+  const shown = levels.slice(0, MOST_SPENT_SHOWN).map(({ name, bound, isSpent }): Field => {
     const { limitNanos, chargedNanos, period } = bound;
     const figures = `${amount(chargedNanos, look)} of ${amount(limitNanos, look)} USD ${perPeriod(period)}`;
     const outlook = outlookOf(bound, nowMs)?.text;
-    const text = `${GROUP_SIGN}${name}: ${figures}${outlook === undefined ? '' : `, ${outlook}`}`;
+    const text = `${sign}${name}: ${figures}${outlook === undefined ? '' : `, ${outlook}`}`;
     return [isSpent ? 'spent' : 'nearly spent', marked(text, isSpent ? 'bad' : 'warn')];
   });
-  const left = groups.length - shown.length;
-  return left === 0 ? shown : [...shown, ['', `and ${count(left)} more: groups list`]];
+  const left = levels.length - shown.length;
+  return left === 0 ? shown : [...shown, ['', `and ${count(left)} more: ${more}`]];
 }
 
 function freeText(balance: Balance): string {

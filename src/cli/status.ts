@@ -6,23 +6,36 @@ import { readSnapshot, reloadConfig } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { budgetJson } from '../core/budgets.ts';
-import { isoTime } from '../core/clock.ts';
+import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
-import { groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
+import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import { isSpent, shareSpent, spendBounds, tightest } from '../operator/spending.ts';
 import { noteLines } from '../operator/table.ts';
+import type { KeyRecord } from '../state/keys.ts';
+import type { GroupRecord } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import { isTerminal, look, notice, printJson, printLine, printLines } from './output.ts';
 import { configOf, globalOptions, type State, withState } from './state.ts';
-import { inFlightOf, RATE_S, type Shared, type SpentGroup, sharedLines, statusLines, uptimeOf } from './status-view.ts';
+import {
+  inFlightOf,
+  RATE_S,
+  type Shared,
+  type Spent,
+  type SpentLevel,
+  sharedLines,
+  statusLines,
+  uptimeOf,
+} from './status-view.ts';
 import { repeatJson, watchScreen } from './watch.ts';
 
-/** The share of a budget from which on a group is shown, which is that of the first alert. */
+/** The share of a budget from which on a group or a key is shown, which is that of the first alert. */
 const NEARLY_SPENT = 0.8;
+/** With more keys than these it is not read which of them are spent: `--watch` would read them all each second. */
+const MOST_KEYS_READ = 1_000;
 /** No gateway is running, or it takes no requests. */
 const NOT_RUNNING = 1;
 
@@ -59,18 +72,18 @@ export function registerReload(program: Command): void {
     .action((_: unknown, command: Command) => reload(command));
 }
 
-/** What can be seen at one moment. */
-interface Sight {
+/** What is read for one picture of it. */
+interface Readings {
   readonly config: Config;
   /** Undefined if no gateway of this config runs here. */
   readonly snapshot: Snapshot | undefined;
   /** Undefined where the gateway owns its state, an error where the database does not answer: the gateway may. */
   readonly shared: Shared | UserError | undefined;
   /** Undefined where no gateway runs, or the state does not tell. */
-  readonly groups: readonly SpentGroup[] | undefined;
+  readonly spent: Spent | undefined;
 }
 
-async function see(command: Command): Promise<Sight> {
+async function read(command: Command): Promise<Readings> {
   const config = configOf(command);
   const [snapshot, shared] = await Promise.all([
     readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 }),
@@ -79,20 +92,43 @@ async function see(command: Command): Promise<Sight> {
   // There is nothing else to show then.
   if (snapshot === undefined && shared instanceof UserError) throw shared;
   const isKnown = snapshot !== undefined && !(shared instanceof UserError);
-  const groups = isKnown ? await orUserError(withState(command, readSpentGroups)) : undefined;
-  return { config, snapshot, shared, groups: groups instanceof UserError ? undefined : groups };
+  const spent = isKnown ? await orUserError(withState(command, readSpent)) : undefined;
+  return { config, snapshot, shared, spent: spent instanceof UserError ? undefined : spent };
 }
 
-/** Those that are enabled and have spent nearly all of what they may, or all. */
-async function readSpentGroups(state: State): Promise<readonly SpentGroup[]> {
-  const { groups, months, spends } = await groupFigures(state);
-  return groups.flatMap(({ id, name, state: standing, spendLimitNanos }) => {
+async function readSpent(state: State): Promise<Spent> {
+  const { groups, ...ofGroups } = await groupFigures(state);
+  const keys = await state.keys.list({ withDeleted: false, limit: MOST_KEYS_READ + 1 });
+  return {
+    groups: spentOf(groups, ofGroups, state.nowMs),
+    keys: keys.length > MOST_KEYS_READ ? undefined : await readSpentKeys(keys, state),
+  };
+}
+
+async function readSpentKeys(keys: readonly KeyRecord[], state: State): Promise<readonly SpentLevel[]> {
+  const { usage, budgets, nowMs } = state;
+  const serving = keys.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs);
+  const ids = serving.map(({ id }) => id);
+  const figures = {
+    months: await usage.monthsOf(ids, utcMonth(nowMs)),
+    spends: await budgets.spentBy(serving, nowMs),
+  };
+  return spentOf(serving, figures, nowMs);
+}
+
+/** Those that are enabled and have spent all of what they may, and then those that nearly have. */
+function spentOf(
+  levels: readonly Pick<KeyRecord | GroupRecord, 'id' | 'name' | 'state' | 'spendLimitNanos'>[],
+  { months, spends }: Pick<GroupFigures, 'months' | 'spends'>,
+  nowMs: number,
+): readonly SpentLevel[] {
+  const found = levels.flatMap(({ id, name, state, spendLimitNanos }) => {
     const { costNanos } = months.get(id) ?? NO_FIGURES;
-    const bounds = spendBounds(spendLimitNanos, costNanos, spends.get(id) ?? [], state.nowMs);
-    const bound = tightest(bounds, state.nowMs);
-    const isShown = standing === 'enabled' && bound !== undefined && shareSpent(bound) >= NEARLY_SPENT;
-    return isShown ? [{ name, bound, isSpent: isSpent(bound, state.nowMs) }] : [];
+    const bound = tightest(spendBounds(spendLimitNanos, costNanos, spends.get(id) ?? [], nowMs), nowMs);
+    const isShown = state === 'enabled' && bound !== undefined && shareSpent(bound) >= NEARLY_SPENT;
+    return isShown ? [{ name, bound, isSpent: isSpent(bound, nowMs) }] : [];
   });
+  return found.toSorted((a, b) => Number(b.isSpent) - Number(a.isSpent));
 }
 
 async function readShared({ account, nodes }: State): Promise<Shared> {
@@ -109,7 +145,7 @@ async function orUserError<T>(result: Promise<T>): Promise<T | UserError> {
 }
 
 /** What the last seven days cost; undefined where that cannot be read, or nobody would see it. */
-async function readWeek(command: Command, { snapshot, shared }: Sight): Promise<Spending | undefined> {
+async function readWeek(command: Command, { snapshot, shared }: Readings): Promise<Spending | undefined> {
   if (!isTerminal() || shared instanceof UserError || (snapshot === undefined && shared === undefined))
     return undefined;
   const week = await orUserError(
@@ -123,18 +159,18 @@ async function readWeek(command: Command, { snapshot, shared }: Sight): Promise<
 }
 
 async function status(command: Command): Promise<void> {
-  const sight = await see(command);
-  if (!isAnyAlive(sight)) process.exitCode = NOT_RUNNING;
+  const readings = await read(command);
+  if (!isAnyAlive(readings)) process.exitCode = NOT_RUNNING;
   const { json } = globalOptions(command);
   // The document itself says that no gateway runs.
-  if (!json || sight.snapshot !== undefined) for (const line of remarksOf(sight)) notice(line);
-  if (json) return printJson(sightJson(sight));
-  printLines(linesOf(sight, await readWeek(command, sight)));
+  if (!json || readings.snapshot !== undefined) for (const line of remarksOf(readings)) notice(line);
+  if (json) return printJson(readingsJson(readings));
+  printLines(linesOf(readings, await readWeek(command, readings)));
 }
 
 /** Shows it until the operator has seen enough. A gateway that stops, or is not there yet, does not end it. */
 async function watch(command: Command): Promise<void> {
-  if (globalOptions(command).json) return repeatJson(async () => sightJson(await see(command)));
+  if (globalOptions(command).json) return repeatJson(async () => readingsJson(await read(command)));
   if (!isTerminal()) {
     command.error(
       'error: --watch repaints a terminal, and the output is none; add --json for one document per line, each second',
@@ -143,27 +179,28 @@ async function watch(command: Command): Promise<void> {
   if (process.env.TERM === 'dumb') command.error('error: --watch repaints the terminal, and TERM says that it is dumb');
   let week: { readonly spending: Spending | undefined; readonly atMs: number } | undefined;
   await watchScreen(async () => {
-    const sight = await orUserError(see(command));
-    if (sight instanceof UserError) return sight.lines.flatMap((line) => noteLines(`error: ${line}`, look()));
+    const readings = await orUserError(read(command));
+    if (readings instanceof UserError) return readings.lines.flatMap((line) => noteLines(`error: ${line}`, look()));
     // It changes slowly, and a gateway that starts later brings its own.
     if (week?.spending === undefined || Date.now() >= week.atMs + MINUTE_MS) {
-      week = { spending: await readWeek(command, sight), atMs: Date.now() };
+      week = { spending: await readWeek(command, readings), atMs: Date.now() };
     }
-    return [...remarksOf(sight).flatMap((line) => noteLines(line, look())), ...linesOf(sight, week.spending)];
+    return [...remarksOf(readings).flatMap((line) => noteLines(line, look())), ...linesOf(readings, week.spending)];
   });
 }
 
-function isAnyAlive({ snapshot, shared }: Sight): boolean {
+function isAnyAlive({ snapshot, shared }: Readings): boolean {
   if (snapshot !== undefined) return true;
   return !(shared instanceof UserError) && (shared?.nodes.some(({ state }) => state === 'alive') ?? false);
 }
 
-function sightJson({ config, snapshot, shared, groups }: Sight) {
+function readingsJson({ config, snapshot, shared, spent }: Readings) {
   const nodes = shared === undefined || shared instanceof UserError ? undefined : shared.nodes;
   if (snapshot !== undefined) {
     return {
       ...statusJson(snapshot),
-      spent_groups: groups?.map(spentJson) ?? null,
+      spent_groups: spent?.groups.map(spentJson) ?? null,
+      spent_keys: spent?.keys?.map(spentJson) ?? null,
       ...(config.state.kind === 'postgres' && { nodes: nodes?.map(nodeJson) ?? null }),
     };
   }
@@ -172,17 +209,17 @@ function sightJson({ config, snapshot, shared, groups }: Sight) {
 }
 
 /** What is not a figure: that no gateway runs, or that the database does not answer. */
-function remarksOf({ config, snapshot, shared }: Sight): readonly string[] {
+function remarksOf({ config, snapshot, shared }: Readings): readonly string[] {
   if (shared instanceof UserError) return shared.lines;
   return snapshot === undefined ? [notRunning(config, shared)] : [];
 }
 
-function linesOf({ config, snapshot, shared, groups }: Sight, week: Spending | undefined): string[] {
+function linesOf({ config, snapshot, shared, spent }: Readings, week: Spending | undefined): string[] {
   const stored = shared instanceof UserError ? undefined : shared;
   if (snapshot === undefined) return stored === undefined ? [] : sharedLines(config, stored, week, look());
   return statusLines(
     snapshot,
-    { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, groups, week },
+    { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, spent, week },
     look(),
   );
 }
@@ -230,7 +267,7 @@ function sharedJson({ balanceNanos, heldNanos, nodes }: Shared) {
   };
 }
 
-function spentJson({ name, bound, isSpent: spent }: SpentGroup) {
+function spentJson({ name, bound, isSpent: spent }: SpentLevel) {
   return { name, spent, ...budgetJson(bound) };
 }
 

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { VERSION } from '../../src/core/program.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
 import { bounded } from '../support/wait.ts';
 
@@ -37,6 +38,7 @@ const FIELDS = [
   'upstreams',
   'skipped',
   'spent_groups',
+  'spent_keys',
 ];
 
 /** What people and programs read if no gateway is running. */
@@ -149,8 +151,41 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     assert.match(stdout, /^nearly spent +@nearly: \d/m);
   });
 
+  test('names the keys that have spent their budgets, or nearly, and of too many none', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serveHere();
+    await place.json('credit', 'add', '10');
+    const paid = { model: 'mock/paid', max_tokens: 10 };
+    const terms = { nearly: 'day=1', spent: 'total=0.001', open: 'day=1', off: 'day=0.001' };
+    for (const [name, budget] of Object.entries(terms)) {
+      const { key } = await place.createKey(name, '--budget', budget);
+      await serving.chat(key, paid);
+    }
+    await place.run(['keys', 'disable', 'off']);
+    const { month } = await place.json<{ month: { cost_usd: string } }>('keys', 'show', 'nearly');
+    await place.run(['limits', 'set', 'nearly', '--budget', `day=${(Number(month.cost_usd) * 1.2).toFixed(6)}`]);
+    const spentKeys = async () =>
+      (await place.json<{ spent_keys: { name: string; spent: boolean }[] | null }>('status')).spent_keys;
+    assert.deepEqual(
+      (await spentKeys())?.map(({ name, spent }) => [name, spent]),
+      [
+        ['spent', true],
+        ['nearly', false],
+      ],
+    );
+    const { stdout } = await place.run(['status']);
+    assert.match(stdout, /^spent +spent: \d.* of 0\.001\d* USD in total, spent for good$/m);
+    assert.match(stdout, /^nearly spent +nearly: \d/m);
+    const { database } = openDatabase(place.statePath);
+    database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
+      INSERT INTO keys (id, name, hash, preview, state, created_at_ms)
+      SELECT printf('key_%026d', n), 'app-' || n, 'hash ' || n, '', 'enabled', 0 FROM numbers`);
+    database.close();
+    assert.equal(await spentKeys(), null);
+  });
+
   test('says that the gateway is shutting down', async (t) => {
-    const place = new Workplace(t, `threads: 2\n${CONFIG}`);
+    const place = new Workplace(t);
     const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     const reader = (await serving.chat(key, STALLING)).body?.getReader();
