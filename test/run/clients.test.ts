@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { chooseModels, type ModelChoice, type Offer } from '../../src/cli/clients/choice.ts';
 import { CLIENTS, type Client, clientOf } from '../../src/cli/clients/clients.ts';
 import { configuredOffers } from '../../src/cli/clients/offers.ts';
 import { SHELLS, shellLines } from '../../src/cli/clients/shells.ts';
+import { writeFileOf } from '../../src/cli/run/launch.ts';
 import { EXAMPLE } from '../../src/config/example.ts';
 import { parseWithoutFile } from '../../src/config/load.ts';
 import type { DialectName } from '../../src/core/dialects.ts';
@@ -307,6 +310,24 @@ describe('run', { concurrency: CONCURRENCY }, () => {
     const [told = '', settings = ''] = linesOf(stdout);
     assert.match(told, /^http:\/\/127\.0\.0\.1:\d+ mock\/paid$/);
     assert.equal(JSON.parse(settings).security.auth.selectedType, 'gemini-api-key');
+  });
+
+  test('leaves the list of folders that the user of Gemini CLI trusts where it is', () => {
+    const trusted = (environment: Record<string, string>) => {
+      const file = writeFileOf(clientOf('gemini') as Client, SETUP, environment);
+      file.remove();
+      return file.variables.GEMINI_CLI_TRUSTED_FOLDERS_PATH;
+    };
+    assert.equal(trusted({}), join(homedir(), '.gemini/trustedFolders.json'));
+    assert.equal(trusted({ GEMINI_CLI_HOME: '/srv/cli' }), '/srv/cli/.gemini/trustedFolders.json');
+    // What is set to nothing is not set: so the client has it, too.
+    assert.equal(
+      trusted({ GEMINI_CLI_HOME: '', GEMINI_CLI_TRUSTED_FOLDERS_PATH: '' }),
+      join(homedir(), '.gemini/trustedFolders.json'),
+    );
+    // Also in a run inside of a run.
+    const named = { GEMINI_CLI_HOME: '/tmp/outer', GEMINI_CLI_TRUSTED_FOLDERS_PATH: '/home/anna/trusted.json' };
+    assert.equal(trusted(named), '/home/anna/trusted.json');
   });
 });
 

@@ -20,6 +20,8 @@ export interface ClientFile {
   readonly text: string;
   /** Where its user has it. */
   readonly own: string;
+  /** What else is in that folder and has to stay its user's: the variable that names it, and its place in the home folder. */
+  readonly kept?: { readonly variable: string; readonly name: string };
 }
 
 export interface Client {
@@ -244,6 +246,8 @@ export const CLIENTS: readonly Client[] = [
       name: '.gemini/settings.json',
       own: '~/.gemini/settings.json',
       text: JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }),
+      // Without a terminal it does nothing in a folder that its user does not trust.
+      kept: { variable: 'GEMINI_CLI_TRUSTED_FOLDERS_PATH', name: '.gemini/trustedFolders.json' },
     }),
   },
 ];

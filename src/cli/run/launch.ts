@@ -1,12 +1,12 @@
 /** What a client is started with, so that it finds the gateway and a model there, and what is said of that. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { Likenesses } from '../../core/likeness.ts';
 import { PROGRAM } from '../../core/program.ts';
 import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts';
-import type { Client, Setup } from '../clients/clients.ts';
+import type { Client, ClientFile, Setup } from '../clients/clients.ts';
 import { listedOffers, offerNamed } from '../clients/offers.ts';
 import { notice } from '../output.ts';
 import type { Desk } from './desk.ts';
@@ -73,8 +73,12 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Writes the file that a client reads its configuration from. Returns its variable, and how to remove it. Throws a UserError. */
-export function writeFileOf(client: Client, setup: Setup): { readonly variables: NodeJS.ProcessEnv; remove(): void } {
+/** Writes the file that a client reads its configuration from. Returns its variables, and how to remove it. Throws a UserError. */
+export function writeFileOf(
+  client: Client,
+  setup: Setup,
+  environment: NodeJS.ProcessEnv,
+): { readonly variables: NodeJS.ProcessEnv; remove(): void } {
   const file = client.file?.(setup);
   if (file === undefined) return { variables: {}, remove: () => {} };
   try {
@@ -83,10 +87,16 @@ export function writeFileOf(client: Client, setup: Setup): { readonly variables:
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, file.text, { mode: 0o600 });
     return {
-      variables: { [file.variable]: folder },
+      variables: { [file.variable]: folder, ...keptOf(file, environment) },
       remove: () => rmSync(folder, { recursive: true, force: true }),
     };
   } catch (error) {
     throw new UserError(`cannot write ${file.name} for ${client.title}: ${reasonOf(error)}`);
   }
+}
+
+/** What the client goes on to find where its user has it, although its folder is another. */
+function keptOf({ variable, kept }: ClientFile, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (kept === undefined) return {};
+  return { [kept.variable]: environment[kept.variable] || join(environment[variable] || homedir(), kept.name) };
 }

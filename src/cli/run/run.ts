@@ -175,7 +175,7 @@ class Run {
     let file: ReturnType<typeof writeFileOf> | undefined;
     try {
       setup = await this.#setUp(secret);
-      file = client && writeFileOf(client, setup);
+      file = client && writeFileOf(client, setup, process.env);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       notice(`error: ${error.message}`);
