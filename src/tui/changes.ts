@@ -6,7 +6,7 @@ import type { SomeLimits } from '../operator/terms.ts';
 import type { KeyChange, LimitChanges, UserLimits } from '../state/keys.ts';
 import { type GroupChange, NO_USER_LIMITS } from '../state/levels.ts';
 import type { OpenState } from '../state/state.ts';
-import type { Action } from './deeds.ts';
+import type { Action } from './actions.ts';
 import type { Tone } from './draw/line.ts';
 import type { Event } from './update/step.ts';
 

@@ -3,7 +3,14 @@ import { formatUsd } from '../core/money.ts';
 import { commandLine } from '../operator/shell-words.ts';
 import { changeOptions, createOptions } from '../operator/terms.ts';
 import { checkKeyName, type KeyRecord, type LevelTerms, NO_TERMS, type UserLimits } from '../state/keys.ts';
-import { type Deed, type LevelRef, type LevelSubject, type OwnerRef, type Subject, userLimitsOf } from './deeds.ts';
+import {
+  type AnyAction,
+  type LevelRef,
+  type LevelSubject,
+  type OwnerRef,
+  type Subject,
+  userLimitsOf,
+} from './actions.ts';
 
 /** The arguments of the program. */
 export type Words = readonly string[];
@@ -13,53 +20,53 @@ type Named = Pick<KeyRecord, 'id' | 'name'>;
 
 /**
  * What to type for it: one command, or rarely two. `subject` is the key, group or end user as it was; undefined if the
- * deed is about none, or nobody knows it.
+ * action is about none, or nobody knows it.
  */
-export function commandsOf(deed: Deed, subject: Subject | undefined): readonly Words[] {
+export function commandsOf(action: AnyAction, subject: Subject | undefined): readonly Words[] {
   const level = subject !== undefined && 'kind' in subject ? subject : undefined;
   const before = subject !== undefined && 'kind' in subject ? undefined : subject;
-  switch (deed.kind) {
+  switch (action.kind) {
     case 'create':
-      return [['keys', 'create', ...createOptions(deed.terms), ...argument(deed.name)]];
+      return [['keys', 'create', ...createOptions(action.terms), ...argument(action.name)]];
     case 'set_state':
-      return [['keys', VERBS[deed.state], nameOf(before, deed.keyId)]];
+      return [['keys', VERBS[action.state], nameOf(before, action.keyId)]];
     case 'rotate':
-      return [['keys', 'rotate', nameOf(before, deed.keyId)]];
+      return [['keys', 'rotate', nameOf(before, action.keyId)]];
     case 'set_limits':
-      return [['limits', 'set', nameOf(before, deed.keyId), ...changeOptions(deed.limits, before)]];
+      return [['limits', 'set', nameOf(before, action.keyId), ...changeOptions(action.limits, before)]];
     case 'set_allowlist':
-      return allowlistCommands(nameOf(before, deed.keyId), deed.models, before?.allowlist ?? null);
+      return allowlistCommands(nameOf(before, action.keyId), action.models, before?.allowlist ?? null);
     case 'create_group': {
-      const within = deed.outer === undefined ? [] : option('--in', `@${deed.outer.name}`);
-      const options = createOptions({ ...NO_TERMS, ...deed.terms });
-      return [['groups', 'create', ...within, ...options, ...argument(deed.name)]];
+      const within = action.outer === undefined ? [] : option('--in', `@${action.outer.name}`);
+      const options = createOptions({ ...NO_TERMS, ...action.terms });
+      return [['groups', 'create', ...within, ...options, ...argument(action.name)]];
     }
     case 'set_level_state':
-      return [stateWords(deed.level, deed.state, level)];
+      return [stateWords(action.level, action.state, level)];
     case 'set_level_limits':
-      return [limitWords(deed.level, deed.limits, level)];
+      return [limitWords(action.level, action.limits, level)];
     case 'set_user_limits':
       return [
-        ['limits', 'set', ownerWord(deed, subject), ...userOptions(deed.limits, subject && userLimitsOf(subject))],
+        ['limits', 'set', ownerWord(action, subject), ...userOptions(action.limits, subject && userLimitsOf(subject))],
       ];
     case 'set_group_allowlist': {
       const allowlist = level?.kind === 'group' ? level.record.allowlist : null;
-      return allowlistCommands(groupWord(deed.level.groupId, level), deed.models, allowlist);
+      return allowlistCommands(groupWord(action.level.groupId, level), action.models, allowlist);
     }
     case 'move': {
-      const into = deed.outer === undefined ? 'none' : `@${deed.outer.name}`;
-      return [['keys', 'move', ownerWord(deed, subject), '--to', into]];
+      const into = action.outer === undefined ? 'none' : `@${action.outer.name}`;
+      return [['keys', 'move', ownerWord(action, subject), '--to', into]];
     }
     case 'delete_group':
-      return [['groups', 'delete', groupWord(deed.level.groupId, level), ...(deed.isEmptied ? ['--yes'] : [])]];
+      return [['groups', 'delete', groupWord(action.level.groupId, level), ...(action.isEmptied ? ['--yes'] : [])]];
     case 'add_credit': {
-      const { nanos, note } = deed;
+      const { nanos, note } = action;
       const amount = formatUsd(nanos < 0n ? -nanos : nanos);
       return [['credit', nanos < 0n ? 'remove' : 'add', amount, ...(note === '' ? [] : option('--note', note))]];
     }
     case 'stop_request':
     case 'stop_elsewhere':
-      return [['requests', 'stop', deed.id]];
+      return [['requests', 'stop', action.id]];
     case 'reload':
       return [['reload']];
   }

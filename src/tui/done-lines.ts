@@ -1,8 +1,8 @@
 /** What was done in this dashboard as lines: newest first, each with the command line that does the same. Pure. */
 import { dateTime } from '../operator/format.ts';
 import { clean, wrap } from '../operator/text.ts';
+import type { Done } from './actions.ts';
 import { commandsOf, shellLine } from './command-line.ts';
-import type { Done } from './deeds.ts';
 import { boxWidth } from './draw/box.ts';
 import { dim, type Line, span } from './draw/line.ts';
 import type { Model } from './model.ts';
@@ -16,7 +16,7 @@ export function doneLines(model: Model): Line[] {
   const margin = { text: ' '.repeat(TIME) + GAP };
   return model.done.toReversed().flatMap((done): Line[] => {
     const [first = '', ...more] = wrap(clean(textOf(done)), width);
-    const command = shellLine(commandsOf(done.deed, done.before), model.configOption);
+    const command = shellLine(commandsOf(done.action, done.before), model.configOption);
     const style = { tone: done.tone === 'good' ? undefined : done.tone };
     return [
       [dim(dateTime(done.atMs).slice(-TIME)), { text: GAP }, span(first, style)],

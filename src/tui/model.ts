@@ -15,7 +15,7 @@ import type { GroupRecord } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestPage, RequestRecord } from '../state/requests.ts';
 import { type MonthFigures, type RefusalRow, USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
-import type { Action, Done, GroupRef, LevelRef, OwnerRef } from './deeds.ts';
+import type { Action, Done, GroupRef, LevelRef, OwnerRef } from './actions.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
 import { FIRST_LIST, type ListState } from './lists/state.ts';

@@ -1,14 +1,14 @@
 /** A dashboard session: feeds events to the model and carries out the effects that come back. */
+import { writeFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { followGateway, readRefusals, readRefusedMinutes, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
+import { usageCsv } from '../operator/export.ts';
 import { MINUTE_MS } from '../operator/forecast.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
-import { answerOf } from './answer.ts';
+import type { Action, AnyAction } from './actions.ts';
 import { startAudit } from './audit-run.ts';
-import type { Action } from './deeds.ts';
-import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
 import { followedOwners } from './lists/groups.ts';
 import { type FoundPage, firstModel, type Model } from './model.ts';
@@ -17,7 +17,6 @@ import { detailEveryMs, REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs,
 import { withRefused } from './refused.ts';
 import { ownerById } from './select.ts';
 import { Store, toldOf } from './store.ts';
-import type { SessionOptions, Terminal } from './terminal.ts';
 import { Turns } from './turns.ts';
 import { refreshed } from './update/requests.ts';
 import { type Effect, type Event, isInput, type LoadRequests } from './update/step.ts';
@@ -25,6 +24,20 @@ import { update } from './update/update.ts';
 
 /** How many key presses and pastes are kept while a change is being made. */
 const MAX_HELD_INPUTS = 200;
+
+interface SessionOptions {
+  /** Changes nothing, in the state or in a gateway. */
+  readonly isReadOnly?: boolean;
+  /** The `--config` of the command, for the command lines that are shown. */
+  readonly configOption?: string | undefined;
+}
+
+export interface Terminal {
+  readonly columns: number;
+  readonly rows: number;
+  /** Copies a text to the clipboard of the terminal. */
+  copy(text: string): void;
+}
 
 interface Parts {
   readonly readConfig: () => Config;
@@ -263,9 +276,9 @@ export class Session {
   }
 
   /** Makes a change. What was typed meanwhile is taken then, but not by a dialog that nobody has seen. */
-  async #act(deed: Exclude<Action, { kind: 'stop_request' }>, undoes: number | undefined): Promise<void> {
+  async #act(action: Exclude<Action, { kind: 'stop_request' }>, undoes: number | undefined): Promise<void> {
     const atMs = Date.now();
-    this.dispatch({ kind: 'done', deed, undoes, atMs, ...(await this.#store.run(deed, atMs)) });
+    this.dispatch({ kind: 'done', action, undoes, atMs, ...(await this.#store.run(action, atMs)) });
     await this.#read();
     if (this.#model.view === 'groups') await this.#readUsers();
     this.#isActing = false;
@@ -368,4 +381,36 @@ export class Session {
 
 function minuteOf(wallMs: number): number {
   return Math.floor(wallMs / MINUTE_MS);
+}
+
+/**
+ * What came of something that the gateway was asked for. `ask` returns undefined if there was nothing to act on.
+ * `failure` is the title of what it throws.
+ */
+async function answerOf(action: AnyAction, failure: string, ask: () => Promise<string | undefined>): Promise<Event> {
+  try {
+    const text = await ask();
+    if (text === undefined) {
+      return { kind: 'outcome', text: 'No gateway is running, or the request has already ended.', tone: 'warn' };
+    }
+    const outcome = { kind: 'outcome', text, tone: 'good' } as const;
+    return { kind: 'done', action, before: undefined, undoes: undefined, atMs: Date.now(), outcome };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'failed', title: failure, lines: error.lines };
+  }
+}
+
+/** Writes the rows of the Usage view to a file, and never overwrites one. */
+function exportUsage(path: string, { rows, rowsBy }: Model['usage']): Event {
+  try {
+    // What was used only the week before is no part of the range.
+    const used = rows.filter(({ requests }) => requests > 0);
+    writeFileSync(path, usageCsv(used, rowsBy), { flag: 'wx' });
+    return { kind: 'outcome', text: `Wrote ${path}.`, tone: 'good' };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EEXIST' ? 'the file already exists; choose another name' : `cannot be written (${code})`;
+    return { kind: 'outcome', text: `${path}: ${why}`, tone: 'bad' };
+  }
 }

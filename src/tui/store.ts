@@ -18,10 +18,10 @@ import { boundsOf, monthStart } from '../state/periods.ts';
 import type { JournalPlace } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
+import type { Action, LevelRef, LevelSubject, Subject } from './actions.ts';
 import { type ActionEvent, carryOut, outcome } from './changes.ts';
 import { compared, isCompared, WEEK_MS } from './compare.ts';
 import { CostHistory, hasHistory, type UsageAsked } from './cost-history.ts';
-import type { Action, LevelRef, LevelSubject, Subject } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
 import type {
   ComparedUsage,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { hasLimits, limitsMissing } from '../operator/terms.ts';
 import { type KeyRecord, NO_TERMS, type UserLimits } from '../state/keys.ts';
 import { NO_LEVEL_TERMS } from '../state/levels.ts';
-import { type Action, type Done, type LevelSubject, type Subject, userLimitsOf } from './deeds.ts';
+import { type Action, type Done, type LevelSubject, type Subject, userLimitsOf } from './actions.ts';
 import type { Model } from './model.ts';
 import { groupsById, keysById } from './select.ts';
 
@@ -35,13 +35,13 @@ export function withDone(
 /** How the last change can be undone; else that change, which nothing undoes, and undefined if there is none. */
 export function lastUndo(model: Model): Undo | { readonly stays: Done | undefined } {
   for (const done of model.done.toReversed()) {
-    if (done.tone === 'bad' || done.isUndone || done.isUndo || done.deed.kind === 'reload') continue;
+    if (done.tone === 'bad' || done.isUndone || done.isUndo || done.action.kind === 'reload') continue;
     const { before } = done;
-    const action = before && reverse(model, done.deed, before);
+    const action = before && reverse(model, done.action, before);
     const now = before && nowOf(model, before);
     // What was done before it is not what anybody means by the last change.
     if (before === undefined || action === undefined || now === undefined) return { stays: done };
-    if (action !== 'nothing') return { done, action, now, isChangedSince: !isAs(done.deed, now, before) };
+    if (action !== 'nothing') return { done, action, now, isChangedSince: !isAs(done.action, now, before) };
   }
   return { stays: undefined };
 }
@@ -60,36 +60,37 @@ function nowOf(model: Model, before: Subject): Subject | undefined {
 }
 
 /** What brings it back; `nothing` if it was so already, and undefined if nothing can. */
-function reverse(model: Model, deed: Done['deed'], before: Subject): Action | 'nothing' | undefined {
-  if (isAs(deed, before, before)) return 'nothing';
-  if (deed.kind === 'set_user_limits') return { ...deed, limits: userLimitsBefore(deed.limits, userLimitsOf(before)) };
-  if (deed.kind === 'move') {
+function reverse(model: Model, action: Done['action'], before: Subject): Action | 'nothing' | undefined {
+  if (isAs(action, before, before)) return 'nothing';
+  if (action.kind === 'set_user_limits')
+    return { ...action, limits: userLimitsBefore(action.limits, userLimitsOf(before)) };
+  if (action.kind === 'move') {
     const outerId = groupIdOf(before);
     const outer = groupsById(model).get(outerId ?? '')?.record;
-    return outerId !== null && outer === undefined ? undefined : { ...deed, outer };
+    return outerId !== null && outer === undefined ? undefined : { ...action, outer };
   }
-  return 'kind' in before ? reverseOfLevel(deed, before) : reverseOfKey(deed, before);
+  return 'kind' in before ? reverseOfLevel(action, before) : reverseOfKey(action, before);
 }
 
-function reverseOfLevel(deed: Done['deed'], { record }: LevelSubject): Action | undefined {
-  if (deed.kind === 'set_level_state') {
-    return { ...deed, state: record.state === 'enabled' ? 'enabled' : 'disabled' };
+function reverseOfLevel(action: Done['action'], { record }: LevelSubject): Action | undefined {
+  if (action.kind === 'set_level_state') {
+    return { ...action, state: record.state === 'enabled' ? 'enabled' : 'disabled' };
   }
-  if (deed.kind === 'set_group_allowlist') {
-    return { ...deed, models: 'allowlist' in record ? record.allowlist : null };
+  if (action.kind === 'set_group_allowlist') {
+    return { ...action, models: 'allowlist' in record ? record.allowlist : null };
   }
-  if (deed.kind !== 'set_level_limits') return undefined;
+  if (action.kind !== 'set_level_limits') return undefined;
   const before = { ...NO_TERMS, ...record };
-  return { ...deed, limits: limitsMissing(before, { ...before, ...deed.limits }) };
+  return { ...action, limits: limitsMissing(before, { ...before, ...action.limits }) };
 }
 
-function reverseOfKey(deed: Done['deed'], before: KeyRecord): Action | undefined {
-  switch (deed.kind) {
+function reverseOfKey(action: Done['action'], before: KeyRecord): Action | undefined {
+  switch (action.kind) {
     case 'set_state':
-      if (deed.state === 'deleted') return undefined;
+      if (action.state === 'deleted') return undefined;
       return { kind: 'set_state', keyId: before.id, state: before.state };
     case 'set_limits':
-      return { kind: 'set_limits', keyId: before.id, limits: limitsMissing(before, { ...before, ...deed.limits }) };
+      return { kind: 'set_limits', keyId: before.id, limits: limitsMissing(before, { ...before, ...action.limits }) };
     case 'set_allowlist':
       return { kind: 'set_allowlist', keyId: before.id, models: before.allowlist };
     default:
@@ -114,26 +115,26 @@ function termsOf(subject: Subject) {
 }
 
 /** Whether it is as this has left it, in what it changed. */
-function isAs(deed: Done['deed'], now: Subject, before: Subject): boolean {
+function isAs(action: Done['action'], now: Subject, before: Subject): boolean {
   const [terms, termsBefore] = [termsOf(now), termsOf(before)];
-  switch (deed.kind) {
+  switch (action.kind) {
     case 'set_level_state':
     case 'set_state':
-      return terms.state === deed.state;
+      return terms.state === action.state;
     case 'set_level_limits':
     case 'set_limits':
-      return hasLimits(terms, limitsMissing(deed.limits, termsBefore));
+      return hasLimits(terms, limitsMissing(action.limits, termsBefore));
     case 'set_allowlist':
     case 'set_group_allowlist':
-      return isDeepStrictEqual(terms.allowlist, deed.models);
+      return isDeepStrictEqual(terms.allowlist, action.models);
     case 'set_user_limits': {
-      const { required, ...limits } = deed.limits;
+      const { required, ...limits } = action.limits;
       const [own, ownBefore] = [userLimitsOf(now), userLimitsOf(before)];
       const isSet = hasLimits({ ...NO_TERMS, ...own }, limitsMissing(limits, { ...NO_TERMS, ...ownBefore }));
       return isSet && (required ?? own.required) === own.required;
     }
     case 'move':
-      return groupIdOf(now) === (deed.outer?.id ?? null);
+      return groupIdOf(now) === (action.outer?.id ?? null);
     default:
       return false;
   }

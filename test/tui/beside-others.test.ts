@@ -42,7 +42,7 @@ async function desk(t: TestContext) {
     const { action, undoes } = effect;
     const { before, outcome } = await store.run(action, NOW_MS);
     assert.ok(outcome.kind === 'outcome' && outcome.tone === 'good');
-    const done = { kind: 'done', deed: action, before, undoes, atMs: NOW_MS, outcome } as const;
+    const done = { kind: 'done', action, before, undoes, atMs: NOW_MS, outcome } as const;
     return { model: await read(after(pressed.model, done)), command: shellLine(commandsOf(action, before), undefined) };
   };
   return {

@@ -5,8 +5,8 @@ import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { buildProgram } from '../../src/cli/main.ts';
 import { type KeyRecord, NO_TERMS } from '../../src/state/keys.ts';
+import type { AnyAction } from '../../src/tui/actions.ts';
 import { commandsOf, shellLine } from '../../src/tui/command-line.ts';
-import type { Deed } from '../../src/tui/deeds.ts';
 import { keyId, storedKey } from './samples.ts';
 
 const ID = keyId(2);
@@ -40,7 +40,7 @@ const DAY_AND_HOUR = [
 ];
 const cases: readonly (readonly [
   what: string,
-  deed: Deed,
+  action: AnyAction,
   before: KeyRecord | undefined,
   line: string,
   path: string,
@@ -250,9 +250,9 @@ const cases: readonly (readonly [
 ];
 
 describe('the command line of', () => {
-  for (const [what, deed, before, line, path, args, options] of cases) {
+  for (const [what, action, before, line, path, args, options] of cases) {
     test(what, async () => {
-      const commands = commandsOf(deed, before);
+      const commands = commandsOf(action, before);
       assert.equal(shellLine(commands, undefined), line);
       assert.deepEqual(await parsed(commands[0] ?? []), { path, args, options, global: {} });
     });
@@ -273,13 +273,13 @@ describe('the command line of', () => {
 
 test('a shell reads each line as the words that are meant', async () => {
   const config = `it's a "config" $HOME.yaml`;
-  const lines = cases.map(([, deed, before]) => shellLine(commandsOf(deed, before), config));
+  const lines = cases.map(([, action, before]) => shellLine(commandsOf(action, before), config));
   const script = `inf-gw() { printf '%s\\0' "$@"; printf '\\n\\0'; }\n${lines.join('\n')}`.replaceAll(
     'inf-gw',
     'infgw',
   );
   const read = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n\0').slice(0, -1);
-  const expected = cases.map(([, deed, before]) => ['-c', config, ...(commandsOf(deed, before)[0] ?? [])]);
+  const expected = cases.map(([, action, before]) => ['-c', config, ...(commandsOf(action, before)[0] ?? [])]);
   assert.deepEqual(
     read.map((words) => words.split('\0').slice(0, -1)),
     expected,

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Action } from '../../src/tui/deeds.ts';
+import type { Action } from '../../src/tui/actions.ts';
 import { currentKey } from '../../src/tui/lists/keys.ts';
 import type { Model } from '../../src/tui/model.ts';
 import { after, alone, keyId, letters, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';

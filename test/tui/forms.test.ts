@@ -17,7 +17,7 @@ import {
 import { explainKeyChange } from '../../src/operator/messages.ts';
 import { TERMS } from '../../src/operator/terms.ts';
 import { NO_TERMS } from '../../src/state/keys.ts';
-import type { Action } from '../../src/tui/deeds.ts';
+import type { Action } from '../../src/tui/actions.ts';
 import type { Dialog, Model } from '../../src/tui/model.ts';
 import { after, alone, keyId, letters, NOW_MS, press, STORED, screenText, serving, storedKey } from './samples.ts';
 

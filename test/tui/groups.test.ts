@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fixedSpend } from '../../src/core/budgets.ts';
 import { NO_USER_LIMITS } from '../../src/state/levels.ts';
+import type { Action, LevelSubject } from '../../src/tui/actions.ts';
 import { commandsOf, shellLine } from '../../src/tui/command-line.ts';
-import type { Action, LevelSubject } from '../../src/tui/deeds.ts';
 import { currentRow, nameOfRow, shownRows } from '../../src/tui/lists/groups.ts';
 import type { Model, StoredUser } from '../../src/tui/model.ts';
 import type { Event } from '../../src/tui/update/step.ts';
@@ -316,64 +316,69 @@ describe('u undoes', () => {
   const record = { ...NO_USER_LIMITS, ownerId: groupId(1), name: 'zoe', state: 'enabled', rpm: 60 } as const;
   const user: LevelSubject = { kind: 'user', record, owner: '@free' };
   const zoe = { kind: 'user', ownerId: groupId(1), name: 'zoe' } as const;
-  const cases: readonly (readonly [what: string, deed: Action, before: LevelSubject, undo: Action, command: string])[] =
+  const cases: readonly (readonly [
+    what: string,
+    action: Action,
+    before: LevelSubject,
+    undo: Action,
+    command: string,
+  ])[] = [
     [
-      [
-        'the state of a group',
-        { kind: 'set_level_state', level, state: 'disabled' },
-        group,
-        { kind: 'set_level_state', level, state: 'enabled' },
-        'inf-gw keys enable @free',
-      ],
-      [
-        'the limits of a group',
-        { kind: 'set_level_limits', level, limits: { rpm: 7, tpm: 9 } },
-        group,
-        { kind: 'set_level_limits', level, limits: { rpm: 90, tpm: null } },
-        'inf-gw limits set @free --rpm 90 --tpm none',
-      ],
-      [
-        'the limits of an end user',
-        { kind: 'set_level_limits', level: zoe, limits: { rpm: null, budgets: DAY } },
-        user,
-        { kind: 'set_level_limits', level: zoe, limits: { rpm: 60, budgets: [] } },
-        'inf-gw users set --rpm 60 --budget none --key @free zoe',
-      ],
-      [
-        'what each end user may do',
-        { kind: 'set_user_limits', level, limits: { rpm: null, tpm: 9, required: true } },
-        group,
-        { kind: 'set_user_limits', level, limits: { rpm: 5, tpm: null, required: false } },
-        'inf-gw limits set @free --user-rpm 5 --user-tpm none --user-required off',
-      ],
-      [
-        'the models of a group',
-        { kind: 'set_group_allowlist', level, models: ['mock/echo'] },
-        group,
-        { kind: 'set_group_allowlist', level, models: null },
-        'inf-gw allowlist clear @free',
-      ],
-      [
-        'that a group was moved',
-        { kind: 'move', level, outer: NLP.record },
-        group,
-        { kind: 'move', level, outer: undefined },
-        'inf-gw keys move @free --to none',
-      ],
-      [
-        'that an end user was blocked',
-        { kind: 'set_level_state', level: zoe, state: 'disabled' },
-        user,
-        { kind: 'set_level_state', level: zoe, state: 'enabled' },
-        'inf-gw users unblock --key @free zoe',
-      ],
-    ];
-  for (const [what, deed, before, action, command] of cases) {
+      'the state of a group',
+      { kind: 'set_level_state', level, state: 'disabled' },
+      group,
+      { kind: 'set_level_state', level, state: 'enabled' },
+      'inf-gw keys enable @free',
+    ],
+    [
+      'the limits of a group',
+      { kind: 'set_level_limits', level, limits: { rpm: 7, tpm: 9 } },
+      group,
+      { kind: 'set_level_limits', level, limits: { rpm: 90, tpm: null } },
+      'inf-gw limits set @free --rpm 90 --tpm none',
+    ],
+    [
+      'the limits of an end user',
+      { kind: 'set_level_limits', level: zoe, limits: { rpm: null, budgets: DAY } },
+      user,
+      { kind: 'set_level_limits', level: zoe, limits: { rpm: 60, budgets: [] } },
+      'inf-gw users set --rpm 60 --budget none --key @free zoe',
+    ],
+    [
+      'what each end user may do',
+      { kind: 'set_user_limits', level, limits: { rpm: null, tpm: 9, required: true } },
+      group,
+      { kind: 'set_user_limits', level, limits: { rpm: 5, tpm: null, required: false } },
+      'inf-gw limits set @free --user-rpm 5 --user-tpm none --user-required off',
+    ],
+    [
+      'the models of a group',
+      { kind: 'set_group_allowlist', level, models: ['mock/echo'] },
+      group,
+      { kind: 'set_group_allowlist', level, models: null },
+      'inf-gw allowlist clear @free',
+    ],
+    [
+      'that a group was moved',
+      { kind: 'move', level, outer: NLP.record },
+      group,
+      { kind: 'move', level, outer: undefined },
+      'inf-gw keys move @free --to none',
+    ],
+    [
+      'that an end user was blocked',
+      { kind: 'set_level_state', level: zoe, state: 'disabled' },
+      user,
+      { kind: 'set_level_state', level: zoe, state: 'enabled' },
+      'inf-gw users unblock --key @free zoe',
+    ],
+  ];
+  for (const [what, action, before, undo, command] of cases) {
     test(what, () => {
-      const done = after(TREE, { kind: 'done', deed, before, undoes: undefined, atMs: NOW_MS, outcome });
+      const done = after(TREE, { kind: 'done', action, before, undoes: undefined, atMs: NOW_MS, outcome });
       const asked = press(done, 'u');
       const { effects } = update(asked.model, { kind: 'key', key: 'y' });
-      assert.deepEqual(effects, [{ kind: 'act', action, undoes: 1 }]);
+      assert.deepEqual(effects, [{ kind: 'act', action: undo, undoes: 1 }]);
       const said = screenText(asked.model).replaceAll(/ *│\n *│ +/g, ' ');
       assert.ok(said.includes(command), said);
     });

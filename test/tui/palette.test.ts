@@ -104,10 +104,10 @@ test('the palette shows what kind of thing it found, and the keys that do the sa
 
 describe('a read-only dashboard', () => {
   const outcome = { kind: 'outcome', text: 'batch-jobs is disabled.', tone: 'good' } as const;
-  const deed = { kind: 'set_state', keyId: keyId(2), state: 'disabled' } as const;
+  const action = { kind: 'set_state', keyId: keyId(2), state: 'disabled' } as const;
   const before = STORED.keys[1]?.record;
   const readOnly = (model: Model): Model => ({
-    ...after(model, { kind: 'done', deed, before, undoes: undefined, atMs: NOW_MS, outcome }),
+    ...after(model, { kind: 'done', action, before, undoes: undefined, atMs: NOW_MS, outcome }),
     message: undefined,
     isReadOnly: true,
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type KeyRecord, NO_TERMS } from '../../src/state/keys.ts';
-import type { Deed } from '../../src/tui/deeds.ts';
+import type { AnyAction } from '../../src/tui/actions.ts';
 import type { Model, Stored } from '../../src/tui/model.ts';
 import type { Event } from '../../src/tui/update/step.ts';
 import { after, keyId, NOW_MS, press, STORED, screenText, serving } from './samples.ts';
@@ -11,9 +11,9 @@ const [web, batch, laptop] = STORED.keys.map(({ record }) => record) as [KeyReco
 const { allowlist: _, ...NO_LIMITS } = NO_TERMS;
 const SECRET = 'sk-inf-abcdefghijklmnopqrstuvwxyzabcdefghijklmnop';
 
-function done(deed: Deed, text: string, before?: KeyRecord, more: Partial<Event> = {}): Event {
+function done(action: AnyAction, text: string, before?: KeyRecord, more: Partial<Event> = {}): Event {
   const outcome = { kind: 'outcome', text, tone: 'good' } as const;
-  return { kind: 'done', deed, before, undoes: undefined, atMs: NOW_MS, outcome, ...more } as Event;
+  return { kind: 'done', action, before, undoes: undefined, atMs: NOW_MS, outcome, ...more } as Event;
 }
 
 const BOUNDS = { budgets: [{ period: 'day', limitNanos: 5_000_000_000n }], expiresAtMs: Date.UTC(2027, 0, 31) };
@@ -44,7 +44,7 @@ function stored(changes: Readonly<Record<string, Partial<KeyRecord>>>): Event {
 const start = serving('keys');
 
 describe('undoing', () => {
-  const cases: readonly (readonly [what: string, deed: Event, now: Event, action: Deed, command: RegExp])[] = [
+  const cases: readonly (readonly [what: string, event: Event, now: Event, action: AnyAction, command: RegExp])[] = [
     [
       'a state',
       disabled,
@@ -74,9 +74,9 @@ describe('undoing', () => {
       /undone with +inf-gw allowlist set laptop mock\/echo/,
     ],
   ];
-  for (const [what, deed, now, action, command] of cases) {
+  for (const [what, event, now, action, command] of cases) {
     test(`${what} asks first, names the command, and brings back what was there`, () => {
-      const asked = press(after(start, deed, now), 'u');
+      const asked = press(after(start, event, now), 'u');
       assert.deepEqual(asked.effects, []);
       assert.match(screenText(asked.model), command);
       assert.match(screenText(asked.model), /gets back what it had before\./);
@@ -99,7 +99,7 @@ describe('undoing', () => {
     const { dialog } = press(first, 'u').model;
     assert.ok(dialog?.kind === 'confirm');
     assert.deepEqual([dialog.undoes, dialog.action], [1, { kind: 'set_state', keyId: web.id, state: 'enabled' }]);
-    const last = after(first, done(dialog.action as Deed, 'web-app is enabled.', web, { undoes: 1 }), stored({}));
+    const last = after(first, done(dialog.action as AnyAction, 'web-app is enabled.', web, { undoes: 1 }), stored({}));
     assert.match(screenText(press(last, 'u').model), /Nothing was changed here that could be undone\./);
   });
 

@@ -15,7 +15,7 @@ import {
   termText,
 } from '../../operator/terms.ts';
 import { type KeyTerms, type LevelTerms, NO_TERMS, type UserLimits } from '../../state/keys.ts';
-import type { LevelRef, OwnerRef } from '../deeds.ts';
+import type { LevelRef, OwnerRef } from '../actions.ts';
 import { typed } from '../draw/typed.ts';
 import type { Field, FormDialog, FormPurpose, Stored, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';

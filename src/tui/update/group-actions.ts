@@ -2,7 +2,7 @@
 import { countOf, usd } from '../../operator/format.ts';
 import type { Owner } from '../../state/keys.ts';
 import { isKeyId, NO_LEVEL_TERMS, NO_USER_LIMITS } from '../../state/levels.ts';
-import type { LevelRef } from '../deeds.ts';
+import type { LevelRef } from '../actions.ts';
 import { currentRow, type GroupRow, shownRows } from '../lists/groups.ts';
 import { exactWord } from '../lists/words.ts';
 import type { Model, StoredGroup, UserPage } from '../model.ts';

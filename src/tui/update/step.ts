@@ -4,7 +4,7 @@ import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { CreditEntry } from '../../state/account.ts';
 import type { JournalPlace } from '../../state/requests.ts';
 import type { UsageGroup } from '../../state/usage.ts';
-import type { Action, Deed, Subject } from '../deeds.ts';
+import type { Action, AnyAction, Subject } from '../actions.ts';
 import type { Click, Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
 import type {
@@ -56,7 +56,7 @@ export type Event =
   /** What came of something that was done, which is remembered. */
   | {
       readonly kind: 'done';
-      readonly deed: Deed;
+      readonly action: AnyAction;
       /** The key, group or end user as it was before. */
       readonly before: Subject | undefined;
       readonly undoes: number | undefined;

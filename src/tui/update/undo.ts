@@ -1,6 +1,6 @@
 /** `u`: asks whether the last change is to be undone, and says what that does. */
+import type { Done, Subject } from '../actions.ts';
 import { commandsOf, shellLine } from '../command-line.ts';
-import type { Done, Subject } from '../deeds.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
 import type { Model } from '../model.ts';
 import { lastUndo } from '../undo.ts';

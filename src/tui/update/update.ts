@@ -382,7 +382,7 @@ function toldOf({ undoes, outcome }: Extract<Event, { kind: 'done' }>): Event {
 }
 
 /** A new key is never among what is remembered. */
-function doneOf({ deed, before, undoes, atMs, outcome }: Extract<Event, { kind: 'done' }>) {
+function doneOf({ action, before, undoes, atMs, outcome }: Extract<Event, { kind: 'done' }>) {
   const told = outcome.kind === 'outcome' ? outcome : ({ text: `Created key ${outcome.name}.`, tone: 'good' } as const);
-  return { deed, before, undoes, atMs, text: told.text, tone: told.tone };
+  return { action, before, undoes, atMs, text: told.text, tone: told.tone };
 }

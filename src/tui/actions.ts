@@ -45,10 +45,10 @@ export type Action =
   /** Stops a request that another gateway runs. */
   | { readonly kind: 'stop_elsewhere'; readonly id: string; readonly node: string };
 
-/** What can be done in the dashboard. */
-export type Deed = Action | { readonly kind: 'reload' };
+/** Whatever can be done in the dashboard. */
+export type AnyAction = Action | { readonly kind: 'reload' };
 
-/** What a deed is about. */
+/** What an action is about. */
 export type Subject = KeyRecord | LevelSubject;
 
 export type LevelSubject =
@@ -67,7 +67,7 @@ export interface Done {
   /** Counts from 1. */
   readonly number: number;
   readonly atMs: number;
-  readonly deed: Deed;
+  readonly action: AnyAction;
   /** The key, group or end user as it was before; undefined if it is not about one. */
   readonly before: Subject | undefined;
   readonly text: string;
