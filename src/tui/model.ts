@@ -343,8 +343,11 @@ export interface Model {
   readonly done: readonly Done[];
   /** The `--config` that it was started with, which its command lines need, too. */
   readonly configOption: string | undefined;
-  /** The trouble that `!` has gone to last; undefined if another key led away from it. */
-  readonly walkedTo: TroubleKind | undefined;
+  /**
+   * The trouble that `!` has gone to last, and how long the trail was before the first of them; undefined if another
+   * key led away from it.
+   */
+  readonly walk: { readonly to: TroubleKind; readonly trailLength: number } | undefined;
   readonly dialog: Dialog | undefined;
   readonly message: Message | undefined;
 }
@@ -409,7 +412,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     done: [],
     configOption: undefined,
-    walkedTo: undefined,
+    walk: undefined,
     dialog: undefined,
     message: undefined,
   };

@@ -14,6 +14,8 @@ import { accountOf, spentLevels } from './select.ts';
 export interface Trouble {
   readonly about: TroubleKind;
   readonly text: string;
+  /** The same in fewer words, for where room is short. */
+  readonly brief?: string;
   readonly tone: 'warn' | 'bad';
   /** The view that shows the cause. */
   readonly view: View;
@@ -45,18 +47,33 @@ export function troublesOf(model: Model): Trouble[] {
   ].flat();
 }
 
-/** At most three troubles, each whole; the first in any case. Empty if all is well. `chosen` is the one under the cursor. */
+/**
+ * At most three troubles and how many more there are, in brief if they do not all fit; the first in any case. Empty if
+ * all is well. `chosen` is the one under the cursor.
+ */
 export function troubleLine(model: Model, chosen?: Trouble): Line {
-  const line: Line[number][] = [];
-  for (const [index, { about, text, tone }] of troublesOf(model).slice(0, MOST_TROUBLES).entries()) {
+  const troubles = troublesOf(model);
+  if (troubles.length === 0) return [];
+  const fits = (line: Line) => lineWidth(line) <= model.columns;
+  const most = Math.min(MOST_TROUBLES, troubles.length);
+  let line = firstOf(troubles, most, { isBrief: false, chosen });
+  for (let shown = most; shown > 0 && !fits(line); shown--) line = firstOf(troubles, shown, { isBrief: true, chosen });
+  const hinted = [...line, dim('   ! go there')];
+  return fits(hinted) ? hinted : line;
+}
+
+function firstOf(
+  troubles: readonly Trouble[],
+  shown: number,
+  { isBrief, chosen }: { readonly isBrief: boolean; readonly chosen: Trouble | undefined },
+): Line {
+  const line = troubles.slice(0, shown).flatMap(({ about, text, brief = text, tone }, index) => {
     const click = { on: 'trouble', which: about } as const;
-    const said = span(clean(text), { tone, inverse: about === chosen?.about, click });
-    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true, click }), said];
-    if (index > 0 && lineWidth([...line, ...next]) > model.columns) break;
-    line.push(...next);
-  }
-  const hint = dim('   ! go there');
-  return line.length === 0 || lineWidth([...line, hint]) > model.columns ? line : [...line, hint];
+    const said = span(clean(isBrief ? brief : text), { tone, inverse: about === chosen?.about, click });
+    return [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true, click }), said];
+  });
+  const more = troubles.length - shown;
+  return more === 0 ? line : [...line, dim(`   +${count(more)} more`)];
 }
 
 /** One that was there and is gone: without it nobody is served, and nothing else of it is known. */
@@ -81,9 +98,11 @@ function money(model: Model): Trouble[] {
   const free = freeOf(account);
   const refused = refusals(model, 'insufficient_credit');
   if (free > 0n && refused === 0) return ending(model, free);
-  const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free of ${usd(balanceNanos)} USD` : 'no credit left';
+  const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free` : 'no credit left';
+  const whole = balanceNanos > 0n ? ` of ${usd(balanceNanos)} USD` : '';
   const refusing = refused === 0 ? '' : `, refusing ${count(refused)}/min`;
-  return [{ about: 'money', text: `MONEY ${left}${refusing}`, tone: 'bad', view: 'overview' }];
+  const [text, brief] = [`MONEY ${left}${whole}${refusing}`, `MONEY ${left}${refusing}`];
+  return [{ about: 'money', text, brief, tone: 'bad', view: 'overview' }];
 }
 
 /** Credit that ends within a day, at the faster of its paces. */
@@ -92,8 +111,8 @@ function ending(model: Model, free: Nanos): Trouble[] {
   const soonest = soonestEndMs({ minute, week });
   const tone = soonest === undefined ? undefined : toneOfEnd(soonest);
   if (soonest === undefined || tone === undefined || tone === 'good') return [];
-  const text = `MONEY ends in ${duration(soonest / 1_000)} (${usd(free)} free)`;
-  return [{ about: 'money', text, tone, view: 'overview' }];
+  const brief = `MONEY ends in ${duration(soonest / 1_000)}`;
+  return [{ about: 'money', text: `${brief} (${usd(free)} free)`, brief, tone, view: 'overview' }];
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {
@@ -103,8 +122,9 @@ function upstreams({ snapshot }: Model): Trouble[] {
   );
   const [first] = failing;
   if (first === undefined) return [];
-  const text = `${listed(failing.map(({ upstream }) => upstream))} failing`;
-  return [{ about: 'upstreams', text, tone: 'bad', view: 'overview', upstream: first.upstream }];
+  const names = failing.map(({ upstream }) => upstream);
+  const [text, brief] = [`${listed(names, MOST_NAMES)} failing`, `${listed(names, 1)} failing`];
+  return [{ about: 'upstreams', text, brief, tone: 'bad', view: 'overview', upstream: first.upstream }];
 }
 
 /** Groups that a spent budget stops, with all their keys. */
@@ -112,8 +132,8 @@ function spentGroups({ stored, nowMs }: Model): Trouble[] {
   const stopped = spentLevels(stored.groups, nowMs);
   const [first] = stopped;
   if (first === undefined) return [];
-  const text = spentText(stopped, ({ record }) => `@${record.name}`, nowMs);
-  return [{ about: 'groups', text, tone: 'bad', view: 'groups', groupId: first.record.id }];
+  const said = spentText(stopped, ({ record }) => `@${record.name}`, nowMs);
+  return [{ about: 'groups', ...said, tone: 'bad', view: 'groups', groupId: first.record.id }];
 }
 
 /** Keys that a spent budget stops. */
@@ -121,22 +141,24 @@ function spentKeys({ stored, nowMs }: Model): Trouble[] {
   const stopped = spentLevels(stored.keys, nowMs);
   const [first] = stopped;
   if (first === undefined) return [];
-  const text = spentText(stopped, ({ record }) => record.name, nowMs);
-  return [{ about: 'keys', text, tone: 'bad', view: 'keys', keyId: first.record.id }];
+  const said = spentText(stopped, ({ record }) => record.name, nowMs);
+  return [{ about: 'keys', ...said, tone: 'bad', view: 'keys', keyId: first.record.id }];
 }
 
 function spentText<Level extends StoredKey | StoredGroup>(
   stopped: readonly Level[],
   nameOf: (level: Level) => string,
   nowMs: number,
-): string {
+): Pick<Trouble, 'text' | 'brief'> {
   const all = stopped.map(({ bounds }) => tightest(bounds, nowMs));
   const periods = new Set(all.map((bound) => bound?.period));
   const opens = all[0] && all.length === 1 ? outlookOf(all[0], nowMs)?.text : undefined;
   const verb = stopped.length === 1 ? 'has' : 'have';
   const what =
     periods.size > 1 ? 'their budgets' : `${stopped.length === 1 ? 'its' : 'their'} ${[...periods].join('')}`;
-  return `${listed(stopped.map(nameOf))} ${verb} spent ${what}${opens === undefined ? '' : `, ${opens}`}`;
+  const names = stopped.map(nameOf);
+  const text = `${listed(names, MOST_NAMES)} ${verb} spent ${what}${opens === undefined ? '' : `, ${opens}`}`;
+  return { text, brief: `${listed(names, 1)} ${verb} spent ${what}` };
 }
 
 function rates(model: Model): Trouble[] {
@@ -151,7 +173,7 @@ function refusals({ seconds, nowMs }: Model, code: string): number {
   return seconds.reduce((sum, { at_s: atS, errors }) => sum + (atS >= fromS ? (errors[code] ?? 0) : 0), 0);
 }
 
-function listed(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(', ')}${rest > 0 ? ` and ${count(rest)} more` : ''}`;
+function listed(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${count(rest)} more` : ''}`;
 }

@@ -3,7 +3,7 @@ export const WRONG = {
   '60x20': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h   3.10 USD
  1Overview 2Keys 3Live 4Requests 5Usage 6Models 7Groups
- ! MONEY 0.20 free of 3.10 USD, refusing 117/min
+ ! MONEY 0.20 free, refusing 117/min   +2 more   ! go there
 Overview  over  1m  5m  1h  24h                 29 in flight
 requests/s  28  25 errors/s    first byte  p99 4.8 s
    50┤  ⢀⡀       ⡀         ⡄      5s┤           ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉
@@ -25,7 +25,7 @@ key_0000…019      0.00      431  ▲ groq         120 failed
   '80x24': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h               balance 3.10 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
- ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! go there
+ ! MONEY 0.20 free, refusing 117/min   ! openai and 2 more failing   +1 more
 Overview  over  1m  5m  1h  24h               29 in flight   loop delay p99 3 ms
 requests/s  28  25 errors/s  max 43      first byte  p50 2.5 s  p99 4.8 s
    50┤   ⢠⡀          ⢠⡀ ⢀        ⢀⡀ ⣤⡀      5s┤                ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⢱⡸
@@ -51,7 +51,7 @@ key_0000…019              0.00          0      431  ▲ mistral       half-ope
   '120x40': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                                                       balance 3.10 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models   7 Groups
- ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! openai, azure-sweden-central#2 and 1 more failing   ! go there
+ ! MONEY 0.20 free, refusing 117/min   ! openai and 2 more failing   ! rate limits, refusing 120/min   ! go there
 Overview  over  1m  5m  1h  24h                                                       29 in flight   loop delay p99 3 ms
 requests/s  28  25 errors/s  max 43                          first byte  p50 2.5 s  p99 4.8 s
    50┤                                                 ⡀        5s┤                          ⢰⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⢢ ⢰

@@ -82,9 +82,17 @@ describe('the line under the tabs', () => {
     test(what, () => assert.equal(withSnapshot(snapshot), line));
   }
 
-  test('shows what fits whole', () => {
-    const line = withSnapshot({ balance_usd: '0.00', upstreams: [dead('a-provider-with-a-long-name')] }, 60);
-    assert.equal(line, ' ! MONEY no credit left   ! go there');
+  test('shows what fits whole, in fewer words where room is short, and how many more there are', () => {
+    const snapshot = { ...WELL, balance_usd: '0.00', upstreams: [dead('a-provider-with-a-long-name'), dead('claude')] };
+    const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other')] };
+    const lineAt = (columns: number) =>
+      lineOf(after(serving('overview', snapshot, { columns, rows: 24 }), { kind: 'stored', stored }));
+    assert.deepEqual([140, 118, 90, 60].map(lineAt), [
+      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their month   ! go there',
+      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their month',
+      ' ! MONEY no credit left   ! a-provider-with-a-long-name and 1 more failing   +1 more',
+      ' ! MONEY no credit left   +2 more   ! go there',
+    ]);
   });
 
   test('names keys at their spend limits, with and without a gateway, in every view', () => {
@@ -202,6 +210,8 @@ describe('the key !', () => {
     );
     assert.equal(press(start, '!', '!', '!').model.keys.detail?.keyId, keyId(1));
     assert.equal(told('!', '6', '!'), '1 of 3: STORAGE the disk is full');
+    const back = press(start, '!', '!', '!', '!', '!', '!', 'escape', 'escape').model;
+    assert.deepEqual([back.view, back.trail], [start.view, []]);
   });
 
   test('says so where nothing is wrong', () => {

@@ -60,6 +60,13 @@ export function back(model: Model): Step | undefined {
   }
 }
 
+/** Back to where the trail had this length. */
+export function backTo(model: Model, trailLength: number): Step {
+  let at = step(model);
+  while (at.model.trail.length > trailLength) at = back(at.model) ?? at;
+  return at;
+}
+
 /** The filter that the view was opened with. */
 export function firstFilter({ trail }: Model): string {
   return trail.at(-1)?.filter ?? '';

@@ -22,7 +22,7 @@ import { freezeRows } from './live-actions.ts';
 import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
 import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
-import { intoGroup, intoKey, intoRequests, intoTrouble } from './trail.ts';
+import { backTo, intoGroup, intoKey, intoRequests, intoTrouble } from './trail.ts';
 import { askToUndo } from './undo.ts';
 import { onViewClick, onViewKey } from './views.ts';
 
@@ -295,13 +295,16 @@ function onKey(model: Model, key: string): Step {
 /** Goes to where the worst trouble is looked into, pressed again to the next, and from the last to the first. */
 function openTrouble(model: Model): Step {
   const troubles = troublesOf(model);
-  const at = (troubles.findIndex(({ about }) => about === model.walkedTo) + 1) % Math.max(1, troubles.length);
+  const at = (troubles.findIndex(({ about }) => about === model.walk?.to) + 1) % Math.max(1, troubles.length);
   const trouble = troubles[at];
   if (trouble === undefined) return step(withMessage(model, 'Nothing is wrong.', 'good'));
-  const { model: next, effects } = intoTrouble(model, trouble);
+  // Esc leads back to where the first was pressed, however many there were.
+  const trailLength = Math.min(model.walk?.trailLength ?? model.trail.length, model.trail.length);
+  const start = backTo(model, trailLength);
+  const { model: next, effects } = intoTrouble(start.model, trouble);
   const text = `${count(at + 1)} of ${count(troubles.length)}: ${trouble.text}`;
   const told = troubles.length === 1 ? next : withMessage(next, text, trouble.tone);
-  return step({ ...told, walkedTo: trouble.about }, ...effects);
+  return step({ ...told, walk: { to: trouble.about, trailLength } }, ...start.effects, ...effects);
 }
 
 /** Does what was chosen as if its keys had been pressed. */
@@ -340,7 +343,7 @@ function openView(model: Model, view: View): Step {
     ...model,
     view,
     trail: [],
-    walkedTo: undefined,
+    walk: undefined,
     lists: { ...unfiltered, live },
     live: LIVE_AT_TOP,
   });
