@@ -97,7 +97,7 @@ export const TIER_TERMS = {
   }),
   concurrency: ofTier(MAX_CONCURRENCY, {
     option: 'concurrency',
-    label: 'Concurrency',
+    label: 'Most in flight',
     help: 'requests in flight',
     brief: 'at most',
     unit: ' in flight',

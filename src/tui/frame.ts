@@ -4,6 +4,7 @@ import { duration, usd } from '../operator/format.ts';
 import { clean, widthOf, wrap } from '../operator/text.ts';
 import { VIEW_NAMES } from './bindings.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
+import { currentRow } from './lists/groups.ts';
 import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { accountOf } from './select.ts';
@@ -11,7 +12,7 @@ import { type Trouble, troubleLine, troublesOf } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { groups } from './views/groups.ts';
-import { HINTS, hintSpans, hintsOfDialog, usable } from './views/help.ts';
+import { groupHints, HINTS, hintSpans, hintsOfDialog, usable } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
@@ -134,9 +135,11 @@ function hintLine(model: Model): Line {
   return hints.flatMap((hint, index) => [{ text: index === 0 ? ' ' : HINT_GAP }, ...hintSpans(hint)]);
 }
 
-function hintsFor({ dialog, lists, view, isReadOnly }: Model): readonly string[] {
+function hintsFor(model: Model): readonly string[] {
+  const { dialog, lists, view, isReadOnly } = model;
   if (dialog !== undefined) return hintsOfDialog(dialog);
-  return lists[view].isTyping ? HINTS.typing : usable(HINTS[view], isReadOnly);
+  if (lists[view].isTyping) return HINTS.typing;
+  return usable(view === 'groups' ? groupHints(currentRow(model)?.kind) : HINTS[view], isReadOnly);
 }
 
 /** As many as fit, each whole, and the last one. */

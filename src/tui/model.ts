@@ -409,7 +409,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
       isStopped: false,
       refusedSinceMs: undefined,
     },
-    usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
+    usage: { by: 'key', range: '24h', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     done: [],
     configOption: undefined,
     walk: undefined,

@@ -182,7 +182,7 @@ export class Session {
   }
 
   #isDue(what: 'state' | 'detail' | 'usage' | 'users' | 'requests', everyMs: number): boolean {
-    return performance.now() - this.#readAt[what] >= everyMs;
+    return performance.now() - this.#readAt[what] > everyMs;
   }
 
   async #readIfChanged(): Promise<void> {

@@ -37,7 +37,7 @@ const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
-Keys  3                                             requests, tokens: this month
+Keys  3                                       requests, tokens: this month (UTC)
 NAME ↑                 STATE      MONEY (USD)                 REQUESTS/MIN
 batch-jobs             enabled                    1.23 month  █████▉       59/60
 laptop                 disabled                  <0.01 month  ▏░░░░░       1/600
@@ -70,7 +70,7 @@ Live  2 in flight, followed by recent requests
       4s  batch-jobs  openai/gpt-4o-mini     56    0.000219  running
   3s ago  web-app     openai/gpt-4o-mini     56    0.000219  ok
  12s ago  web-app     claude/large           56    0.000219  upstream_error
- 40s ago  web-app     openai/gpt-4o-mini      0    0.000000  rate_limited
+ 40s ago  web-app     openai/gpt-4o-mini      -           -  rate_limited
 
 
 
@@ -91,7 +91,7 @@ const USAGE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
-Usage  by  key  model  day  month  source  user  tag  app   over  this month
+Usage  by  key  model  day  month  source  user  tag  app   over  24h
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
 web-app          █████████████████     12.3k       5   3.7M   864k         17.00
 batch-jobs       █▎                      321       5  96.3k  22.5k          1.23
@@ -145,7 +145,7 @@ const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   ! go there
-Keys  3                                             requests, tokens: this month
+Keys  3                                       requests, tokens: this month (UTC)
   ╭──────────────────────────────────────────────────────────────────────────╮
   │ Delete batch-jobs permanently?                                           │
   │                                                                          │

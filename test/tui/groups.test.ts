@@ -88,6 +88,20 @@ describe('the tree', () => {
     assert.match(screen, /^ +no users *$/m);
   });
 
+  test('offers in the last line what works on the row', () => {
+    const tree = { ...unfolded(usersOf('zoe')), columns: 200 };
+    for (const row of ['@free', 'app-free', 'zoe', 'in no group']) {
+      const model = at(tree, row);
+      const line = screenText(model).split('\n').at(-1) ?? '';
+      for (const hint of ['e d on/off', 'l limits', 'U users', 'm models', 'M move', 'D delete']) {
+        const pressed = press(model, hint[0] as string);
+        const does = pressed.effects.length > 0 || pressed.model.dialog !== undefined;
+        assert.equal(line.includes(`  ${hint}`), does, `${hint} on ${row}: ${line}`);
+      }
+      assert.match(line, / n new .* \? help$/);
+    }
+  });
+
   test('unfolds to the groups and keys inside, and keys to those that they have made', () => {
     const model = press(at(TREE, '@research'), 'right', 'down', 'enter', 'down', 'enter').model;
     assert.deepEqual(rowsOf(model), [

@@ -74,6 +74,15 @@ test('a second without traffic moves nothing but the charts', () => {
   assert.deepEqual(later.slice(-15), before.slice(-15));
 });
 
+test('what is free, held and spent has one form, however little of it is held', () => {
+  const legend = (balance: string, held: string) => {
+    const snapshot = { ...SNAPSHOT, balance_usd: balance, held_usd: held };
+    return /█ free .*/.exec(screenText(after(alone('overview'), { kind: 'snapshot', snapshot })))?.[0];
+  };
+  assert.match(legend('2.69', '0.008130') ?? '', /free 2\.68 {2}▓ held <0\.01 {2}░/);
+  assert.match(legend('0.009', '0.008130') ?? '', /free 0\.000870 {2}▓ held 0\.008130 {2}░/);
+});
+
 test('in ASCII it has the same lines, and nothing that is not ASCII', () => {
   const lines = frame(dayOf('wrong', 120, 40)).map(textOf);
   for (const line of lines) {

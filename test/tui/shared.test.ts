@@ -126,7 +126,7 @@ Live  15 in flight on all gateways, followed by recent requests here
       4s  batch-jobs  openai/gpt-4o-mini  eu-1           56  running
   3s ago  web-app     openai/gpt-4o-mini  eu-1           56  ok
  12s ago  web-app     claude/large        eu-1           56  upstream_error
- 40s ago  web-app     openai/gpt-4o-mini  eu-1            0  rate_limited
+ 40s ago  web-app     openai/gpt-4o-mini  eu-1            -  rate_limited
 
 
 

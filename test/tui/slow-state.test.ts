@@ -10,6 +10,7 @@ import { openState } from '../../src/state/open.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { firstModel } from '../../src/tui/model.ts';
+import { REFRESH_MS } from '../../src/tui/refresh.ts';
 import { Session } from '../../src/tui/session.ts';
 import { Store } from '../../src/tui/store.ts';
 import { drawPast, writePast } from '../support/past.ts';
@@ -154,6 +155,31 @@ test('rows that are still to be read never stand under another head', async (t) 
   await until(() => session.model.usage.rowsBy === 'day');
   assert.equal(heads.at(-1), new Date(nowMs).toISOString().slice(0, 10));
   assert.ok(!heads.includes(undefined));
+});
+
+test('usage is read whenever its view is opened, and not before', async (t) => {
+  // Nothing is read again by itself.
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { session, press } = await slowSession(t);
+  const { database } = openDatabase(session.model.stored.statePath);
+  const nowMs = Date.now();
+  const [first, ...later] = drawPast(['key_1', 'key_2'], 6, nowMs, nowMs);
+  assert.ok(first);
+  writePast(database, [first]);
+  t.mock.timers.tick(REFRESH_MS);
+  // Its turn comes after all that is due.
+  press('h');
+  await until(() => session.model.dialog?.kind === 'credit_history');
+  press('escape');
+  assert.equal(session.model.usage.readAtMs, undefined);
+  const requests = () => session.model.usage.rows.reduce((sum, row) => sum + row.requests, 0);
+  press('5');
+  await until(() => requests() === 1);
+  press('1');
+  writePast(database, later);
+  database.close();
+  press('5');
+  await until(() => requests() === 6);
 });
 
 test('what is typed while a key is being created waits, and cannot dismiss what is shown only once', async (t) => {

@@ -100,6 +100,12 @@ describe('Enter', () => {
   });
 });
 
+test('a way that is too long for the title is shown by its end', () => {
+  const { model } = press(usageOf({ user: 'a-user-with-a-name-as-long-as-a-title' }), 'enter');
+  assert.equal(way({ ...model, columns: 120 }), 'Usage › a-user-with-a-name-as-long-as-a-title › Requests');
+  assert.equal(way({ ...model, columns: 60 }), '… › Requests');
+});
+
 describe('Esc', () => {
   test('comes back to the view as it was left: cursor, filter and details', () => {
     const start = press(serving('keys'), '/', ...letters('app'), 'enter', 'enter').model;
@@ -127,7 +133,7 @@ describe('Esc', () => {
 
   test('reads usage again as it was', () => {
     const { model, effects } = press(serving('usage'), ']', 'enter', 'escape');
-    assert.deepEqual(effects.at(-1), { kind: 'load_usage', by: 'key', range: 'all', of: {} });
+    assert.deepEqual(effects.at(-1), { kind: 'load_usage', by: 'key', range: '7d', of: {} });
     assert.equal(model.usage.by, 'key');
   });
 });

@@ -173,14 +173,20 @@ const ASKED: readonly Asked[] = [
     ['e', 'd', 'D', 'r', 'l', 'm', 'enter'],
     [],
   ],
-  ['figures are read when Usage is opened', alone(), ['5'], [load('key', 'this month')]],
-  ['by Tab as well', serving('requests'), ['tab'], [load('key', 'this month')]],
-  ['the next group', usage, ['right'], [load('model', 'this month')]],
-  ['groups go round', usage, ['left'], [load('app', 'this month')]],
-  ['the next range', usage, [']'], [load('key', 'all')]],
-  ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', 'today')]],
-  ['the range before', usage, ['['], [load('key', '30d')]],
-  ['a range stays when the group changes', usage, [']', 'right'], [load('key', 'all'), load('model', 'all')]],
+  ['figures are read when Usage is opened', alone(), ['5'], [load('key', '24h')]],
+  [
+    'a model leads to who uses it, over the month that its row has the figures of',
+    serving('models'),
+    ['down', 'enter'],
+    [{ kind: 'load_usage', by: 'key', range: 'this month', of: { model: 'openai/fast' } }],
+  ],
+  ['by Tab as well', serving('requests'), ['tab'], [load('key', '24h')]],
+  ['the next group', usage, ['right'], [load('model', '24h')]],
+  ['groups go round', usage, ['left'], [load('app', '24h')]],
+  ['the next range', usage, [']'], [load('key', '7d')]],
+  ['ranges go round', usage, ['[', '['], [load('key', 'today'), load('key', 'all')]],
+  ['the range before', usage, ['['], [load('key', 'today')]],
+  ['a range stays when the group changes', usage, [']', 'right'], [load('key', '7d'), load('model', '7d')]],
 ];
 
 test('keys are sorted only once while nothing changes', () => {

@@ -117,19 +117,37 @@ function modelOf(day: Day, size: string): Model {
     },
     {
       kind: 'usage',
-      rows: all.slice(0, 100).map(({ record: { id, name }, month: { requests, tokens, costNanos } }) =>
-        usageRow({
-          key: name,
-          keyId: id,
-          requests,
-          errors: requests % 7,
-          promptTokens: tokens,
-          completionTokens: requests,
-          costNanos,
-        }),
-      ),
+      rows: all
+        .slice(0, 100)
+        .map(({ record: { id, name }, month: { requests, tokens: promptTokens, costNanos } }, index) => ({
+          ...usageRow({
+            key: name,
+            keyId: id,
+            requests,
+            errors: requests % 7,
+            promptTokens,
+            completionTokens: requests,
+            costNanos,
+          }),
+          ...courseOf(index, costNanos),
+        })),
     },
   );
+}
+
+const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
+/** Costs by hour, up to now at noon, since when they are much, and what it was a week earlier, in percent. */
+const COURSES: readonly { readonly costs: readonly number[]; readonly percent: bigint; readonly sinceMs?: number }[] = [
+  { costs: HOURS.map((hour) => 3 + 2 * Math.sin(hour / 4)), percent: 96n },
+  { costs: HOURS.map((hour) => (hour < 20 ? 0.2 : 6)), percent: 25n, sinceMs: NOW_MS - 3 * 3_600_000 },
+  { costs: HOURS.map((hour) => 24 - hour), percent: 140n },
+  { costs: HOURS.map((hour) => (hour < 22 ? 0 : 5)), percent: 0n, sinceMs: NOW_MS - 3_600_000 },
+  { costs: HOURS.map((hour) => hour % 3), percent: 90n },
+];
+
+function courseOf(index: number, costNanos: bigint) {
+  const { percent = 0n, ...course } = COURSES[index % COURSES.length] ?? {};
+  return { ...course, beforeNanos: (costNanos * percent) / 100n };
 }
 
 function viewOf(view: View, day: Day, size: string): Model {

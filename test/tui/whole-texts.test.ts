@@ -47,7 +47,7 @@ describe('nothing that must be read is cut off', () => {
     const wrong = press(start, 'n', ...Array<string[]>(7).fill(['down', 'x']).flat(), 'enter', 'down').model;
     for (const [index, label] of [
       'Tokens per minute',
-      'Concurrency',
+      'Most in flight',
       'USD per month',
       'Budgets in',
       'Expires',

@@ -1,10 +1,9 @@
 /** Going from a row to what lies beneath it, and back. Pure. */
-import type { UsageGroup } from '../../state/usage.ts';
 import { NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { shownRows } from '../lists/groups.ts';
 import { shownKeys } from '../lists/keys.ts';
 import { shownItems } from '../lists/overview.ts';
-import { FIRST_LISTS, LIVE_AT_TOP, type Model, type Place, type UsageOf, type View } from '../model.ts';
+import { FIRST_LISTS, LIVE_AT_TOP, type Model, type Place, type View } from '../model.ts';
 import { groupsById } from '../select.ts';
 import type { Trouble } from '../trouble.ts';
 import { historyToLoad } from './charts.ts';
@@ -78,10 +77,9 @@ export function intoRequests(model: Model, label: string, ...words: readonly str
 }
 
 /** Usage of one thing, by another. */
-export function intoUsage(model: Model, label: string, by: UsageGroup, of: UsageOf): Step {
-  const { range } = model.usage;
+export function intoUsage(model: Model, label: string, usage: Pick<Model['usage'], 'by' | 'range' | 'of'>): Step {
   const next = into(model, label, 'usage');
-  return step({ ...next, usage: { ...next.usage, by, of, rows: [] } }, { kind: 'load_usage', by, range, of });
+  return step({ ...next, usage: { ...next.usage, ...usage, rows: [] } }, { kind: 'load_usage', ...usage });
 }
 
 /** The details of a key. */

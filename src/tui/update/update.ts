@@ -349,8 +349,8 @@ function openView(model: Model, view: View): Step {
   });
   switch (view) {
     case 'usage': {
-      const { by, range } = model.usage;
-      return step({ ...next, usage: { ...next.usage, of: {} } }, { kind: 'load_usage', by, range, of: {} });
+      const query = { by: model.usage.by, range: model.usage.range, of: {} };
+      return step({ ...next, usage: { ...next.usage, ...query } }, { kind: 'load_usage', ...query });
     }
     case 'requests':
       return searched(next);

@@ -220,7 +220,7 @@ function showUsage(model: Model, show: Partial<Pick<Model['usage'], 'by' | 'rang
 /** By what it is not narrowed down to yet; in the end, to the requests themselves. */
 function onUsageRow(model: Model, row: UsageRow): Step {
   const { key, keyId, source } = row;
-  const { of } = model.usage;
+  const { range, of } = model.usage;
   const period = row.day ?? row.month ?? of.period;
   const narrowed: UsageOf = {
     ...of,
@@ -238,7 +238,7 @@ function onUsageRow(model: Model, row: UsageRow): Step {
           : undefined;
   const named = nameWords(row, narrowed);
   if (named !== undefined) return intoRequests(model, nameOfUsage(row), ...named);
-  if (source === undefined && by !== undefined) return intoUsage(model, nameOfUsage(row), by, narrowed);
+  if (source === undefined && by !== undefined) return intoUsage(model, nameOfUsage(row), { by, range, of: narrowed });
   return intoRequests(
     model,
     nameOfUsage(row),
@@ -264,5 +264,7 @@ function nameWords(row: UsageRow, { key, model, period }: UsageOf): string[] | u
 
 function onCatalogModel(model: Model): Step {
   const chosen = shownModels(model)[model.lists.models.cursor];
-  return chosen === undefined ? step(model) : intoUsage(model, chosen.id, 'key', { model: chosen.id });
+  if (chosen === undefined) return step(model);
+  // That of which its row has the figures.
+  return intoUsage(model, chosen.id, { by: 'key', range: 'this month', of: { model: chosen.id } });
 }

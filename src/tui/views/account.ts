@@ -1,7 +1,7 @@
 /** The account: what is free, held and spent, as one bar, and how long what is free lasts. */
-import type { Nanos } from '../../core/money.ts';
+import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
 import { freeOf, lastsText } from '../../operator/forecast.ts';
-import { usd } from '../../operator/format.ts';
+import { usd, usdInColumn } from '../../operator/format.ts';
 import type { Marked } from '../../operator/table.ts';
 import { fit } from '../../operator/text.ts';
 import { gauge, type Part } from '../draw/gauge.ts';
@@ -67,12 +67,13 @@ function barLine(model: Model, shares: readonly Share[], width: number): Line {
   return labelled('credit', [...gauge(parts, Math.max(0, room)), { text: pace === '' ? '' : `  ${pace}` }]);
 }
 
-/** The whole of it, or its last words left out. */
+/** The whole of it, or its last words left out. All amounts have one form, which stays while what is held comes and goes. */
 function legend(shares: readonly Share[], width: number): Line {
+  const decimals = shares.some(({ nanos }) => nanos >= NANOS_PER_USD / 100n) ? 2 : 6;
   const parts = shares.flatMap(({ name, nanos, style: { sign, ...style } }, index): Span[] => [
     span(`${index === 0 ? '' : '  '}${sign}`, style),
     { text: ` ${name} ` },
-    { text: usd(nanos), bold: index === 0 },
+    { text: usdInColumn(nanos, decimals), bold: index === 0 },
   ]);
   const line = labelled('', [...parts, { text: ' USD' }]);
   if (lineWidth(line) <= width) return line;

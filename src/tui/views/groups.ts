@@ -11,9 +11,7 @@ import { currentRow, type GroupRow, isOff, keysOf, levelOf, nameOfRow, shownRows
 import type { Model } from '../model.ts';
 import { groupsById, hasPane } from '../select.ts';
 import { type ListColumn, listView } from './list-view.ts';
-import { boundLines, LABEL, MONEY_COLUMNS, moneyCell, stateWidth } from './money.ts';
-
-const MONTHLY = 'requests, tokens: this month';
+import { boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
 export function groups(model: Model, height: number): Line[] {
   const rows = shownRows(model);

@@ -1,5 +1,6 @@
 /** The hints in the last line: the keys that do something in a view or a dialog. */
 import { type Click, dim, type Span, span } from '../draw/line.ts';
+import type { GroupRow } from '../lists/groups.ts';
 import type { Dialog } from '../model.ts';
 
 /** The line at the bottom. The last hint is always shown, the others as far as they fit. */
@@ -90,6 +91,16 @@ const CHANGES: ReadonlySet<string> = new Set([
   'x stop',
   'R reload config',
 ]);
+
+/** Of the Groups view, those that need a group, a key or an end user; and of these the ones that end users have no use for. */
+const ON_OWNERS: readonly string[] = ['U users', 'm models', 'M move', 'D delete'];
+const ON_LEVELS: readonly string[] = ['e d on/off', 'l limits', ...ON_OWNERS];
+
+/** The hints of the Groups view that do something on this row. */
+export function groupHints(kind: GroupRow['kind'] | undefined): readonly string[] {
+  const idle = kind === 'group' || kind === 'key' ? [] : kind === 'user' ? ON_OWNERS : ON_LEVELS;
+  return HINTS.groups.filter((hint) => !idle.includes(hint));
+}
 
 /** The hints that do something in this dashboard. */
 export function usable(hints: readonly string[], isReadOnly: boolean): readonly string[] {

@@ -14,8 +14,8 @@ import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { activityById, hasPane, spentLevels } from '../select.ts';
-import { type ListColumn, listView } from './list-view.ts';
-import { BAR, boundLines, LABEL, MONEY_COLUMNS, moneyCell, stateWidth } from './money.ts';
+import { type ListColumn, listView, longest } from './list-view.ts';
+import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
@@ -29,8 +29,6 @@ const STRIP = 10;
 const MINUTES_PER_SAMPLE = 60 / (STRIP * SAMPLES_PER_COLUMN);
 const MOST_REASONS = 3;
 
-const MONTHLY = 'requests, tokens: this month';
-
 export function keys(model: Model, height: number): Line[] {
   const rows = shownKeys(model);
   const { length } = model.stored.keys;
@@ -38,14 +36,14 @@ export function keys(model: Model, height: number): Line[] {
   return listView(model, height, {
     about: [dim(rows.length === length ? count(length) : `${count(rows.length)} of ${count(length)}`)],
     rows,
-    columns: columnsOf(model),
+    columns: columnsOf(model, rows),
     detail: open && ((width) => keyDetail(model, open, model.keys.detail, width)),
     empty: [[dim('No keys yet. Press n to create one.')]],
     aside: [dim(MONTHLY)],
   });
 }
 
-function columnsOf(model: Model): ListColumn<StoredKey>[] {
+function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredKey>[] {
   const { nowMs } = model;
   // Without a gateway nobody counts.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
@@ -57,8 +55,18 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
     const text = isKnown ? short(used) : '-';
     return [...bar(used, limit, BAR), { text: fit(` ${text}/${short(limit)}`, 12, 'right') }];
   };
+  const nameOf = ({ record }: StoredKey) => record.name;
   return [
-    { head: 'NAME', field: 'name', width: 12, least: 10, grows: true, middle: true, cell: ({ record }) => record.name },
+    {
+      head: 'NAME',
+      field: 'name',
+      width: 12,
+      // Where room is short, which key it is comes before what it does.
+      least: longest(rows, nameOf, 10, 16),
+      grows: true,
+      middle: true,
+      cell: nameOf,
+    },
     { head: 'KEY', width: 14, rank: 7, cell: ({ record }) => record.preview },
     { head: 'STATE', field: 'state', width: stateWidth(spent), cell: (key) => [standingSpan(key, nowMs)] },
     { head: 'MONEY (USD)', field: 'limit', width: MONEY_COLUMNS, cell: (key) => moneyCell(key, nowMs) },

@@ -41,6 +41,8 @@ const DETAIL_SHARE = 0.4;
 /** Columns that a filter being typed leaves. */
 const BESIDE_TYPED = 8;
 const LEAST_TYPED = 10;
+/** Of the title, for the way to the view. */
+const WAY_SHARE = 0.6;
 
 export function listView<Row>(model: Model, height: number, view: ListView<Row>): Line[] {
   const { columns } = model;
@@ -138,13 +140,14 @@ export function filterLine({ lists, view, columns }: Model): Line {
   return [dim('  / '), ...typedSpans(filter, room, { tone: 'accent' }), ...told];
 }
 
-/** How one has come here, as a reader says it: `Keys › web-app › Requests`. */
-export function wayTo({ trail, view }: Model): Line {
+/** How one has come here, as a reader says it: `Keys › web-app › Requests`. Of a long way, its end. */
+export function wayTo({ trail, view, columns }: Model): Line {
   const steps = trail.flatMap((place, index) => {
     // The view that a step led to is named as the next begins there.
     const chosen = clean(place.label);
     return index === 0 || place.view !== trail[index - 1]?.view ? [VIEW_NAMES[place.view], chosen] : [chosen];
   });
+  while (steps.length > 1 && widthOf(steps.join(' › ')) > columns * WAY_SHARE) steps.splice(0, 2, '…');
   return [dim(steps.map((each) => `${each} › `).join('')), bold(VIEW_NAMES[view])];
 }
 

@@ -122,13 +122,19 @@ function nodeOf({ elsewhere }: LiveRow, { ownNode }: Shared): string {
   return elsewhere?.node ?? ownNode;
 }
 
-function tokensOf({ elsewhere }: LiveRow, tokens: number): string {
-  return elsewhere === undefined ? short(tokens) : '-';
+/** Nothing served it, so that there is nothing to count. */
+function isRefused({ provider, ended_at_ms: endedAtMs }: LiveRow): boolean {
+  return provider === '' && endedAtMs !== undefined;
+}
+
+function tokensOf(row: LiveRow, tokens: number): string {
+  return row.elsewhere === undefined && !isRefused(row) ? short(tokens) : '-';
 }
 
 /** Of a request elsewhere, what it can cost: it never costs more than it holds. */
 function costCell(row: LiveRow): string | Line {
   const { elsewhere } = row;
+  if (isRefused(row)) return '-';
   return elsewhere === undefined ? usdInColumn(costOf(row), 6) : [dim(`≤${usdInColumn(elsewhere.holdNanos, 6)}`)];
 }
 
@@ -167,19 +173,20 @@ function requestDetail(model: Model, row: LiveRow): Line[] {
       [dim('time    '), { text: milliseconds(tookMs) }],
     ];
   }
-  const isRefused = row.provider === '';
   const times = { firstByteMs: row.first_byte_ms, tookMs, isOver: row.ended_at_ms !== undefined };
   const whom = [row.user, row.app].filter((name) => name !== undefined);
   return [
-    ...requestHead(row.id, stateSpan(row), isRefused ? undefined : exactUsd(costOf(row)), times),
+    ...requestHead(row.id, stateSpan(row), isRefused(row) ? undefined : exactUsd(costOf(row)), times),
     ...(whyOf(row) === ''
       ? []
       : [[dim('why     '), span(clean(whyOf(row)), { tone: row.failure === undefined ? 'warn' : 'bad' })]]),
     ...facts,
-    ...(isRefused
+    ...(isRefused(row)
       ? []
-      : [[dim('served  '), { text: `${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}` }]]),
-    [dim('tokens  '), { text: usageText(row) }],
+      : [
+          [dim('served  '), { text: `${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}` }],
+          [dim('tokens  '), { text: usageText(row) }],
+        ]),
     ...(whom.length === 0 ? [] : [[dim('for     '), { text: clean(whom.join(', with ')) }]]),
   ];
 }

@@ -17,6 +17,8 @@ const PERIOD = 5;
 export const MONEY_COLUMNS = BAR + MONEY;
 /** Columns for a state, where none says when it ends. */
 const STATE = 9;
+/** What the figures of lists are of, and what times go by. */
+export const MONTHLY = 'requests, tokens: this month (UTC)';
 /** Columns for the labels of details. */
 export const LABEL = 9;
 

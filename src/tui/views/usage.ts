@@ -14,6 +14,8 @@ import { type ListColumn, listView } from './list-view.ts';
 /** From so many columns on all groups fit on the line, and all ranges as well. */
 const GROUPS_COLUMNS = 72;
 const RANGES_COLUMNS = 106;
+/** With fewer, the sum of a week earlier has no room beside those of requests and tokens. */
+const TOTALS_COLUMNS = 80;
 /** From so much more than a week earlier on a change is yellow, and red; beyond the last it is not written out. */
 const MORE_PERCENT = 20;
 const TWICE_PERCENT = 100;
@@ -55,7 +57,7 @@ export function usage(model: Model, height: number): Line[] {
     columns: columnsOf(model, rows),
     detail: undefined,
     empty: [[dim(asOf === '' ? 'Reading…' : NO_USAGE)], [dim(asOf)]],
-    foot: spread(totalLine(rows), [dim(asOf)], model.columns),
+    foot: spread(totalLine(rows, model.columns), [dim(asOf)], model.columns),
   });
 }
 
@@ -91,26 +93,34 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       width: course.length > 0 ? SHARE_BESIDE : SHARE,
       grows: true,
       // The course of the cost says more than its share.
-      rank: course.length > 0 ? 3 : 1,
+      rank: course.length > 0 ? 5 : 1,
       cell: (row, width) => [span(blocks(shareOf(row), width), { tone: 'accent' })],
     },
     ...course,
-    { head: 'REQUESTS', field: 'requests', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
+    {
+      head: 'REQUESTS',
+      field: 'requests',
+      width: 8,
+      align: 'right',
+      // The change says more than the number.
+      ...(isCompared(rows) && { rank: 4 }),
+      cell: ({ requests }) => short(requests),
+    },
     {
       head: 'ERRORS',
       field: 'errors',
       width: 6,
       align: 'right',
-      rank: 2,
+      rank: 3,
       cell: ({ errors }) => (errors === 0 ? [dim('0')] : [span(short(errors), { tone: 'bad' })]),
     },
-    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 4, cell: ({ promptTokens }) => short(promptTokens) },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ promptTokens }) => short(promptTokens) },
     {
       head: 'CACHED',
       field: 'cached',
       width: 6,
       align: 'right',
-      rank: 5,
+      rank: 7,
       cell: ({ cachedTokens }) => (cachedTokens === 0 ? [dim('-')] : [span(short(cachedTokens))]),
     },
     {
@@ -118,7 +128,7 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       field: 'out',
       width: 5,
       align: 'right',
-      rank: 4,
+      rank: 6,
       cell: ({ completionTokens }) => short(completionTokens),
     },
     {
@@ -128,8 +138,13 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       align: 'right',
       cell: ({ costNanos }) => usdInColumn(costNanos, decimals),
     },
-    ...(rows.some(({ beforeNanos }) => beforeNanos !== undefined) ? comparison(decimals) : []),
+    ...(isCompared(rows) ? comparison(decimals) : []),
   ];
+}
+
+/** Whether they have what they cost a week earlier. */
+function isCompared(rows: readonly ComparedUsage[]): boolean {
+  return rows.some(({ beforeNanos }) => beforeNanos !== undefined);
 }
 
 /** What it has cost by hour or day, against the most of its own, and since when it costs much. */
@@ -169,21 +184,18 @@ function changeSpan({ costNanos, beforeNanos = 0n }: Pick<ComparedUsage, 'costNa
   return span(text, { tone: percent >= TWICE_PERCENT ? 'bad' : percent >= MORE_PERCENT ? 'warn' : 'good' });
 }
 
-function totalLine(rows: readonly ComparedUsage[]): Line {
+function totalLine(rows: readonly ComparedUsage[], columns: number): Line {
   const sum = (read: (row: UsageRow) => number) => rows.reduce((total, row) => total + read(row), 0);
-  const cost = rows.reduce((total, { costNanos }) => total + costNanos, 0n);
-  const before = rows.reduce((total, { beforeNanos = 0n }) => total + beforeNanos, 0n);
-  const isCompared = rows.some(({ beforeNanos }) => beforeNanos !== undefined);
-  const change = changeSpan({ costNanos: cost, beforeNanos: before });
+  const requests = sum((row) => row.requests);
   const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
+  const cost = rows.reduce((total, { costNanos }) => total + costNanos, 0n);
+  const figures = `${countOf(requests, 'request')}, ${countOf(tokens, 'token')}, `;
+  if (!isCompared(rows)) return [bold('Total'), { text: `  ${figures}${usd(cost)} USD` }];
+  const before = rows.reduce((total, { beforeNanos = 0n }) => total + beforeNanos, 0n);
   return [
     bold('Total'),
-    {
-      text: `  ${countOf(
-        sum(({ requests }) => requests),
-        'request',
-      )}, ${countOf(tokens, 'token')}, ${usd(cost)} USD`,
-    },
-    ...(isCompared ? [dim(`  ${usd(before)} a week earlier  `), change] : []),
+    { text: `  ${columns < TOTALS_COLUMNS ? '' : figures}${usd(cost)} USD` },
+    dim(`  ${usd(before)} a week earlier  `),
+    changeSpan({ costNanos: cost, beforeNanos: before }),
   ];
 }
