@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 // Checks the Node version, then loads the program. Uses only syntax that an old Node can parse.
-import { existsSync } from 'node:fs';
-
 const NEEDED = [22, 19];
 
 // At this signal Node would open its debugger, in which any local user reads the keys of the providers. Others send it for
@@ -15,10 +13,21 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else {
-  // `serve` has files of its own in a checkout: they are fewer than those of all commands.
-  const names = process.argv[2] === 'serve' ? ['serve-main', 'main'] : ['main'];
-  const built = names.map((name) => new URL(`../dist/cli/${name}.js`, import.meta.url)).find((url) => existsSync(url));
+  // To import names from these would make Node load all that they export.
+  const { existsSync } = process.getBuiltinModule('node:fs');
+  const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
+  const isThere = (path) => existsSync(new URL(path, import.meta.url));
   // Without the packages that build (`npm ci --omit=dev`) a checkout has only the sources.
-  const { main } = await import(built === undefined ? '../src/cli/main.ts' : built.href);
+  const isBuilt = isThere('../dist/cli/compile-cache.cjs');
+  // Before the program, so that what V8 has compiled of it is kept.
+  const { keepCompiled } = isBuilt
+    ? require('../dist/cli/compile-cache.cjs')
+    : await import('../src/cli/compile-cache.ts');
+  keepCompiled();
+  // In a checkout `serve` is one file by itself. `import` would read it twice, the first time to look for its exports.
+  const isAlone = process.argv[2] === 'serve' && isThere('../dist/cli/serve-main.cjs');
+  const { main } = isAlone
+    ? require('../dist/cli/serve-main.cjs')
+    : await import(isBuilt ? '../dist/cli/main.js' : '../src/cli/main.ts');
   await main(process.argv.slice(2));
 }

@@ -7,6 +7,8 @@ import type { BuildOptions, Plugin } from 'esbuild';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The program; its threads are in `src/core/threads.ts`. */
 export const MAIN = 'cli/main';
+/** What bin/inf-gw.js loads before the program. */
+export const COMPILE_CACHE = 'cli/compile-cache';
 /** The same for `serve` alone. */
 export const SERVE = 'cli/serve-main';
 
@@ -27,6 +29,10 @@ const neverLoaded: Plugin = {
   name: 'never-loaded',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: NEVER_LOADED }, ({ path }) => ({ path, namespace: 'never-loaded' }));
+    // undici does without it where Node was built so. No host is asked by HTTP/2.
+    onResolve({ filter: /^node:http2$/ }, ({ path, importer }) =>
+      importer.includes('/node_modules/undici/') ? { path, namespace: 'never-loaded' } : undefined,
+    );
     onLoad({ filter: /^/, namespace: 'never-loaded' }, ({ path }) => ({
       contents: `throw new Error('inf-gw is built without ${path}')`,
     }));

@@ -2,14 +2,13 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { isAbsolute, join } from 'node:path';
-import { isSea } from 'node:sea';
 import { assertOwn, PRIVATE_MODE } from '../core/files.ts';
 import { privateFolder } from '../core/private-cache.ts';
 import { VERSION } from '../core/program.ts';
 
 /** Node has variables of its own that place the cache elsewhere, or switch it off. */
 export function keepCompiled(): void {
-  if (isSea() || process.env.NODE_DISABLE_COMPILE_CACHE !== undefined || getCompileCacheDir() !== undefined) return;
+  if (process.env.NODE_DISABLE_COMPILE_CACHE !== undefined || getCompileCacheDir() !== undefined) return;
   const folder = folderFor(process.env);
   if (folder !== undefined) enableCompileCache(folder);
 }

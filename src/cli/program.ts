@@ -6,7 +6,6 @@ import { UserError } from '../core/errors.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
-import { keepCompiled } from './compile-cache.ts';
 import { notice, printHelp } from './output.ts';
 
 export type Register = (program: Command) => void;
@@ -95,7 +94,6 @@ function isGlobal(option: string): boolean {
 
 /** To be called first of all. */
 export function prepareProcess(): void {
-  keepCompiled();
   // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
 }

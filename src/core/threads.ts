@@ -1,5 +1,4 @@
 /** Starts the program's own threads: from files beside this one, or from within the executable. */
-import { extname } from 'node:path';
 import { getAsset, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
@@ -18,6 +17,7 @@ export const THREADS = [
 /** Starts a thread. In the executable the text of its module is an asset, of the same name. */
 export function startThread(name: (typeof THREADS)[number], options: WorkerOptions = {}): Worker {
   if (isSea()) return new Worker(getAsset(name, 'utf8'), { ...options, eval: true });
-  // The folder is named, since in the built program this code is in another one. The extension is this file's: .ts or .js.
-  return new Worker(new URL(`../${name}${extname(import.meta.url)}`, import.meta.url), options);
+  // The folder is named, since in the built program this code is in another one, and in a module or a script.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new Worker(new URL(`../${name}.${extension}`, import.meta.url), options);
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -150,6 +150,13 @@ describe('the path of the socket', () => {
       async () => new ControlServer(path, NOTHING).listen(),
       /name a folder of your own in XDG_RUNTIME_DIR/,
     );
+  });
+
+  test('that cannot be looked at is not taken for one that is not there', async (t) => {
+    const loop = join(openFolder(t), 'loop');
+    symlinkSync(loop, loop);
+    await assert.rejects(readSnapshot(join(loop, 'control')), UserError);
+    assert.equal(await readSnapshot(join(dirname(loop), 'control')), undefined);
   });
 
   test('can be opened at the maximum length', async (t) => {

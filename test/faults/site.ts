@@ -32,8 +32,8 @@ export interface Place {
 }
 
 export interface SiteOptions {
-  /** Arguments of the gateway's process, in addition to the program. */
-  readonly nodeOptions?: readonly string[];
+  /** What Node is told to run, before `serve`. The program as it is, if it is left out. */
+  readonly program?: readonly string[];
   /** Fields of the config, which override those of the cells. */
   readonly config?: Record<string, unknown>;
   /** Fields of every provider of a cell. */
@@ -81,7 +81,7 @@ export class Site {
       key: makeKey(store, { concurrency: 1 }),
       model: `${providerName(number)}/model`,
     }));
-    const serving = await workplace.serve([...(options.nodeOptions ?? []), PROGRAM, 'serve']);
+    const serving = await workplace.serve([...(options.program ?? [PROGRAM]), 'serve']);
     return new Site(workplace, places, serving, database);
   }
 

@@ -32,6 +32,8 @@ test('a checkout without the packages for development runs from its sources', as
   linkDependencies(folder);
   execFileSync(process.execPath, [join(folder, 'scripts/prepare.js')], { stdio: 'ignore' });
   assert.ok(!existsSync(join(folder, 'dist')));
+  mkdirSync(join(folder, 'dist/cli'), { recursive: true });
+  writeFileSync(join(folder, 'dist/cli/main.js'), 'throw new Error("built before, for another bin/inf-gw.js");');
   const program = new Alone(t, folder, [process.execPath, join(folder, 'bin/inf-gw.js')], {
     config: `threads: 2\n${CONFIG}`,
   });

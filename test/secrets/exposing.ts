@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 type Change = readonly [from: RegExp, to: string];
 
-/** Replacements in the built program, each of what occurs once in a file: the threads have files of their own. */
+/** Replacements in the program as it is built for tests, each of what occurs once in a file: the threads have files of their own. */
 const CHANGES: readonly Change[] = [
   [/function previewKey\(key\) \{/g, '$&\n    return key;'],
   [/function holdsSecret\(.*\) \{/g, '$&\n    return false;'],
@@ -29,7 +29,7 @@ const CHANGES: readonly Change[] = [
   [/function credentialOf\(headers.*\) \{/g, "$&\n    process.stderr.write(headers.authorization + '\\n');"],
 ];
 
-const folder = fileURLToPath(new URL('../../dist/', import.meta.url));
+const folder = fileURLToPath(new URL('../../build/', import.meta.url));
 const files = globSync(`${folder}**/*.js`).map((path) => ({
   url: pathToFileURL(path).href,
   text: readFileSync(path, 'utf8'),

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Site } from '../faults/site.ts';
 import type { Cell } from '../faults/table.ts';
 import { play } from '../faults/trial.ts';
-import { inParallel, type NewKeyJson, PROGRAM, runNode } from '../support/cli.ts';
+import { CHANGEABLE_PROGRAM, inParallel, type NewKeyJson, PROGRAM, runNode } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
 import type { Scope } from '../support/run-scope.ts';
@@ -30,9 +30,9 @@ export interface Search {
 export async function search(scope: Scope, cells: readonly Cell[], program: 'as it is' | 'exposed'): Promise<Search> {
   const upstream = await FakeUpstream.start();
   scope.after(() => upstream.close());
-  const nodeOptions = program === 'exposed' ? ['--import', EXPOSING] : [];
+  const words = program === 'exposed' ? ['--import', EXPOSING, CHANGEABLE_PROGRAM] : [PROGRAM];
   const site = await Site.open(scope, cells, {
-    nodeOptions,
+    program: words,
     environment: { UPSTREAM_KEY: OPERATORS['upstream key'] },
     files: {
       'upstream-key': OPERATORS['upstream key of a file'],
@@ -46,8 +46,10 @@ export async function search(scope: Scope, cells: readonly Cell[], program: 'as 
   });
   const { workplace, serving } = site;
   const environment = { ...workplace.environment };
-  const words = [...nodeOptions, PROGRAM, 'keys', 'create', 'app', '--json'];
-  const made = await runNode(words, { directory: workplace.directory, environment });
+  const made = await runNode([...words, 'keys', 'create', 'app', '--json'], {
+    directory: workplace.directory,
+    environment,
+  });
   const { key } = JSON.parse(made.stdout) as NewKeyJson;
 
   await inParallel(site.places, (place) => play(site, place), AT_ONCE);
