@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { changedSinceBuilt } from './support/built-threads.ts';
 import { coreSeconds } from './support/core-seconds.ts';
 import { readCosts } from './support/test-queue.ts';
 import { folderOf, isIn, isTier } from './support/tiers.ts';
@@ -43,15 +44,19 @@ delete process.env.npm_lifecycle_event;
 // A third of the time of a short test goes into stripping types and compiling what others have compiled as well.
 process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
 
-/** How many of the dearest files are named in the end, unless all are. */
+/** How many of the most expensive files are named in the end, unless all are. */
 const SHOWN_COSTS = 10;
 
 /** Folders whose files take long: they start first, so that none of them runs alone at the end. */
 const FIRST = [
   'nodes',
-  'slow-readers',
-  'secrets',
+  'world',
+  'ledger',
+  'run',
   'packaging',
+  'secrets',
+  'fuzz',
+  'slow-readers',
   'disks',
   'crash',
   'hostile',
@@ -61,13 +66,19 @@ const FIRST = [
   'tui',
   'cli',
   'state',
-  'ledger',
+  'faults',
   'http',
   'races',
 ];
 
 /** Folders that hold the two HTTP servers to the same promises. */
 const OF_HTTP: ReadonlySet<string> = new Set(['http', 'hardening', 'hostile', 'cors', 'clients']);
+/** Files of theirs about the environment and the folder of the state, which no server knows. */
+const NOT_OF_HTTP = /^test\/hardening\/(?:environment|state-folder)/;
+
+function isOfHttp(file: string): boolean {
+  return OF_HTTP.has(folderOf(file)) && !NOT_OF_HTTP.test(file);
+}
 
 function rankOf(file: string): number {
   const place = FIRST.indexOf(folderOf(file));
@@ -126,18 +137,21 @@ if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
 if (tier !== undefined) process.env.INF_GW_TESTS_TIER = tier;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
   .filter((file) => tier === undefined || isIn(tier, file))
-  .filter((file) => http === undefined || named.length > 0 || OF_HTTP.has(folderOf(file)))
+  .filter((file) => http === undefined || named.length > 0 || isOfHttp(file))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
 for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));
 const ordered = files.toSorted((a, b) => rankOf(a) - rankOf(b));
-// One more than there are cores: most tests wait some of the time.
-const slots = Math.min(availableParallelism() + 1, files.length);
+// More than there are cores: most tests wait some of the time, and those of the proof, for processes and their ends, most of it.
+const slots = Math.min((tier === 'proof' ? 2 : 1) * availableParallelism() + 1, files.length);
 if (values.after !== undefined) {
   const { hasPassed, tell } = await runScript(values.after);
   tell();
   if (!hasPassed) process.exit();
 }
+const [changed, ...alsoChanged] = changedSinceBuilt();
+// Nobody tests what is no longer in the sources.
+if (changed === undefined && tier === 'check') process.env.INF_GW_TESTS_THREADS = 'built';
 const queues = Array.from({ length: slots }, (_, slot) => writeQueue(ordered, slot));
 const results = run({ files: queues, concurrency: slots });
 results.on('test:fail', () => {
@@ -153,6 +167,10 @@ results.on('end', () => {
   // After the summary of the tests, and when all processes have ended and are counted.
   process.once('beforeExit', async () => {
     for (const { tell } of await Promise.all(beside)) tell();
+    if (changed !== undefined) {
+      const more = alsoChanged.length === 0 ? '' : ` and ${alsoChanged.length} more`;
+      console.error(`processes ran dist/, which is older than ${changed}${more}: npm run build`);
+    }
     console.log(`${coreSeconds().toFixed(0)} core-seconds, of which`);
     for (const { file, seconds } of ended.slice(0, costs ? undefined : SHOWN_COSTS)) {
       console.log(`${seconds.toFixed(1).padStart(6)}  ${file}`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LEVELS } from '../../src/alerts/judge.ts';
-import { AT_LENGTH } from '../support/at-length.ts';
+import { testAtLength } from '../support/at-length.ts';
 import { CONCURRENCY, CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { Receiver } from './receiver.ts';
 
@@ -60,9 +60,8 @@ describe('a gateway with alerts', { concurrency: CONCURRENCY }, () => {
     for (const { msg } of gateway.log) assert.doesNotMatch(msg, /hook|hmac-secret/);
   });
 
-  test(
+  testAtLength(
     'serves on while a receiver hangs, and after a kill -9 tells what was not delivered, by the same id',
-    AT_LENGTH,
     async (t) => {
       const receiver = await Receiver.start(t);
       receiver.answer = 'never';

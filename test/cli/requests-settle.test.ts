@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, describe, type TestContext, test } from 'node:test';
-import { AT_LENGTH } from '../support/at-length.ts';
+import { testAtLength } from '../support/at-length.ts';
 import {
   type BalanceJson,
   CONCURRENCY,
@@ -147,7 +147,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await assertConsistent(place);
   });
 
-  test('can be repeated, and the last correction counts, also after a restart', AT_LENGTH, async (t) => {
+  testAtLength('can be repeated, and the last correction counts, also after a restart', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     const steps = [

@@ -4,7 +4,7 @@ import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
-import { AT_LENGTH } from '../support/at-length.ts';
+import { testAtLength } from '../support/at-length.ts';
 import { CONCURRENCY, CONFIG, inParallel, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
 
 const WITH_MISSING_KEY = `${CONFIG}  elsewhere:
@@ -128,7 +128,7 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
     assert.ok(!readdirSync(place.directory).includes('new'));
   });
 
-  test('it starts as a user without a passwd entry, and status and reload reach it', AT_LENGTH, async (t) => {
+  testAtLength('it starts as a user without a passwd entry, and status and reload reach it', async (t) => {
     const place = new Workplace(t);
     // The state file is so deep that its control socket is in the temporary directory.
     place.write('config.yaml', CONFIG.replace('./state.db', `./${'deep/'.repeat(25)}state.db`));

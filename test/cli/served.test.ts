@@ -1,7 +1,7 @@
 /** `models`, `status` and the log say what the running gateway serves, whatever this shell's variables would give. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { AT_LENGTH } from '../support/at-length.ts';
+import { testAtLength } from '../support/at-length.ts';
 import { CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
 
 const HOST = `  host:
@@ -27,9 +27,9 @@ async function activeOf(place: Workplace): Promise<readonly string[]> {
 
 describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
-    test(
+    const testIt = threads > 1 ? testAtLength : test;
+    testIt(
       `is what \`models\` and \`status\` say, with ${threads} threads: the provider that it left out is not active`,
-      threads > 1 ? AT_LENGTH : {},
       async (t) => {
         // The upstreams of each kind of provider have variables.
         const host = threads === 1 ? HOST : MESSAGES_HOST;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { AT_LENGTH } from '../support/at-length.ts';
+import { testAtLength } from '../support/at-length.ts';
 import { inParallel, linesOf, PROGRAM, runNode, Workplace } from '../support/cli.ts';
 import { copyOfProgram } from '../support/program-copy.ts';
 
@@ -43,7 +43,7 @@ test('`serve` says the same of itself from its own files as from those of all co
     const [own, all] = await Promise.all([
       runNode([PROGRAM, 'serve', ...rest], place),
       // Where it is not the first word, it is found among all commands.
-      runNode([PROGRAM, '--json', 'serve', ...rest], place),
+      place.run(['--json', 'serve', ...rest]),
     ]);
     assert.deepEqual({ ...own }, { ...all }, rest.join(' '));
   }
@@ -61,7 +61,7 @@ test('`npm start` creates a config from the example, says so, and serves; the co
   assert.equal(await serving.stop(), 0);
 });
 
-test('`npm start` leaves an existing config as it is', AT_LENGTH, async (t) => {
+testAtLength('`npm start` leaves an existing config as it is', async (t) => {
   const own = 'listen: 127.0.0.1:0\nstate: ./own/own.db\n';
   const place = new Workplace(t, own);
   mkdirSync(join(place.directory, 'own'));

@@ -10,6 +10,7 @@ import { PostgresServer } from '../support/postgres.ts';
 /** As hostile to quoting as a name can be. */
 const ROLE = `Gate"way $$ $r$; 'é%I`;
 const PASSWORD = 'secret';
+const ROLES = [ROLE, 'bare', 'member'].map((role) => pg.escapeIdentifier(role));
 
 describe('`state grant`', () => {
   let server: PostgresServer;
@@ -17,25 +18,28 @@ describe('`state grant`', () => {
   let database: string;
   let place: Workplace;
   const cleanUps: (() => unknown)[] = [];
-  const inDatabase = (sql: string) => server.query(sql, database);
+  /** The superuser's connection. */
+  let owner: pg.Client;
+  const inDatabase = async (sql: string) => (await owner.query(sql)).rows;
   const asRole = (user: string) =>
     Object.assign(new URL(url), { username: encodeURIComponent(user), password: PASSWORD });
 
   before(async () => {
-    server = await PostgresServer.start();
+    server = await PostgresServer.shared();
     url = await server.createDatabase();
     database = new URL(url).pathname.slice(1);
-    for (const role of [ROLE, 'bare', 'member']) {
-      await server.query(`CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD '${PASSWORD}'`);
-    }
+    for (const role of ROLES) await server.query(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
     await server.query(`GRANT gateway TO member; REVOKE CONNECT ON DATABASE ${database} FROM PUBLIC`);
+    owner = new pg.Client({ connectionString: server.adminUrl(database) });
+    await owner.connect();
     place = new Workplace({ after: (cleanUp) => cleanUps.push(cleanUp) }, CONFIG.replace('./state.db', url));
     place.write('role.yaml', CONFIG.replace('./state.db', asRole(ROLE).href));
     place.write('file.yaml', CONFIG);
   });
   after(async () => {
     for (const cleanUp of cleanUps) await cleanUp();
-    await server.stop();
+    await owner.end();
+    for (const role of ROLES) await server.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`, database);
   });
 
   test('says who got what, and can be repeated; whatever else the role had is gone', async () => {
@@ -133,17 +137,19 @@ describe('`state grant`', () => {
       inDatabase(`SELECT (SELECT count(*) FROM inf_gw.journal)::int AS journal, balance_nanos, held_nanos,
         (SELECT sum(requests) FROM inf_gw.refusals)::int AS refused,
         (SELECT count(*) FROM inf_gw.nodes)::int AS nodes FROM inf_gw.account`);
+    let client: pg.Client;
+    before(async () => {
+      client = new pg.Client({ connectionString: asRole(ROLE).href });
+      await client.connect();
+    });
+    after(() => client.end());
     /** Calls a function as the role, with what it would take from the state as it is. */
     const call = async (statement: string, setUp = 'SELECT'): Promise<unknown> => {
       await inDatabase(setUp);
-      const client = new pg.Client({ connectionString: asRole(ROLE).href });
-      await client.connect();
       try {
         return (await client.query(statement)).rows[0];
       } catch (error) {
         return (error as { code?: string }).code;
-      } finally {
-        await client.end();
       }
     };
     const late = (fields: Readonly<Record<string, string>>) => {

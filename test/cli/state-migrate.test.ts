@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
-import { AT_LENGTH } from '../support/at-length.ts';
 import { CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { contentsOf, edit, fill, TABLES } from '../support/full-file.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -97,38 +96,34 @@ describe('`state migrate`', () => {
     await again.stop();
   });
 
-  test(
-    'moves a request that a killed gateway left open, which the next start charges as held',
-    AT_LENGTH,
-    async (t) => {
-      const { file, url, migrate, database } = await open(t);
-      fill(file.statePath);
-      assert.equal((await migrate(url)).status, 0);
-      assert.equal((await migrate('./again.db', '-c', 'shared.yaml')).status, 0);
-      const { available_usd: available } = await file.json<{ available_usd: string }>(
-        'credit',
-        'show',
-        '-c',
-        'shared.yaml',
-      );
-      const [reaped] = await server.query('SELECT settled::int FROM inf_gw.reap()', database);
-      assert.equal(reaped?.settled, 1);
-      const { balance_usd: balance } = await file.json<{ balance_usd: string }>('credit', 'show', '-c', 'shared.yaml');
-      assert.equal(balance, available);
-      const [row] = await file.json<{ id: string; outcome: string }[]>('requests', 'list', '-c', 'shared.yaml');
-      assert.deepEqual([row?.id, row?.outcome], ['req_open', 'interrupted']);
-      assert.equal((await file.json<{ ok: boolean }>('audit', '-c', 'shared.yaml')).ok, true);
-      file.write('again.yaml', CONFIG.replace('state.db', 'again.db'));
-      await (await file.serveHere('again.yaml')).stop();
-      assert.deepEqual(await file.json('credit', 'show', '-c', 'again.yaml'), {
-        balance_usd: available,
-        held_usd: '0.00',
-        available_usd: available,
-      });
-    },
-  );
+  test('moves a request that a killed gateway left open, which the next start charges as held', async (t) => {
+    const { file, url, migrate, database } = await open(t);
+    fill(file.statePath);
+    assert.equal((await migrate(url)).status, 0);
+    assert.equal((await migrate('./again.db', '-c', 'shared.yaml')).status, 0);
+    const { available_usd: available } = await file.json<{ available_usd: string }>(
+      'credit',
+      'show',
+      '-c',
+      'shared.yaml',
+    );
+    const [reaped] = await server.query('SELECT settled::int FROM inf_gw.reap()', database);
+    assert.equal(reaped?.settled, 1);
+    const { balance_usd: balance } = await file.json<{ balance_usd: string }>('credit', 'show', '-c', 'shared.yaml');
+    assert.equal(balance, available);
+    const [row] = await file.json<{ id: string; outcome: string }[]>('requests', 'list', '-c', 'shared.yaml');
+    assert.deepEqual([row?.id, row?.outcome], ['req_open', 'interrupted']);
+    assert.equal((await file.json<{ ok: boolean }>('audit', '-c', 'shared.yaml')).ok, true);
+    file.write('again.yaml', CONFIG.replace('state.db', 'again.db'));
+    await (await file.serveHere('again.yaml')).stop();
+    assert.deepEqual(await file.json('credit', 'show', '-c', 'again.yaml'), {
+      balance_usd: available,
+      held_usd: '0.00',
+      available_usd: available,
+    });
+  });
 
-  test('moves from file to file, and from database to database', AT_LENGTH, async (t) => {
+  test('moves from file to file, and from database to database', async (t) => {
     const { file, url, migrate, database } = await open(t);
     fill(file.statePath);
     assert.equal((await migrate('copy.db')).status, 0);

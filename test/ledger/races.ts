@@ -7,7 +7,6 @@ import type { NewKey } from '../../src/state/keys.ts';
 import { type BenchKey, LedgerBench, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
-const ATTEMPTS = 400;
 /** Small enough that the gateways alternate many times before a limit is reached. */
 const BATCH = 5;
 const HOLD = 1_000n;
@@ -29,8 +28,8 @@ const RACES: readonly Race[] = [
 ];
 
 /** Admissions of a key over all engines at once. Returns how many were admitted, and the reasons for the rest. */
-async function race(bench: LedgerBench, engines: readonly Engine[], key: BenchKey) {
-  let [left, admitted] = [ATTEMPTS, 0];
+async function race(bench: LedgerBench, engines: readonly Engine[], key: BenchKey, attempts: number) {
+  let [left, admitted] = [attempts, 0];
   const reasons = new Set<string>();
   const run = async (engine: Engine) => {
     while (left > 0) {
@@ -49,24 +48,22 @@ async function race(bench: LedgerBench, engines: readonly Engine[], key: BenchKe
   return { admitted, reasons: [...reasons] };
 }
 
-/** `counts`: how many gateways race, each time. */
-export function testRaces(database: SharedDatabase, counts: readonly number[]): void {
-  for (const count of counts) {
-    test(`${ATTEMPTS} admissions that race over ${count} gateways meet each limit exactly`, async (t) => {
-      const settings = { rpm: 100_000, concurrency: 100_000 };
-      const bench = await LedgerBench.of(t, database.openStore, settings);
-      const store = bench.store as SharedStore;
-      await bench.addCredit(USD);
-      const engines: Engine[] = [store.engine];
-      for (let i = 2; i <= count; i++) engines.push((await store.startOther(`node ${i}`)).engine);
-      for (const { what, limits, reason, admitted } of RACES) {
-        const result = await race(bench, engines, await bench.newKey(limits));
-        assert.deepEqual(result, { admitted, reasons: [reason] }, what);
-      }
-      const [balance, held] = await bench.balance();
-      await bench.addCredit(held - balance + 77n * HOLD + HOLD / 2n);
-      const result = await race(bench, engines, await bench.newKey());
-      assert.deepEqual(result, { admitted: 77, reasons: ['money_spoken_for'] }, 'credit');
-    });
-  }
+/** `attempts`: more than any limit admits. */
+export function testRaces(database: SharedDatabase, gateways: number, attempts: number): void {
+  test(`${attempts} admissions that race over ${gateways} gateways meet each limit exactly`, async (t) => {
+    const settings = { rpm: 100_000, concurrency: 100_000 };
+    const bench = await LedgerBench.of(t, database.openStore, settings);
+    const store = bench.store as SharedStore;
+    await bench.addCredit(USD);
+    const engines: Engine[] = [store.engine];
+    for (let i = 2; i <= gateways; i++) engines.push((await store.startOther(`node ${i}`)).engine);
+    for (const { what, limits, reason, admitted } of RACES) {
+      const result = await race(bench, engines, await bench.newKey(limits), attempts);
+      assert.deepEqual(result, { admitted, reasons: [reason] }, what);
+    }
+    const [balance, held] = await bench.balance();
+    await bench.addCredit(held - balance + 77n * HOLD + HOLD / 2n);
+    const result = await race(bench, engines, await bench.newKey(), attempts);
+    assert.deepEqual(result, { admitted: 77, reasons: ['money_spoken_for'] }, 'credit');
+  });
 }

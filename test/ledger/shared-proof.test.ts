@@ -20,7 +20,7 @@ after(() => database.stop());
 
 testTerms(database.openStore);
 testWrongClocks(database.openStore);
-testRaces(database, [4]);
+testRaces(database, 4, 400);
 testClocks(database);
 testNonsense(database, MORE_NONSENSE);
 testLongLogs(database);

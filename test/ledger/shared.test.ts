@@ -11,8 +11,8 @@ import { testConformance } from './suite.ts';
 const database = await SharedDatabase.start();
 after(() => database.stop());
 
-testConformance(database.openStore, 2);
-testRaces(database, [2]);
+testConformance(database.openStore, 1);
+testRaces(database, 2, 200);
 testNodes(database);
 testAgreement(database);
 testNonsense(database, NONSENSE);

@@ -7,7 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { auditDatabase, type Check } from '../../src/audit/audit.ts';
-import type { LongSession } from '../../src/state/postgres/long-session.ts';
+import type { Run } from '../../src/state/postgres/database.ts';
 
 const SCRIPT = fileURLToPath(new URL('./auditor-process.ts', import.meta.url));
 
@@ -26,7 +26,7 @@ export function auditElsewhere(path: string): Promise<Check[]> {
  * What the auditor finds in a shared state that does not agree, by queries that all see one moment. Which months have a
  * partition is left out: they are those of the real clock.
  */
-export async function readDifferences(run: LongSession['run']): Promise<string[]> {
+export async function readDifferences(run: Run): Promise<string[]> {
   const checks = await auditDatabase(run, { onProgress: () => {} });
   return checks.flatMap(({ name, differences }) => (name === 'partitions' ? [] : differences));
 }

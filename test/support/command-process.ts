@@ -5,6 +5,7 @@
  */
 import { Readable } from 'node:stream';
 import type { Result } from './cli.ts';
+import { setEnvironment } from './environment.ts';
 
 export interface CommandOrder {
   readonly number: number;
@@ -42,8 +43,7 @@ async function run({ number, words, directory, environment, input }: CommandOrde
     configurable: true,
   });
   process.chdir(directory);
-  for (const name of Object.keys(process.env)) delete process.env[name];
-  Object.assign(process.env, environment);
+  setEnvironment(environment);
   process.exitCode = 0;
   await main(words);
   const status = Number(process.exitCode);

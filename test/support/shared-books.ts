@@ -1,6 +1,7 @@
 /** The invariants of a shared state: whatever gateways do, they hold after every transaction. */
 import pg from 'pg';
 import { IDLE_USER_MS } from '../../src/state/levels.ts';
+import type { Run } from '../../src/state/postgres/database.ts';
 
 const FIGURES = [
   'requests',
@@ -135,14 +136,13 @@ export async function sharedBookFaults(url: string): Promise<string[]> {
   client.on('error', () => {});
   await client.connect();
   try {
-    return await readBookFaults(client);
+    return await readBookFaults(async (text) => (await client.query(text)).rows);
   } finally {
     await client.end();
   }
 }
 
 /** The same on a connection that is there. */
-export async function readBookFaults(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query<{ fault: string }>(`${FAULTS} LIMIT 20`);
-  return rows.map(({ fault }) => fault);
+export async function readBookFaults(run: Run): Promise<string[]> {
+  return (await run(`${FAULTS} LIMIT 20`)).map(({ fault }) => fault as string);
 }

@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path';
 import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { endAll } from './at-end.ts';
+import { useBuiltThreads } from './built-threads.ts';
 import { coreSeconds } from './core-seconds.ts';
+import { setEnvironment } from './environment.ts';
 
 /** Far more than a process needs to end once its tests have. */
 const LINGER_MS = 20_000;
@@ -17,19 +19,23 @@ export interface Cost {
 
 /**
  * One file after the other, for to start a process and load the program into it takes longer than most tests. Each is a
- * suite, and so has hooks of its own. A process that ends in the middle of a file fails, and leaves the next ones to the others.
+ * suite, and so has hooks of its own; the variables that it sets are gone after it. A process that ends in the middle of
+ * a file fails, and leaves the next ones to the others.
  */
 export async function runQueue(files: readonly string[], folder: string): Promise<void> {
+  if (process.env.INF_GW_TESTS_THREADS === 'built') useBuiltThreads();
   let isDone = false;
   process.once('exit', () => {
     if (!isDone) process.exitCode = 1;
   });
+  const variables = { ...process.env };
   let taken = coreSeconds();
   for (const [index, file] of files.entries()) {
     if (!isMine(folder, index)) continue;
     await describe(file, async () => {
       await import(pathToFileURL(resolve(file)).href);
     });
+    setEnvironment(variables);
     const before = taken;
     taken = coreSeconds();
     writeFileSync(join(folder, 'ended', String(index)), String(taken - before));

@@ -24,7 +24,8 @@ const PROOF_FILES = [
   // Real processes: their signals under npm, and their end without one.
   /^test\/cli\/(?:npm|serve-stop|processes)\.test/,
   // On both stores, on a database that several gateways share, and on the way from one store to the other.
-  /^test\/cli\/(?:levels|shared-state|state-migrate)\.test|^test\/state\/kept-responses\.test/,
+  /^test\/(?:cli\/(?:levels|shared-state|state-(?:grant|migrate))|state\/(?:database|kept-responses)|postgres\/refused)\.test/,
+  /^test\/audit\/database\.test/,
   // Writers beside a backup, restores that are killed, and a log of 64 MB.
   /^test\/state\/backups\.test|^test\/unit\/state\/log-bound\.test/,
   // The tests' own PostgreSQL.

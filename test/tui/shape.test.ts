@@ -8,7 +8,7 @@ import { wrap } from '../../src/operator/text.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
 import { anyText } from '../support/any-text.ts';
-import { AT_LENGTH, runs } from '../support/at-length.ts';
+import { runs, testAtLength } from '../support/at-length.ts';
 import { testModel } from '../support/models.ts';
 import {
   after,
@@ -159,7 +159,8 @@ const CONDITIONS: Readonly<Record<string, readonly [stored: Stored, snapshot: Sn
 describe('the screen keeps its shape', () => {
   for (const size of SIZES) {
     for (const [what, [stored, snapshot]] of Object.entries(CONDITIONS)) {
-      test(`with ${what}, at ${size.columns} by ${size.rows}`, ENDS.includes(size) ? {} : AT_LENGTH, () => {
+      const testIt = ENDS.includes(size) ? test : testAtLength;
+      testIt(`with ${what}, at ${size.columns} by ${size.rows}`, () => {
         for (const view of VIEWS) {
           const first = after(alone(view, stored, size), { kind: 'usage', rows: USAGE });
           const model = snapshot === undefined ? first : after(first, { kind: 'snapshot', snapshot });
@@ -171,7 +172,8 @@ describe('the screen keeps its shape', () => {
   // Those in between are among the sizes of any names, below.
   for (const size of ENDS) {
     for (const [what, name] of Object.entries(HOSTILE_NAMES)) {
-      test(`with ${what} for names, at ${size.columns} by ${size.rows}`, size === SMALLEST ? {} : AT_LENGTH, () => {
+      const testIt = size === SMALLEST ? test : testAtLength;
+      testIt(`with ${what} for names, at ${size.columns} by ${size.rows}`, () => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
       });
     }

@@ -7,7 +7,7 @@ import { cutLogOf } from './cut-log.ts';
 import { play, playHistories, type Step } from './histories.ts';
 import { ALL_USERS, GROUP, USERS, World } from './world.ts';
 
-const HISTORIES = 600;
+const HISTORIES = 400;
 /** Requests that are open when a process ends. */
 const MANY = 300;
 /** Five steps' worth. */

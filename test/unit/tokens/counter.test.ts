@@ -9,7 +9,7 @@ import { sampleInput } from '../../../src/dialects/input.ts';
 import { TokenCounter } from '../../../src/tokens/counter.ts';
 import { countUsage } from '../../../src/tokens/usage.ts';
 import { TextSample } from '../../../src/wire/text-sample.ts';
-import { AT_LENGTH } from '../../support/at-length.ts';
+import { testAtLength } from '../../support/at-length.ts';
 import { runNode, Workplace } from '../../support/cli.ts';
 import { testModel } from '../../support/models.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
@@ -111,9 +111,8 @@ describe('the token counter', () => {
     assert.equal(await counter.count(['Hello']), undefined);
   });
 
-  test(
+  testAtLength(
     'returns no count to pending orders if its thread fails, and starts a new thread for the next order',
-    AT_LENGTH,
     async (t) => {
       const counter = openCounter(t);
       const started = once(process, 'worker') as Promise<[Worker]>;
@@ -150,7 +149,7 @@ describe('the token counter', () => {
     assert.equal(await waiting, undefined);
   });
 
-  test('does not keep an otherwise idle process running', AT_LENGTH, async (t) => {
+  testAtLength('does not keep an otherwise idle process running', async (t) => {
     const place = new Workplace(t, null);
     const counter = new URL('../../../src/tokens/counter.ts', import.meta.url).href;
     const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter(60_000).count(['Hello']));\n`;
