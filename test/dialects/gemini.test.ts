@@ -1,7 +1,7 @@
 /** Google's dialect at a host that speaks it: the bytes of both ways, the money, the ends, and what is refused. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Script } from '../support/fake-upstream.ts';
+import { streaming } from '../support/answers.ts';
 import { startTestGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
@@ -50,14 +50,6 @@ const piece = (text: string, fields: object = {}) => ({
 /** As Google ends its lines. */
 const event = (data: object) => `data: ${JSON.stringify(data)}\r\n\r\n`;
 const EVENTS = [piece('Hel'), piece('lo. '), answer({}, 'Bye.')].map(event);
-
-const streaming =
-  (...events: readonly string[]): Script =>
-  (call) => {
-    call.stream();
-    for (const each of events) call.send(each);
-    call.end();
-  };
 
 interface Asking {
   readonly method?: string;

@@ -1,8 +1,7 @@
 /** Tools that hosts run: what is charged for their calls, and how the hold of a stream grows with them. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import { chunk, DONE } from '../support/answers.ts';
-import type { Script } from '../support/fake-upstream.ts';
+import { chunk, DONE, streaming } from '../support/answers.ts';
 import { startTestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
@@ -91,14 +90,6 @@ const CREATED = event('response.created', { response: { id: 'resp_1', status: 'i
 const ended = (output: object[]) => event('response.completed', { response: ANSWERS.responses({ output }) });
 
 describe('a stream', () => {
-  const streaming =
-    (...events: readonly string[]): Script =>
-    (call) => {
-      call.stream();
-      for (const each of events) call.send(each);
-      call.end();
-    };
-
   test('is charged for each search once, when it knows what each call did', async () => {
     const key = gateway.key();
     const begun = [0, 1].map((index) =>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Script } from '../support/fake-upstream.ts';
+import { streaming } from '../support/answers.ts';
 import { formOf } from '../support/forms.ts';
 import { startTestGateway, type TestKey } from '../support/gateway.ts';
 
@@ -183,14 +183,6 @@ const event = (type: string, fields: object = {}) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...IMAGE, ...fields })}\n\n`;
 const PARTIAL = event('image_generation.partial_image', { partial_image_index: 0 });
 const COMPLETED = event('image_generation.completed', { usage: USAGE, size: '1024x1024', quality: 'low' });
-
-const streaming =
-  (...events: readonly string[]): Script =>
-  (call) => {
-    call.stream();
-    for (const each of events) call.send(each);
-    call.end();
-  };
 
 describe('streamed images', () => {
   const STREAMED = { model: 'fake/tokens', stream: true };

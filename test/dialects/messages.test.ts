@@ -1,7 +1,7 @@
 /** `POST /v1/messages` at a host that speaks it: the bytes of both ways, the money, and the ends. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Script } from '../support/fake-upstream.ts';
+import { streaming } from '../support/answers.ts';
 import { startTestGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
 
 /** Input costs 1,000 nanodollars a token, and every other price is another. */
@@ -53,14 +53,6 @@ const DELTA = event({
   usage: { output_tokens: 4 },
 } as never);
 const STOP = event({ type: 'message_stop' });
-
-const streaming =
-  (...events: readonly string[]): Script =>
-  (call) => {
-    call.stream();
-    for (const each of events) call.send(each);
-    call.end();
-  };
 
 function post(key: TestKey, fields: object = {}, headers: Record<string, string> = {}, path = '/v1/messages') {
   return gateway.request(path, { key, method: 'POST', body: JSON.stringify({ ...BODY, ...fields }), headers });

@@ -1,7 +1,7 @@
 /** `POST /v1/responses` and `POST /v1/embeddings` at a host that speaks them. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Script } from '../support/fake-upstream.ts';
+import { streaming } from '../support/answers.ts';
 import { startTestGateway, type TestKey } from '../support/gateway.ts';
 
 const gateway = await startTestGateway();
@@ -26,14 +26,6 @@ const event = (type: string, fields: object = {}) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...fields })}\n\n`;
 const CREATED = event('response.created', { response: response({ status: 'in_progress', output: [], usage: null }) });
 const TEXT = event('response.output_text.delta', { item_id: 'm', output_index: 0, content_index: 0, delta: 'Hi.' });
-const streaming =
-  (...events: readonly string[]): Script =>
-  (call) => {
-    call.stream();
-    for (const each of events) call.send(each);
-    call.end();
-  };
-
 function post(key: TestKey, fields: object = {}, path = '/v1/responses') {
   const body = JSON.stringify({ model: 'fake/echo', input: 'Hello!', ...fields });
   return gateway.request(path, { key, method: 'POST', body });

@@ -6,20 +6,14 @@ import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { Intake } from '../../src/http/intake.ts';
 import { Random } from '../support/random.ts';
-import { cutAnywhere, mutateBytes } from './bytes.ts';
 import { type Campaign, type CaseResult, seedOf } from './campaign.ts';
 import { readAnswers } from './http.ts';
-import { drawRequest } from './requests.ts';
+import { drawWrite, inWholeLines } from './writes.ts';
 
-const MOST_REQUESTS = 6;
-const MUTATED_SHARE = 0.5;
 /** Small, so that some heads are larger. */
 const MAX_HEADER_BYTES = 2_000;
-const SECRETS = { calm: 'sk-calm', wild: 'sk-wild', disabled: 'sk-disabled' };
 /** A case is over when this many turns of the event loop have brought nothing. */
 const QUIET_TURNS = 12;
-/** Ends what could be the beginning of a blank line. */
-const LAST = Buffer.from('....');
 
 /** One connection of a server. */
 interface Connection {
@@ -160,24 +154,24 @@ export class IntakeCampaign implements Campaign {
 
   async run(number: number): Promise<CaseResult> {
     const random = new Random(seedOf(this.#seed, number));
-    const requests = Array.from(
-      { length: random.between(1, MOST_REQUESTS) },
-      () => drawRequest(random, SECRETS).pieces,
-    );
-    const whole = Buffer.concat(requests.flat());
-    const sent = Buffer.concat([random.chance(MUTATED_SHARE) ? mutateBytes(whole, random) : whole, LAST]);
     // Where a head is too large depends on the cuts: Node counts what it has by then.
-    const pieces = cutAnywhere(sent, random).filter(({ length }) => length > 0);
-    const [alone, behind] = await Promise.all([this.#alone.read(pieces), this.#behind.read(pieces)]);
+    const { sent, pieces } = drawWrite(random);
+    const { difference, behind } = await inWholeLines(pieces, (all) => this.#compare(sent, all));
     const received = Buffer.concat(behind.received);
     const { answers, problem } = readAnswers(received, { mayLackBodies: true, isClosed: true });
-    const problems = problem === undefined ? [] : [problem];
+    return { answers, problems: [problem, difference].filter((each) => each !== undefined), sent, received };
+  }
+
+  async #compare(
+    sent: Buffer,
+    pieces: readonly Buffer[],
+  ): Promise<{ difference: string | undefined; behind: Connection }> {
+    const [alone, behind] = await Promise.all([this.#alone.read(pieces), this.#behind.read(pieces)]);
     const readings = [readingOf(alone), readingOf(behind)] as const;
     const compared = dependsOnCuts(sent, [alone, behind])
       ? Math.min(...readings.map(({ length }) => length)) - 2
       : Infinity;
     const [expected, actual] = readings.map((reading) => reading.slice(0, Math.max(0, compared)).join('\n'));
-    if (expected !== actual) problems.push(`read ${actual} instead of ${expected}`);
-    return { answers, problems, sent, received };
+    return { difference: expected === actual ? undefined : `read ${actual} instead of ${expected}`, behind };
   }
 }

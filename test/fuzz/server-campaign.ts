@@ -10,19 +10,13 @@ import { Listener } from '../../src/http/listener.ts';
 import type { ServerKind } from '../../src/http/server.ts';
 import { MAX_WAITING_BYTES } from '../../src/http/unanswered.ts';
 import { Random } from '../support/random.ts';
-import { cutAnywhere, mutateBytes } from './bytes.ts';
 import { type Campaign, type CaseResult, seedOf } from './campaign.ts';
 import { readAnswers } from './http.ts';
-import { drawRequest } from './requests.ts';
+import { drawWrite, inWholeLines } from './writes.ts';
 
-const MOST_REQUESTS = 6;
-const MUTATED_SHARE = 0.5;
 /** Of clients that send nothing more after what they have sent, and say so. */
 const ENDING_SHARE = 0.15;
 const MAX_BODY_BYTES = 60_000;
-const SECRETS = { calm: 'sk-calm', wild: 'sk-wild', disabled: 'sk-disabled' };
-/** Ends what an intake may wait for: the line before a chunk, and what could be the beginning of a blank line. */
-const LAST = Buffer.from('\r\n....');
 /** A case is over when this many turns of the event loop have brought nothing. */
 const QUIET_TURNS = 12;
 const NO_TIME_MS = 2 ** 30;
@@ -243,19 +237,10 @@ export class ServerCampaign implements Campaign {
 
   async run(number: number): Promise<CaseResult> {
     const random = new Random(seedOf(this.#seed, number));
-    const requests = Array.from(
-      { length: random.between(1, MOST_REQUESTS) },
-      () => drawRequest(random, SECRETS).pieces,
-    );
-    const whole = Buffer.concat(requests.flat());
-    const sent = Buffer.concat([random.chance(MUTATED_SHARE) ? mutateBytes(whole, random) : whole, LAST]);
-    const pieces = cutAnywhere(sent, random).filter(({ length }) => length > 0);
+    const { sent, pieces } = drawWrite(random);
     // While much waits, the end is noticed sooner or later.
     const ends = random.chance(ENDING_SHARE) && sent.length < MAX_WAITING_BYTES;
-    const first = await this.#compare(sent, pieces, ends);
-    // Behind an intake Node may be waiting for the end of a line that cannot be one of HTTP: both are sent more.
-    const { difference, own } =
-      first.difference === undefined ? first : await this.#compare(sent, [...pieces, LAST, LAST], ends);
+    const { difference, own } = await inWholeLines(pieces, (all) => this.#compare(sent, all, ends));
     const { answers } = readAnswers(own.received, { mayLackBodies: true, isClosed: true });
     return { answers, problems: difference === undefined ? [] : [difference], sent, received: own.received };
   }

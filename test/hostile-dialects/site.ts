@@ -2,41 +2,25 @@
 
 import type { Conversation } from '../hostile/conversation.ts';
 import { send } from '../hostile/sender.ts';
-import { AMPLE, NANOS_PER_USD, type Outcome, type SiteOptions } from '../hostile/site.ts';
-import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
-import type { KeySettings } from '../support/state.ts';
-import { until } from '../support/wait.ts';
+import type { SiteOptions } from '../hostile/site.ts';
+import { gatewayBefore, type Outcome, TruthfulSite } from '../hostile/truthful-site.ts';
+import type { TestKey } from '../support/gateway.ts';
 import { type DialectName, Dialogue } from './dialogue.ts';
 import { DialectHost, READINGS } from './host.ts';
 import { MESSAGES_MODELS, MODELS } from './pricing.ts';
 import { isReached, PATHS, providerOf, type Request, signed } from './requests.ts';
 
 const HOST_DIALECTS: readonly DialectName[] = ['chat', 'messages', 'responses'];
-const AMPLE_CREDIT = '1000000';
 
-export class DialectSite {
-  readonly host: DialectHost;
-  readonly gateway: TestGateway;
+export class DialectSite extends TruthfulSite<DialectHost> {
   /** What was held for all requests of a key when one of them arrived at the host, in nanodollars. */
   readonly heldAtArrival = new WeakMap<Conversation, number>();
   readonly #keys = new WeakMap<Conversation, TestKey>();
   #sent = 0;
 
-  private constructor(host: DialectHost, gateway: TestGateway) {
-    this.host = host;
-    this.gateway = gateway;
-  }
-
-  static async open({ config: more = {} }: Pick<SiteOptions, 'config'> = {}): Promise<DialectSite> {
+  static async open({ config = {} }: Pick<SiteOptions, 'config'> = {}): Promise<DialectSite> {
     const host = await DialectHost.start();
-    try {
-      const config = { providers: providersAt(host.upstream.port), durability: 'crash', ...more };
-      return new DialectSite(host, await startTestGateway({ config, credit: AMPLE_CREDIT }));
-    } catch (error) {
-      // An open port would keep the process alive.
-      await host.upstream.close();
-      throw error;
-    }
+    return new DialectSite(host, await gatewayBefore(host, { providers: providersAt(host.upstream.port), ...config }));
   }
 
   /** From here on `heldAtArrival` is filled. */
@@ -45,20 +29,6 @@ export class DialectSite {
       const key = this.#keys.get(conversation);
       if (key !== undefined) this.heldAtArrival.set(conversation, Number(this.gateway.heldNanos(key)));
     };
-  }
-
-  key(settings: KeySettings = {}): TestKey {
-    return this.gateway.key({ ...AMPLE, ...settings });
-  }
-
-  /** Sets the balance, which is all that the account has while nothing is in flight. */
-  setBalance(nanos: number): void {
-    const change = BigInt(nanos) - this.gateway.balanceNanos;
-    if (change !== 0n) this.gateway.addCredit(change);
-  }
-
-  resetBalance(): void {
-    this.setBalance(Number(AMPLE_CREDIT) * NANOS_PER_USD);
   }
 
   /** Sends a request to its end, or until its client leaves. */
@@ -100,23 +70,6 @@ export class DialectSite {
     // Of a client that left, the request may still be on the way to the host.
     if (dialogue.bills.length > 0 || received.status !== 0) this.host.forget(dialogue);
     return { ...received, conversation: dialogue };
-  }
-
-  /** Waits until nothing of these keys is in flight, and every host has made its bill. */
-  async settled(keys: readonly TestKey[], outcomes: readonly Outcome[]): Promise<void> {
-    const bills = () => outcomes.flatMap(({ conversation }) => conversation.bills);
-    await until(async () => (await this.gateway.inFlight()) === 0 && bills().every(({ isFinal }) => isFinal));
-    await until(() => keys.every((key) => this.gateway.holds(key) === 0));
-  }
-
-  /** Nanodollars that a key was charged so far. */
-  charged(key: TestKey): number {
-    return this.gateway.rows(key).reduce((sum, { cost_nanos }) => sum + cost_nanos, 0);
-  }
-
-  async stop(): Promise<void> {
-    await this.gateway.stop();
-    await this.host.upstream.close();
   }
 }
 

@@ -1,7 +1,7 @@
 /** Composed attacks at length, and how far they came. */
 import { type Course, show } from '../support/campaign.ts';
 import type { CampaignOptions, CampaignResult } from './campaign.ts';
-import { NANOS_PER_USD } from './site.ts';
+import { NANOS_PER_USD } from './truthful-site.ts';
 
 /** Each time that a limit is passed says how to see it again: that round `only`. */
 export async function composeAttacks(

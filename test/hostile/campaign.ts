@@ -9,7 +9,8 @@ import type { Scope } from '../support/run-scope.ts';
 import type { KeySettings } from '../support/state.ts';
 import { Composer, type Composition } from './compose.ts';
 import { type Attempted, judge, judgeBalance, MEASURES } from './oracle.ts';
-import { HostileSite, type Outcome, type Request, stepNanos } from './site.ts';
+import { HostileSite, type Request, stepNanos } from './site.ts';
+import type { Outcome } from './truthful-site.ts';
 
 /** A gateway before a host that bills. */
 export interface CampaignSite<Sent> {

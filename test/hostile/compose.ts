@@ -7,8 +7,9 @@ import type { KeySettings } from '../support/state.ts';
 import { LEAVING_POINTS, type LeavingPoint, type Wish } from './conversation.ts';
 import { MANNERS, type MannerName } from './host.ts';
 import type { Fields } from './names.ts';
-import { AMPLE, DEFAULT_OUTPUT, type Request, stepNanos } from './site.ts';
+import { DEFAULT_OUTPUT, type Request, stepNanos } from './site.ts';
 import { ALL_ALPHABETS, DISGUISES, textOf } from './texts.ts';
+import { AMPLE } from './truthful-site.ts';
 import { piecesFor } from './writing.ts';
 
 /** One key, its limits, and what it sends. */

@@ -6,7 +6,8 @@ import type { TestKey } from '../support/gateway.ts';
 import type { KeySettings } from '../support/state.ts';
 import type { Target } from './attack.ts';
 import type { Conversation } from './conversation.ts';
-import { billedNanos, billsOf, COUNT_ERROR, ESTIMATE_ERROR, type Outcome, stepNanos } from './site.ts';
+import { billedNanos, billsOf, COUNT_ERROR, ESTIMATE_ERROR, stepNanos } from './site.ts';
+import type { Outcome } from './truthful-site.ts';
 
 /** What is attacked: a gateway, before a host that bills. */
 export interface Attacked<Request> {

@@ -13,9 +13,9 @@ import {
   DEFAULT_OUTPUT,
   ESTIMATE_ERROR,
   type HostileSite,
-  type Outcome,
   type Request,
 } from './site.ts';
+import type { Outcome } from './truthful-site.ts';
 
 /** What an attack was, and how far it came. */
 export interface Attempted<Sent = Request> {

@@ -2,14 +2,13 @@
  * A gateway before truthful hosts, with the prices, keys and figures that attacks and the fuzzer
  * reckon with.
  */
-import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
-import type { KeySettings } from '../support/state.ts';
-import { until } from '../support/wait.ts';
+import type { TestKey } from '../support/gateway.ts';
 import { type Bill, Conversation, type LeavingPoint, type Wish } from './conversation.ts';
 import { MANNERS, MAX_OUTPUT, TruthfulHost } from './host.ts';
 import type { Fields } from './names.ts';
 import { HOST_MODELS } from './pricing.ts';
-import { type Received, send } from './sender.ts';
+import { send } from './sender.ts';
+import { gatewayBefore, type Outcome, TruthfulSite } from './truthful-site.ts';
 
 /**
  * What a hold starts with where a request sets no maximum, and what it grows by: tokens of output
@@ -23,13 +22,8 @@ export const DEFAULT_OUTPUT = 100;
 export const ESTIMATE_ERROR = 1 / 0.9;
 /** The most that a bill may exceed a counted charge by, as a factor. */
 export const COUNT_ERROR = 1.02;
-/** Nanodollars per USD, and per USD for a million tokens. */
-export const NANOS_PER_USD = 1_000_000_000;
+/** Nanodollars a token, for each USD a million tokens. */
 const NANOS_PER_PRICE = 1_000;
-
-/** More than any attack needs. */
-export const AMPLE: KeySettings = { rpm: 1_000_000, tpm: 1_000_000_000, concurrency: 10_000 };
-const AMPLE_CREDIT = '1000000';
 
 /** What a hold grows by, in nanodollars. */
 export function stepNanos(model = 'vendor-cheap', choices = 1): number {
@@ -43,11 +37,6 @@ export interface Request {
   readonly leaves?: LeavingPoint;
 }
 
-/** A request that was sent, and what became of it. */
-export interface Outcome extends Received {
-  readonly conversation: Conversation;
-}
-
 export interface SiteOptions {
   /** Fields of the config. */
   readonly config?: Fields;
@@ -57,15 +46,8 @@ export interface SiteOptions {
   readonly model?: Fields;
 }
 
-export class HostileSite {
-  readonly host: TruthfulHost;
-  readonly gateway: TestGateway;
+export class HostileSite extends TruthfulSite<TruthfulHost> {
   #sent = 0;
-
-  private constructor(host: TruthfulHost, gateway: TestGateway) {
-    this.host = host;
-    this.gateway = gateway;
-  }
 
   static async open({ config = {}, provider = {}, model = {} }: SiteOptions = {}): Promise<HostileSite> {
     const host = await TruthfulHost.start();
@@ -82,28 +64,7 @@ export class HostileSite {
         return [name, { kind: 'openai', base_url, api_key: 'upstream-key-canary-4711', ...provider, models }];
       }),
     );
-    const fields = { providers, durability: 'crash', ...config };
-    try {
-      return new HostileSite(host, await startTestGateway({ config: fields, credit: AMPLE_CREDIT }));
-    } catch (error) {
-      // An open port would keep the process alive.
-      await host.upstream.close();
-      throw error;
-    }
-  }
-
-  key(settings: KeySettings = {}): TestKey {
-    return this.gateway.key({ ...AMPLE, ...settings });
-  }
-
-  /** Sets the balance, which is all that the account has while nothing is in flight. */
-  setBalance(nanos: number): void {
-    const change = BigInt(nanos) - this.gateway.balanceNanos;
-    if (change !== 0n) this.gateway.addCredit(change);
-  }
-
-  resetBalance(): void {
-    this.setBalance(Number(AMPLE_CREDIT) * NANOS_PER_USD);
+    return new HostileSite(host, await gatewayBefore(host, { providers, ...config }));
   }
 
   /** Sends a request to its end, or until its client leaves. */
@@ -118,23 +79,6 @@ export class HostileSite {
   /** Sends several at once. */
   race(key: TestKey, requests: readonly Request[]): Promise<Outcome[]> {
     return Promise.all(requests.map((request) => this.send(key, request)));
-  }
-
-  /** Waits until nothing of these keys is in flight, and every host has made its bill. */
-  async settled(keys: readonly TestKey[], outcomes: readonly Outcome[]): Promise<void> {
-    const bills = () => outcomes.flatMap(({ conversation }) => conversation.bills);
-    await until(async () => (await this.gateway.inFlight()) === 0 && bills().every(({ isFinal }) => isFinal));
-    await until(() => keys.every((key) => this.gateway.holds(key) === 0));
-  }
-
-  /** Nanodollars that a key was charged so far. */
-  charged(key: TestKey): number {
-    return this.gateway.rows(key).reduce((sum, { cost_nanos }) => sum + cost_nanos, 0);
-  }
-
-  async stop(): Promise<void> {
-    await this.gateway.stop();
-    await this.host.upstream.close();
   }
 
   /**

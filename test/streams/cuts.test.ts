@@ -10,6 +10,7 @@ import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { inParallel } from '../support/cli.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
+import { CollectingSink } from '../support/sink.ts';
 import { CHAT_STREAM, UNBOUNDED } from '../support/unbounded.ts';
 import { HOST_STREAMS, type HostStream } from './hosts.ts';
 
@@ -17,18 +18,7 @@ import { HOST_STREAMS, type HostStream } from './hosts.ts';
 async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charged: unknown }> {
   const attempt = new Attempt();
   attempt.begin({ pause: () => {}, resume: () => {}, abort: () => {} });
-  const out: Buffer[] = [];
-  const sink = {
-    started: false,
-    gone: false,
-    start: () => {
-      sink.started = true;
-    },
-    write: (bytes: Buffer) => {
-      out.push(bytes);
-      return undefined;
-    },
-  };
+  const sink = new CollectingSink();
   const meter = new Meter(7);
   const ending = relayStream(attempt, sink, meter, {
     ...UNBOUNDED,
@@ -44,7 +34,7 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
   const { termination, metered } = await ending;
   assert.ok(termination.kind === 'stream_end' && termination.error === undefined);
   const { usage, source } = metered;
-  return { text: Buffer.concat([...out, termination.end]).toString('utf8'), charged: { usage, source } };
+  return { text: sink.text(termination.end), charged: { usage, source } };
 }
 
 const bytesOf = ({ pieces }: HostStream) => Buffer.from(pieces.map(({ text }) => text).join(''));

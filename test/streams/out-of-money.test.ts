@@ -6,6 +6,7 @@ import { Meter } from '../../src/relay/meter.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
+import { CollectingSink } from '../support/sink.ts';
 import { countsOf } from '../support/tools.ts';
 import { CHAT_STREAM, UNBOUNDED } from '../support/unbounded.ts';
 
@@ -30,18 +31,7 @@ async function charged(
     resume: () => attempt.push(Buffer.from(late)),
     abort: () => aborts++,
   });
-  const received: Buffer[] = [];
-  const sink = {
-    started: false,
-    gone: false,
-    start: () => {
-      sink.started = true;
-    },
-    write: (bytes: Buffer) => {
-      received.push(bytes);
-      return undefined;
-    },
-  };
+  const sink = new CollectingSink();
   const ending = relayStream(attempt, sink, new Meter(1), {
     ...UNBOUNDED,
     ...CHAT_STREAM,
@@ -61,7 +51,7 @@ async function charged(
   const { termination, metered } = await ending;
   assert.ok(termination.kind === 'stream_end' && termination.error === OUT_OF_MONEY);
   assert.equal(aborts, isPaused ? 1 : 0);
-  return { ...metered, text: Buffer.concat(received).toString('utf8') };
+  return { ...metered, text: sink.text() };
 }
 
 describe('of a stream that is cut in the middle of what has arrived', () => {

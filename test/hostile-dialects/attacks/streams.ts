@@ -1,6 +1,7 @@
 /** Attacks with streams that outgrow their hold: how they are cut, and what is charged for them. */
 import { billedOverBalance, overLimit, steps } from '../../hostile/measures.ts';
-import { billedNanos, COUNT_ERROR, type Outcome, stepNanos } from '../../hostile/site.ts';
+import { billedNanos, COUNT_ERROR, stepNanos } from '../../hostile/site.ts';
+import type { Outcome } from '../../hostile/truthful-site.ts';
 import type { Conduct, DialectName } from '../dialogue.ts';
 import { type DialectAttack, headOf, requestOf, site } from '../measures.ts';
 import { ALL, type Direction, type Request } from '../requests.ts';

@@ -16,7 +16,8 @@ import {
   overLimit,
 } from '../measures.ts';
 import type { Fields } from '../names.ts';
-import { billedNanos, COUNT_ERROR, NANOS_PER_USD } from '../site.ts';
+import { billedNanos, COUNT_ERROR } from '../site.ts';
+import { NANOS_PER_USD } from '../truthful-site.ts';
 import { bounded, CHAT, MESSAGES, RACING, RESPONSES, racing } from './dialect-requests.ts';
 
 const FOUND = 30_000;

@@ -4,7 +4,8 @@
  */
 import type { Attack, Family } from '../attack.ts';
 import { billedOverCharged, OVER_CHARGED } from '../measures.ts';
-import { AMPLE, asks, type HostileSite, type Outcome, type Request } from '../site.ts';
+import { asks, type HostileSite, type Request } from '../site.ts';
+import { AMPLE, type Outcome } from '../truthful-site.ts';
 
 const stream = (wish: Request['wish'], leaves: Request['leaves'] = 'never'): Request => ({
   body: asks('exact', { stream: true }),

@@ -5,7 +5,7 @@ import type { ModelName } from '../../hostile-dialects/pricing.ts';
 import { type Direction, shown, TRANSLATED } from '../../hostile-dialects/requests.ts';
 import type { Attack, Family } from '../attack.ts';
 import { billedOverBalance, billedOverHeld, billedOverTokenLimit, OVER_HELD, overLimit } from '../measures.ts';
-import { NANOS_PER_USD } from '../site.ts';
+import { NANOS_PER_USD } from '../truthful-site.ts';
 import { bounded, CHAT, DIRECTIONS, RACING, racing } from './dialect-requests.ts';
 
 const BALANCE_NANOS = NANOS_PER_USD;

@@ -4,7 +4,7 @@ import { REFERENCE_PLACES } from '../../hostile-dialects/places/references.ts';
 import type { Place } from '../../hostile-dialects/places/texts.ts';
 import type { Attack, Family } from '../attack.ts';
 import { billedOverBalance, billedOverHeld, billedOverTokenLimit, OVER_HELD, overLimit } from '../measures.ts';
-import { NANOS_PER_USD } from '../site.ts';
+import { NANOS_PER_USD } from '../truthful-site.ts';
 import { bounded, DIRECTIONS, RACING, racing } from './dialect-requests.ts';
 
 const BALANCE_NANOS = NANOS_PER_USD;

@@ -14,7 +14,8 @@ import {
 } from '../measures.ts';
 import type { Fields } from '../names.ts';
 import { billedAtPace } from '../pace.ts';
-import { DEFAULT_OUTPUT, NANOS_PER_USD } from '../site.ts';
+import { DEFAULT_OUTPUT } from '../site.ts';
+import { NANOS_PER_USD } from '../truthful-site.ts';
 import { asking, bounded, CHAT, DIRECTIONS, MESSAGES, RESPONSES, racing } from './dialect-requests.ts';
 
 const BALANCE_NANOS = NANOS_PER_USD;

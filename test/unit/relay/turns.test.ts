@@ -9,6 +9,7 @@ import { MAX_TURN_MS, Turns } from '../../../src/relay/turns.ts';
 import { Attempt } from '../../../src/upstream/attempt.ts';
 import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 import { chunk, DONE } from '../../support/answers.ts';
+import { CollectingSink } from '../../support/sink.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -60,15 +61,7 @@ test('a stream of many events that have arrived at once lets others come first, 
   const attempt = new Attempt();
   attempt.push(Buffer.from(words.map((word) => chunk(word)).join('') + chunk('', 'stop') + DONE));
   attempt.end();
-  const sent: Buffer[] = [];
-  const sink = {
-    started: false,
-    gone: false,
-    start: () => {
-      sink.started = true;
-    },
-    write: (bytes: Buffer) => void sent.push(bytes),
-  };
+  const sink = new CollectingSink();
   let isOver = false;
   let turnsOfOthers = 0;
   const others = async () => {
@@ -89,10 +82,6 @@ test('a stream of many events that have arrived at once lets others come first, 
   });
   await Promise.all([relayed, others()]);
   assert.ok(turnsOfOthers > 1, `${turnsOfOthers} turns`);
-  const texts = [
-    ...Buffer.concat(sent)
-      .toString()
-      .matchAll(/"content":"(\d+ )"/g),
-  ].map(([, word]) => word);
+  const texts = [...sink.text().matchAll(/"content":"(\d+ )"/g)].map(([, word]) => word);
   assert.deepEqual(texts, words);
 });
