@@ -179,7 +179,10 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
   });
 
   test('the password of a database is shown by no command, and no file is made for it', async (t) => {
-    const place = new Workplace(t, `state: postgres://gw:\${SET_KEY}@127.0.0.1:1/gateway\nnode: blue\n`);
+    const place = new Workplace(
+      t,
+      `listen: 127.0.0.1:0\nstate: postgres://gw:\${SET_KEY}@127.0.0.1:1/gateway\nnode: blue\n`,
+    );
     place.environment.SET_KEY = SECRET;
     const shown = 'postgres://gw:***@127.0.0.1:1/gateway';
     const [json, text, ...others] = await inParallel(

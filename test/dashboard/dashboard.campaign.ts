@@ -9,13 +9,14 @@ const PARTS: Readonly<Record<string, (scope: RunScope, rounds: number) => Promis
   load: measureLoad,
   'few keys': (scope) => measureKeys(scope, { keys: 10, rows: 20_000 }),
   'many keys': (scope) => measureKeys(scope, { keys: 10_000, rows: 20_000 }),
-  'many rows': (scope) => measureKeys(scope, { keys: 10_000, rows: 1_000_000 }),
+  // SQLite keeps some 20 MB more of a journal that a filter has looked through.
+  'many rows': (scope) => measureKeys(scope, { keys: 10_000, rows: 1_000_000, mostMemoryMb: 175 }),
 };
 
 export default campaign({
   proves: 'the dashboard costs no more than it may',
   options: { rounds: 10, only: '' },
-  minutes: 4,
+  minutes: 8,
   async run(course, { rounds, only }) {
     const parts = chosen(Object.entries(PARTS), only, ([name]) => name);
     for (const [name, measure] of parts) {

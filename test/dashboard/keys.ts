@@ -14,7 +14,9 @@ import { cpuMs, memoryMb } from './process.ts';
  * Started by util-linux with its own terminal: prints the pid of the dashboard, then becomes it.
  */
 const COMMAND = `stty cols 160 rows 50; echo "pid $$"; exec "${process.execPath}" "${PROGRAM}" tui`;
-const REST_MS = 10_000;
+/** A whole minute, since some of what a dashboard reads, it reads once a minute. */
+const REST_MS = 60_000;
+/** The least number of presses of a measurement, which ends with a whole round of its keys. */
 const PRESSED = 200;
 /** Faster than anybody presses keys, slower than the screen answers one. */
 const BETWEEN_KEYS_MS = 60;
@@ -45,8 +47,9 @@ const TYPED = ['/', ...'cost>1', ...Array<string>(6).fill('\u007f'), '\r'];
 /** A dashboard on a state of this size, at rest and answering keys. */
 export async function measureKeys(
   scope: RunScope,
-  size: { readonly keys: number; readonly rows: number },
+  size: { readonly keys: number; readonly rows: number; readonly mostMemoryMb?: number },
 ): Promise<Cost[]> {
+  const { mostMemoryMb = MOST_MEMORY_MB } = size;
   const place = new Workplace(scope, CONFIG);
   makeLargeState(place.statePath, size, () => {});
   const serving = await place.serve();
@@ -61,7 +64,7 @@ export async function measureKeys(
   const [cpuBefore, bytes] = [cpuMs(pid), countBytes(terminal)];
   await pause(REST_MS);
   const idle: Cost[] = [
-    { what: 'memory at rest', value: memoryMb(pid), unit: 'MB', most: MOST_MEMORY_MB },
+    { what: 'memory at rest', value: memoryMb(pid), unit: 'MB', most: mostMemoryMb },
     { what: 'CPU at rest', value: (100 * (cpuMs(pid) - cpuBefore)) / REST_MS, unit: '%', most: MOST_IDLE_PERCENT },
     { what: 'drawn at rest, a second', value: bytes() / (REST_MS / 1_000), unit: 'B' },
   ];
@@ -74,14 +77,14 @@ export async function measureKeys(
   const typing = await latenciesOf(terminal, 'a letter of a filter', TYPED, MOST_LATENCY_MS);
   const memory = memoryMb(pid);
   terminal.stdin?.write('q');
-  await once(terminal, 'close');
+  await bounded(once(terminal, 'close'), 'the dashboard ends when told to');
   await serving.stop();
   return [
     ...idle,
     ...moving,
     ...switching,
     ...typing,
-    { what: 'memory after it', value: memory, unit: 'MB', most: MOST_MEMORY_MB },
+    { what: 'memory after it', value: memory, unit: 'MB', most: mostMemoryMb },
   ];
 }
 
@@ -115,7 +118,7 @@ async function latenciesOf(
   most: number,
 ): Promise<Cost[]> {
   const latencies: number[] = [];
-  for (let i = 0; i < PRESSED; i++) latencies.push(await latencyOf(terminal, keys[i % keys.length] as string));
+  while (latencies.length < PRESSED) for (const key of keys) latencies.push(await latencyOf(terminal, key));
   const sorted = latencies.toSorted((a, b) => a - b);
   return [
     { what: `from ${from} to the screen, p50`, value: percentile(sorted, 0.5), unit: 'ms' },

@@ -36,6 +36,9 @@ function overwrite({ statePath }: Site, from: number, to: number): void {
   writeFileSync(statePath, bytes.fill(0xa5, from, to));
 }
 
+/** Another program may have the default port, so any other. */
+const configAt = (state: string) => `listen: 127.0.0.1:0\nstate: ${state}\nproviders: {}\n`;
+
 const REFUSED: readonly Case[] = [
   {
     what: 'the disk is full',
@@ -51,13 +54,13 @@ const REFUSED: readonly Case[] = [
   },
   {
     what: 'no file can be created in its directory',
-    harm: (site) => site.place.write('config.yaml', 'state: /proc/self/state.db\nproviders: {}\n'),
+    harm: (site) => site.place.write('config.yaml', configAt('/proc/self/state.db')),
     message:
       /cannot create the state file \/proc\/self\/state\.db(-lock)? .*set `state:` in the config to another path/,
   },
   {
     what: 'its directory is a file',
-    harm: (site) => site.place.write('config.yaml', 'state: ./orders/state.db\nproviders: {}\n'),
+    harm: (site) => site.place.write('config.yaml', configAt('./orders/state.db')),
     message: /cannot create the state file .*orders\/state\.db(-lock)? .*set `state:` in the config to another path/,
   },
   {

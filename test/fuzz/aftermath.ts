@@ -35,8 +35,8 @@ export async function aftermathOf(fuzz: FuzzSite): Promise<Aftermath> {
   }
   const descriptors = await descriptorsLeft(fuzz);
   check(descriptors <= 0, `${descriptors} descriptors more than at the start`);
-  const { status, stdout } = await place.run(['audit']);
-  check(status === 0, `the audit: ${stdout}`);
+  const { status, stdout, stderr } = await place.run(['audit']);
+  check(status === 0, `the audit: ${stdout}${stderr}`);
   check((await place.snapshot()).pid === fuzz.pid, 'another process serves');
   check((await place.serving.stop()) === 0, 'the process did not exit cleanly');
   place.assertSettled();

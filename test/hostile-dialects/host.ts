@@ -137,7 +137,7 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
     inputTokens,
     audioInput: Math.min(audioTokens, inputTokens),
     declaredOutput,
-    heldOutput: declaredOutput ?? 0,
+    heldOutput: (declaredOutput ?? 0) + predictedIn(fields),
     serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
     choices: 1,
     isStream: fields.stream === true,

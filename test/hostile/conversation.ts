@@ -53,7 +53,7 @@ export interface Bill {
   readonly reading: Reading;
   readonly inputTokens: number;
   readonly declaredOutput: number | undefined;
-  /** The larger maximum that the request declares, whether its host reads it or not: the gateway holds for it. */
+  /** What the gateway holds for: the larger maximum that the request declares, whether its host reads it or not, and what it predicts. */
   readonly heldOutput: number;
   readonly serviceTier: string | undefined;
   readonly choices: number;
@@ -66,6 +66,11 @@ export interface Bill {
   outputTokens: number;
   costNanos: number;
   isFinal: boolean;
+}
+
+/** Whether the gateway holds for a maximum that the host does not read. */
+export function ignoresMaximum({ declaredOutput, heldOutput }: Bill): boolean {
+  return declaredOutput === undefined && heldOutput > 0;
 }
 
 /** How long a host waits for a client that reads nothing before it writes on, the first times and after them. */

@@ -5,8 +5,9 @@
  */
 import { DONE, event } from '../support/answers.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
+import { counter } from '../support/gateway.ts';
 import { inputTokens } from './bill.ts';
-import { ABORT_PATIENCE_MS, type Bill, type Conversation, nextMoment, within } from './conversation.ts';
+import { ABORT_PATIENCE_MS, type Bill, type Conversation, ignoresMaximum, nextMoment, within } from './conversation.ts';
 import { type Fields, type Reading, readRequest } from './names.ts';
 import { priceOf } from './pricing.ts';
 import { Writing } from './writing.ts';
@@ -205,6 +206,7 @@ async function writeStream(order: Order): Promise<void> {
     order.bill.to = conversation.leftAt ?? nextMoment();
     call.send(round);
     await conversation.readBeyond(bytesBefore, closed);
+    if (ignoresMaximum(order.bill)) await counted();
     // An abort ends the work at once; only a gateway that reads on gets more.
     if (conversation.hasLeft && !isClosed)
       await within(
@@ -235,6 +237,14 @@ async function endStream(order: Order, reports: boolean, closed: Promise<void>):
   if (reports) call.send(event({ id: 'chatcmpl-1', choices: [], usage: usageOf(order) }));
   call.send(DONE);
   call.end();
+}
+
+/**
+ * Resolves once the gateway has counted what it counts now. A stream does not wait until it is found out that its host writes
+ * more than it was told, but no model writes faster than that.
+ */
+async function counted(): Promise<void> {
+  await counter.count([''], [], 'courtesy');
 }
 
 async function turns(): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import type { TestKey } from '../support/gateway.ts';
 import type { Composition } from './compose.ts';
-import type { Bill } from './conversation.ts';
+import { type Bill, ignoresMaximum } from './conversation.ts';
 import { HOST_MODELS } from './pricing.ts';
 import {
   billedNanos,
@@ -48,10 +48,17 @@ const isBounded = ({ declaredOutput }: Bill) => declaredOutput !== undefined;
 
 /** What a bill may add beyond a limit: what nobody could hold for at admission. */
 function slackOf(bill: Bill): number {
-  if (bill.isStream) return stepOf(bill);
+  if (bill.isStream) return ignoresMaximum(bill) ? 2 * stepOf(bill) + toleratedOf(bill) : stepOf(bill);
   // A JSON answer cannot be cut: without a maximum that its host reads, it costs what its model
   // writes.
   return isBounded(bill) ? 0 : bill.outputTokens * outputPrice(bill);
+}
+
+/** Hosts have other tokenizers: up to so many times a maximum nothing says that its host ignores it. That is looked at once a step. */
+const TOLERANCE = 1.25;
+
+function toleratedOf(bill: Bill): number {
+  return (TOLERANCE - 1) * bill.heldOutput * bill.choices * outputPrice(bill);
 }
 
 /** What is held for a request at first. */

@@ -38,13 +38,13 @@ export default campaign({
     for (const [index, name] of names.entries()) {
       const { arena, audit } = await (PLACES[name] as (typeof PLACES)[string])(course);
       let done = 0;
-      while (done < users && !course.isOver((index + 1) / names.length)) {
+      do {
         const count = Math.min(BATCH, users - done);
         course.deviate(...(await raceForGroup(arena, `department ${done}`)));
         course.deviate(...(await raceOfUsers(arena, `app ${done}`, count, course.random)));
         done += count;
         course.progress(done, users, `users on ${name}`);
-      }
+      } while (done < users && !course.isOver((index + 1) / names.length));
       course.deviate(...(await audit()));
       told.push(`${done} users on ${name}`);
     }
