@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { countsOf } from '../../support/tools.ts';
-import { CLIENTS, type Relayed, relayed, type Speaker } from './recordings.ts';
+import { CLIENTS, type Client, type Relayed, relayed, type Speaker } from './recordings.ts';
 import { READERS, type Reading } from './sdk-readings.ts';
 
 const lines = (...values: readonly (Fields | string)[]) =>
@@ -232,7 +232,7 @@ describe('a stream that fails with', () => {
 });
 
 describe('the meter', () => {
-  const read = (host: Speaker, stream: string): Promise<Relayed> => relayed(host, host, [Buffer.from(stream)]);
+  const read = (host: Client, stream: string): Promise<Relayed> => relayed(host, host, [Buffer.from(stream)]);
 
   test('counts what a start holds of a message that reports no output', async () => {
     const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };

@@ -12,12 +12,12 @@ import {
   ANSWERS,
   answered,
   CLIENTS,
+  type Client,
   eventsOf,
   RECORDINGS,
   type Recording,
   type Relayed,
   relayed,
-  type Speaker,
 } from './recordings.ts';
 import { ANSWER_READERS, READERS, type Reading, type Usage } from './sdk-readings.ts';
 
@@ -67,6 +67,9 @@ const BILLED: Readonly<Record<string, Partial<Usage>>> = {
 
 /** Calls of the host's own tools, which have prices. */
 const TOOL_CALLS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'gemini/pydantic-code-execution-whole': { code_execution: 1 },
+  'gemini/pydantic-search-whole': { google_search: 1 },
+  'gemini/pydantic-url-context-whole': { url_context: 1 },
   'messages/anthropic-fallback-a-toolrefusal': { web_search: 1 },
   'messages/anthropic-message-delta-fields': { web_search: 1 },
   'messages/anthropic-server-tool-use': { web_search: 1 },
@@ -94,7 +97,13 @@ function sealsOf({ host, bytes }: Recording, { seals, thinking }: Reading): read
   return [`chat.${FIELD_OF_THINKING.exec(bytes.toString('utf8'))?.[1]}`];
 }
 
-function expected(recording: Recording, client: Speaker, original: Reading): Reading {
+/** Google gives few calls an id; those of other dialects have one, by which their client answers. */
+function withIds({ bytes }: Recording, calls: Reading['calls']): Reading['calls'] {
+  const [, answer] = /"responseId":\s*"([^"]+)"/.exec(bytes.toString('utf8')) ?? [];
+  return calls.map((call, index) => ({ ...call, id: call.id ?? `call_${answer}_${index}` }));
+}
+
+function expected(recording: Recording, client: Client, original: Reading): Reading {
   const { host, name } = recording;
   if (client === host) return original;
   const usage =
@@ -103,7 +112,8 @@ function expected(recording: Recording, client: Speaker, original: Reading): Rea
         ? NO_USAGE
         : undefined
       : { ...original.usage, ...BILLED[name] };
-  const read = { ...original, seals: sealsOf(recording, original), ...LOST[name], usage };
+  const calls = withIds(recording, original.calls);
+  const read = { ...original, calls, seals: sealsOf(recording, original), ...LOST[name], usage };
   if (client === 'chat' || client === 'responses') return read;
   const inText = { ...read, text: read.text + read.refusal, refusal: '' };
   if (client === 'messages') return inText;

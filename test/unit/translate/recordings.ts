@@ -5,23 +5,31 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { AnswerFacts } from '../../../src/dialects/answer.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
+import { FRAMES_TYPE } from '../../../src/providers/bedrock.ts';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
 import { relayStream } from '../../../src/relay/stream.ts';
 import { hostRequest } from '../../../src/translate/translate.ts';
 import type { ResponseTranslation } from '../../../src/translate/translation.ts';
 import { Attempt } from '../../../src/upstream/attempt.ts';
+import { decodeFrame } from '../../../src/upstream/aws.ts';
+import { FrameDecoder } from '../../../src/upstream/frames.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { MAX_EVENT_BYTES, SseSplitter } from '../../../src/wire/sse.ts';
+import { CollectingSink } from '../../support/sink.ts';
 import { UNBOUNDED } from '../../support/unbounded.ts';
 
-export type Speaker = 'chat' | 'messages' | 'responses' | 'gemini';
+/** The dialects of clients. */
+export type Client = 'chat' | 'messages' | 'responses' | 'gemini';
+/** Those of hosts. */
+export type Speaker = Client | 'converse';
 
 /** The dialects of the clients that can use a host. */
-export const CLIENTS: Readonly<Record<Speaker, readonly Speaker[]>> = {
+export const CLIENTS: Readonly<Record<Speaker, readonly Client[]>> = {
   chat: ['chat', 'messages', 'responses', 'gemini'],
   messages: ['messages', 'chat', 'responses', 'gemini'],
   responses: ['responses'],
   gemini: ['gemini', 'chat', 'messages', 'responses'],
+  converse: ['chat', 'messages', 'responses', 'gemini'],
 };
 
 export interface Recording {
@@ -41,19 +49,29 @@ function recordingsOf(ending: string): readonly Recording[] {
       .map((file) => ({
         host,
         name: `${host}/${file.slice(0, -ending.length)}`,
-        bytes: readFileSync(new URL(`${host}/${file}`, FOLDER)),
+        bytes: asEvents(file, readFileSync(new URL(`${host}/${file}`, FOLDER))),
       })),
   );
 }
 
+/** What a stream is for the dialect of its host: frames of Amazon's stand for events. */
+function asEvents(file: string, bytes: Buffer): Buffer {
+  if (!file.endsWith('.frames')) return bytes;
+  const decoder = new FrameDecoder(decodeFrame);
+  decoder.head({ status: 200, contentType: FRAMES_TYPE, isEncoded: false, retryAfter: undefined }, {});
+  const { bytes: events, failure } = decoder.push(bytes);
+  assert.equal(failure, undefined);
+  return events;
+}
+
 /** Streams. */
-export const RECORDINGS = recordingsOf('.sse');
+export const RECORDINGS = [...recordingsOf('.sse'), ...recordingsOf('.frames')];
 /** Whole answers. */
 export const ANSWERS = recordingsOf('.json');
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
 /** What clients ask for: all that an answer can show. */
-const REQUESTS: Readonly<Record<Speaker, Fields>> = {
+const REQUESTS: Readonly<Record<Client, Fields>> = {
   chat: { messages: HELLO, stream_options: { include_usage: true } },
   messages: { messages: HELLO, max_tokens: 2_000, thinking: { type: 'enabled', budget_tokens: 1_024 } },
   responses: { input: 'Hello' },
@@ -66,7 +84,7 @@ const MODEL = { maxOutput: 64_000, defaultOutput: 512, ignoreFields: [], ignoreT
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 
 /** Undefined where client and host speak the same. */
-export function translationFor(client: Speaker, host: Speaker): ResponseTranslation | undefined {
+export function translationFor(client: Client, host: Speaker): ResponseTranslation | undefined {
   const text = JSON.stringify({ model: 'host/model', stream: true, ...REQUESTS[client] });
   const read = readJsonBody(Buffer.from(text));
   assert.ok(read.ok);
@@ -78,7 +96,7 @@ export function translationFor(client: Speaker, host: Speaker): ResponseTranslat
 }
 
 /** What a client receives of a whole answer, and what the gateway reads in it. */
-export function answered(client: Speaker, { host, bytes }: Recording): { text: string; facts: AnswerFacts } {
+export function answered(client: Client, { host, bytes }: Recording): { text: string; facts: AnswerFacts } {
   const answer = JSON.parse(bytes.toString('utf8')) as Fields;
   const translated = translationFor(client, host)?.answer(answer, CONTEXT) ?? answer;
   return { text: JSON.stringify(translated), facts: DIALECTS[host].readAnswer(answer) };
@@ -96,21 +114,10 @@ export interface Relayed {
 const ESTIMATED_INPUT = 7;
 
 /** Relays a stream that arrives in these pieces, and then ends. */
-export async function relayed(host: Speaker, client: Speaker, pieces: readonly Buffer[]): Promise<Relayed> {
+export async function relayed(host: Speaker, client: Client, pieces: readonly Buffer[]): Promise<Relayed> {
   const attempt = new Attempt();
   attempt.begin({ pause: () => {}, resume: () => {}, abort: () => {} });
-  const received: Buffer[] = [];
-  const sink = {
-    started: false,
-    gone: false,
-    start: () => {
-      sink.started = true;
-    },
-    write: (bytes: Buffer) => {
-      received.push(bytes);
-      return undefined;
-    },
-  };
+  const sink = new CollectingSink();
   const ending = relayStream(attempt, sink, new Meter(ESTIMATED_INPUT, undefined, () => 0), {
     ...UNBOUNDED,
     dialect: DIALECTS[host],
@@ -127,7 +134,7 @@ export async function relayed(host: Speaker, client: Speaker, pieces: readonly B
   const { termination, metered } = await ending;
   if (termination.kind !== 'stream_end') return { text: '', failure: 'status', metered };
   const failure = termination.error === undefined ? undefined : 'stream';
-  return { text: Buffer.concat([...received, termination.end]).toString('utf8'), failure, metered };
+  return { text: sink.text(termination.end), failure, metered };
 }
 
 /** The events of a stream, each with its blank line. */

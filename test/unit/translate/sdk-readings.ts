@@ -1,4 +1,4 @@
-/** What the official client libraries read in a stream or an answer, said alike for all dialects. */
+/** What the official client libraries read in a stream or an answer, said alike for all dialects; hosts of Google's and of Converse are read here. */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { isObject, parseJson } from '../../../src/core/json.ts';
@@ -44,6 +44,7 @@ export const READERS: Readonly<Record<Speaker, (stream: string) => Promise<Readi
   messages: readMessages,
   responses: readResponses,
   gemini: readGemini,
+  converse: readConverse,
 };
 
 /** Reads a whole answer. */
@@ -68,6 +69,10 @@ export const ANSWER_READERS: Readonly<Record<Speaker, (json: string) => Promise<
     return responseReading(response as Fields);
   },
   gemini: async (json) => geminiReading([JSON.parse(json)]),
+  converse: async (json) => {
+    const { output, stopReason, usage } = JSON.parse(json) as Fields;
+    return converseReading(list(fieldsIn(output, 'message').content), stopReason, usage);
+  },
 };
 
 function answering(body: string, type = 'text/event-stream'): () => Promise<Response> {
@@ -305,4 +310,59 @@ function geminiUsage(usage: Fields | undefined): Usage | undefined {
     output: count(usage.candidatesTokenCount) + reasoning,
     reasoning,
   };
+}
+
+/** Events are joined to the blocks of the whole answer. */
+async function readConverse(stream: string): Promise<Reading> {
+  const blocks: Fields[] = [];
+  let stopReason: unknown;
+  let usage: unknown;
+  for (const line of stream.split('\n').filter((each) => each.startsWith('data:'))) {
+    const event = JSON.parse(line.slice('data:'.length)) as Fields;
+    const {
+      contentBlockIndex: index,
+      start,
+      delta,
+    } = { ...(event.contentBlockStart ?? event.contentBlockDelta ?? {}) } as Fields;
+    if (typeof index === 'number') blocks[index] = joined(blocks[index] ?? {}, { ...(start ?? delta ?? {}) } as Fields);
+    stopReason ??= fieldsIn(event, 'messageStop').stopReason;
+    usage ??= fieldsIn(event, 'metadata').usage;
+  }
+  const whole = blocks.map(({ toolUse, reasoningContent: thought, ...block }) => ({
+    ...block,
+    ...(isObject(toolUse) && { toolUse: { ...toolUse, input: parsed(text(toolUse.input)) } }),
+    ...(isObject(thought) && { reasoningContent: { reasoningText: thought } }),
+  }));
+  return converseReading(whole, stopReason, usage);
+}
+
+/** Texts one behind the other, at any depth. */
+function joined(before: Fields, piece: Fields): Fields {
+  const members = Object.entries(piece).map(([name, value]) => {
+    const old = before[name];
+    return [name, isObject(value) ? joined(isObject(old) ? old : {}, value) : text(old) + text(value)];
+  });
+  return { ...before, ...Object.fromEntries(members) };
+}
+
+function converseReading(blocks: readonly Fields[], stopReason: unknown, usage: unknown): Reading {
+  const thoughts = blocks.map((block) => fieldsIn(fieldsIn({ block }, 'block').reasoningContent, 'reasoningText'));
+  const calls = blocks.flatMap(({ toolUse }) => (isObject(toolUse) ? [toolUse] : []));
+  return {
+    text: blocks.map((block) => text(block.text)).join(''),
+    refusal: '',
+    thinking: thoughts.map((thought) => text(thought.text)).join(''),
+    seals: sealed(thoughts.map(({ signature }) => signature)),
+    calls: calls.map(({ toolUseId: id, name, input }) => ({ id, name, arguments: input })),
+    citations: 0,
+    others: [],
+    finish: MESSAGE_FINISHES[String(stopReason)],
+    usage: isObject(usage) ? converseUsage(usage) : undefined,
+  };
+}
+
+function converseUsage(usage: Fields): Usage {
+  const [cached, written] = [count(usage.cacheReadInputTokens), count(usage.cacheWriteInputTokens)];
+  const input = count(usage.inputTokens) + cached + written;
+  return { input, cached, written, output: count(usage.outputTokens), reasoning: 0 };
 }
