@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { clientRequests } from '../support/client-requests.ts';
 import {
+  askedConverse,
   chunkFrame,
   converseFrame,
   exceptionFrame,
@@ -11,6 +12,7 @@ import {
   frame,
   refuse,
   signatureOf,
+  streamFrames,
 } from '../support/fake-bedrock.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { startTestGateway, type TestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
@@ -86,14 +88,7 @@ const WHOLE = {
   metrics: { latencyMs: 7 },
 };
 
-function streamed(call: UpstreamCall, frames: readonly Buffer[]): void {
-  call.stream(FRAMED);
-  for (const each of frames) call.send(each);
-  call.end();
-}
-
-const converse = (call: UpstreamCall) =>
-  call.path.endsWith('/converse-stream') ? streamed(call, EVENTS.map(converseFrame)) : call.answer(200, WHOLE);
+const converse = (call: UpstreamCall) => askedConverse(call, WHOLE, EVENTS);
 
 describe('a host of Converse', () => {
   for (const { dialect, path, body, streaming } of clientRequests('fake/echo')) {
@@ -174,7 +169,7 @@ describe('Claude at Bedrock', () => {
   });
 
   test('streams its own events, named', async () => {
-    signed.upstream.follow((call) => streamed(call, CHUNKS.map(chunkFrame)));
+    signed.upstream.follow((call) => streamFrames(call, CHUNKS.map(chunkFrame)));
     const { text, row } = await post(signed, '/v1/messages', { ...ASKED, stream: true });
     assert.equal(text, CHUNKS.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
     assert.deepEqual([row?.source, row?.outcome, row?.cost_nanos], ['reported', 'ok', 19_000]);
@@ -182,7 +177,7 @@ describe('Claude at Bedrock', () => {
   });
 
   test('streams to a client of chat', async () => {
-    signed.upstream.follow((call) => streamed(call, CHUNKS.map(chunkFrame)));
+    signed.upstream.follow((call) => streamFrames(call, CHUNKS.map(chunkFrame)));
     const body = { model: 'fake/claude', messages: MESSAGES, stream: true };
     const { text, row } = await post(signed, '/v1/chat/completions', body);
     assert.match(text, /Héllo\..*"finish_reason":"stop".*data: \[DONE\]\n\n$/s);
@@ -308,7 +303,7 @@ describe('what Bedrock refuses', () => {
   }
 
   test('in a stream before it has begun is an answer, and costs nothing', async () => {
-    keyed.upstream.follow((call) => streamed(call, [exceptionFrame('throttlingException', 'Too many requests.')]));
+    keyed.upstream.follow((call) => streamFrames(call, [exceptionFrame('throttlingException', 'Too many requests.')]));
     const { status, message, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
     assert.deepEqual(
       [status, message(), row?.cost_nanos],
@@ -318,7 +313,7 @@ describe('what Bedrock refuses', () => {
 
   test('in a stream that has begun ends it, and what was written is charged', async () => {
     const frames = [...EVENTS.slice(0, 6).map(converseFrame), exceptionFrame('modelStreamErrorException', 'It broke.')];
-    keyed.upstream.follow((call) => streamed(call, frames));
+    keyed.upstream.follow((call) => streamFrames(call, frames));
     const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
     assert.match(text, /Héllo\..*It broke\..*data: \[DONE\]\n\n$/s);
     assert.deepEqual([row?.source, row?.outcome === 'ok'], ['counted', false]);
@@ -370,7 +365,7 @@ describe('a stream in frames', () => {
   ];
   for (const [what, frames] of CUTS) {
     test(`that ${what} is a failure, charged for what it wrote`, async () => {
-      keyed.upstream.follow((call) => streamed(call, frames));
+      keyed.upstream.follow((call) => streamFrames(call, frames));
       const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
       assert.match(text, /Héllo\..*"error".*data: \[DONE\]\n\n$/s);
       assert.equal(row?.source, 'counted');
@@ -386,7 +381,7 @@ describe('a stream in frames', () => {
       [word, 1_000 * 2_000],
     ] as const) {
       const read = Buffer.concat([...BEFORE_END, last, damaged(converseFrame(EVENTS[9]), 60)]);
-      keyed.upstream.follow((call) => streamed(call, [read]));
+      keyed.upstream.follow((call) => streamFrames(call, [read]));
       const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
       assert.match(text, /Héllo\..*"error".*data: \[DONE\]\n\n$/s);
       assert.ok((row?.cost_nanos ?? 0) >= cost, String(row?.cost_nanos));
@@ -411,7 +406,7 @@ describe('a stream in frames', () => {
   ];
   for (const [what, ends, cost] of BILLS) {
     test(`that ${what} has succeeded, and costs ${cost === undefined ? 'what was counted' : 'the first report'}`, async () => {
-      keyed.upstream.follow((call) => streamed(call, [...EVENTS.slice(0, -1).map(converseFrame), ...ends]));
+      keyed.upstream.follow((call) => streamFrames(call, [...EVENTS.slice(0, -1).map(converseFrame), ...ends]));
       const { text, row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
       assert.ok(text.endsWith('data: [DONE]\n\n') && !text.includes('"error"'), text);
       assert.equal(row?.source, cost === undefined ? 'counted' : 'reported');
@@ -422,7 +417,9 @@ describe('a stream in frames', () => {
 
   test('whose large frame is cut is charged for what arrived of it', async () => {
     const large = converseFrame({ contentBlockDelta: at(1, { delta: { text: 'word '.repeat(8_000) } }) });
-    keyed.upstream.follow((call) => streamed(call, [...EVENTS.slice(0, 5).map(converseFrame), large.subarray(0, -8)]));
+    keyed.upstream.follow((call) =>
+      streamFrames(call, [...EVENTS.slice(0, 5).map(converseFrame), large.subarray(0, -8)]),
+    );
     const { row } = await post(keyed, '/v1/chat/completions', { ...ECHO, stream: true });
     assert.ok((row?.completion_tokens ?? 0) > 8_000, String(row?.completion_tokens));
   });

@@ -1,10 +1,11 @@
 /**
  * A host of Amazon Bedrock, as its service definition says (`bedrock-runtime` 2023-09-30, read in 2026-11): the frames of
- * its streams, and the check of signatures. Written without the packages that the gateway has for them.
+ * its streams, the fields of Converse, and the check of signatures. Written without the packages that the gateway has for them.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { UpstreamCall } from './fake-upstream.ts';
+import { type Schema, unknownField } from './known-fields.ts';
 
 /** A frame with these headers, all of them strings. */
 export function frame(headers: Readonly<Record<string, string>>, payload: string | Buffer): Buffer {
@@ -52,6 +53,71 @@ export const FRAMED = { 'content-type': 'application/vnd.amazon.eventstream', 'x
 /** Answers as Bedrock does when it refuses. */
 export function refuse(call: UpstreamCall, status: number, type: string, message: string): void {
   call.answer(status, { message }, { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/` });
+}
+
+const SOURCE: Schema = { bytes: true };
+const IMAGE: Schema = { format: true, source: SOURCE };
+const DOCUMENT: Schema = { name: true, format: true, source: SOURCE };
+const CACHE_POINT: Schema = { type: true, ttl: true };
+/** What Converse takes, as in the types of `@aws-sdk/client-bedrock-runtime` 3.1164.0, but for what the gateway has no words for. */
+const CONVERSE: Schema = {
+  messages: [
+    {
+      role: true,
+      content: [
+        {
+          ...{ text: true, image: IMAGE, document: DOCUMENT, cachePoint: CACHE_POINT },
+          toolUse: { toolUseId: true, name: true, input: true },
+          toolResult: {
+            ...{ toolUseId: true, status: true },
+            content: [{ text: true, json: true, image: IMAGE, document: DOCUMENT }],
+          },
+          reasoningContent: { reasoningText: { text: true, signature: true }, redactedContent: true },
+        },
+      ],
+    },
+  ],
+  system: [{ text: true, cachePoint: CACHE_POINT }],
+  inferenceConfig: { maxTokens: true, temperature: true, topP: true, stopSequences: [true] },
+  toolConfig: {
+    tools: [
+      {
+        toolSpec: { name: true, description: true, inputSchema: { json: true }, strict: true },
+        cachePoint: CACHE_POINT,
+      },
+    ],
+    toolChoice: { auto: {}, any: {}, tool: { name: true } },
+  },
+  additionalModelRequestFields: true,
+  serviceTier: { type: true },
+  outputConfig: {
+    effort: true,
+    textFormat: { type: true, structure: { jsonSchema: { name: true, description: true, schema: true } } },
+  },
+};
+
+/** The path of the first field of a request that the definition does not have. */
+export function unknownToConverse(body: object): string | undefined {
+  return unknownField(body, CONVERSE);
+}
+
+/** Answers a request to Converse, whole or as a stream; one with a field that the definition does not have is refused. */
+export function askedConverse(
+  call: UpstreamCall,
+  whole: object,
+  events: readonly Readonly<Record<string, object>>[],
+): void {
+  const unknown = unknownToConverse(JSON.parse(call.body));
+  if (unknown !== undefined) return refuse(call, 400, 'ValidationException', `${unknown} is not permitted.`);
+  if (call.path.endsWith('/converse')) return call.answer(200, whole);
+  streamFrames(call, events.map(converseFrame));
+}
+
+/** Sends a stream of frames. */
+export function streamFrames(call: UpstreamCall, frames: readonly Buffer[]): void {
+  call.stream(FRAMED);
+  for (const each of frames) call.send(each);
+  call.end();
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -25,6 +25,8 @@ export class UpstreamCall {
   readonly body: string;
   /** The number of its connection. */
   readonly connection: number;
+  /** The status that it was answered with. */
+  status: number | undefined;
   readonly #socket: Socket;
   readonly #closed: Promise<void>;
 
@@ -65,6 +67,7 @@ export class UpstreamCall {
   }
 
   head(status: number, headers: Record<string, string>): void {
+    this.status = status;
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     this.raw(`HTTP/1.1 ${status} Scripted\r\n${lines.join('')}\r\n`);
   }

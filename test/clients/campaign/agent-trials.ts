@@ -73,40 +73,40 @@ export class AgentTrial {
   }
 
   async #says(model: string): Promise<string> {
-    const ended = await this.#run(this.#agent.once(WORDS.prompt), { model });
+    const ended = await this.run(this.#agent.once(WORDS.prompt), { model });
     return ended.output.includes(WORDS.answer) ? YES : failed(ended);
   }
 
   async #streams(): Promise<string> {
-    const ended = await this.#run(this.#agent.once(WORDS.prompt));
+    const ended = await this.run(this.#agent.once(WORDS.prompt));
     const streams = ended.passed.filter(({ isStream }) => isStream);
     if (streams.length === 0) return 'asks for no stream';
     return streams.every(({ contentType }) => contentType.startsWith('text/event-stream')) ? YES : failed(ended);
   }
 
   async #writes(model: string): Promise<string> {
-    const path = join(this.#folder, 'work', 'note.txt');
+    const path = this.pathOf('note.txt');
     rmSync(path, { force: true });
-    const ended = await this.#run(this.#agent.once(`Do this: ${this.#agent.writes(path, 'written')}`), { model });
+    const ended = await this.run(this.#agent.once(`Do this: ${this.#agent.writes(path, 'written')}`), { model });
     return existsSync(path) && readFileSync(path, 'utf8').includes('written') ? YES : failed(ended);
   }
 
   async #remembers(): Promise<string> {
-    await this.#run(this.#agent.once('The word is swordfish'));
-    const ended = await this.#run(this.#agent.again(WORDS.prompt));
+    await this.run(this.#agent.once('The word is swordfish'));
+    const ended = await this.run(this.#agent.again(WORDS.prompt));
     const knows = ended.passed.some(({ body }) => body.includes('swordfish') && body.includes(WORDS.prompt));
     return knows && ended.output.includes(WORDS.answer) ? YES : failed(ended);
   }
 
   async #structures(): Promise<string> {
     const { structured, structuredPrompt = 'Name a city' } = this.#agent;
-    const ended = await this.#run(structured?.(structuredPrompt, join(this.#folder, 'schema.json')) ?? 'false');
+    const ended = await this.run(structured?.(structuredPrompt, join(this.#folder, 'schema.json')) ?? 'false');
     return /\{\\?"city\\?":\s?\\?"text\\?"\}/.test(ended.output) ? YES : failed(ended);
   }
 
   /** It says what is wrong, and does not go on for long. */
   async #ends(): Promise<string> {
-    const ended = await this.#run(this.#agent.once(WORDS.prompt), { key: this.#site.spent });
+    const ended = await this.run(this.#agent.once(WORDS.prompt), { key: this.#site.spent });
     if (!/spend.limit/i.test(ended.output)) return `does not say what is wrong: ${failed(ended)}`;
     const requests = ended.passed.filter(({ status }) => status === 402).length;
     return requests <= 3 ? YES : `says it after ${requests} attempts in ${ended.seconds} s`;
@@ -118,7 +118,13 @@ export class AgentTrial {
     return said !== YES || this.#agent.lacks.tools !== undefined ? said : this.#writes(model);
   }
 
-  async #run(line: string, { model = MODEL, key = this.#site.key } = {}): Promise<Ended> {
+  /** Where a file is among those that it works on. */
+  pathOf(name: string): string {
+    return join(this.#folder, 'work', name);
+  }
+
+  /** Runs a command line of the agent where it works. */
+  async run(line: string, { model = MODEL, key = this.#site.key } = {}): Promise<Ended> {
     const script = join(this.#folder, 'try.sh');
     const { name, setUp } = this.#agent;
     const env = clientOf(name) === undefined ? '' : await this.#site.env(name, key, model);
@@ -140,7 +146,7 @@ export class AgentTrial {
   }
 }
 
-function failed({ status, passed, output }: Ended): string {
+export function failed({ status, passed, output }: Ended): string {
   const statuses = passed.map((each) => each.status).join(', ') || 'no request';
   return `fails: exit ${status}, ${statuses}: ${output.trim().split('\n').at(-1)?.slice(0, 100).replaceAll('|', '/')}`;
 }

@@ -8,6 +8,12 @@ export interface Access {
   readonly model: string;
 }
 
+/** What a model calls. */
+export interface ToolCall {
+  readonly tool: string;
+  readonly args: object;
+}
+
 export interface Agent {
   /** The command, as `inf-gw env` knows it if it does. */
   readonly name: string;
@@ -24,6 +30,8 @@ export interface Agent {
   again(prompt: string): string;
   /** What makes the mock call the tool that writes a file. */
   writes(path: string, content: string): string;
+  /** The calls with which a model changes a word in a file. */
+  edits?(path: string, before: string, after: string): readonly ToolCall[];
   /** Prints JSON of the schema in a file. */
   structured?(prompt: string, schemaFile: string): string;
   /** What the prompt has to say for that. */
@@ -57,6 +65,10 @@ export const AGENTS: readonly Agent[] = [
     once: (prompt) => `claude -p --permission-mode acceptEdits ${quoted(prompt)}`,
     again: (prompt) => `claude -p --continue ${quoted(prompt)}`,
     writes: (path, content) => call('Write', { file_path: path, content }),
+    edits: (path, before, after) => [
+      { tool: 'Read', args: { file_path: path } },
+      { tool: 'Edit', args: { file_path: path, old_string: before, new_string: after } },
+    ],
     structured: (prompt, file) => `claude -p --output-format json --json-schema "$(cat ${file})" ${quoted(prompt)}`,
     structuredPrompt: `Do this: ${call('StructuredOutput', CITY)}`,
     lacks: {},
@@ -69,6 +81,10 @@ export const AGENTS: readonly Agent[] = [
     once: (prompt) => `codex exec --skip-git-repo-check --sandbox danger-full-access ${quoted(prompt)}`,
     again: (prompt) => `codex exec resume --skip-git-repo-check --last ${quoted(prompt)}`,
     writes: (path, content) => call('exec_command', { cmd: `printf %s ${content} > ${path}` }),
+    edits: (path, before, after) => [
+      { tool: 'exec_command', args: { cmd: `cat ${path}` } },
+      { tool: 'exec_command', args: { cmd: `sed -i s/${before}/${after}/ ${path}` } },
+    ],
     structured: (prompt, file) => `codex exec --skip-git-repo-check --output-schema ${file} ${quoted(prompt)}`,
     lacks: {},
   },
@@ -115,6 +131,13 @@ export const AGENTS: readonly Agent[] = [
     once: (prompt) => `gemini --skip-trust --approval-mode yolo -p ${quoted(prompt)}`,
     again: (prompt) => `gemini --skip-trust --approval-mode yolo --resume latest -p ${quoted(prompt)}`,
     writes: (path, content) => call('write_file', { file_path: path, content }),
+    edits: (path, before, after) => [
+      { tool: 'read_file', args: { file_path: path } },
+      {
+        tool: 'replace',
+        args: { file_path: path, instruction: 'Change a word.', old_string: before, new_string: after },
+      },
+    ],
     lacks: { 'structured output': 'has no option for it' },
   },
   {

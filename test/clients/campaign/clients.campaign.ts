@@ -1,14 +1,14 @@
 /** Installs the clients of docs/clients.md, tries each of them on the mock, and writes what it found. */
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { campaign } from '../../support/campaign.ts';
 import { AgentTrial } from './agent-trials.ts';
-import { AGENTS, type Agent } from './agents.ts';
+import { AGENTS } from './agents.ts';
 import { type Findings, type Found, featureTable } from './features.ts';
+import { Installed, packageVersion } from './installed.ts';
 import { findingsOf, LIBRARIES } from './library-trials.ts';
 import { type Site, startSite } from './site.ts';
 
@@ -21,53 +21,6 @@ const PYTHON_LIBRARIES = [
   { title: 'pydantic-ai', package: 'pydantic-ai-slim[openai]', script: 'pydantic_ai_library.py' },
   { title: 'openai-agents for Python', package: 'openai-agents', script: 'openai_agents_library.py' },
 ] as const;
-
-/** The clients that are installed in a folder. What is there is not installed again. */
-class Installed {
-  readonly folder: string;
-
-  constructor(folder: string) {
-    this.folder = folder;
-  }
-
-  /** A Python of its own for each package: their needs contradict each other. */
-  python(name: string): string {
-    const place = join(this.folder, `python-${name}`);
-    const python = join(place, 'bin', 'python');
-    if (!existsSync(python)) {
-      execFileSync('python3', ['-m', 'venv', place]);
-      execFileSync(python, ['-m', 'pip', 'install', '--quiet', name], { stdio: 'inherit' });
-    }
-    return python;
-  }
-
-  /** Returns the version of the agent. */
-  agent({ from }: Agent): string {
-    if ('pip' in from) return pythonVersion(this.python(from.pip), from.pip);
-    const place = join(this.folder, 'node_modules', from.npm);
-    if (!existsSync(place)) {
-      const words = ['install', '--prefix', this.folder, '--no-audit', '--no-fund', from.npm];
-      execFileSync('npm', words, { stdio: 'inherit' });
-    }
-    return packageVersion(place);
-  }
-
-  /** Agents run on the Node of the machine, as they do at their users', and not on the project's. */
-  pathFor({ from }: Agent): string {
-    const own = 'pip' in from ? [`python-${from.pip}`, 'bin'] : ['node_modules', '.bin'];
-    const others = (process.env.PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'));
-    return [join(this.folder, ...own), ...others].join(delimiter);
-  }
-}
-
-function packageVersion(place: string): string {
-  return (JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as { version: string }).version;
-}
-
-function pythonVersion(python: string, name: string): string {
-  const code = `import importlib.metadata; print(importlib.metadata.version(${JSON.stringify(name)}))`;
-  return execFileSync(python, ['-c', code], { encoding: 'utf8' }).trim();
-}
 
 async function findingsInPython(script: string, python: string, { url, key, spent }: Site) {
   const path = fileURLToPath(new URL(`./${script}`, import.meta.url));
@@ -109,11 +62,10 @@ export default campaign({
   // In a folder that is kept, nothing is installed twice.
   options: { folder: '', only: '' },
   async run(course, options) {
-    const folder = options.folder === '' ? mkdtempSync(join(tmpdir(), 'inf-gw-clients-')) : options.folder;
-    if (options.folder === '') course.after(() => rmSync(folder, { recursive: true, force: true }));
-    const site = await startSite(join(folder, 'gateway'));
+    const installed = Installed.in(options.folder, course);
+    const site = await startSite(join(installed.folder, 'gateway'));
     course.after(() => site.stop());
-    const found = written(await all(site, new Installed(folder), options.only));
+    const found = written(await all(site, installed, options.only));
     writeFileSync(FOUND, `${JSON.stringify(found, null, 2)}\n`);
     console.log(featureTable(found).join('\n'));
     return `${found.length} clients`;

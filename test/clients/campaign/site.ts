@@ -1,4 +1,4 @@
-/** The gateway that the clients of the campaign use: the real program on the mock, and what passes on the way to it. */
+/** The gateway that the clients of the campaigns use: the real program, on the mock unless told, and what passes on the way to it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,17 +40,24 @@ export interface Site {
   readonly spent: string;
   /** What has passed since this was asked the last time. */
   passed(): readonly Passed[];
+  /** What a command of the program prints. */
+  run(...words: readonly string[]): Promise<string>;
   /** What `inf-gw env` prints for bash. */
   env(client: string, key: string, model: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-export async function startSite(folder: string): Promise<Site> {
+/** `environment`: what the gateway finds beside the usual. */
+export async function startSite(folder: string, config = CONFIG, environment: NodeJS.ProcessEnv = {}): Promise<Site> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'config.yaml'), CONFIG);
+  writeFileSync(join(folder, 'config.yaml'), config);
   const run = (...words: readonly string[]) => runProgram(folder, words);
-  const gateway = spawn(process.execPath, [PROGRAM, 'serve'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const gateway = spawn(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const port = await portOf(gateway.stderr);
   const [key, spent] = [
     await run('keys', 'create', 'able'),
@@ -64,6 +71,7 @@ export async function startSite(folder: string): Promise<Site> {
     key: key.trim(),
     spent: spent.trim(),
     passed: () => passed.splice(0),
+    run,
     env: async (client, secret, model) => {
       const block = await run('env', '--client', client, '--key', secret, '--model', model, '--shell', 'bash');
       return block.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${own}`);

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { ClientDialect } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import type { TranslatedModel } from '../../../src/translate/translate.ts';
+import { unknownToConverse } from '../../support/fake-bedrock.ts';
 import { CONTEXT, problemOf, translated } from './gemini-support.ts';
 
 type Row = readonly [
@@ -220,6 +221,8 @@ describe('a request at a host of Converse says', () => {
   for (const [what, from, request, sent, ignored = [], terms = {}] of ROWS) {
     test(`${what}, from ${from}`, () => {
       const { fields, ignored: left } = translated(from, 'converse', request, terms);
+      const { model: _, stream: __, ...body } = fields;
+      assert.equal(unknownToConverse(body), undefined);
       const part = Object.fromEntries(Object.keys(sent).map((name) => [name, fields[name]]));
       assert.deepEqual(part, sent);
       assert.deepEqual(left, ignored);
