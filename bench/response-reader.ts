@@ -3,6 +3,8 @@
 const LF = 0x0a;
 const END_OF_HEAD = '\r\n\r\n';
 const END_OF_LINE = '\r\n';
+/** Of the body of an answer that is no 200. */
+const MAX_SHOWN_BYTES = 400;
 
 /** The position within an answer. In a chunked body, a line with its length precedes each chunk. */
 type Place = 'head' | 'body' | 'chunk_size' | 'chunk' | 'chunk_end' | 'last_chunk_end';
@@ -17,10 +19,17 @@ export class ResponseReader {
   bodyBytes = 0;
   /** Line feeds in the body so far: an event of a stream has two. */
   lineFeeds = 0;
+  /** The beginning of a body that says why there was no 200. */
+  #shown = '';
   #place: Place = 'head';
   /** How many bytes are missing from the body, the chunk, or the line break after it. */
   #left = 0;
   #pending: Buffer | undefined;
+
+  /** What went wrong; undefined if the answer is a 200. */
+  get failure(): string | undefined {
+    return this.status === 200 ? undefined : `the server answered ${this.status}: ${this.#shown}`;
+  }
 
   /** True if these bytes complete the answer. Keeps no reference to them. */
   take(received: Buffer): boolean {
@@ -72,6 +81,7 @@ export class ResponseReader {
     this.status = Number(head.slice(9, 12));
     this.bodyBytes = 0;
     this.lineFeeds = 0;
+    this.#shown = '';
     const length = /\ncontent-length: *(\d+)/i.exec(head)?.[1];
     this.#place = length === undefined ? 'chunk_size' : 'body';
     this.#left = Number(length ?? 0);
@@ -84,6 +94,9 @@ export class ResponseReader {
     const taken = Math.min(this.#left, bytes.length - from);
     this.#left -= taken;
     if (this.#place === 'body') this.bodyBytes += taken;
+    if (this.status !== 200 && (this.#place === 'body' || this.#place === 'chunk')) {
+      this.#shown = (this.#shown + bytes.toString('utf8', from, from + taken)).slice(0, MAX_SHOWN_BYTES);
+    }
     if (this.#place === 'chunk') this.#readChunk(bytes, from, from + taken);
     if (this.#left === 0 && this.#place !== 'body') this.#endPart();
     return taken;

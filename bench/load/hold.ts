@@ -55,9 +55,9 @@ export class Hold {
         this.#started++;
         if (this.#started === this.#requested) this.#allStarted.resolve();
       },
-      onAnswer: ({ reader: { status } }) => {
+      onAnswer: ({ reader: { failure } }) => {
         this.#ended++;
-        if (status !== 200) this.#fail(`the server answered ${status}`);
+        if (failure !== undefined) this.#fail(failure);
         if (this.#ended === this.#requested) this.#over.resolve();
       },
       onError: (reason) => this.#fail(reason),

@@ -140,8 +140,8 @@ export class Run {
   #answered(connection: Connection, firstByteAtMs: number, endAtMs: number): void {
     this.#inFlight--;
     this.#lastAnswerAtMs = endAtMs;
-    const { status, lineFeeds } = connection.reader;
-    if (status !== 200) this.#fail(`the server answered ${status}`);
+    const { failure, lineFeeds } = connection.reader;
+    if (failure !== undefined) this.#fail(failure);
     this.#lineFeeds += lineFeeds;
     this.#firstBytesMs.push(firstByteAtMs - connection.dueAtMs);
     this.#totalsMs.push(endAtMs - connection.dueAtMs);

@@ -23,6 +23,8 @@
 
 #define MAX_HEAD 16384
 #define READ_BYTES 65536
+/* Of the body of an answer that is no 200. */
+#define MAX_SHOWN 400
 /* With more connections than this the server clearly does not keep up with the rate. */
 #define MAX_CONNECTIONS 2000
 /* At a fixed rate, connections for the requests of this time are opened in advance. */
@@ -35,8 +37,8 @@ struct connection {
   double due_ms, first_byte_ms;
   enum part part;
   int status, is_chunked, is_last_chunk;
-  size_t left, head_length, size_length;
-  char head[MAX_HEAD], size[20];
+  size_t left, head_length, size_length, shown_length;
+  char head[MAX_HEAD], size[20], shown[MAX_SHOWN + 1];
 };
 
 struct samples {
@@ -53,7 +55,7 @@ static struct samples first_bytes, totals;
 static long sent, in_flight, line_feeds, most_requests = -1;
 static double started_ms, last_answer_ms, deadline_ms;
 static int is_sending = 1;
-static char failure[200];
+static char failure[MAX_SHOWN + 100];
 
 static double now_ms(void) {
   struct timespec time;
@@ -100,6 +102,7 @@ static void send_request(struct connection *connection, double due_ms) {
   connection->first_byte_ms = 0;
   connection->part = HEAD;
   connection->head_length = 0;
+  connection->shown_length = 0;
   sent++;
   in_flight++;
   if (write(connection->fd, request, request_length) != (ssize_t)request_length) fail("a request could not be sent");
@@ -118,6 +121,15 @@ static int read_head(struct connection *connection) {
   if (field == NULL) return 0;
   connection->left = strtoul(field + strlen("\ncontent-length:"), NULL, 10);
   return 1;
+}
+
+/* The beginning of a body that says why there was no 200, as it can stand in a string of JSON. */
+static void show(struct connection *connection, const char *bytes, size_t length) {
+  for (size_t at = 0; at < length && connection->shown_length < MAX_SHOWN; at++) {
+    char byte = bytes[at];
+    connection->shown[connection->shown_length++] = byte < ' ' ? ' ' : byte == '"' || byte == '\\' ? '\'' : byte;
+  }
+  connection->shown[connection->shown_length] = 0;
 }
 
 static void read_body(const char *bytes, size_t length) {
@@ -148,6 +160,7 @@ static int take(struct connection *connection, const char *bytes, size_t length)
         size_t part = length - at < connection->left ? length - at : connection->left;
         if (connection->first_byte_ms == 0) connection->first_byte_ms = now_ms();
         read_body(bytes + at, part);
+        if (connection->status != 200) show(connection, bytes + at, part);
         at += part;
         connection->left -= part;
         if (connection->left > 0) break;
@@ -185,8 +198,8 @@ static void answered(struct connection *connection) {
   in_flight--;
   last_answer_ms = now;
   if (connection->status != 200) {
-    char why[60];
-    snprintf(why, sizeof why, "the server answered %d", connection->status);
+    char why[sizeof failure];
+    snprintf(why, sizeof why, "the server answered %d: %s", connection->status, connection->shown);
     fail(why);
   }
   add(&first_bytes, connection->first_byte_ms - connection->due_ms);

@@ -9,6 +9,8 @@ export interface NodeOrder {
   readonly name: string;
   /** The number of keys that requests are spread over. */
   readonly keys: number;
+  /** The number of end users that requests name; undefined if they name none. */
+  readonly users?: number | undefined;
   readonly arrivals: Arrivals;
   readonly seconds: number;
 }
@@ -21,3 +23,9 @@ export type NodeReport =
       readonly settled: number;
       readonly cpuMicroseconds: number;
     };
+
+/** How long a gateway took to read the state of the last minute, and the heap that this takes. */
+export interface StartReport {
+  readonly startMs: number;
+  readonly heapBytes: number;
+}

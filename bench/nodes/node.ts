@@ -2,36 +2,24 @@
 
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import { type RunningLedger, startLedger } from '../../src/ledger/client.ts';
+import { userName } from '../users.ts';
 import type { Arrivals, NodeOrder, NodeReport } from './messages.ts';
+import { optionsOf } from './options.ts';
 
-const LIMITS = { rpm: 1_000_000_000, tpm: 1_000_000_000_000, concurrency: 1_000_000, modelsRpm: 6_000 };
 const TOKENS = { reservedTokens: 30, inputTokens: 10, outputTokens: 20 };
 
 async function start({ url, name }: NodeOrder): Promise<RunningLedger> {
-  const parsed = parsePostgresAddress(url, '/');
-  if (parsed.kind === 'problem') throw new Error(parsed.problem);
-  const node = { name, version: 'bench', address: 'none' };
-  return startLedger(
-    {
-      state: { kind: 'postgres', address: parsed.address, node },
-      durability: 'full',
-      creditEnforced: true,
-      journalRetentionMs: undefined,
-      ...LIMITS,
+  return startLedger(optionsOf(url, name), {
+    onStorageFault: (message) => console.error(`${name}: ${message}`),
+    onStorageRecovered: () => console.error(`${name}: recovered`),
+    onStops: () => {},
+    onDeaths: (names) => console.error(`${name}: ${names} taken for dead`),
+    onOrphans: () => {},
+    onDeath: (error) => {
+      throw error;
     },
-    {
-      onStorageFault: (message) => console.error(`${name}: ${message}`),
-      onStorageRecovered: () => console.error(`${name}: recovered`),
-      onStops: () => {},
-      onDeaths: (names) => console.error(`${name}: ${names} taken for dead`),
-      onOrphans: () => {},
-      onDeath: (error) => {
-        throw error;
-      },
-    },
-  );
+  });
 }
 
 /** Admits and settles requests until the end; the samples are milliseconds of each admission. */
@@ -69,13 +57,21 @@ class Load {
   }
 
   async #one(): Promise<void> {
-    const { name, keys } = this.#order;
+    const { name, keys, users } = this.#order;
     const number = this.#next++;
     const requestId = `${name}-${this.#endsAtMs}-${number}`;
     const { client } = this.#ledger;
     const startedAtMs = performance.now();
     const keyHash = `hash-${(number * 7_919) % keys}`;
-    const admission = await client.admit({ requestId, keyHash, model: 'bench/model', holdNanos: 100n, ...TOKENS });
+    const user = users === undefined ? undefined : userName(Math.floor(number / keys) % users);
+    const admission = await client.admit({
+      requestId,
+      keyHash,
+      user,
+      model: 'bench/model',
+      holdNanos: 100n,
+      ...TOKENS,
+    });
     this.admissionsMs.push(performance.now() - startedAtMs);
     if (!admission.admitted) throw new Error(`refused: ${admission.refusal.reason}`);
     await client.settle({
@@ -87,6 +83,7 @@ class Load {
       completionId: undefined,
       firstByteMs: 1,
       served: { model: 'bench/model', upstream: 'bench', attempts: 1 },
+      ...(user !== undefined && { spentBy: { user, tag: '', app: '' } }),
     });
     this.settled++;
   }

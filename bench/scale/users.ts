@@ -1,7 +1,7 @@
 /** What a million end users of one key and a thousand groups change, compared with ten and two. */
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { utcDay, utcMonth } from '../../src/core/clock.ts';
+import { utcDay } from '../../src/core/clock.ts';
 import { userId } from '../../src/state/levels.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
@@ -27,6 +27,8 @@ export interface CrowdedServer {
 }
 
 const OUT_OF_REACH = ['--rpm', '1000000000', '--tpm', '1000000000000', '--concurrency', '100000'];
+const ALONE = 'CPU a request of a key alone, µs';
+const NAMED = 'CPU a request of a user in two groups, µs';
 const CONNECTIONS = 64;
 const LOAD_MS = 2_000;
 const ROUNDS = 9;
@@ -48,6 +50,8 @@ export function gather(server: GatewayServer, path: string, crowd: Crowd): Crowd
     for (let number = 2; number < crowd.groups; number++) groups.create({ name: `group-${number}` }, Date.now());
     const before = sizeOf(database);
     writeUsers(database, id, crowd.users);
+    // What the disk has not got yet would keep the gateway waiting while it is measured.
+    database.pragma('synchronous = FULL');
     const bytesPerUser = (sizeOf(database) - before) / crowd.users;
     const { port, headers } = server;
     return { crowd, server, app: { port, key, headers }, bytesPerUser };
@@ -63,15 +67,10 @@ function writeUsers(database: Sqlite, keyId: string, users: number): void {
     `INSERT INTO level_days (level_id, day, key_id, model, source, ${figures})
      VALUES (?, ?, ?, 'bench/model', 'reported', 1, 0, 2000, 500, 0, 500, 600000)`,
   );
-  const addMonth = database.prepare(
-    `INSERT INTO level_months (level_id, month, ${figures}, last_at_ms) VALUES (?, ?, 1, 0, 2000, 500, 0, 500, 600000, ?)`,
-  );
   const now = Date.now();
   database.transaction(() => {
     for (let user = 0; user < users; user++) {
-      const level = userId(keyId, userName(user));
-      addDay.run(level, utcDay(now), keyId);
-      addMonth.run(level, utcMonth(now), now);
+      addDay.run(userId(keyId, userName(user)), utcDay(now), keyId);
     }
   })();
 }
@@ -91,17 +90,19 @@ export async function measureCrowds(servers: readonly CrowdedServer[], load: Loa
   }
   const running: (CrowdedServer & { readonly process: Measured })[] = [];
   for (const each of servers) running.push({ ...each, process: (await each.server.start()).process });
-  for (const [label, isNamed] of [
-    ['CPU a request of a key alone, µs', false],
-    ['CPU a request of a user in two groups, µs', true],
-  ] as const) {
-    const costs = await inTurn(running, async ({ server, app, crowd, process }) =>
-      isNamed ? cost(load, process, app, crowd.users) : cost(load, process, server),
-    );
-    for (const [index, each] of costs.entries()) columns[index]?.set(label, median(each));
-    const ratios = (costs[1] ?? []).map((dear, round) => dear / (costs[0]?.[round] ?? Number.NaN));
-    columns[1]?.set(`${label}: times the other, %`, 100 * median(ratios));
-  }
+  const cells = running.flatMap((each, column) => [
+    { ...each, column, label: ALONE, users: undefined },
+    { ...each, column, label: NAMED, users: each.crowd.users },
+  ]);
+  const costs = await inTurn(cells, ({ process, server, app, users }) =>
+    cost(load, process, users === undefined ? server : app, users),
+  );
+  for (const [index, { column, label }] of cells.entries()) columns[column]?.set(label, median(costs[index] ?? []));
+  const [fewAlone, fewNamed, manyAlone, manyNamed] = costs;
+  columns[0]?.set(`${NAMED}: of a key alone, %`, percentOf(fewNamed, fewAlone));
+  columns[1]?.set(`${NAMED}: of a key alone, %`, percentOf(manyNamed, manyAlone));
+  columns[1]?.set(`${ALONE}: of the other, %`, percentOf(manyAlone, fewAlone));
+  columns[1]?.set(`${NAMED}: of the other, %`, percentOf(manyNamed, fewNamed));
   const memory = async (label: string) => {
     for (const [index, { process }] of running.entries()) {
       columns[index]?.set(label, (await process.usageAfterGc()).rssBytes / 1e6);
@@ -114,6 +115,11 @@ export async function measureCrowds(servers: readonly CrowdedServer[], load: Loa
   await memory('memory when they have been idle for a minute, MB');
   for (const { process } of running) await process.stop();
   return columns;
+}
+
+/** The median of the pairs that were taken in the same round. */
+function percentOf(some: readonly number[] = [], others: readonly number[] = []): number {
+  return 100 * median(some.map((each, round) => each / (others[round] ?? Number.NaN)));
 }
 
 async function medianStart(server: GatewayServer): Promise<number> {

@@ -8,7 +8,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { Run } from '../../bench/load/run.ts';
-import type { LoadResult } from '../../bench/messages.ts';
+import type { LoadJob, LoadResult } from '../../bench/messages.ts';
+import { buildNativeTools, NativeLoad } from '../../bench/native/native.ts';
 
 const PER_SECOND = 500;
 const REQUESTS = 200;
@@ -18,16 +19,23 @@ const STALL_MS = 200;
 /** A server that calls `stall` at its first request, which decides when requests are answered. */
 async function runAgainst(stall: (untilMs: number, response: ServerResponse) => void): Promise<LoadResult> {
   let untilMs: number | undefined;
-  const server = createServer((_, response) => {
+  const onRequest = (response: ServerResponse) => {
     untilMs ??= performance.now() + STALL_MS;
     stall(untilMs, response);
-  });
+  };
+  return await against(onRequest, (job) => new Run(job).measure());
+}
+
+async function against(
+  onRequest: (response: ServerResponse) => void,
+  run: (job: LoadJob) => Promise<LoadResult>,
+): Promise<LoadResult> {
+  const server = createServer((_, response) => onRequest(response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   try {
     const { port } = server.address() as AddressInfo;
     const arrivals = { kind: 'open', perSecond: PER_SECOND } as const;
-    const run = new Run({ port, key: 'any', headers: [], stream: false, arrivals, length: { requests: REQUESTS } });
-    return await run.measure();
+    return await run({ port, key: 'any', headers: [], stream: false, arrivals, length: { requests: REQUESTS } });
   } finally {
     server.close();
   }
@@ -62,4 +70,16 @@ describe('the load generator at a fixed rate', () => {
     });
     assertAllWereDelayed(result);
   });
+});
+
+test('both load generators say how the body of an answer begins that is no 200', async () => {
+  const refuse = (response: ServerResponse) => {
+    response.writeHead(429, { 'Content-Length': 1_000 }).end(`{"error":"too much"}${' '.repeat(980)}`);
+  };
+  const { failure } = await against(refuse, (job) => new Run(job).measure());
+  assert.match(String(failure), /^the server answered 429: \{"error":"too much"\} +$/);
+  const tools = await buildNativeTools();
+  if (tools === undefined) return;
+  const native = await against(refuse, (job) => new NativeLoad(tools).run(job));
+  assert.match(String(native.failure), /^the server answered 429: \{'error':'too much'\} +$/);
 });
