@@ -56,7 +56,7 @@ for (const store of ['file', 'database']) {
         headers,
       );
 
-    /** What the operator is told of the latest refusal of a key. */
+    /** What the operator hears about the latest refusal of a key. */
     const whyRefused = async ({ id }: { id: string }) => {
       const [latest] = await place.json<{ message: string }[]>('requests', '--refused', '--key', id);
       return latest?.message;
