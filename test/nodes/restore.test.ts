@@ -1,6 +1,8 @@
 /** A database that is restored from `pg_dump`: gateways go on by what it has then, and by nothing that they remember. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { mintKey } from '../../src/core/api-key.ts';
 import { FUNCTIONS, MIGRATIONS } from '../../src/state/postgres/schema.ts';
 import { costNanos, INPUT_TOKENS } from '../races/allowance.ts';
 import { RaceClient } from '../races/client.ts';
@@ -47,7 +49,8 @@ async function dump(): Promise<void> {
 
 /** What `pg_restore --clean --single-transaction` does: everything is dropped, made anew and filled, in one transaction. */
 async function restore(): Promise<void> {
-  await cluster.query(`BEGIN; DROP SCHEMA inf_gw CASCADE; SET ROLE ${GATEWAY_USER}; CREATE SCHEMA inf_gw;
+  // Gateways take the account's lock first. Without it, the two may wait for each other, and the server ends either.
+  await cluster.query(`BEGIN; LOCK TABLE inf_gw.account; DROP SCHEMA inf_gw CASCADE; SET ROLE ${GATEWAY_USER}; CREATE SCHEMA inf_gw;
     CREATE TABLE inf_gw.migrations (version int PRIMARY KEY, applied_at timestamptz NOT NULL); ${[...MIGRATIONS, FUNCTIONS].join(';')}; RESET ROLE;
     DO $$ DECLARE t text; BEGIN
       FOR t IN ${TABLES} LOOP
@@ -99,7 +102,7 @@ describe('a database that is restored to an earlier point', () => {
       await restore();
       if (!areAlive) for (const node of nodes) await node.start();
       for (const node of nodes) await until(async () => (await ask(node, old)) === 200);
-      for (const node of nodes) assert.equal(await ask(node, young), 401);
+      for (const node of nodes) await until(async () => (await ask(node, young)) === 401);
       gates.long.resolve();
       const statuses = await Promise.all([long, ...late]);
       await cluster.settled();
@@ -124,4 +127,20 @@ describe('a database that is restored to an earlier point', () => {
       await nodes[1].serving.logged(/is charged to nobody: its key is not in the database any more/);
     });
   }
+
+  test('whose functions and tables are gone meanwhile: gateways say so, and go on once they are back', async () => {
+    const nodes = cluster.nodes as [Node, Node];
+    const [key] = (await cluster.newKeys([{}])) as [TestKey];
+    for (const node of nodes) assert.equal(await ask(node, key), 200);
+    await dump();
+    await cluster.query('DROP FUNCTION inf_gw.beat, inf_gw.append; ALTER TABLE inf_gw.keys RENAME TO gone');
+    for (const node of nodes) {
+      for (const asker of [key, { id: '', secret: mintKey() }]) assert.equal(await ask(node, asker), 500);
+      await node.serving.logged(/it lacks a (?:function|table) of inf-gw/);
+    }
+    // A sign of life, which nobody waits for, is due once a second.
+    await pause(1_500);
+    await restore();
+    for (const node of nodes) await until(async () => (await ask(node, key)) === 200);
+  });
 });

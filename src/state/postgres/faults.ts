@@ -34,6 +34,7 @@ const WAIT = 'if this does not pass, look at the log of the database server';
 const LISTENS = 'start the database server, or correct host and port in `state:`; a firewall may be in the way';
 const NAME = 'correct the host in `state:`, or the name service of this machine';
 const CREDENTIALS = 'correct user and password in `state:`; percent-encode / ? # @ : and % in them, such as %40 for @';
+const RESTORE = 'restore it from a backup, or correct `state:`';
 const LOCKED = 'end the transaction that holds the lock: pg_stat_activity lists them';
 const STANDBY = 'set `state:` to the address of the primary server';
 const CERTIFICATE =
@@ -67,7 +68,10 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['57P03', 'the server is starting or stopping', WAIT],
   ['57P04', 'the database was dropped', 'restore it from a backup, or correct `state:`'],
   ['57', 'the server has ended the query or the connection', WAIT],
-  ['3F000', 'it has no tables of inf-gw', 'restore them from a backup, or correct `state:`'],
+  ['3F000', 'it has no tables of inf-gw', RESTORE],
+  // While a backup is restored, tables and functions are gone for a moment.
+  ['42P01', 'it lacks a table of inf-gw', RESTORE],
+  ['42883', 'it lacks a function of inf-gw', RESTORE],
   ['55P03', 'another transaction holds a lock', LOCKED, 'busy'],
   ['40', 'another transaction was in the way', LOCKED, 'busy'],
   ['25P0', 'the server has ended a transaction that took too long', WAIT],
