@@ -48,7 +48,14 @@ const CACHE_WRITES = {
   full: (tokens: number) => (tokens > 0 ? { ...NO_PARTS, cacheWriteTokens: tokens } : undefined),
 } as const;
 
-const END_FIELDS = {
+/** A name of `SpentBy`, which is empty where there is none. */
+function nameIn(column: string) {
+  const flat = (name: string | undefined) => name || null;
+  return { column, type: 'text', flat, full: (name: string | null) => name ?? '' } as const;
+}
+
+/** How a request has ended: all that its settlement says. Where nobody is named, the last columns are NULL in the journal. */
+export const SETTLEMENT = new Layout<Settlement>({
   requestId: 'text',
   outcome: 'text',
   source: 'text',
@@ -63,18 +70,10 @@ const END_FIELDS = {
     message: { column: 'failure_message', type: 'text' },
   },
   price: 'text',
-} as const;
-
-/** How a request has ended: all that its settlement says but who it was for. */
-export const END = new Layout<Omit<Settlement, 'spentBy'>>(END_FIELDS);
-
-/** All that a settlement says. Where nobody is named, the last columns are NULL in the journal. */
-export const SETTLEMENT = new Layout<Settlement>({
-  ...END_FIELDS,
   spentBy: {
-    user: { column: NAME_COLUMNS.user, type: 'text' },
-    tag: { column: NAME_COLUMNS.tag, type: 'text' },
-    app: { column: NAME_COLUMNS.app, type: 'text' },
+    user: nameIn(NAME_COLUMNS.user),
+    tag: nameIn(NAME_COLUMNS.tag),
+    app: nameIn(NAME_COLUMNS.app),
   },
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { Admission, LedgerSnapshot } from '../../src/ledger/ledger.ts';
-import { END } from '../../src/state/journal.ts';
+import { SETTLEMENT } from '../../src/state/journal.ts';
 import { BATCH_COLUMNS } from '../../src/state/postgres/batch.ts';
 import { Link } from '../../src/state/postgres/link.ts';
 import { grantsFor } from '../../src/state/postgres/rights.ts';
@@ -96,7 +96,7 @@ export function testDatabase(database: SharedDatabase): void {
         reserved_tokens, hold_nanos) SELECT 'plan-' || n, ${NODE}, 'key_none', 'm', n, 1, 1, 1, 1 FROM generate_series(${from}, ${to}) n`);
     const ids = (from: number, to: number) => `ARRAY(SELECT 'plan-' || n FROM generate_series(${from}, ${to}) n)`;
     const ended = { outcome: `'ok'`, source: `'counted'` } as Record<string, string>;
-    const amounts = END.columns.slice(1).map(({ name, type }) => {
+    const amounts = SETTLEMENT.columns.slice(1).map(({ name, type }) => {
       const value = ended[name] ?? (/tokens$|nanos$/.test(name) ? '0' : 'NULL');
       return `array_fill(${value}::${type === 'text' ? 'text' : 'bigint'}, ARRAY[30])`;
     });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { StateLocation } from '../../src/core/state-location.ts';
-import { END, type HoldRow, LEVELS } from '../../src/state/journal.ts';
+import { type HoldRow, LEVELS, SETTLEMENT } from '../../src/state/journal.ts';
 import { openState } from '../../src/state/open.ts';
 import { arraysFor } from '../../src/state/postgres/batch.ts';
 import type { OpenState } from '../../src/state/state.ts';
@@ -11,7 +11,7 @@ import type { RefusalCount } from '../../src/state/usage.ts';
 import type { Cleanup, End, Stage } from './stage.ts';
 
 /** Ends one request with the functions of the ledger, and counts it wherever the ledger does. */
-const SETTLE = `SELECT inf_gw.end_holds(1, $1, ${END.columns.map((_, at) => `$${at + 2}`).join(', ')})`;
+const SETTLE = `SELECT inf_gw.end_holds(1, $1, ${SETTLEMENT.columns.map((_, at) => `$${at + 2}`).join(', ')})`;
 
 const FIGURES = 'requests, errors, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
 const SUMS = FIGURES.replaceAll(/(\w+)/g, 'sum($1) AS $1');
@@ -81,13 +81,8 @@ export class DatabaseStage implements Stage {
     await this.#client.query('UPDATE inf_gw.account SET held_nanos = held_nanos + $1', [holdNanos]);
   }
 
-  async settle({ requestId, admittedAtMs }: HoldRow, end: End, wallMs: number): Promise<void> {
-    const { spentBy } = end;
-    await this.#client.query(SETTLE, [wallMs * 1_000, ...arraysFor(END, [{ ...end, requestId }])]);
-    if (spentBy === undefined) return;
-    const { user, tag, app } = spentBy;
-    const columns = [[requestId], [requestId], [admittedAtMs], [user], [tag], [app]];
-    await this.#client.query('SELECT inf_gw.enter_names($1, $2, $3, $4, $5, $6)', columns);
+  async settle({ requestId }: HoldRow, end: End, wallMs: number): Promise<void> {
+    await this.#client.query(SETTLE, [wallMs * 1_000, ...arraysFor(SETTLEMENT, [{ ...end, requestId }])]);
   }
 
   async refuse(refusals: readonly RefusalCount[]): Promise<void> {

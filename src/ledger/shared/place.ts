@@ -2,7 +2,6 @@
 import { invariant } from '../../core/invariant.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { userId } from '../../state/levels.ts';
-import type { NamedRequest } from '../../state/postgres/batch.ts';
 import type { OpenRequest } from '../../state/postgres/ledger-store.ts';
 import type { Growth } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
@@ -32,7 +31,6 @@ export interface Placed {
   /** What takes nothing. */
   readonly others: readonly number[];
   readonly settlements: readonly Settlement[];
-  readonly named: readonly NamedRequest[];
   /** Whose facts it takes: ids of keys, and of their end users where they are named. */
   readonly keyIds: readonly string[];
   /** Whether something is decided by the clock. */
@@ -54,7 +52,7 @@ export function place(commands: readonly Command[], indices: readonly number[], 
   };
   const [settlements, ends, freed]: [Settlement[], End[], string[]] = [[], [], []];
   const [growths, questions]: [Growth[], Question[]] = [[], []];
-  const [named, keyIds, counts]: [NamedRequest[], Set<string>, Map<string, number>] = [[], new Set(), new Map()];
+  const [keyIds, counts]: [Set<string>, Map<string, number>] = [new Set(), new Map()];
   for (const index of indices) {
     const command = commands[index] as Command;
     const keyId = lookup.keyOf(command);
@@ -69,7 +67,6 @@ export function place(commands: readonly Command[], indices: readonly number[], 
         at.ends.push(index);
         settlements.push(settlement);
         ends.push({ ...settlement, reservedTokens: reserved.reservedTokens, hasSlot: reserved.hasSlot });
-        if (settlement.spentBy !== undefined) named.push(namedOf(settlement, open));
       }
     } else if (command.kind === 'grow') {
       openOf(lookup, command.kind, command.growth.requestId);
@@ -92,7 +89,6 @@ export function place(commands: readonly Command[], indices: readonly number[], 
     ...at,
     entry: { ends, freed, givenBack: [], growths, questions },
     settlements,
-    named,
     keyIds: [...keyIds],
     decides: indices.some((index) => DECIDED.includes((commands[index] as Command).kind) && keyIds.size > 0),
     isEmpty,
@@ -117,8 +113,4 @@ function openOf({ open }: Lookup, kind: string, requestId: string): OpenRequest 
     () => `a command to ${kind} names request ${requestId}, which is not open: it was settled twice or never admitted`,
   );
   return found;
-}
-
-function namedOf({ requestId, spentBy }: Settlement, { admittedUs }: OpenRequest): NamedRequest {
-  return { requestId, admittedAtMs: Number(admittedUs / 1_000n), ...(spentBy as NonNullable<Settlement['spentBy']>) };
 }

@@ -394,7 +394,6 @@ export class SharedEngine implements Engine {
       keyIds,
       freed: entry.freed,
       settlements: placed.settlements,
-      named: placed.named,
     };
     const appended = await this.#ask(addition);
     replica = this.#replica as Replica;

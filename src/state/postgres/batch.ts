@@ -2,8 +2,7 @@
 import { type Column, type FieldType, Layout, type Value } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import type { SpentBy } from '../../core/spent-by.ts';
-import { END, LEVELS } from '../journal.ts';
+import { LEVELS, SETTLEMENT } from '../journal.ts';
 
 export const SQL_TYPES: Readonly<Record<FieldType, string>> = {
   text: 'text',
@@ -37,20 +36,6 @@ function elementOf(value: Value): string {
   if (value === null) return 'NULL';
   return typeof value === 'string' ? `"${value.replace(ESCAPED, '\\$&')}"` : String(value);
 }
-
-/** Who a request was for that has ended. Entered on its own: requests that do not say so need not pay for it. */
-export interface NamedRequest extends SpentBy {
-  readonly requestId: string;
-  readonly admittedAtMs: number;
-}
-
-const NAMED = new Layout<NamedRequest>({
-  requestId: 'text',
-  admittedAtMs: 'number',
-  user: 'text',
-  tag: 'text',
-  app: 'text',
-});
 
 /** A request in flight, as its hold is stored. */
 export interface DecidedHold {
@@ -140,8 +125,6 @@ export interface Addition {
   /** Admissions that were never answered. */
   readonly givenBack: readonly string[];
   readonly settlements: readonly Settlement[];
-  /** Those of their requests that say who they were for. */
-  readonly named: readonly NamedRequest[];
 }
 
 export const NOTHING_ADDED: Addition = {
@@ -154,7 +137,6 @@ export const NOTHING_ADDED: Addition = {
   freed: [],
   givenBack: [],
   settlements: [],
-  named: [],
 };
 
 /** The arguments of `append` after the node's and its place in the log, in their order. */
@@ -178,7 +160,7 @@ export function argumentsOf({
     ...(decided === undefined ? NOTHING_DECIDED : decidedArguments(decided)),
     freed,
     givenBack,
-    ...arraysFor(END, settlements),
+    ...arraysFor(SETTLEMENT, settlements),
   ];
 }
 
@@ -199,9 +181,4 @@ const NOTHING_DECIDED: unknown[] = [null, null, null, ...BATCH_COLUMNS.map(() =>
 /** How many arguments those are. */
 export const DECIDED_ARGUMENTS = NOTHING_DECIDED.length;
 /** How many arguments `append` has, with the five of the node and its place. */
-export const ARGUMENTS = 12 + DECIDED_ARGUMENTS + END.columns.length;
-
-/** The arguments of `enter_names` after the requests that have ended, in their order; none if no request has a name. */
-export function nameArgumentsOf({ named }: Addition): unknown[] {
-  return named.length === 0 ? [] : arraysFor(NAMED, named);
-}
+export const ARGUMENTS = 12 + DECIDED_ARGUMENTS + SETTLEMENT.columns.length;

@@ -3,19 +3,10 @@
 import type { Nanos } from '../../core/money.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import { NAME_KINDS } from '../../core/spent-by.ts';
-import { END, LEVELS, SETTLEMENT } from '../journal.ts';
+import { LEVELS, SETTLEMENT } from '../journal.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
-import {
-  type Addition,
-  ARGUMENTS,
-  argumentsOf,
-  DECIDED_ARGUMENTS,
-  type Decided,
-  decidedArguments,
-  nameArgumentsOf,
-} from './batch.ts';
+import { type Addition, ARGUMENTS, argumentsOf, DECIDED_ARGUMENTS, type Decided, decidedArguments } from './batch.ts';
 import type { Link } from './link.ts';
 import { type EntryRow, factsIn, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { EpochOverError, Membership, type MembershipEvents, type SharedNode } from './membership.ts';
@@ -51,25 +42,15 @@ export interface Appended {
   readonly facts: string | null;
 }
 
-/** Which settlements have ended a request everybody decides alike: nobody need read it. */
-const APPENDED = 'd.o_us, d.o_seq, d.o_log, d.o_facts';
-const APPEND = `SELECT ${APPENDED} FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
-/** Only for batches that have names: others need not pay for it. */
-const APPEND_NAMED = `SELECT ${APPENDED} FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d,
-  LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, ARGUMENTS + 1)})`;
-/** What is given back is never asked for again, and no flush follows. */
-const APPEND_DURABLY = `SELECT ${APPENDED}, set_config('synchronous_commit', 'on', true) FROM inf_gw.append(${parameters(ARGUMENTS)}) AS d`;
-const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})`;
-const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
-/** Its admission: of a request that this process does not know, as its row has it. */
-const LATE_ADMITTED_MS = 'coalesce($5 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $8))';
-/** The hold in seven, the end, whose first is the id of the request, and who it was for in three. */
-const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(7 + END.columns.length)}) THEN
-    inf_gw.enter_names(ARRAY[$8], ARRAY[$8], ARRAY[${LATE_ADMITTED_MS}],
-      ${NAME_KINDS.map((_, at) => `ARRAY[$${8 + END.columns.length + at}::text]`).join(', ')})
-  END, ${DURABLY}`;
+const APPEND = `SELECT * FROM inf_gw.append(${parameters(ARGUMENTS)})`;
+/** What is given back is never asked for again, and no flush follows. */
+const APPEND_DURABLY = `SELECT *, ${DURABLY} FROM inf_gw.append(${parameters(ARGUMENTS)})`;
+const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})`;
+const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
+/** The hold in seven, and the end. */
+const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(7 + SETTLEMENT.columns.length)}), ${DURABLY}`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
 /** Writes what processes of this name have decided that are gone. */
@@ -180,15 +161,9 @@ export class SharedLedgerStore {
    */
   append(addition: Addition, place: Place, latestUs: bigint | null): Promise<Appended> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
-      const names = nameArgumentsOf(addition);
-      const values = [nodeId, epoch, latestUs, place.seq, place.atUs, ...argumentsOf(addition), ...names];
+      const values = [nodeId, epoch, latestUs, place.seq, place.atUs, ...argumentsOf(addition)];
       const isLast = addition.givenBack.length > 0;
-      const [name, text] =
-        names.length > 0
-          ? ['append_named', APPEND_NAMED]
-          : isLast
-            ? ['append_durably', APPEND_DURABLY]
-            : ['append', APPEND];
+      const [name, text] = isLast ? ['append_durably', APPEND_DURABLY] : ['append', APPEND];
       const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values);
       const { o_us: us, o_seq: seq, o_log: log, o_facts: facts } = row as LogRow;
       if (addition.settlements.length > 0 || addition.writes) this.#decided++;
@@ -322,6 +297,6 @@ export class SharedLedgerStore {
   }
 }
 
-function parameters(count: number, first = 1): string {
-  return Array.from({ length: count }, (_, index) => `$${index + first}`).join(', ');
+function parameters(count: number): string {
+  return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ');
 }

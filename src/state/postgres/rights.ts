@@ -10,7 +10,6 @@ export const GATEWAY_FUNCTIONS = [
   'cut_log',
   'rebuild',
   'settle_late',
-  'enter_names',
   'join_node',
   'beat',
   'leave_node',

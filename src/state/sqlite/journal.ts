@@ -8,10 +8,9 @@ import { names, type Value } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
-import { NAME_KINDS } from '../../core/spent-by.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
 import type { Step } from '../budgets.ts';
-import { END, HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLEMENT } from '../journal.ts';
+import { HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLEMENT } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { LevelSumWriter } from './level-sums.ts';
@@ -50,7 +49,7 @@ export class Journal {
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
       `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, levels, ${names(SETTLEMENT.columns)})
-         VALUES (${places(6 + END.columns.length)}, ${NAME_KINDS.map(() => "nullif(?, '')").join(', ')})`,
+         VALUES (${places(6 + SETTLEMENT.columns.length)})`,
     );
     this.#sums = new SumWriter(database);
     this.#nameSums = new NameSumWriter(database);

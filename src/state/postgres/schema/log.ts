@@ -1,7 +1,7 @@
 /** The functions that order what gateways ask, and write what they have decided. Nothing is decided here. */
 import { names } from '../../../core/layout.ts';
 import { endedSince } from '../../budgets.ts';
-import { END } from '../../journal.ts';
+import { SETTLEMENT } from '../../journal.ts';
 import { KEY_NUMBERS, LIMITS } from '../../keys.ts';
 import { jsonPairs, userLimitsAs } from '../../owners.ts';
 import { bookedMonths } from '../../sql.ts';
@@ -199,7 +199,7 @@ END $$;
 CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us bigint, p_seen bigint, p_seen_us bigint,
   p_commands text, p_decides boolean, p_writes boolean, p_recorded text, k_ids text[], w_seq bigint, w_decided text, w_digest text,
   ${HELD}, ${GROWN}, ${LISTINGS}, f_id text[], b_id text[], ${ENDS},
-  OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text, OUT o_ended text[]) LANGUAGE plpgsql AS $$
+  OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
@@ -233,7 +233,7 @@ BEGIN
         DETAIL = CASE WHEN p_seen > v_last OR EXISTS (SELECT FROM inf_gw.log WHERE seq = p_seen) THEN 'lost' ELSE '' END;
     END IF;
   END IF;
-  o_seq := v_last; o_ended := '{}';
+  o_seq := v_last;
   IF v_last > p_seen THEN
     SELECT o_entries, o_until INTO o_log, v_until FROM inf_gw.entries_after(p_seen, v_last);
     IF v_until < v_last THEN RETURN; END IF;
@@ -252,7 +252,7 @@ BEGIN
     UPDATE inf_gw.account SET held_nanos = held_nanos - coalesce(v_released, 0);
   END IF;
   IF cardinality(s_request_id) > 0 THEN
-    o_ended := inf_gw.end_holds(p_node, v_us, ${names(END.columns, 's_')});
+    PERFORM inf_gw.end_holds(p_node, v_us, ${names(SETTLEMENT.columns, 's_')});
   END IF;
   IF p_commands IS NOT NULL OR v_written IS NOT NULL THEN
     o_seq := v_last + 1;

@@ -41,13 +41,15 @@ CREATE TABLE inf_gw.usage_name_keys (
 );
 `;
 
-const OF_ROW = `(VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)`;
+/** The requests that have just ended, once for each name of theirs. */
+const ENDED = `inf_gw.journal x, LATERAL (VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)
+    WHERE x.request_id = ANY (p_request_ids) AND x.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND n.name IS NOT NULL`;
 
 export const NAMES = `
--- Enters, once, who requests were for that have just ended: those among p_ids that are in p_ended. They were admitted at
--- p_admitted_ms. Belongs in the transaction that has ended them, whose lock keeps any other from writing names meanwhile.
-CREATE OR REPLACE FUNCTION inf_gw.enter_names(p_ended text[], p_ids text[], p_admitted_ms bigint[], p_user text[],
-  p_tag text[], p_app text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Adds requests that have just ended to the sums of who they were for. They were admitted from p_from_ms to p_to_ms, which
+-- spares a look into the other months of the journal. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_names(p_request_ids text[], p_from_ms bigint, p_to_ms bigint) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
   r record; v_last bigint; v_full text[];
 BEGIN
@@ -55,10 +57,7 @@ BEGIN
   -- A key gets a place for one more name while it has fewer than there are places that no key has.
   FOR r IN
     WITH named AS MATERIALIZED (
-      SELECT DISTINCT inf_gw.utc_month(x.ms * 1000) AS month, n.kind, j.key_id, n.name
-      FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
-        JOIN inf_gw.journal j ON j.request_id = x.id AND j.admitted_at_ms = x.ms, LATERAL ${OF_ROW}
-      WHERE n.name <> '' AND x.id = ANY (p_ended)
+      SELECT DISTINCT inf_gw.utc_month(x.admitted_at_ms * 1000) AS month, n.kind, x.key_id, n.name FROM ${ENDED}
     )
     SELECT * FROM named n WHERE NOT EXISTS (SELECT FROM inf_gw.usage_name_keys k
       WHERE k.month = n.month AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name)
@@ -76,16 +75,8 @@ BEGIN
       ON CONFLICT (month, kind, name) DO NOTHING;
     INSERT INTO inf_gw.usage_name_keys (month, kind, key_id, name) VALUES (r.month, r.kind, r.key_id, r.name);
   END LOOP;
-  WITH ended AS (
-    UPDATE inf_gw.journal j
-    SET by_user = nullif(x.by_user, ''), by_tag = nullif(x.by_tag, ''), by_app = nullif(x.by_app, '')
-    FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
-    WHERE j.request_id = x.id AND j.admitted_at_ms = x.ms AND x.id = ANY (p_ended)
-      AND num_nonnulls(j.by_user, j.by_tag, j.by_app) = 0
-    RETURNING j.*
-  ), named AS MATERIALIZED (
-    SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ended x, LATERAL ${OF_ROW}
-    WHERE n.name IS NOT NULL
+  WITH named AS MATERIALIZED (
+    SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ${ENDED}
   )
   INSERT INTO inf_gw.usage_name_days AS u (${NAME_SUM_COLUMNS})
     SELECT n.day, n.kind, coalesce(k.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),

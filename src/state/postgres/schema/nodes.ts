@@ -1,6 +1,6 @@
 /** The functions by which gateways take part, are heard of, and are taken for dead. */
 import { names } from '../../../core/layout.ts';
-import { END } from '../../journal.ts';
+import { SETTLEMENT } from '../../journal.ts';
 import { SQL_TYPES } from '../batch.ts';
 
 /** Silence after which a node is dead: its holds are settled and its name is free. */
@@ -153,10 +153,10 @@ DECLARE
 BEGIN
   SELECT jsonb_agg(jsonb_build_array(h.request_id, h.input_tokens, h.output_tokens, h.hold_nanos::text, h.reserved_tokens,
     h.has_slot::int)) INTO v_reaped FROM inf_gw.holds h WHERE h.node_id = p_node;
-  SELECT ${END.columns.map(({ name, type }) => `array_agg(${ENDED_AS_HELD[name] ?? `NULL::${SQL_TYPES[type]}`}) AS ${name}`).join(', ')}
+  SELECT ${SETTLEMENT.columns.map(({ name, type }) => `array_agg(${ENDED_AS_HELD[name] ?? `NULL::${SQL_TYPES[type]}`}) AS ${name}`).join(', ')}
     INTO r FROM inf_gw.holds h WHERE h.node_id = p_node;
   IF r.request_id IS NULL THEN RETURN 0; END IF;
-  v_ended := inf_gw.end_holds(p_node, p_us, ${names(END.columns, 'r.')});
+  v_ended := inf_gw.end_holds(p_node, p_us, ${names(SETTLEMENT.columns, 'r.')});
   PERFORM inf_gw.log_change(p_us, jsonb_build_object('reaped', p_node, 's', v_reaped), '{}');
   RETURN cardinality(v_ended);
 END $$;

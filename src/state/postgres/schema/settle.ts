@@ -1,13 +1,13 @@
 /** The functions that end requests: they charge, write the journal, and keep the sums. */
 
 import { names } from '../../../core/layout.ts';
-import { END } from '../../journal.ts';
+import { SETTLEMENT } from '../../journal.ts';
 import { isUser, SUM_COLUMNS } from '../../sql.ts';
 import { arraysOf, typed } from '../batch.ts';
 import { ADD_FIGURES, SUMS } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
-const SAID = END.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
+const SAID = SETTLEMENT.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
 
 /** What becomes of both, in an order that `SAID` follows. */
 const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, levels, request_id, model, price,
@@ -21,7 +21,7 @@ const ITS_DAY = `d.day = inf_gw.utc_day(v_old.admitted_at_ms * 1000) AND d.key_i
         AND d.source = v_old.source`;
 
 /** How requests ended, as one array for each column. */
-export const ENDS = arraysOf(END.columns, 's_');
+export const ENDS = arraysOf(SETTLEMENT.columns, 's_');
 
 export const SETTLE = `
 -- Ends requests of a gateway: deletes their holds, writes their rows, adds them to the sums and takes them out of the
@@ -31,9 +31,10 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   v_key_ids text[]; v_costs bigint[]; v_cost bigint; v_released bigint; v_booked boolean; v_slides boolean;
+  v_named boolean; v_from_ms bigint; v_to_ms bigint;
 BEGIN
   WITH s AS (
-    SELECT * FROM unnest(${names(END.columns, 's_')}) AS s (${names(END.columns)})
+    SELECT * FROM unnest(${names(SETTLEMENT.columns, 's_')}) AS s (${names(SETTLEMENT.columns)})
   ), d AS (
     SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
     FROM s CROSS JOIN LATERAL (
@@ -58,20 +59,22 @@ BEGIN
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   )
   SELECT coalesce(array_agg(request_id), '{}'), array_agg(key_id), array_agg(cost_nanos), sum(cost_nanos)::bigint,
-    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL), EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
-    INTO ended, v_key_ids, v_costs, v_cost, v_released, v_booked, v_slides FROM d;
+    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL), bool_or(num_nonnulls(by_user, by_tag, by_app) > 0),
+    min(admitted_us) / 1000, max(admitted_us) / 1000, EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
+    INTO ended, v_key_ids, v_costs, v_cost, v_released, v_booked, v_named, v_from_ms, v_to_ms, v_slides FROM d;
   IF cardinality(ended) > 0 THEN
     UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_cost, held_nanos = held_nanos - v_released;
     IF v_slides THEN PERFORM inf_gw.book_steps(v_key_ids, v_costs, p_us); END IF;
   END IF;
-  IF v_booked THEN PERFORM inf_gw.book_levels(ended, p_us); END IF;
+  IF v_named THEN PERFORM inf_gw.book_names(ended, v_from_ms, v_to_ms); END IF;
+  IF v_booked THEN PERFORM inf_gw.book_levels(ended, v_from_ms, v_to_ms, v_slides, p_us); END IF;
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
 -- really came to. The database lost the hold in a failover: the row is written now, if p_writes; what was admitted by a clock
 -- that was ahead counts as admitted now. Anything else was settled before. Returns whether something changed.
 CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_key_id text, p_requested_model text,
-  p_admitted_us bigint, p_hold_nanos bigint, p_levels text, ${typed(END.columns, 'p_')})
+  p_admitted_us bigint, p_hold_nanos bigint, p_levels text, ${typed(SETTLEMENT.columns, 'p_')})
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
@@ -95,7 +98,7 @@ BEGIN
       PERFORM FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id IN (SELECT inf_gw.levels_in(v_old.levels)) FOR UPDATE;
       v_added := ARRAY(SELECT l FROM inf_gw.levels_in(v_old.levels) l
         WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id = l));
-      PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], -1, v_added);
+      PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], v_old.admitted_at_ms, v_old.admitted_at_ms, -1, v_added);
     END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
@@ -120,7 +123,10 @@ BEGIN
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  IF p_levels IS NOT NULL THEN PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], 1, v_added); END IF;
+  PERFORM inf_gw.book_names(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000);
+  IF p_levels IS NOT NULL THEN
+    PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000, 1, v_added);
+  END IF;
   PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
     FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge;
