@@ -45,6 +45,10 @@ CREATE TABLE inf_gw.usage_name_keys (
 const ENDED = `inf_gw.journal x, LATERAL (VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)
     WHERE x.request_id = ANY (p_request_ids) AND x.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND n.name IS NOT NULL`;
 
+/** The place of a name, `n`, in its month, as `p`: looked for on its own, or all places are read for a few names. */
+const placeOf = (month: string) => `LATERAL (SELECT k.name FROM inf_gw.usage_name_keys k
+      WHERE k.month = ${month} AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name LIMIT 1) p`;
+
 export const NAMES = `
 -- Adds requests that have just ended to the sums of who they were for. They were admitted from p_from_ms to p_to_ms, which
 -- spares a look into the other months of the journal. The caller holds the lock.
@@ -53,15 +57,12 @@ LANGUAGE plpgsql AS $$
 DECLARE
   r record; v_last bigint; v_full text[];
 BEGIN
-  -- Both lists of names are materialized: otherwise the places of all keys are read for each of them.
   -- A key gets a place for one more name while it has fewer than there are places that no key has.
   FOR r IN
-    WITH named AS MATERIALIZED (
+    WITH named AS (
       SELECT DISTINCT inf_gw.utc_month(x.admitted_at_ms * 1000) AS month, n.kind, x.key_id, n.name FROM ${ENDED}
     )
-    SELECT * FROM named n WHERE NOT EXISTS (SELECT FROM inf_gw.usage_name_keys k
-      WHERE k.month = n.month AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name)
-    ORDER BY 1, 2, 3, 4
+    SELECT n.* FROM named n LEFT JOIN ${placeOf('n.month')} ON true WHERE p.name IS NULL ORDER BY 1, 2, 3, 4
   LOOP
     -- Once a key has got no place it gets none: its places need not be counted again.
     CONTINUE WHEN v_full = ARRAY[r.month, r.kind, r.key_id];
@@ -75,15 +76,14 @@ BEGIN
       ON CONFLICT (month, kind, name) DO NOTHING;
     INSERT INTO inf_gw.usage_name_keys (month, kind, key_id, name) VALUES (r.month, r.kind, r.key_id, r.name);
   END LOOP;
-  WITH named AS MATERIALIZED (
+  WITH named AS (
     SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ${ENDED}
   )
   INSERT INTO inf_gw.usage_name_days AS u (${NAME_SUM_COLUMNS})
-    SELECT n.day, n.kind, coalesce(k.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),
+    SELECT n.day, n.kind, coalesce(p.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),
       count(*) FILTER (WHERE n.outcome NOT IN ('ok', 'cancelled')), sum(n.prompt_tokens), sum(n.cached_tokens),
       sum(n.cache_write_tokens), sum(n.completion_tokens), sum(n.cost_nanos)
-    FROM named n LEFT JOIN inf_gw.usage_name_keys k
-      ON k.month = substr(n.day, 1, 7) AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name
+    FROM named n LEFT JOIN ${placeOf('substr(n.day, 1, 7)')} ON true
     GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (kind, day, name, key_id, model) DO UPDATE SET ${ADD_FIGURES};
 END $$;
