@@ -97,7 +97,8 @@ BEGIN
   ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES};
   IF p_sign < 0 THEN
     DELETE FROM inf_gw.level_days u USING inf_gw.journal j WHERE j.request_id = ANY (p_request_ids)
-      AND j.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND u.level_id IN (SELECT inf_gw.levels_in(j.levels)) AND u.day = inf_gw.utc_day(j.admitted_at_ms * 1000) AND u.requests = 0;
+      AND j.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND u.level_id IN (SELECT inf_gw.levels_in(j.levels))
+      AND u.day = inf_gw.utc_day(j.admitted_at_ms * 1000) AND u.requests = 0;
   END IF;
 END $$;
 
