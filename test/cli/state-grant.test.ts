@@ -162,6 +162,7 @@ describe('`state grant`', () => {
         p_requested_model: `'mock/paid'`,
         p_admitted_us: 'extract(epoch FROM now())::bigint * 1000000',
         p_hold_nanos: '0',
+        p_levels: 'NULL',
         p_outcome: `'ok'`,
         p_source: `'reported'`,
         p_model: `'mock/paid'`,
@@ -206,6 +207,7 @@ describe('`state grant`', () => {
           ON CONFLICT (name) DO UPDATE SET alive_us = inf_gw.now_us(), epoch = 1, instance = 'a'`);
         const before = await sums();
         const found = await call(statement);
+        assert.notEqual(found, '42883', 'there is such a function');
         assert.deepEqual(await sums(), before, JSON.stringify(found));
         const [alive] = await inDatabase(`SELECT instance FROM inf_gw.nodes WHERE name = 'alive'`);
         assert.deepEqual(alive, { instance: 'a' });
@@ -236,6 +238,20 @@ describe('`state grant`', () => {
         const statement = `SELECT FROM inf_gw.append(${inputs.map((each) => `${each} => ${value(each)}`)})`;
         assert.equal(await call(statement), 'IG901', name);
       }
+    });
+
+    test('to count the end user of a request twice', async () => {
+      const again = late({
+        p_request_id: `'req_again'`,
+        p_outcome: `'interrupted'`,
+        p_source: `'held'`,
+        p_by_user: `'ann'`,
+      });
+      for (const _ of [1, 2]) assert.deepEqual(await call(again), { settle_late: true });
+      const counted = await inDatabase(
+        `SELECT sum(requests)::int AS requests FROM inf_gw.usage_name_days WHERE name = 'ann'`,
+      );
+      assert.deepEqual(counted, [{ requests: 1 }]);
     });
 
     test('to drop what the owner keeps, and lets it drop what the owner does not', async () => {

@@ -123,7 +123,10 @@ BEGIN
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  PERFORM inf_gw.book_names(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000);
+  -- Those of the row that it takes the place of are booked.
+  IF num_nonnulls(v_old.by_user, v_old.by_tag, v_old.by_app) = 0 THEN
+    PERFORM inf_gw.book_names(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000);
+  END IF;
   IF p_levels IS NOT NULL THEN
     PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000, 1, v_added);
   END IF;
