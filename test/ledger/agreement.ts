@@ -329,6 +329,21 @@ export function testAgreement(database: SharedDatabase): void {
     assert.equal(await entries(), 1);
     await bench.admit(key);
   });
+
+  test('a log that grows by thousands of entries a second is cut with each sign of life', async (t) => {
+    const { store } = await pair(t, database);
+    await database.read(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 5000)`);
+    await store.advance(61_000);
+    await database.read('UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account)');
+    const entries = async () => (await database.read('SELECT seq FROM inf_gw.log')).length;
+    const all = await entries();
+    for (const cut of [2_000, 4_000]) {
+      await store.engine.beat();
+      assert.equal(await entries(), all - cut);
+    }
+    await store.engine.beat();
+    assert.equal(await entries(), 1);
+  });
 }
 
 export function testNonsense(database: SharedDatabase, entries: Nonsense): void {

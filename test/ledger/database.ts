@@ -133,6 +133,24 @@ export function testDatabase(database: SharedDatabase): void {
     await run('ROLLBACK');
   });
 
+  test('to cut the log reads each entry once, also when there were none when it was planned', async (t) => {
+    const parsed = parsePostgresAddress(database.url, '/') as { readonly address: PostgresAddress };
+    const link = await Link.open(parsed.address, 'reader');
+    t.after(() => link.close());
+    const run = async (text: string) => (await link.decide<Record<string, unknown>>('', text, []))[0];
+    await run('BEGIN');
+    await run('TRUNCATE inf_gw.log');
+    await run('ANALYZE inf_gw.log');
+    await run('SELECT inf_gw.cut_log()');
+    await run(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 1000)`);
+    await run('UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account)');
+    assert.deepEqual(await run('SELECT inf_gw.cut_log() AS is_more'), { is_more: false });
+    const read = `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_xact_user_tables WHERE relid = 'inf_gw.log'::regclass`;
+    const rows = Number((await run(read))?.n);
+    assert.ok(rows <= 1_000, `${rows} entries were read`);
+    await run('ROLLBACK');
+  });
+
   test('a correction of a row that is being dropped changes nothing', async (t) => {
     const bench = await LedgerBench.of(t, database.openStore);
     const store = bench.store as SharedStore;

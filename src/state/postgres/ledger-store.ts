@@ -262,9 +262,10 @@ export class SharedLedgerStore {
     await this.#aside('make_partitions', 'SELECT inf_gw.make_partitions()');
   }
 
-  /** Drops what nobody will read of the log. */
-  async cutLog(): Promise<void> {
-    await this.#aside('cut_log', 'SELECT inf_gw.cut_log()');
+  /** Drops what nobody will read of the log, some entries at a time. Returns true if there may be more. */
+  async cutLog(): Promise<boolean> {
+    const [row] = await this.#aside<{ is_more: boolean }>('cut_log', 'SELECT inf_gw.cut_log() AS is_more');
+    return row?.is_more ?? false;
   }
 
   /** Goes on by the clock of the database, after it was ahead and came back. */

@@ -28,9 +28,8 @@ export const KEPT = `
 CREATE OR REPLACE FUNCTION inf_gw.keep_response(p_key_id text, p_response_id text, p_ids text[], p_tokens text[],
   p_upstream text, p_model text, p_at_ms bigint, p_looks bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM inf_gw.kept_responses k USING (SELECT o.key_id, o.id FROM inf_gw.kept_responses o
-    WHERE o.at_ms <= ${NOW_MS} - ${KEPT_MS} ORDER BY o.at_ms LIMIT ${MAX_DROPPED_IDS}) AS old
-    WHERE k.key_id = old.key_id AND k.id = old.id;
+  DELETE FROM inf_gw.kept_responses WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM inf_gw.kept_responses o
+    WHERE o.at_ms <= ${NOW_MS} - ${KEPT_MS} ORDER BY o.at_ms LIMIT ${MAX_DROPPED_IDS}));
   -- In one order, so that two gateways do not wait for each other.
   INSERT INTO inf_gw.kept_responses AS k (key_id, id, response_id, tokens, upstream, model, at_ms)
     SELECT p_key_id, x.id, p_response_id, max(x.tokens::bigint), p_upstream, p_model, least(p_at_ms, ${NOW_MS})
@@ -38,9 +37,9 @@ BEGIN
     ON CONFLICT (key_id, id) DO UPDATE SET response_id = excluded.response_id, tokens = excluded.tokens,
       upstream = excluded.upstream, model = excluded.model, at_ms = excluded.at_ms;
   IF p_looks = 1 THEN
-    DELETE FROM inf_gw.kept_responses WHERE key_id = p_key_id AND id IN (SELECT o.id FROM inf_gw.kept_responses o
+    DELETE FROM inf_gw.kept_responses WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM inf_gw.kept_responses o
       WHERE o.key_id = p_key_id ORDER BY o.at_ms LIMIT (SELECT greatest(0, least(count(*) - ${MAX_KEPT_IDS}, ${MAX_DROPPED_IDS}))
-        FROM inf_gw.kept_responses a WHERE a.key_id = p_key_id));
+        FROM inf_gw.kept_responses a WHERE a.key_id = p_key_id)));
   END IF;
 END $$;
 
