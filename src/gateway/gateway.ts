@@ -376,7 +376,7 @@ async function start(
         },
         onLostLog: (entry, requests) =>
           log.error(
-            `the database has lost entry ${entry} of the log: it was restored, or a standby took over that lacked it; this gateway goes on by what is there, and charges ${counted(requests, 'request')} as held that had ended`,
+            `the database has lost entry ${entry} of the log: it has crashed, was restored, or a standby took over that lacked it; this gateway goes on by what is there, and charges ${counted(requests, 'request')} as held that had ended`,
           ),
         onUncharged: (requestId) =>
           log.error(`request ${requestId} is charged to nobody: its key is not in the database any more`),

@@ -138,6 +138,45 @@ export function testNodes(database: SharedDatabase): void {
     assert.equal(await store.count('level_months'), 0);
   });
 
+  test('one whose signs of life do not get through says so at once, admits nothing until they do, and ends what it has in flight', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    const id = await admitOn(bench, other, bench.request(key, { holdNanos: 40n }));
+    const { opened } = other.link;
+    await database.read(`CREATE FUNCTION stage.mute() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full';
+      END $$;
+      CREATE TRIGGER mute BEFORE UPDATE OF alive_us ON inf_gw.nodes FOR EACH ROW WHEN (NEW.name = 'second')
+        EXECUTE FUNCTION stage.mute()`);
+    const { engine } = other;
+    const isFull = (error: unknown) => /the disk .* is full/.test(engine.faultOf(error)?.message ?? '');
+    const admission = { kind: 'admit', request: bench.request(key) } as const;
+    try {
+      await until(() => other.faults.length > 0);
+      assert.match(other.faults[0] ?? '', /the disk .* is full/);
+      assert.equal(engine.fault?.message, other.faults[0]);
+      await assert.rejects(bench.process([admission], engine), isFull);
+      await assert.rejects(engine.probe(), isFull);
+      await bench.process([{ kind: 'settle', settlement: bench.settlement(id, { costNanos: 5n }) }], engine);
+    } finally {
+      await database.read('DROP FUNCTION stage.mute CASCADE');
+    }
+    await engine.probe();
+    assert.equal(engine.fault, undefined);
+    await admitOn(bench, other, bench.request(key, { holdNanos: 7n }));
+    assert.deepEqual(await bench.balance(), [USD - 5n, 7n]);
+    assert.equal(other.link.opened, opened);
+  });
+
+  test('one that cannot write what it has decided says so, although nobody waits for that', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    await store.whileBroken(async () => {
+      await admitOn(bench, other, bench.request(key));
+      await until(() => /the disk .* is full/.test(other.faults.join()));
+    });
+    await other.engine.probe();
+    assert.equal((await store.rows('holds')).length, 1);
+  });
+
   describe('a gateway that is taken for dead', () => {
     test('gets no decision until it has joined again, and its late settlement corrects the row', async (t) => {
       const { bench, store, other, key } = await pair(t, database);

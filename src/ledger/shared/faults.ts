@@ -10,6 +10,16 @@ export class LateBatchError extends Error {}
 /** Nothing was added: this gateway has not read yet what the others have asked. */
 export class BehindError extends Error {}
 
+/** Nothing may be admitted: the others do not hear of this gateway, and will charge what it has in flight as held. */
+export class UnheardError extends Error {
+  readonly fault: StorageFault;
+
+  constructor(fault: StorageFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
 export const BEHIND_FAULT: StorageFault = {
   message:
     'this gateway is more than 10,000 entries behind the log of the others; it decides nothing until it has read them',

@@ -25,6 +25,7 @@ import {
   DIFFERENCE_FAULT,
   LATE_FAULT,
   LateBatchError,
+  UnheardError,
 } from './faults.ts';
 import { askerIn, type Placed, place } from './place.ts';
 import { completeOthers, rebuild } from './rebuild.ts';
@@ -228,7 +229,7 @@ export class SharedEngine implements Engine {
   }
 
   get fault(): StorageFault | undefined {
-    return this.#clockGuard.isClosed(this.#clock.monotonicMs()) ? CLOCK_FAULT : undefined;
+    return this.#clockGuard.isClosed(this.#clock.monotonicMs()) ? CLOCK_FAULT : this.#store.unheard;
   }
 
   async probe(): Promise<void> {
@@ -244,6 +245,7 @@ export class SharedEngine implements Engine {
     if (error instanceof LateBatchError) return LATE_FAULT;
     if (error instanceof BehindError) return BEHIND_FAULT;
     if (error instanceof DifferenceError) return DIFFERENCE_FAULT;
+    if (error instanceof UnheardError) return error.fault;
     return this.#store.faultOf(error);
   }
 
@@ -278,9 +280,7 @@ export class SharedEngine implements Engine {
         if (!(await this.#store.cutLog())) this.#idleAtMs = performance.now() + IDLE_MS;
       });
     } catch (error) {
-      if (this.faultOf(error) === undefined) throw error;
-      // Nobody else would notice while nothing is asked here.
-      if (error instanceof BehindError) this.#events.onFault(BEHIND_FAULT);
+      this.#report(error);
     }
   }
 
@@ -290,6 +290,13 @@ export class SharedEngine implements Engine {
     this.#isClosed = true;
     await this.#turn;
     await this.#store.close();
+  }
+
+  /** What fails that nobody waits for: nobody else would notice while nothing is asked here. */
+  #report(error: unknown): void {
+    const fault = this.faultOf(error);
+    if (fault === undefined) throw error;
+    if (!this.#isClosed) this.#events.onFault(fault);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -339,9 +346,7 @@ export class SharedEngine implements Engine {
     if (this.#isClosed || !this.#hasUnwritten(this.#replica)) return;
     clearTimeout(this.#writeTimer);
     this.#writeTimer = setTimeout(() => {
-      void this.write().catch((error) => {
-        if (this.faultOf(error) === undefined) throw error;
-      });
+      void this.write().catch((error) => this.#report(error));
     }, this.#writeMs).unref();
   }
 
@@ -513,6 +518,7 @@ export class SharedEngine implements Engine {
     const { decides } = addition;
     const sentMs = this.#clock.monotonicMs();
     if (decides && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
+    if (decides && this.#store.unheard !== undefined) throw new UnheardError(this.#store.unheard);
     const { nodeId } = this.#store;
     const decided = nodeId === undefined ? undefined : replica.unwrittenOf(nodeId);
     const { place } = replica;

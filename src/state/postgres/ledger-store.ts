@@ -126,12 +126,9 @@ export class SharedLedgerStore {
     complete: Complete,
   ): Promise<SharedLedgerStore> {
     let store: SharedLedgerStore | undefined;
-    const onFault = (fault: StorageFault) => {
-      store?.loseBatches();
-      events.onFault(fault);
-    };
     const minute = new Minute();
-    const all = { ...events, onFault, onBeat: () => events.onBeat?.(), seen: () => store?.seen ?? 0n };
+    const onLoss = () => store?.loseBatches();
+    const all = { ...events, onLoss, onBeat: () => events.onBeat?.(), seen: () => store?.seen ?? 0n };
     const { membership, created, settled } = await Membership.open(address, node, minute, all, (link) =>
       complete(new LogReader((work) => work(link))),
     );
@@ -175,6 +172,11 @@ export class SharedLedgerStore {
   /** The number of this gateway among all; it stays the same under a new epoch. Undefined while the database is out of reach. */
   get nodeId(): number | undefined {
     return this.#membership.nodeId;
+  }
+
+  /** Why the others do not hear of this gateway, and will take it for dead; undefined if they do. */
+  get unheard(): StorageFault | undefined {
+    return this.#membership.unheard;
   }
 
   /** Requests that this gateway has admitted, and tokens of those that have ended, for the others to see. */
@@ -273,9 +275,9 @@ export class SharedLedgerStore {
     await this.#aside('follow_clock', 'SELECT inf_gw.follow_clock()');
   }
 
-  /** Rejects if the database cannot be used. */
-  async probe(): Promise<void> {
-    await this.#aside('probe', 'SELECT 1');
+  /** Rejects if the database cannot be used, or takes no sign of life. */
+  probe(): Promise<void> {
+    return this.#membership.beat();
   }
 
   faultOf(error: unknown): StorageFault | undefined {

@@ -48,8 +48,10 @@ export interface SharedNode {
 }
 
 export interface MembershipEvents {
-  /** The database cannot be used; the membership keeps trying. */
+  /** The database cannot be used, or takes no sign of life; the membership keeps trying. */
   onFault(fault: StorageFault): void;
+  /** The connections are given up, before that is said. */
+  onLoss?(): void;
   /** Operators stop these requests. */
   onStops(requestIds: readonly string[]): void;
   /** Other gateways were silent for too long: their requests in flight are charged as held. */
@@ -101,6 +103,8 @@ export class Membership {
   #fault: StorageFault = { message: 'the database is not connected yet', kind: 'other' };
   /** The number of this gateway among all. */
   nodeId: number | undefined;
+  /** Why its last sign of life did not get through; undefined if it did. */
+  unheard: StorageFault | undefined;
   #seatedAtMs = 0;
   #isClosing = false;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -219,6 +223,7 @@ export class Membership {
     }
     this.#seat = { link, nodeId, epoch };
     this.nodeId = nodeId;
+    this.unheard = undefined;
     this.#seatedAtMs = performance.now();
     this.#beatSoon();
     return Number(settled);
@@ -231,20 +236,35 @@ export class Membership {
 
   async #beat(): Promise<void> {
     try {
-      await this.run(async ({ link, nodeId, epoch }) => {
-        const beat = 'SELECT * FROM inf_gw.beat($1, $2, $3, $4, $5)';
-        const { requests, tokens } = this.#minute.sums(performance.now());
-        const values = [nodeId, epoch, requests, tokens, this.#events.seen?.() ?? 0n];
-        const [row] = await link.aside<{ epoch: string; stops: string[] | null }>('beat', beat, values);
-        if (row?.epoch !== epoch) throw new EpochOverError();
-        if (row.stops !== null) this.#events.onStops(row.stops);
-        this.#events.onBeat?.();
-        if (performance.now() - this.#seatedAtMs > LISTENING_MS) await this.#reap(link);
-      });
+      await this.beat();
     } catch (error) {
-      if (this.faultOf(error) === undefined) throw error;
+      const fault = this.faultOf(error);
+      if (fault === undefined) throw error;
+      if (!this.#isClosing) this.#events.onFault(fault);
     }
     if (this.#seat !== undefined) this.#beatSoon();
+  }
+
+  /** Gives a sign of life, and looks for those of the others. */
+  async beat(): Promise<void> {
+    try {
+      await this.run((seat) => this.#giveSign(seat));
+      this.unheard = undefined;
+    } catch (error) {
+      this.unheard = this.faultOf(error);
+      throw error;
+    }
+  }
+
+  async #giveSign({ link, nodeId, epoch }: Seat): Promise<void> {
+    const beat = 'SELECT * FROM inf_gw.beat($1, $2, $3, $4, $5)';
+    const { requests, tokens } = this.#minute.sums(performance.now());
+    const values = [nodeId, epoch, requests, tokens, this.#events.seen?.() ?? 0n];
+    const [row] = await link.aside<{ epoch: string; stops: string[] | null }>('beat', beat, values);
+    if (row?.epoch !== epoch) throw new EpochOverError();
+    if (row.stops !== null) this.#events.onStops(row.stops);
+    this.#events.onBeat?.();
+    if (performance.now() - this.#seatedAtMs > LISTENING_MS) await this.#reap(link);
   }
 
   async #reap(link: Link): Promise<void> {
@@ -260,6 +280,7 @@ export class Membership {
     this.#seat = undefined;
     this.#fault = fault;
     clearTimeout(this.#heartbeat);
+    this.#events.onLoss?.();
     this.#events.onFault(fault);
     void this.#return();
   }
