@@ -11,7 +11,8 @@ export type DatabaseTls =
   /** `authority`: a file with the certificates to trust instead of those that Node trusts. */
   | { readonly kind: 'verified'; readonly authority: string | undefined };
 
-export interface PostgresAddress {
+/** A server, and how to sign in there. */
+export interface ServerAddress {
   /** A name, an IP address, or the folder of a Unix socket, which begins with a slash. */
   readonly host: string;
   readonly port: number;
@@ -20,6 +21,11 @@ export interface PostgresAddress {
   readonly password: string | undefined;
   readonly database: string;
   readonly tls: DatabaseTls;
+}
+
+export interface PostgresAddress extends ServerAddress {
+  /** Where the database may be as well: a primary and its standbys change places. */
+  readonly others: readonly ServerAddress[];
 }
 
 /** `problem`: what was expected. It repeats nothing that may be part of a password. */
@@ -32,6 +38,10 @@ const DEFAULT_PORT = 5432;
 const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
 const FORM = 'postgres://user:password@host:5432/database';
+/** A primary, and its standbys. Each is asked whenever the database is connected. */
+const MAX_SERVERS = 8;
+/** What is before the hosts of an address, they themselves, and what is behind. */
+const PARTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
 const ENCODE = 'percent-encode / ? # @ : and % in user and password, such as %40 for @';
 
 /** Whether a text is meant as the address of a database, and not as the path of a file. */
@@ -40,17 +50,25 @@ export function isPostgresAddress(text: string): boolean {
 }
 
 /** `postgres://user:***@host:5432/database`: the address without its password. */
-export function showAddress({ host, port, user, password, database }: PostgresAddress): string {
+export function showAddress(address: PostgresAddress): string {
+  const { user, password, database } = address;
   const secret = password === undefined ? '' : ':***';
-  const place = formatAddress({ host: isSocket(host) ? encodeURIComponent(host) : host, port });
-  return `postgres://${encodeURIComponent(user)}${secret}@${place}/${encodeURIComponent(database)}`;
+  const places = serversOf(address).map(({ host, port }) =>
+    formatAddress({ host: isSocket(host) ? encodeURIComponent(host) : host, port }),
+  );
+  return `postgres://${encodeURIComponent(user)}${secret}@${places.join(',')}/${encodeURIComponent(database)}`;
+}
+
+/** All servers of an address, in its order. */
+export function serversOf(address: PostgresAddress): readonly [ServerAddress, ...ServerAddress[]] {
+  return [address, ...address.others];
 }
 
 /**
  * Whether a server must prove that it knows the password, as libpq's `require_auth=scram-sha-256` asks for: not where its
  * certificate tells who it is, and not where there is no password.
  */
-export function mustProveItself({ password, tls }: PostgresAddress): boolean {
+export function mustProveItself({ password, tls }: ServerAddress): boolean {
   return password !== undefined && tls.kind !== 'verified';
 }
 
@@ -62,7 +80,7 @@ export function isOnOwnMachine(host: string): boolean {
 /** Parses an address. The path of its `sslrootcert` is relative to `baseDirectory`. */
 export function parsePostgresAddress(text: string, baseDirectory: string): ParsedAddress {
   try {
-    return { kind: 'address', address: parse(text, baseDirectory) };
+    return { kind: 'address', address: parseAll(text, baseDirectory) };
   } catch (error) {
     if (error instanceof Problem) return { kind: 'problem', problem: error.message };
     throw error;
@@ -72,7 +90,16 @@ export function parsePostgresAddress(text: string, baseDirectory: string): Parse
 /** Ends the parsing of an address. */
 class Problem extends Error {}
 
-function parse(text: string, baseDirectory: string): PostgresAddress {
+/** `host:5432,host:5432` are two servers, which have all else in common. */
+function parseAll(text: string, baseDirectory: string): PostgresAddress {
+  const [, before = '', hosts = text, behind = ''] = PARTS.exec(text) ?? [];
+  const servers = hosts.split(',').map((host) => parse(`${before}${host}${behind}`, baseDirectory));
+  if (servers.length > MAX_SERVERS) throw new Problem(`expected ${MAX_SERVERS} hosts at most`);
+  const [first, ...others] = servers as [ServerAddress, ...ServerAddress[]];
+  return { ...first, others };
+}
+
+function parse(text: string, baseDirectory: string): ServerAddress {
   if (!SCHEME.test(text)) throw new Problem(`expected ${FORM}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // A / ? or # in a password ends the part of the URL that has the password, and the rest looks like something else.
@@ -100,7 +127,7 @@ function hostOf(url: URL): string {
   if (isSocket(host) && isPrintable(host)) return host;
   if (/^[A-Za-z0-9._-]+$/.test(host) || host.includes(':')) return host;
   throw new Problem(
-    'expected one host: a name, an IP address, or the folder of a Unix socket such as %2Fvar%2Frun%2Fpostgresql',
+    'expected a host: a name, an IP address, or the folder of a Unix socket such as %2Fvar%2Frun%2Fpostgresql',
   );
 }
 

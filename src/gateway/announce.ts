@@ -4,7 +4,7 @@ import { formatAddress, isLoopback, originOf } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
 import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
 import { counted } from '../core/plural.ts';
-import { isOnOwnMachine, mustProveItself } from '../core/postgres-address.ts';
+import { isOnOwnMachine, mustProveItself, serversOf } from '../core/postgres-address.ts';
 import { commandLine } from '../core/program.ts';
 import { READYZ } from '../http/health.ts';
 import type { Log } from '../observe/log.ts';
@@ -49,15 +49,16 @@ function announceMetrics({ metricsAddress }: Gateway, log: Log): void {
 
 /** Says what a database is believed without a certificate. Whoever may use a folder of sockets is known to the system. */
 function announceDatabase({ state }: Config, log: Log): void {
-  if (state.kind === 'file' || state.address.tls.kind === 'verified' || state.address.host.startsWith('/')) return;
-  const { address } = state;
-  const place = formatAddress(address);
-  const line = mustProveItself(address)
-    ? `it has to prove by SCRAM that it knows the password, which is not sent; what follows is ${address.tls.kind === 'off' ? 'in clear' : 'encrypted'}`
-    : 'whoever takes its port is believed to be the database';
-  const message = `no certificate tells who answers at ${place}: ${line}; ?sslmode=verify-full checks one`;
-  if (isOnOwnMachine(address.host) && mustProveItself(address)) log.info(message);
-  else log.warn(message);
+  if (state.kind === 'file') return;
+  for (const server of serversOf(state.address)) {
+    if (server.tls.kind === 'verified' || server.host.startsWith('/')) continue;
+    const line = mustProveItself(server)
+      ? `it has to prove by SCRAM that it knows the password, which is not sent; what follows is ${server.tls.kind === 'off' ? 'in clear' : 'encrypted'}`
+      : 'whoever takes its port is believed to be the database';
+    const message = `no certificate tells who answers at ${formatAddress(server)}: ${line}; ?sslmode=verify-full checks one`;
+    if (isOnOwnMachine(server.host) && mustProveItself(server)) log.info(message);
+    else log.warn(message);
+  }
 }
 
 /** Logs which providers are active, why the others are not, and what is odd in the config. */

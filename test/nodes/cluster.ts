@@ -74,12 +74,22 @@ export class Cluster {
     return cluster;
   }
 
-  /** The primary dies, and the standby takes its place behind all links. */
-  async failOver(standby: PostgresServer): Promise<void> {
+  /** Gateways start again with the addresses of both servers, the standby's first. */
+  async nameBoth(standby: PostgresServer): Promise<void> {
+    for (const node of this.nodes) {
+      await node.stop();
+      node.configure(this, (url) => url.replace('@', `@127.0.0.1:${standby.port},`));
+      await node.start();
+    }
+  }
+
+  /** The primary dies, and the standby takes its place. Gateways that do not have its address are led there. */
+  async failOver(standby: PostgresServer, leads: boolean): Promise<void> {
     await this.server.crash();
     await standby.query('SELECT pg_promote(true)');
     this.server = standby;
     this.url = standby.url(this.#database);
+    if (!leads) return;
     for (const { link } of this.nodes) {
       link.lead(standby.port);
       link.cut();
@@ -156,7 +166,13 @@ export class Node {
   constructor(scope: Scope, name: string, link: Link, cluster: Cluster) {
     this.name = name;
     this.link = link;
-    this.place = new Workplace(scope, configFor(name, link.through(cluster.url), cluster.upstream.port));
+    this.place = new Workplace(scope);
+    this.configure(cluster);
+  }
+
+  /** Writes its config, for its next start. `change`: of the address of the database. */
+  configure({ url, upstream }: Cluster, change = (address: string) => address): void {
+    this.place.write('config.yaml', configFor(this.name, change(this.link.through(url)), upstream.port));
   }
 
   /** The process; throws while there is none. */

@@ -1,4 +1,4 @@
-/** The database fails over to a real standby under load, behind an address that follows the primary. */
+/** The database fails over to a real standby under load: both are in the address, or it follows the primary. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,7 +21,10 @@ const LEAD_MS = 1_500;
 const LAG_ENTRIES = 10;
 
 for (const isSynchronous of [true, false]) {
-  describe(`a failover to ${isSynchronous ? 'a synchronous' : 'an asynchronous'} standby`, () => {
+  const which = isSynchronous
+    ? 'a synchronous standby, which is in the address'
+    : 'an asynchronous standby, behind an address that follows the primary';
+  describe(`a failover to ${which}`, () => {
     const scope = new RunScope();
     let cluster: Cluster;
     let replication: Link;
@@ -41,13 +44,14 @@ for (const isSynchronous of [true, false]) {
       await primary.query('SELECT pg_reload_conf()');
       const state = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`;
       await until(async () => (await primary.query(state)).length === 1);
+      await cluster.nameBoth(standby);
     });
     after(() => scope.end());
 
     const promise = isSynchronous
       ? 'loses nothing and charges nothing twice'
       : 'loses no more than what the standby had not got, and charges nothing twice';
-    test(`${promise}; the gateways that run serve again`, async () => {
+    test(`${promise}; the gateways that run serve again`, async (t) => {
       const made = await cluster.newKeys(KEY_NAMES.map((key) => KEY_LIMITS[key]));
       const keys = Object.fromEntries(KEY_NAMES.map((key, index) => [key, made[index]])) as Record<KeyName, TestKey>;
       const load = new Load(cluster.nodes, keys, PACE, new Random(SEED), 1);
@@ -65,11 +69,12 @@ for (const isSynchronous of [true, false]) {
         const before = await entries();
         await until(async () => (await entries()) > before + LAG_ENTRIES);
       }
-      await cluster.failOver(standby);
+      await cluster.failOver(standby, !isSynchronous);
       const lostUntilMs = performance.now();
       for (const node of cluster.nodes) await until(() => node.isReady());
       const served = () => load.sent.filter(({ end, sentAtMs }) => isServed(end) && sentAtMs > lostUntilMs).length;
       await until(() => served() > 10);
+      t.diagnostic(`served again ${Math.round(performance.now() - lostUntilMs)} ms after the standby was promoted`);
       await load.stop();
       await cluster.settled();
       const rows = await cluster.rows(made);

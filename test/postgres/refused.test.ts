@@ -137,12 +137,31 @@ describe('a server that is there', () => {
     link.cutNext();
     await assertRefused(link.through(url), /the connection was cut/);
   });
-});
 
-test('a standby is refused', async (t) => {
-  const standby = await PostgresServer.start({ files: { 'standby.signal': '' } });
-  t.after(() => standby.stop());
-  await assertRefused(standby.url('postgres'), /it is a standby/, /address of the primary/);
+  test('is a standby, and is found beside one, and not used beside another that takes writes', async (t) => {
+    const standby = await PostgresServer.start({ files: { 'standby.signal': '' } });
+    t.after(() => standby.stop());
+    const [silent, closed] = [await pretend(t, () => {}), 'localhost:1'];
+    const among = (...places: readonly (string | number)[]) =>
+      url.replace(
+        /@[^/]*/,
+        `@${places.map((place) => (typeof place === 'number' ? `127.0.0.1:${place}` : place)).join()}`,
+      );
+    const standbyAlone = among(standby.port).replace(/[^/]*$/, 'postgres');
+    await assertRefused(standbyAlone, /it is a standby/, /address of the primary/);
+    const noneOf = among(standby.port, closed).replace(/[^/]*$/, 'postgres');
+    await assertRefused(
+      noneOf,
+      /at 127.0.0.1:\d+ or localhost:1, .* standby .* localhost:1: nothing listens/,
+      /start the database/,
+    );
+    assert.deepEqual(await linesOf(among(standby.port, closed, new URL(silent).host, server.port)), []);
+    // Another name of the same server is not another one.
+    assert.deepEqual(await linesOf(among(server.port, `localhost:${server.port}`)), []);
+    await standby.query('SELECT pg_promote(true)');
+    await standby.query(`CREATE DATABASE ${new URL(url).pathname.slice(1)}`);
+    await assertRefused(among(server.port, standby.port), /two of its servers take writes/, /stop the one/);
+  });
 });
 
 describe('a server with TLS', () => {

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import pg from 'pg';
-import { mustProveItself, type PostgresAddress } from '../../core/postgres-address.ts';
+import { mustProveItself, type ServerAddress } from '../../core/postgres-address.ts';
 
 /** How long signing in may take. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -46,7 +46,7 @@ export class UnprovenServerError extends Error {
  * Opens a connection. Rejects within seconds, with an error that `faults.ts` explains. A connection
  * that is lost stays lost: its queries reject, and it emits `end`.
  */
-export async function connect(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
+export async function connect(address: ServerAddress, applicationName: string): Promise<pg.Client> {
   const { host, port, user, password, database } = address;
   let unproven: UnprovenServerError | undefined;
   const client = new pg.Client({
@@ -174,7 +174,7 @@ export function sever(client: pg.Client, error?: Error): void {
   client.connection.stream.destroy(error);
 }
 
-function tlsOptions({ tls }: PostgresAddress): TlsOptions | false {
+function tlsOptions({ tls }: ServerAddress): TlsOptions | false {
   switch (tls.kind) {
     case 'off':
       return false;

@@ -2,7 +2,7 @@
 
 import { formatAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
-import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
 import { replaceUnprintable } from '../../core/printable.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import { AuthorityError, NoPasswordError, SilentDatabaseError, UnprovenServerError } from './connect.ts';
@@ -16,6 +16,17 @@ export class UnusableServerError extends Error {
   constructor(message: string, advice: string) {
     super(message);
     this.advice = advice;
+  }
+}
+
+/** None of the servers of an address can be used. */
+export class NoPrimaryError extends Error {
+  override name = 'NoPrimaryError';
+  readonly attempts: readonly (readonly [server: ServerAddress, error: unknown])[];
+
+  constructor(attempts: NoPrimaryError['attempts']) {
+    super(attempts.map(([server, error]) => `${placeOf(server)}: ${error}`).join('; '));
+    this.attempts = attempts;
   }
 }
 
@@ -36,7 +47,8 @@ const NAME = 'correct the host in `state:`, or the name service of this machine'
 const CREDENTIALS = 'correct user and password in `state:`; percent-encode / ? # @ : and % in them, such as %40 for @';
 const RESTORE = 'restore it from a backup, or correct `state:`';
 const LOCKED = 'end the transaction that holds the lock: pg_stat_activity lists them';
-const STANDBY = 'set `state:` to the address of the primary server';
+export const STANDBY = 'set `state:` to the address of the primary server';
+const PROMOTE = 'promote a standby, or add the primary server to `state:`';
 const CERTIFICATE =
   'name the authority of its certificate with ?sslrootcert=/path/to/ca.pem; sslmode=require encrypts without checking';
 const PROOF =
@@ -131,18 +143,22 @@ const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|IN
  */
 export function faultOf(error: unknown, address: PostgresAddress): StorageFault | undefined {
   const trouble = troubleOf(error);
-  return trouble && { message: `${placeOf(address)}: ${trouble.what}; ${trouble.advice}`, kind: trouble.kind };
+  return trouble && { message: `${nameOf(address)}: ${trouble.what}; ${trouble.advice}`, kind: trouble.kind };
 }
 
 /** An error of the database as a UserError. Any other error is returned unchanged. */
 export function explained(error: unknown, address: PostgresAddress): unknown {
   const trouble = troubleOf(error);
-  return trouble ? new UserError([`${placeOf(address)}: ${trouble.what}`, trouble.advice]) : error;
+  return trouble ? new UserError([`${nameOf(address)}: ${trouble.what}`, trouble.advice]) : error;
 }
 
-function placeOf({ host, port, user, database }: PostgresAddress): string {
-  const place = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : formatAddress({ host, port });
-  return `the database ${database} at ${place}, as user ${user}`;
+function nameOf(address: PostgresAddress): string {
+  const { user, database } = address;
+  return `the database ${database} at ${serversOf(address).map(placeOf).join(' or ')}, as user ${user}`;
+}
+
+function placeOf({ host, port }: ServerAddress): string {
+  return host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : formatAddress({ host, port });
 }
 
 function troubleOf(error: unknown): Trouble | undefined {
@@ -153,12 +169,24 @@ function troubleOf(error: unknown): Trouble | undefined {
   if (error instanceof AuthorityError) {
     return { what: error.message, advice: 'correct sslrootcert in `state:`', kind: 'other' };
   }
+  if (error instanceof NoPrimaryError) return troubleOfAll(error);
   if (!(error instanceof Error)) return undefined;
   const { code = '' } = error as NodeJS.ErrnoException;
   const entry = entryFor(code, error.message);
   if (entry === undefined) return undefined;
   const [what, advice, kind = 'other'] = entry;
   return { what: `${what} (${replaceUnprintable(error.message)})`, advice, kind };
+}
+
+/** What to do is about the first that is no standby: those are as they should be. */
+function troubleOfAll({ attempts }: NoPrimaryError): Trouble | undefined {
+  const troubles = attempts.map(([server, error]) => ({ place: placeOf(server), trouble: troubleOf(error) }));
+  const known = troubles.filter((each): each is { place: string; trouble: Trouble } => each.trouble !== undefined);
+  // An internal error is none of a server's.
+  if (known.length < attempts.length) return undefined;
+  const what = known.map(({ place, trouble }) => `${place}: ${trouble.what}`).join('; ');
+  const advice = known.find(({ trouble }) => trouble.advice !== STANDBY)?.trouble.advice ?? PROMOTE;
+  return { what: `none of its servers can be used: ${what}`, advice, kind: 'other' };
 }
 
 function entryFor(code: string, message: string): Entry | undefined {

@@ -1,7 +1,7 @@
 /** The connections of one gateway to the shared state. They are opened, and given up, together. */
 
 import type pg from 'pg';
-import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
 import { disconnect, query, queryRows, sever } from './connect.ts';
 import { UnusableServerError } from './faults.ts';
 import { openChecked, refusePooler } from './server.ts';
@@ -40,8 +40,8 @@ const BOUND_TRANSACTIONS = `SELECT set_config(name, '${TRANSACTION_MS}', false) 
 const FLUSH = `SELECT pg_logical_emit_message(true, 'inf-gw', ''),
   EXISTS (SELECT FROM inf_gw.nodes WHERE id = $1 AND epoch = $2) AS takes_part`;
 
-/** The connections, in the order of their fields. */
-const PURPOSES = ['ledger', 'flush', 'side'];
+/** What all but the first connection are for, in the order of their fields. */
+const BESIDE = ['flush', 'side'];
 
 export class Link {
   /** Decides. Its commits do not wait for the disk, nor for a standby. */
@@ -63,12 +63,16 @@ export class Link {
   static async open(address: PostgresAddress, name: string): Promise<Link> {
     const clients: pg.Client[] = [];
     try {
+      const deciding = await openChecked(address, `inf-gw ${name} ledger`);
+      clients.push(deciding);
+      const isIt = ({ host, port }: ServerAddress) => host === deciding.host && port === deciding.port;
+      const server = { ...(serversOf(address).find(isIt) ?? address), others: [] };
       const opened = await Promise.allSettled(
-        PURPOSES.map((purpose) => openChecked(address, `inf-gw ${name} ${purpose}`)),
+        BESIDE.map((purpose) => openChecked(server, `inf-gw ${name} ${purpose}`)),
       );
       for (const each of opened) if (each.status === 'fulfilled') clients.push(each.value);
       for (const each of opened) if (each.status === 'rejected') throw each.reason;
-      const [deciding, flushing, side] = clients as [pg.Client, pg.Client, pg.Client];
+      const [, flushing, side] = clients as [pg.Client, pg.Client, pg.Client];
       await refusePooler(deciding, flushing, address);
       await assertSameServer(deciding, flushing);
       await Promise.all(clients.map((client) => run(client, SETTINGS.map((setting) => `SET ${setting}`).join('; '))));

@@ -1,14 +1,17 @@
 /** Opens connections to servers that this program can work with, and says what is wrong with others. */
 import { connect as connectSocket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
 import { connect, disconnect, query } from './connect.ts';
-import { explained, UnusableServerError } from './faults.ts';
+import { explained, NoPrimaryError, STANDBY, UnusableServerError } from './faults.ts';
 
 /** PostgreSQL 15. */
 const OLDEST_VERSION = 150_000;
 /** How long each of the checks may take. */
 const CHECK_MS = 2_000;
+/** How long the other servers of an address are waited for once one was found that can be used. */
+const OTHERS_MS = 1_000;
 /** Sent before TLS begins. PostgreSQL answers with a single letter. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
@@ -29,12 +32,44 @@ export async function explainedAtStart(error: unknown, address: PostgresAddress)
   return explained(await identified(error, address), address);
 }
 
-/** The same for a gateway that runs: throws errors that `faultOf` tells apart. */
+/**
+ * The same for a gateway that runs: throws errors that `faultOf` tells apart. Of several servers it uses the one that takes
+ * writes, and none if two do: each would have books of its own.
+ */
 export async function openChecked(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
+  const servers = serversOf(address);
+  const opening = servers.map((server) => openAt(server, applicationName));
+  const first = await Promise.any(opening).catch(({ errors }: AggregateError) => {
+    if (errors.length === 1) throw errors[0];
+    throw new NoPrimaryError(servers.map((server, index) => [server, errors[index]]));
+  });
+  let hasSecond = false;
+  const closing = opening.map(async (each) => {
+    const opened = await each.catch(() => undefined);
+    if (opened === undefined || opened === first) return;
+    hasSecond ||= opened.server !== first.server;
+    await disconnect(opened.client);
+  });
+  await Promise.race([Promise.all(closing), pause(OTHERS_MS, undefined, { ref: false })]);
+  if (!hasSecond) return first.client;
+  await disconnect(first.client);
+  throw new UnusableServerError(
+    'two of its servers take writes',
+    'stop the one that is not the primary any more, before it is written to',
+  );
+}
+
+/** A connection to a server that can be used. */
+interface Opened {
+  readonly client: pg.Client;
+  /** Which server that is: two addresses may lead to the same. */
+  readonly server: string;
+}
+
+async function openAt(address: ServerAddress, applicationName: string): Promise<Opened> {
   const client = await connect(address, applicationName);
   try {
-    await assertUsable(client);
-    return client;
+    return { client, server: await assertUsable(client) };
   } catch (error) {
     await disconnect(client);
     throw error;
@@ -46,13 +81,16 @@ interface ServerFacts {
   readonly number: number;
   readonly is_standby: boolean;
   readonly is_read_only: boolean;
+  readonly started: string;
 }
 
-async function assertUsable(client: pg.Client): Promise<void> {
+/** Returns what tells the server from all others. */
+async function assertUsable(client: pg.Client): Promise<string> {
   const { rows } = await query<ServerFacts>(
     client,
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
-      pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only')::bool AS is_read_only`,
+      pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only')::bool AS is_read_only,
+      pg_postmaster_start_time()::text AS started`,
     CHECK_MS,
   );
   const [facts] = rows;
@@ -65,11 +103,10 @@ async function assertUsable(client: pg.Client): Promise<void> {
   if (facts.is_standby || facts.is_read_only) {
     throw new UnusableServerError(
       facts.is_standby ? 'it is a standby and takes no writes' : 'its transactions are read-only',
-      facts.is_standby
-        ? 'set `state:` to the address of the primary server'
-        : 'turn default_transaction_read_only off for this user and database',
+      facts.is_standby ? STANDBY : 'turn default_transaction_read_only off for this user and database',
     );
   }
+  return facts.started;
 }
 
 /**

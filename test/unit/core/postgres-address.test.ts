@@ -8,7 +8,8 @@ import {
   showAddress,
 } from '../../../src/core/postgres-address.ts';
 
-const PLAIN = { host: 'db', port: 5432, user: 'gw', password: undefined, database: 'gateway' } as const;
+const PLAIN = { host: 'db', port: 5432, user: 'gw', password: undefined, database: 'gateway', others: [] } as const;
+const SERVER = { port: 5432, user: 'gw', password: 'a,b', database: 'gateway' } as const;
 const VERIFIED = { kind: 'verified', authority: undefined } as const;
 const OFF = { kind: 'off' } as const;
 
@@ -78,6 +79,21 @@ const ADDRESSES: readonly [text: string, address: PostgresAddress, shown: string
     { ...PLAIN, tls: { kind: 'verified', authority: '/ca s.pem' } },
     'postgres://gw@db:5432/gateway',
   ],
+  // Each has the default of its own host.
+  [
+    'postgres://gw:a,b@db:6000,[::1],%2Frun:7000/gateway',
+    {
+      ...PLAIN,
+      port: 6000,
+      password: 'a,b',
+      tls: VERIFIED,
+      others: [
+        { ...SERVER, host: '::1', tls: OFF },
+        { ...SERVER, host: '/run', port: 7000, tls: OFF },
+      ],
+    },
+    'postgres://gw:***@db:6000,[::1]:5432,%2Frun:7000/gateway',
+  ],
 ];
 
 const PROBLEMS: readonly [text: string, problem: RegExp][] = [
@@ -94,9 +110,12 @@ const PROBLEMS: readonly [text: string, problem: RegExp][] = [
   ['postgres://gw:s3cret%00@db/gateway', /password without zero/],
   ['postgres://gw@db:0/gateway', /port from 1 to 65535/],
   ['postgres://gw@db:65536/gateway', /^expected postgres:\/\//],
-  ['postgres://gw@one,two/gateway', /expected one host/],
-  ['postgres://gw@one:1,two:2/gateway', /^expected postgres:\/\//],
-  ['postgres://gw@d%C3%B6b/gateway', /expected one host/],
+  ['postgres://gw@one,,two/gateway', /^expected postgres:\/\//],
+  ['postgres://gw@one:1,two:0/gateway', /port from 1 to 65535/],
+  ['postgres://gw:s3cret@1,2,3,4,5,6,7,8,9/gateway', /8 hosts at most/],
+  ['postgres://gw:1,2/s3cret@db/gateway', /percent-encode/],
+  ['postgres://gw@db,%2Frun/gateway?sslmode=require', /a Unix socket has no TLS/],
+  ['postgres://gw@d%C3%B6b/gateway', /expected a host/],
   ['postgres://gw:s3cret%@db/gateway', /% is not followed/],
   ['postgres://gw:s3/cret@db/gateway', /percent-encode/],
   ['postgres://gw:12/s3cret@db/gateway', /percent-encode/],

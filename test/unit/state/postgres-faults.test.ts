@@ -1,7 +1,7 @@
 /** What each error of a database is taken for: out of reach, busy, damaged, or an error of this program. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { faultOf } from '../../../src/state/postgres/faults.ts';
+import { faultOf, NoPrimaryError, STANDBY, UnusableServerError } from '../../../src/state/postgres/faults.ts';
 
 const ADDRESS = {
   host: '2001:db8::1',
@@ -10,6 +10,7 @@ const ADDRESS = {
   password: 's3cret',
   database: 'gateway',
   tls: { kind: 'off' },
+  others: [],
 } as const;
 
 /** By SQLSTATE, code of Node, or message of pg. */
@@ -73,4 +74,27 @@ describe('an error of the database', () => {
       assert.doesNotMatch(fault.message, /s3cret|undefined/);
     });
   }
+
+  test('of several servers says what is wrong with each, and what to do about one that is no standby', () => {
+    const second = { ...ADDRESS, host: 'b' };
+    const address = { ...ADDRESS, others: [second] };
+    const standby = new UnusableServerError('it is a standby', STANDBY);
+    const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    const said = (...errors: readonly [unknown, unknown]) =>
+      faultOf(
+        new NoPrimaryError([
+          [ADDRESS, errors[0]],
+          [second, errors[1]],
+        ]),
+        address,
+      )?.message;
+    const none = 'the database gateway at [2001:db8::1]:5432 or b:5432, as user gw: none of its servers can be used: ';
+    assert.equal(
+      said(standby, refused)?.replace(/;[^;]*;[^;]*$/, ''),
+      `${none}[2001:db8::1]:5432: it is a standby; b:5432: nothing listens there (refused)`,
+    );
+    assert.match(said(standby, refused) ?? '', /; start the database server/);
+    assert.match(said(standby, standby) ?? '', /; promote a standby/);
+    assert.equal(said(standby, new TypeError('of this program')), undefined);
+  });
 });
