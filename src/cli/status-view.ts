@@ -4,6 +4,7 @@ import { ratesOf } from '../control/rates.ts';
 import { originOf } from '../core/address.ts';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { formatUsd, parseUsd } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
 import { perPeriod } from '../operator/budgets.ts';
 import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
@@ -22,7 +23,7 @@ import {
   tableLines,
 } from '../operator/table.ts';
 import type { Balance } from '../state/account.ts';
-import type { NodeRecord } from '../state/nodes.ts';
+import type { LogSize, NodeRecord } from '../state/nodes.ts';
 import { GROUP_SIGN } from './group-view.ts';
 
 /** Rates are averages over this many seconds. */
@@ -35,6 +36,7 @@ const NO_MONEY = 'insufficient_credit';
 /** What the database says of all gateways that share it. */
 export interface Shared extends Balance {
   readonly nodes: readonly NodeRecord[];
+  readonly log: LogSize | undefined;
 }
 
 /** A group or a key with the budget that stops it first, or its limit of the month. */
@@ -56,6 +58,8 @@ export interface Beside {
   readonly isShared: boolean;
   /** Undefined where the gateway owns its state, or the database does not answer. */
   readonly nodes: readonly NodeRecord[] | undefined;
+  /** The same. */
+  readonly log?: LogSize | undefined;
   /** Undefined if that cannot be read. */
   readonly spent: Spent | undefined;
   /** What was spent in the last seven days; undefined if that cannot be read. */
@@ -102,9 +106,15 @@ function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Fiel
     ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
     ['memory', bytes(snapshot.memory_bytes)],
     beside.isShared
-      ? ['database', snapshot.state_path]
+      ? ['database', databaseText(snapshot.state_path, beside.log)]
       : ['state file', `${snapshot.state_path}, ${bytes(snapshot.state_bytes)}, log ${bytes(snapshot.log_bytes)}`],
   ];
+}
+
+function databaseText(path: string, log: LogSize | undefined): string {
+  return log === undefined
+    ? path
+    : `${path}, log ${counted(log.entries, 'entry', 'entries', count)}, ${bytes(log.bytes)}`;
 }
 
 function stateOf({ draining, storage_fault: storageFault }: Snapshot): Marked {
@@ -197,7 +207,7 @@ export function sharedLines(
   week: Spending | undefined,
   look: Look,
 ): string[] {
-  const { balanceNanos, heldNanos, nodes } = shared;
+  const { balanceNanos, heldNanos, nodes, log } = shared;
   const lasts = creditEnforced ? lastsText({ week: week && forecastCredit(shared, 0, week) }) : undefined;
   const money: readonly Field[] =
     look.room === undefined
@@ -206,7 +216,11 @@ export function sharedLines(
           ['free', creditEnforced ? freeCell(shared) : freeText(shared)],
           ...(lasts === undefined ? [] : [['lasts', lasts] as const]),
         ];
-  const fields: readonly Field[] = [['database', statePath], ['in flight', count(inFlightOf(nodes))], ...money];
+  const fields: readonly Field[] = [
+    ['database', databaseText(statePath, log)],
+    ['in flight', count(inFlightOf(nodes))],
+    ...money,
+  ];
   return [...fieldLines(fields, look), ...nodeLines(nodes, Date.now(), look)];
 }
 

@@ -17,7 +17,7 @@ import { isSpent, shareSpent, spendBounds, tightest } from '../operator/spending
 import { noteLines } from '../operator/table.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
-import type { NodeRecord } from '../state/nodes.ts';
+import type { LogSize, NodeRecord } from '../state/nodes.ts';
 import { isTerminal, look, notice, printJson, printLine, printLines } from './output.ts';
 import { configOf, globalOptions, type State, withState } from './state.ts';
 import {
@@ -132,7 +132,7 @@ function spentOf(
 }
 
 async function readShared({ account, nodes }: State): Promise<Shared> {
-  return { ...(await account.balance()), nodes: (await nodes?.list()) ?? [] };
+  return { ...(await account.balance()), nodes: (await nodes?.list()) ?? [], log: await nodes?.logSize() };
 }
 
 async function orUserError<T>(result: Promise<T>): Promise<T | UserError> {
@@ -195,16 +195,15 @@ function isAnyAlive({ snapshot, shared }: Readings): boolean {
 }
 
 function readingsJson({ config, snapshot, shared, spent }: Readings) {
-  const nodes = shared === undefined || shared instanceof UserError ? undefined : shared.nodes;
+  const stored = shared instanceof UserError ? undefined : shared;
   if (snapshot !== undefined) {
     return {
       ...statusJson(snapshot),
       spent_groups: spent?.groups.map(spentJson) ?? null,
       spent_keys: spent?.keys?.map(spentJson) ?? null,
-      ...(config.state.kind === 'postgres' && { nodes: nodes?.map(nodeJson) ?? null }),
+      ...(config.state.kind === 'postgres' && { ...logJson(stored?.log), nodes: stored?.nodes.map(nodeJson) ?? null }),
     };
   }
-  const stored = shared instanceof UserError ? undefined : shared;
   return { running: false, state: config.statePath, ...(stored && sharedJson(stored)) };
 }
 
@@ -219,7 +218,7 @@ function linesOf({ config, snapshot, shared, spent }: Readings, week: Spending |
   if (snapshot === undefined) return stored === undefined ? [] : sharedLines(config, stored, week, look());
   return statusLines(
     snapshot,
-    { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, spent, week },
+    { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, log: stored?.log, spent, week },
     look(),
   );
 }
@@ -258,13 +257,19 @@ function notRunning({ state, statePath, node }: Config, shared?: Shared): string
   return `the gateway of this config, ${node}, does not run here, or as another user; asking the database alone`;
 }
 
-function sharedJson({ balanceNanos, heldNanos, nodes }: Shared) {
+function sharedJson({ balanceNanos, heldNanos, nodes, log }: Shared) {
   return {
     in_flight: inFlightOf(nodes),
     balance_usd: formatUsd(balanceNanos),
     held_usd: formatUsd(heldNanos),
+    ...logJson(log),
     nodes: nodes.map(nodeJson),
   };
+}
+
+/** In place of the size of a state file's log. */
+function logJson(log: LogSize | undefined) {
+  return { log_bytes: log?.bytes ?? null, log_entries: log?.entries ?? null };
 }
 
 function spentJson({ name, bound, isSpent: spent }: SpentLevel) {

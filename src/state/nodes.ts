@@ -22,6 +22,12 @@ export interface NodeRecord {
   readonly heldNanos: Nanos;
 }
 
+/** What is kept of the log of what gateways ask. */
+export interface LogSize {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
 /** The activity of a key in the last minute, on all gateways. */
 export interface KeyActivity {
   readonly keyId: string;
@@ -35,6 +41,8 @@ export interface KeyActivity {
 export interface Nodes {
   /** Those alive first, then by name: those heard of in the last day, or with requests in flight. */
   list(): Promise<readonly NodeRecord[]>;
+
+  logSize(): Promise<LogSize>;
 
   /** The requests in flight of all gateways, oldest first, and at most that many. */
   openRequests(limit: number): Promise<readonly RequestRecord[]>;

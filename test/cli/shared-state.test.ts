@@ -26,6 +26,8 @@ interface StatusJson {
   readonly in_flight: number;
   readonly balance_usd: string;
   readonly held_usd: string;
+  readonly log_entries: number | null;
+  readonly log_bytes: number | null;
   readonly nodes: readonly NodeJson[] | null;
 }
 
@@ -95,7 +97,7 @@ describe('on a database that gateways share', () => {
       [status, stderr],
       [0, 'no gateway of this config, c, is running here; start one with: inf-gw serve\n'],
     );
-    assert.match(stdout, /^database +postgres:\/\/\w+:\*\*\*@127\.0\.0\.1:\d+\/\w+$/m);
+    assert.match(stdout, /^database +postgres:\/\/\w+:\*\*\*@127\.0\.0\.1:\d+\/\w+, log \d+ entries, \d\S* [KM]B$/m);
     assert.match(stdout, /^in flight +1$/m);
     assert.match(stdout, /^balance +10\.00 USD, 0\.\d+ held$/m);
     const row = (name: string, inFlight: number) =>
@@ -104,6 +106,7 @@ describe('on a database that gateways share', () => {
     assert.match(stdout, row('b', 1));
     const json = await places.c.json<StatusJson>('status');
     assert.deepEqual([json.running, json.in_flight, json.balance_usd], [false, 1, '10.00']);
+    assert.ok(Number(json.log_entries) > 0 && Number(json.log_bytes) > 0);
     const held = json.nodes?.map(({ name, alive, in_flight, held_usd }) => [name, alive, in_flight, held_usd]);
     assert.deepEqual(held, [
       ['a', true, 0, '0.00'],
@@ -117,12 +120,13 @@ describe('on a database that gateways share', () => {
     const { id } = await openStream(b);
     const json = await places.a.json<StatusJson>('status');
     assert.deepEqual([json.running, json.in_flight], [true, 0]);
+    assert.ok(Number(json.log_entries) > 0 && Number(json.log_bytes) > 0);
     const inFlight = Object.fromEntries(json.nodes?.map((node) => [node.name, node.in_flight]) ?? []);
     assert.equal(inFlight.a, 0);
     assert.ok((inFlight.b ?? 0) >= 1);
     const { stdout } = await places.a.run(['status']);
     assert.match(stdout, /^state +serving$/m);
-    assert.match(stdout, /^database +postgres:/m);
+    assert.match(stdout, /^database +postgres:.*, log \d+ entries, /m);
     assert.match(stdout, /^b +alive, up /m);
     assert.equal((await places.b.run(['requests', 'stop', id])).status, 0);
   });

@@ -1,5 +1,5 @@
 /** The gateways that share a database, as operators see them. */
-import type { KeyActivity, NodeRecord, NodeState, Nodes } from '../nodes.ts';
+import type { KeyActivity, LogSize, NodeRecord, NodeState, Nodes } from '../nodes.ts';
 import { requestsIn } from '../request-book.ts';
 import type { RequestRecord } from '../requests.ts';
 import { type Row, requestOf } from '../rows.ts';
@@ -25,6 +25,8 @@ const NODES = `WITH seen AS (
   WHERE s.seen_us > s.us - ${REMEMBERED_US} OR o.requests > 0
   ORDER BY s.state <> 'alive', s.name LIMIT ${MAX_NODES}`;
 
+/** It has no gaps. */
+const LOG_SIZE = `SELECT coalesce(max(seq) - min(seq) + 1, 0) AS entries, pg_total_relation_size('inf_gw.log') AS bytes FROM inf_gw.log`;
 const OPEN = requestsIn('holds', DIALECT);
 const STOP = `SELECT CASE WHEN inf_gw.stop_request($1) THEN 'in flight' END AS found`;
 
@@ -37,6 +39,11 @@ export class PostgresNodes implements Nodes {
 
   async list(): Promise<readonly NodeRecord[]> {
     return (await this.#database.run(NODES)).map(nodeOf);
+  }
+
+  async logSize(): Promise<LogSize> {
+    const [row] = await this.#database.run(LOG_SIZE);
+    return { entries: Number(row?.entries), bytes: Number(row?.bytes) };
   }
 
   async openRequests(limit: number): Promise<readonly RequestRecord[]> {
