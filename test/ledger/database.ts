@@ -151,6 +151,15 @@ export function testDatabase(database: SharedDatabase): void {
     await run('ROLLBACK');
   });
 
+  test('months and days are part of the statements that ask for them, and no calls', async () => {
+    const plan = await database.read(
+      'EXPLAIN (VERBOSE, COSTS OFF) SELECT inf_gw.utc_month(n), inf_gw.utc_day(n) FROM generate_series(1, 2) n',
+    );
+    const output = plan.map((row) => row['QUERY PLAN']).join();
+    assert.match(output, /to_char.*to_char/);
+    assert.doesNotMatch(output, /utc_/);
+  });
+
   test('a correction of a row that is being dropped changes nothing', async (t) => {
     const bench = await LedgerBench.of(t, database.openStore);
     const store = bench.store as SharedStore;

@@ -90,10 +90,6 @@ export class Facts implements Books {
     return this.#changes;
   }
 
-  get size(): number {
-    return this.#byId.size;
-  }
-
   has(levelId: string): boolean {
     return this.#byId.has(levelId);
   }
