@@ -7,11 +7,12 @@ import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { DEAR_MODEL } from '../races/crowd.ts';
 import { locationOf } from '../state/database-stage.ts';
-import { type Serving, Workplace } from '../support/cli.ts';
+import { linesOf, type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { Link } from '../support/link.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import type { Scope } from '../support/run-scope.ts';
+import { sharedBookFaults } from '../support/shared-books.ts';
 import type { TestKey } from '../support/state.ts';
 import { until } from '../support/wait.ts';
 
@@ -34,6 +35,9 @@ const AMPLE_LIMITS: OwnLimits = { rpm: AMPLE, tpm: AMPLE, concurrency: AMPLE, sp
 const AMPLE_NANOS = 1_000_000_000_000_000n;
 
 const ASK_MS = 150;
+
+/** Lines of a gateway's log that tell of a fault in the program, whatever happens to it. */
+const ALARM = /has come to another state than the others: it begins anew|is nothing that a gateway asks/;
 
 const ROWS = `SELECT request_id AS "requestId", key_id AS "keyId", node_id AS "nodeId", outcome, source,
   completion_tokens::int AS "outputTokens", cost_nanos AS "costNanos", admitted_at_ms::float8 AS "admittedAtMs",
@@ -147,6 +151,11 @@ export class Cluster {
     });
   }
 
+  /** What is wrong in the books, and where gateways found that they disagree since that was asked last. */
+  async faults(): Promise<string[]> {
+    return [...(await sharedBookFaults(this.url)), ...this.nodes.flatMap((node) => node.takeAlarms())];
+  }
+
   /** Runs a statement as the superuser. */
   query(text: string): Promise<Record<string, unknown>[]> {
     return this.server.query(text, this.#database);
@@ -161,6 +170,8 @@ export class Node {
   /** How often it was killed: connections to it broke then. */
   deaths = 0;
   #serving: Serving | undefined;
+  /** The processes so far, and how much of their logs was read; of those that have ended only what is unread. */
+  #logs: { readonly serving: Serving; read: number }[] = [];
   #up = Promise.withResolvers<void>();
 
   constructor(scope: Scope, name: string, link: Link, cluster: Cluster) {
@@ -196,6 +207,7 @@ export class Node {
 
   async start(): Promise<void> {
     this.#serving = await this.place.serve();
+    this.#logs.push({ serving: this.#serving, read: 0 });
     this.#up.resolve();
   }
 
@@ -216,6 +228,18 @@ export class Node {
     this.#serving = undefined;
     serving.signal(signal);
     await serving.ended;
+  }
+
+  /** Alarms in its log that were not taken before. */
+  takeAlarms(): string[] {
+    const news = this.#logs.map((log) => {
+      const text = log.serving.text.slice(log.read);
+      log.read += text.length;
+      return text;
+    });
+    this.#logs = this.#logs.filter(({ serving }) => serving === this.#serving);
+    const lines = news.flatMap(linesOf).filter((line) => ALARM.test(line));
+    return lines.map((line) => `${this.name} says ${line}`);
   }
 
   /** Whether it says that it can serve. */

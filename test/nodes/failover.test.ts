@@ -6,7 +6,6 @@ import { Link } from '../support/link.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 import { RunScope } from '../support/run-scope.ts';
-import { sharedBookFaults } from '../support/shared-books.ts';
 import type { TestKey } from '../support/state.ts';
 import { until } from '../support/wait.ts';
 import { Cluster } from './cluster.ts';
@@ -87,7 +86,7 @@ for (const isSynchronous of [true, false]) {
       const { deviations } = judge({ sent, rows: mine, seen: host.seen, keys, undead: new Set() });
       assert.deepEqual(deviations, []);
       assert.equal(new Set(rows.map(({ requestId }) => requestId)).size, rows.length);
-      assert.deepEqual(await sharedBookFaults(cluster.url), []);
+      assert.deepEqual(await cluster.faults(), []);
       if (isSynchronous) return;
       const logs = cluster.nodes.flatMap(({ serving }) => serving.log.map(({ msg }) => msg));
       assert.ok(logs.some((msg) => /has lost entry \d+ of the log/.test(msg)));

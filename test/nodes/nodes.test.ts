@@ -4,7 +4,6 @@ import { after, before, describe, test } from 'node:test';
 import { raceForGroup, raceOfUsers } from '../races/crowd.ts';
 import { Random } from '../support/random.ts';
 import { RunScope } from '../support/run-scope.ts';
-import { sharedBookFaults } from '../support/shared-books.ts';
 import { Cluster } from './cluster.ts';
 import { Figures } from './figures.ts';
 import { fightForName } from './names.ts';
@@ -47,7 +46,7 @@ describe('gateways on one database', () => {
         ...(await raceOfUsers(arena, 'app', USERS, new Random(SEED))),
       ];
     });
-    assert.deepEqual([...faults, ...(await sharedBookFaults(cluster.url))], []);
+    assert.deepEqual([...faults, ...(await cluster.faults())], []);
   });
 
   test('one that is killed under load loses nothing and charges nothing twice', async (t) => {

@@ -5,7 +5,6 @@ import { type Answer, RaceClient } from '../races/client.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { rawCompletion } from '../support/raw.ts';
-import { sharedBookFaults } from '../support/shared-books.ts';
 import type { TestKey } from '../support/state.ts';
 import { until } from '../support/wait.ts';
 import type { Cluster, Node } from './cluster.ts';
@@ -156,7 +155,7 @@ class Meeting {
     if (right.length !== expected || rows.length !== expected) {
       this.#deviate(undefined, `${rows.length} rows, ${right.length} of them right, instead of ${expected}`);
     }
-    for (const fault of await sharedBookFaults(this.#cluster.url)) this.#deviate(undefined, fault);
+    for (const fault of await this.#cluster.faults()) this.#deviate(undefined, fault);
     this.#figures.count(`outages: ${this.#outage.name}`);
     this.#figures.count('requests in flight that ended after an outage', answers.length);
   }

@@ -6,7 +6,6 @@ import { LIMITS, type Limit } from '../races/plan.ts';
 import { chat } from '../support/gateway.ts';
 import type { Random } from '../support/random.ts';
 import { rawCompletion } from '../support/raw.ts';
-import { sharedBookFaults } from '../support/shared-books.ts';
 import type { TestKey } from '../support/state.ts';
 import type { Cluster, Row } from './cluster.ts';
 import type { Figures } from './figures.ts';
@@ -68,7 +67,7 @@ export async function race(
       peak: host.peak,
       tookMs,
     }),
-    ...(await sharedBookFaults(cluster.url)),
+    ...(await cluster.faults()),
   ];
   figures.deviations.push(...faults.map((text) => `race for ${limit}: ${text}`));
   figures.count(`races for ${limit}`);

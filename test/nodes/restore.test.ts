@@ -11,7 +11,6 @@ import { chat } from '../support/gateway.ts';
 import { GATEWAY_USER } from '../support/postgres-files.ts';
 import { rawCompletion } from '../support/raw.ts';
 import { RunScope } from '../support/run-scope.ts';
-import { sharedBookFaults } from '../support/shared-books.ts';
 import type { TestKey } from '../support/state.ts';
 import { until } from '../support/wait.ts';
 import { Cluster, type Node } from './cluster.ts';
@@ -119,7 +118,7 @@ describe('a database that is restored to an earlier point', () => {
         [...served, ...open, ...since, ...served].toSorted(),
       );
       assert.deepEqual(await sources(young), []);
-      assert.deepEqual(await sharedBookFaults(cluster.url), []);
+      assert.deepEqual(await cluster.faults(), []);
       if (!areAlive) return;
       assert.deepEqual(statuses, [200, 200, 200]);
       await nodes[0].serving.logged(/the database has lost entry \d+ .* charges 1 request as held/);

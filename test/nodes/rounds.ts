@@ -1,7 +1,6 @@
 /** Rounds of a campaign: requests run on all gateways, something happens to them, and then everything must agree. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../support/random.ts';
-import { sharedBookFaults } from '../support/shared-books.ts';
 import type { TestKey } from '../support/state.ts';
 import type { Cluster } from './cluster.ts';
 import { DISTURBANCES, type DisturbanceName } from './disturbances.ts';
@@ -47,7 +46,7 @@ export class Rounds {
     }
     await cluster.settled();
     const verdicts = judge({ sent: load.sent, rows: await cluster.rows(made), seen: host.seen, keys, undead });
-    const faults = [...verdicts.deviations, ...(await sharedBookFaults(cluster.url))];
+    const faults = [...verdicts.deviations, ...(await cluster.faults())];
     figures.deviations.push(...faults.map((text) => `${name}: ${text}`));
     figures.count(`rounds: ${name}`);
     figures.count('requests', load.sent.length);
