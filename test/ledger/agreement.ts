@@ -409,6 +409,24 @@ export function testLongLogs(database: SharedDatabase): void {
     assert.equal(other.differences.length, 0);
   });
 
+  test('what comes while a gateway waits in vain for a lock fails with that, and waits for no lock itself', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    const admission = () => ({ kind: 'admit', request: bench.request(key) }) as const;
+    const failure = (work: Promise<unknown>) =>
+      work.then(
+        () => assert.fail(),
+        (error: unknown) => error,
+      );
+    await database.read('BEGIN');
+    await database.read('SELECT FROM inf_gw.account FOR UPDATE');
+    const [first, second] = [1, 2].map(() => failure(bench.process([admission()], other.engine)));
+    assert.equal(other.engine.faultOf(await first)?.kind, 'busy');
+    assert.equal(await second, await first);
+    await database.read('COMMIT');
+    await bench.process([admission()], other.engine);
+  });
+
   test('large entries are read one at a time, and one that is larger than others can read is not taken', async (t) => {
     const { bench, other, key } = await pair(t, database);
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);

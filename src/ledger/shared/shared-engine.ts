@@ -117,6 +117,8 @@ export class SharedEngine implements Engine {
   readonly #clockGuard = new ClockGuard();
   /** The end of what was last begun: only one thing at a time follows the log. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** When a lock was last waited for in vain, and what came of that. */
+  #lockedOut: { readonly atMs: number; readonly error: unknown } | undefined;
   #writeTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -299,9 +301,16 @@ export class SharedEngine implements Engine {
     if (!this.#isClosed) this.#events.onFault(fault);
   }
 
+  /** What has come during a wait for a lock that was in vain does not wait for the same lock: it fails with that. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => {});
+    const askedAtMs = performance.now();
+    const turn = this.#turn.then(() => {
+      if (this.#lockedOut !== undefined && this.#lockedOut.atMs > askedAtMs) throw this.#lockedOut.error;
+      return work();
+    });
+    this.#turn = turn.catch((error) => {
+      if (this.faultOf(error)?.kind === 'busy') this.#lockedOut = { atMs: performance.now(), error };
+    });
     return turn;
   }
 
