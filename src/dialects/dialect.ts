@@ -94,8 +94,11 @@ export type Attachment =
   | ({ readonly kind: 'pdf'; readonly countPages: () => number | undefined } & Place)
   /** Data of which nobody can say how many tokens a host makes. */
   | ({ readonly kind: 'opaque' } & Place)
-  /** A name for state or content that the gateway cannot see: a file at the host, or an address for it to fetch. */
-  | ({ readonly kind: 'reference' } & Place);
+  /**
+   * A name for state or content that the gateway cannot see: a file at the host, or an address for it to fetch. `ofTool`: a
+   * tool of the host names it.
+   */
+  | ({ readonly kind: 'reference'; readonly ofTool?: true } & Place);
 
 /** Gets what an input holds, as it is walked. */
 export interface InputVisitor {

@@ -103,7 +103,8 @@ export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldK
 
 /** Passes on what the host's tools in a body name. */
 export function visitToolReferences(fields: Fields, references: readonly ToolReference[], visit: InputVisitor): void {
-  for (const { where } of references) visit.attachment({ kind: 'reference', holder: fields, field: where });
+  for (const { where } of references)
+    visit.attachment({ kind: 'reference', ofTool: true, holder: fields, field: where });
 }
 
 /** The recursion is bounded by MAX_JSON_DEPTH. */

@@ -115,10 +115,16 @@ function inputAt(
   parts: InputParts,
   { model, response, request: sent }: Target,
 ): number | string {
-  const own = tokensOr(request, parts, model);
-  if (response === undefined || typeof own === 'string') return own;
+  if (response === undefined) return tokensOr(request, parts, model);
+  const own = tokensOr(request, withoutToolReferences(parts), model);
+  if (typeof own === 'string') return own;
   const translated = tokensOr(sent, inputParts(sent), model);
   return typeof translated === 'string' ? translated : Math.max(own, translated);
+}
+
+/** No translation passes on a tool of the client's own host: it refuses it or leaves it out, with what it names. */
+function withoutToolReferences({ attachments, ...others }: InputParts): InputParts {
+  return { ...others, attachments: attachments.filter((each) => each.kind !== 'reference' || each.ofTool !== true) };
 }
 
 function tokensOr({ body }: ModelRequest, parts: InputParts, model: Model): number | string {

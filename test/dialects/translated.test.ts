@@ -17,7 +17,7 @@ const gateway = await startTestGateway({
       echo: { input: 1, output: 2, max_output: 1_000 },
       plain: { input: 1, output: 2, ignore_fields: ['reasoning_effort'] },
     },
-    ignore_tools: ['mcp'],
+    ignore_tools: ['mcp', 'file_search'],
   },
 });
 const claude = await startTestGateway({
@@ -100,10 +100,23 @@ describe("tools of the client's own host", () => {
     assert.equal('tools' in JSON.parse((await gateway.upstream.call()).body), false);
   });
 
+  for (const tool of [
+    { type: 'mcp', server_label: 'a', server_url: 'https://a.example' },
+    { type: 'mcp', server_label: 'a', connector_id: 'connector_1' },
+    { type: 'file_search', vector_store_ids: ['vs_1'] },
+  ]) {
+    test(`are left out with what they name at it: ${Object.keys(tool).at(-1)} of ${tool.type}`, async () => {
+      gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));
+      const reply = await post(gateway, '/v1/responses', { ...tools(), tools: [tool] });
+      assert.deepEqual([reply.status, reply.headers.get('x-inf-gw-ignored')], [200, `tools.${tool.type}`]);
+      assert.equal('tools' in JSON.parse((await gateway.upstream.call()).body), false);
+    });
+  }
+
   test('are refused otherwise, with what to set', async () => {
     for (const { upstream } of [gateway, claude]) upstream.follow((call) => call.answer(500, {}));
     for (const [at, types] of [
-      [gateway, ['file_search']],
+      [gateway, ['image_generation']],
       [claude, ['mcp']],
     ] as const) {
       const reply = await post(at, '/v1/responses', tools(...types));
