@@ -7,7 +7,7 @@ import type { Failure } from '../core/failure.ts';
 import { parseJson } from '../core/json.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { errorFacts } from '../dialects/error-facts.ts';
-import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { type Attempt, type ResponseHead, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection, parseRetryAfter } from '../upstream/retry.ts';
 import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
@@ -37,13 +37,20 @@ export async function relayErrorResponse(
   { dialect, secrets }: { readonly dialect: Dialect; readonly secrets: Secrets },
 ): Promise<RelayResult> {
   const body = await readErrorBody(attempt);
-  const value = body && parseJson(body.toString('utf8'))?.value;
+  const value = body && errorIn(body, await attempt.head());
   const error = withDialectHint(errorForStatus(status, readErrorValue(value), secrets), dialect);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
     termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt, value)) } : error },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
+}
+
+/** An error in JSON, or the plain words of servers that refuse a body before the host's own code has seen it. */
+function errorIn(body: Buffer, { contentType, isEncoded }: ResponseHead): unknown {
+  const text = body.toString('utf8');
+  const isPlainText = !isEncoded && /^\s*text\/plain\b/i.test(contentType);
+  return (parseJson(text) ?? (isPlainText ? { value: text } : undefined))?.value;
 }
 
 /** Hosts answer with a status whose words are withheld where a model for chat is asked for embeddings. */

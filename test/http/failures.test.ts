@@ -96,6 +96,29 @@ describe('an error response of the upstream', () => {
     });
   }
 
+  const plain =
+    (status: number, words: string): Script =>
+    (call) =>
+      call.answer(status, words, { 'content-type': 'text/plain; charset=utf-8' });
+  const PLAIN = 'Failed to deserialize the JSON body into the target type: missing field `content` at line 1';
+
+  for (const [upstream, status, code] of [
+    [422, 400, 'invalid_request'],
+    [503, 502, 'upstream_error'],
+  ] as const) {
+    test(`${upstream} in plain text is passed on as one in JSON is`, async () => {
+      const { message } = await failBoth(plain(upstream, `${PLAIN}\n`), status, code);
+      assert.ok(message.endsWith(PLAIN), message);
+    });
+  }
+
+  test('in plain text about the operator is a 502 without its words', async () => {
+    const { message } = await failBoth(plain(400, 'Invalid API key'), 502, 'upstream_error');
+    assert.ok(!message.includes('key'), message);
+    const secret = await failBoth(plain(400, `No route at ${host}`), 400, 'invalid_request');
+    assert.ok(!secret.message.includes('route'), secret.message);
+  });
+
   for (const body of ['', '<html>Bad gateway</html>', '{"error":', 'null', '[]', '{"error":{"message":7}}']) {
     test(`${JSON.stringify(body)} has no message to pass on`, async () => {
       const { message } = await failBoth(answering(body, 500), 502, 'upstream_error');
