@@ -199,12 +199,12 @@ class FieldReader {
 
   budgets(): readonly Budget[] {
     const { budgets = {} } = this.#asked;
-    if (!isObject(budgets)) this.#fault('budgets', 'expected an object such as {"day": "1"}');
+    if (!isObject(budgets)) this.#fault('budgets', BUDGETS_FORM);
     const found = Object.entries(isObject(budgets) ? budgets : {}).flatMap(([period, amount]) => {
-      const said = typeof amount === 'number' ? amount : `${period}=${String(amount)}`;
-      const word = this.amount('budgets', readBudget, said);
-      if (word?.kind === 'remove') this.#fault('budgets', 'expected an amount in USD for each period');
-      return word === undefined ? [] : [word];
+      const word = typeof amount === 'string' ? readBudget(`${period}=${amount}`) : undefined;
+      if (word?.ok === true && word.value.kind === 'set') return [word.value];
+      this.#fault('budgets', BUDGETS_FORM);
+      return [];
     });
     const reading = budgetsAfter([], found);
     if (reading.ok) return reading.value;
@@ -230,6 +230,10 @@ class FieldReader {
     this.problem ??= `${field}: ${expected}`;
   }
 }
+
+const BUDGETS_FORM =
+  'expected amounts in USD as strings by their periods, such as {"day": "5", "24h": "2.50"}; ' +
+  'a period is day, week, total, or a number of s, m, h or d (366 days at most)';
 
 const NO_TEXT = { ok: false, expected: 'expected a string' } as const;
 

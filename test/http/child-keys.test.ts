@@ -116,6 +116,13 @@ describe('a key that may make others', () => {
     });
   }
 
+  test('is told how budgets are written in JSON', async () => {
+    for (const budgets of [{ fortnight: '1' }, { day: 1 }, { day: 'none' }, 'day=1']) {
+      const answer = await post(gateway.key(TIGHT), { name: name(), budgets });
+      assert.match(answer.error.message, /such as {"day": "5", /);
+    }
+  });
+
   test('sees and deletes its own, and no others', async () => {
     const [parent, other] = [gateway.key({ mayCreate: true }), gateway.key({ mayCreate: true })];
     const [first, second, foreign] = [await childOf(parent), await childOf(parent), await childOf(other)];
