@@ -121,6 +121,12 @@ export function errorForParser(error: ParserError): ClientError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return closing(408, 'Timed out waiting for the request headers.');
     default:
-      return malformed('Malformed HTTP request.');
+      return malformed(`Malformed HTTP request${faultNamed(error.code)}.`);
   }
+}
+
+/** The parser's own name for a fault says what is wrong, as `HPE_INVALID_CHUNK_SIZE` does; those of its states do not. */
+function faultNamed(code = ''): string {
+  const [, name] = /^HPE_((?:INVALID|UNEXPECTED)_\w+|\w+_EXPECTED)$/.exec(code) ?? [];
+  return name === undefined ? '' : `: ${name.toLowerCase().replaceAll('_', ' ')}`;
 }

@@ -77,6 +77,18 @@ describe('malformed HTTP', () => {
     });
   }
 
+  for (const [bytes, fault] of [
+    [`${POST}Host: a\r\n${length}${length}\r\n${body}`, 'unexpected content length'],
+    [`${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 'invalid chunk size'],
+    ['BREW /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n', 'invalid method'],
+  ] as const) {
+    test(`is told what is wrong with it: ${fault}`, async () => {
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(bytes);
+      assert.equal(assertError(await connection.answer(), 400, 'invalid_request'), `Malformed HTTP request: ${fault}.`);
+    });
+  }
+
   test('a duplicate header after many others is still detected', async () => {
     const connection = await RawConnection.open(gateway.port);
     const many = Array.from({ length: 190 }, (_, i) => `X-${i}: 1\r\n`).join('');
