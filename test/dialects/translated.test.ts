@@ -125,6 +125,13 @@ describe("tools of the client's own host", () => {
       assert.equal(at.upstream.calls.length, 0);
     }
   });
+
+  test('are refused by their type also where a message offers them', async () => {
+    const tools = [{ type: 'bash_20250124', name: 'bash' }];
+    const reply = await post(gateway, '/v1/messages', { ...MESSAGE, tools });
+    assert.equal(reply.status, 400);
+    assert.match(reply.error.message, /^tools\[0\]\.type: expected custom, not bash_20250124: .*ignore_tools/);
+  });
 });
 
 describe('a chat completion for a host of messages', () => {

@@ -1,5 +1,6 @@
 /** Reads tools, and which of them the model is to call. */
 import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
 import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
@@ -46,7 +47,9 @@ function readTool(
     findings.ignore(leftOut);
     return undefined;
   }
-  if ((type ?? 'custom') !== 'custom') findings.refuse(`${where}.type`, `expected custom: ${UNRUNNABLE}`);
+  if ((type ?? 'custom') !== 'custom') {
+    findings.refuse(`${where}.type`, `expected custom, not ${printableName(String(type))}: ${UNRUNNABLE}`);
+  }
   expectFields(TOOL_FIELDS, tool, where, findings);
   for (const field of IGNORED_FIELDS) if (tool[field] === true) findings.ignore(`tools.${field}`);
   const hostName = findings.text(name, `${where}.name`);
