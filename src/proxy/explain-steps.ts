@@ -158,7 +158,8 @@ export function checkSteps(standing: KeyStanding, plan: Plan, refusal: Refusal |
     ...levels.flatMap(spendChecks),
     creditCheck(standing, plan),
     ...rateChecks(levels, plan),
-    heldCheck(standing, plan),
+    ...levels.flatMap(heldCheck),
+    heldInAllCheck(standing, plan),
   ];
   const refusedAt = refusal === null ? checks.length : checks.findIndex((check) => isOf(check, refusal));
   return checks.map(({ step, level, message, figures }, index) => {
@@ -171,7 +172,6 @@ export function checkSteps(standing: KeyStanding, plan: Plan, refusal: Refusal |
 
 function isOf({ reason, level, period }: Check, refusal: Refusal): boolean {
   if (reason !== refusal.reason) return false;
-  if (reason === 'money_spoken_for') return true;
   const of = 'level' in refusal ? refusal.level : undefined;
   const spent = refusal.reason === 'spend_limit_reached' ? refusal.budget?.period : undefined;
   return level?.kind === of?.kind && level?.name === of?.name && level?.of === of?.of && period === spent;
@@ -260,7 +260,15 @@ function rateChecks(levels: readonly Level[], { reservedTokens }: Plan): Check[]
   ];
 }
 
-function heldCheck(standing: KeyStanding, { holdNanos }: Plan): Check {
+/** Of what bounds the money of the key from outside. Its own stands with that of the account. */
+function heldCheck({ level, at }: Level): Check[] {
+  if (level === undefined || (at.spendLimitNanos === null && at.budgets.length === 0)) return [];
+  const held = formatUsd(at.heldOfKeyNanos);
+  const message = `${held} USD held for requests in flight`;
+  return [{ step: 'held_money', reason: 'money_spoken_for', level, message, figures: { held_usd: held } }];
+}
+
+function heldInAllCheck(standing: KeyStanding, { holdNanos }: Plan): Check {
   const { balanceNanos, heldNanos, heldOfKeyNanos } = standing;
   const free = balanceNanos - heldNanos;
   return {

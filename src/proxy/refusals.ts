@@ -61,7 +61,7 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
         refusal.retryAfterS,
       );
     case 'money_spoken_for':
-      return rateLimited('The remaining money is held for requests in flight.', refusal.retryAfterS);
+      return rateLimited(`The remaining money${ofLevel(refusal)} is held for requests in flight.`, refusal.retryAfterS);
   }
 }
 
@@ -71,7 +71,7 @@ function whose({ level }: AtLevel): string {
   return level.kind === 'user' ? 'This end user' : `The ${level.kind} ${printableName(level.name)}`;
 }
 
-/** After a limit, with a blank before it; empty for one of the key itself. */
+/** After a limit or what is left of it, with a blank before it; empty for one of the key itself. */
 function ofLevel({ level }: AtLevel): string {
   if (level === undefined) return '';
   return level.kind === 'user' ? ' for this end user' : ` of the ${level.kind} ${printableName(level.name)}`;
@@ -95,8 +95,9 @@ function limitOf({ limitNanos, budget }: SpendRefusal): string {
 }
 
 /** When it is free again, with a blank after the sentence; empty for never. */
-function resetOf({ budget }: SpendRefusal): string {
-  if (budget === undefined) return 'It resets next month (UTC). ';
+function resetOf({ budget, limitNanos }: SpendRefusal): string {
+  // A limit of 0 leaves nothing in any month.
+  if (budget === undefined) return limitNanos === 0n ? '' : 'It resets next month (UTC). ';
   return budget.freesAtMs === null ? '' : `It has room again at ${shownTime(budget.freesAtMs)}. `;
 }
 
@@ -169,7 +170,7 @@ export function causeOf(refusal: Refusal): string {
     case 'concurrency':
       return `${counted(refusal.limit, 'request')} in flight${causeAt(refusal)}`;
     case 'money_spoken_for':
-      return 'money held for requests in flight';
+      return `money${causeAt(refusal)} held for requests in flight`;
   }
 }
 

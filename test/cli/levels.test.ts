@@ -206,6 +206,17 @@ for (const store of ['file', 'database']) {
         assert.equal((await complete(key, { user: 'mallory' })).status, 200);
       });
 
+      test('that is blocked hears first what key and model are refused for, whether the key was seen before or not', async () => {
+        const key = await newKey('--allow', 'mock/echo');
+        await place.json('users', 'block', 'zoe', '--key', key.id);
+        for (const _ of ['new', 'known']) {
+          const { error } = await complete(key, { user: 'zoe', model: 'mock/paid' });
+          assert.equal(error.code, 'model_not_allowed');
+        }
+        await place.json('keys', 'disable', key.id);
+        assert.match((await complete(key, { user: 'zoe' })).error.message, /^This API key is disabled/);
+      });
+
       test('of a group are listed page by page, and their requests by name', async () => {
         const { name } = await newGroup('--user-rpm', '9');
         const keys = [await newKey('--in', `@${name}`), await newKey('--in', `@${name}`)];
@@ -315,6 +326,7 @@ for (const store of ['file', 'database']) {
         ['budget', of, undefined],
         ['requests_per_minute', { kind: 'user', name: key.name, of: 'key', own: [] }, 9],
         ['requests_per_minute', of, 1],
+        ['held_money', of, undefined],
       ]);
       const refused = steps.filter((each) => each.status === 'refused');
       assert.deepEqual(

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import type { Explanation } from '../../src/core/explanation.ts';
+import { formatUsd } from '../../src/core/money.ts';
 import { answering } from '../support/answers.ts';
 import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
 
@@ -94,6 +95,29 @@ describe('an explanation says what is then answered:', () => {
     const step = full.steps.find((each) => each.step === 'requests_per_minute');
     assert.partialDeepStrictEqual(step, { limit: 1, used: 1, left: 0 });
   });
+});
+
+test('money that a group has left is held for requests in flight: the step names the group, and what it holds', async () => {
+  const group = { name: 'research', spendLimitNanos: 15_000n };
+  const groupId = gateway.group(group);
+  const [busy, key] = [gateway.key({ groupId }), gateway.key({ groupId })];
+  const release = Promise.withResolvers<void>();
+  gateway.upstream.follow(async (call) => {
+    await release.promise;
+    call.answer(400, { error: { message: 'no' } });
+  });
+  const inFlight = gateway.request(CHAT, { method: 'POST', key: busy, body: say() });
+  await gateway.upstream.call();
+  const held = formatUsd(gateway.heldNanos(busy));
+  const foretold = await gateway.explain(key, say(), CHAT);
+  const answer = await gateway.request(CHAT, { method: 'POST', key, body: say() });
+  release.resolve();
+  await inFlight;
+  assert.deepEqual([foretold.status, foretold.message], [429, JSON.parse(answer.text).error.message]);
+  assert.match(foretold.message, /group research/);
+  const refused = foretold.steps.find(({ status }) => status === 'refused');
+  const level = { kind: 'group', name: group.name };
+  assert.partialDeepStrictEqual(refused, { step: 'held_money', level, held_usd: held });
 });
 
 test('an explanation has the figures that the request is then held by', async () => {

@@ -2,6 +2,7 @@
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { isGone, type KeyRecord } from '../../state/keys.ts';
+import type { LevelName } from '../../state/levels.ts';
 import type { AdmissionRequest, AtLevel, Refusal } from '../ledger.ts';
 import { type Reached, reachedOf, refusalFor } from '../spending.ts';
 import type { Activity } from './activity.ts';
@@ -46,17 +47,21 @@ export function refusalOf(request: Omit<AdmissionRequest, 'keyHash'>, facts: Adm
   return (
     refusalForState(facts) ??
     refusalForModel(request, facts) ??
-    refusalForNoUser(request, facts) ??
+    refusalForUser(request, facts) ??
     refusalForMoney(request, facts) ??
     refusalForRate(request, facts)
   );
 }
 
-/** Why any request is refused, whatever it is for: somebody has switched it off, or its time is over. */
+/** Why any request is refused, whatever it is for: somebody has switched its key or a group off, or its time is over. */
 export function refusalForState(facts: AdmissionFacts): Refusal | undefined {
   const { levels, wallMs } = facts;
   if (levels.some(({ level }) => level.name.kind === 'key' && isGone(level, wallMs))) return { reason: 'unknown_key' };
-  const off = levels.find(({ level }) => level.state !== 'enabled');
+  return refusalForOff(facts, ({ kind }) => kind !== 'user');
+}
+
+function refusalForOff(facts: AdmissionFacts, isAsked: (name: LevelName) => boolean): Refusal | undefined {
+  const off = facts.levels.find(({ level: { state, name } }) => state !== 'enabled' && isAsked(name));
   return off && { reason: 'key_disabled', ...at(off, facts) };
 }
 
@@ -65,8 +70,9 @@ function refusalForModel({ model }: Pick<AdmissionRequest, 'model'>, facts: Admi
   return without && { reason: 'model_not_allowed', ...at(without, facts) };
 }
 
-function refusalForNoUser({ user }: Pick<AdmissionRequest, 'user'>, facts: AdmissionFacts): Refusal | undefined {
-  if (user !== undefined) return undefined;
+/** The end user is blocked, or has to be named. Only the body may tell who it is: after what else is known of that. */
+function refusalForUser({ user }: Pick<AdmissionRequest, 'user'>, facts: AdmissionFacts): Refusal | undefined {
+  if (user !== undefined) return refusalForOff(facts, ({ kind }) => kind === 'user');
   const asking = facts.levels.find(({ level }) => level.requiresUser);
   return asking && { reason: 'user_required', ...at(asking, facts) };
 }

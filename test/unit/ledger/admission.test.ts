@@ -38,16 +38,20 @@ function refusalOf(request: AdmissionRequest, facts: Facts, around: readonly (re
     [{ kind: 'key', name: key.name }, facts] as const,
     ...around.filter(([{ kind }]) => kind === 'group'),
   ].map(([name, of]) => levelOf(of, name));
-  return refusalAt(request, {
-    key,
-    levels,
-    month: MONTH,
-    balanceNanos,
-    heldNanos,
-    creditEnforced,
-    wallMs: NOON,
-    nowMs: NOW,
-  });
+  const user = around.some(([{ kind }]) => kind === 'user') ? 'zoe' : undefined;
+  return refusalAt(
+    { ...request, user },
+    {
+      key,
+      levels,
+      month: MONTH,
+      balanceNanos,
+      heldNanos,
+      creditEnforced,
+      wallMs: NOON,
+      nowMs: NOW,
+    },
+  );
 }
 
 const NOW = 1_000_000;
@@ -229,7 +233,9 @@ describe('each precondition holds at every level, the innermost first, and all o
         [USER, worse(condition)],
         [GROUP, worse(condition)],
       ] as const;
-      assert.deepEqual(refusalOf(REQUEST, soundFacts(), both), { ...refusal, level: USER });
+      // Who is blocked is looked at with the body, which may name them.
+      const first = refusal.reason === 'key_disabled' ? GROUP : USER;
+      assert.deepEqual(refusalOf(REQUEST, soundFacts(), both), { ...refusal, level: first });
       const own = worse(condition);
       assert.deepEqual(refusalOf(REQUEST, own, both.slice(1)), refusal);
       for (const later of conditions.slice(position + 1)) {
@@ -242,6 +248,17 @@ describe('each precondition holds at every level, the innermost first, and all o
       }
     });
   }
+
+  test('an end user who is blocked is refused after key, groups and models, and before money', () => {
+    const conditionOf = (reason: Refusal['reason']) =>
+      conditions.find(({ refusal }) => refusal.reason === reason) as Condition;
+    const around = [[USER, worse(conditionOf('key_disabled'))]] as const;
+    const reached = (reason: Refusal['reason']) => refusalOf(REQUEST, worse(conditionOf(reason)), around);
+    const blocked = { reason: 'key_disabled', level: USER };
+    assert.deepEqual(reached('key_disabled'), { reason: 'key_disabled' });
+    assert.equal(reached('model_not_allowed')?.reason, 'model_not_allowed');
+    assert.deepEqual(reached('spend_limit_reached'), blocked);
+  });
 
   test('the wait is the longest of all levels', () => {
     const facts = soundFacts();
