@@ -29,6 +29,8 @@ const admission = record({
 }) as fc.Arbitrary<AdmissionRequest>;
 /** The ledger learns of all writes to a cache, and of no other part. */
 const parts = fc.integer({ min: 1 }).map((cacheWriteTokens) => ({ ...NO_PARTS, cacheWriteTokens }));
+/** A request that has none of these names has none at all. */
+const spentBy = record({ user: text, tag: text, app: text }).filter((names) => Object.values(names).some(Boolean));
 const settlement = record({
   requestId: text,
   outcome: fc.constantFrom('ok' as const, 'cancelled' as const, 'upstream_error' as const),
@@ -46,7 +48,7 @@ const settlement = record({
       message: text,
     }),
   ),
-  spentBy: maybe(record({ user: text, tag: text, app: text })),
+  spentBy: maybe(spentBy),
 });
 const growth = record({ requestId: text, outputTokens: whole, holdNanos: nanos });
 const command: fc.Arbitrary<Command> = fc.oneof(
