@@ -27,7 +27,7 @@ import {
   transaction,
   type Values,
 } from './operation.ts';
-import { editUserLimits, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
+import { copyUsers, editUserLimits, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
 /** The condition that a key can be named by its name. */
@@ -168,7 +168,9 @@ export class KeyBook {
     const prefix = old.name.slice(0, old.name.length - ownName.length);
     for (let attempt = 1; ; attempt++) {
       const change = yield* this.#insert(secret, { ...old, name: prefix + successorName(ownName, attempt) }, wallMs);
-      if (change.kind !== 'name_taken') return change;
+      if (change.kind === 'name_taken') continue;
+      if (change.kind === 'done') yield* copyUsers(old.id, change.key.id);
+      return change;
     }
   }
 

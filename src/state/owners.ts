@@ -81,6 +81,22 @@ export function* editUserLimits(
   yield* writeUserLimits(dialect, id, userLimits, after, wallMs);
 }
 
+/** Sets for single end users of a new key what is set for those of another. Of theirs it has spent nothing. */
+export function* copyUsers(fromId: string, toId: string): Operation<void> {
+  const columns = `name, state, required, ${names(LIMITS.columns)}`;
+  yield* rows(
+    `INSERT INTO inf_gw.users (owner_id, ${columns})
+       SELECT CAST($2 AS text), ${columns} FROM inf_gw.users WHERE owner_id = $1 AND name <> ''`,
+    [fromId, toId],
+  );
+  yield* rows(
+    `INSERT INTO inf_gw.budgets (key_id, period, limit_nanos, window_s, exact_from_ms)
+       SELECT $2 || substr(key_id, length($1) + 1), period, limit_nanos, window_s, exact_from_ms
+         FROM inf_gw.budgets WHERE key_id > $1 || '/' AND key_id < $1 || '0'`,
+    [fromId, toId],
+  );
+}
+
 /** `stored`: the name as it is stored; empty for all of them. */
 export function writeUser(
   ownerId: string,

@@ -1,6 +1,7 @@
 /** Groups and end users as operators keep them: what is in what, whose limits hold, and what a new window begins with. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { mintKey } from '../../src/core/api-key.ts';
 import type { Budget } from '../../src/core/budgets.ts';
 import { NO_USER_LIMITS, userId } from '../../src/state/levels.ts';
 import type { OpenState } from '../../src/state/state.ts';
@@ -188,6 +189,21 @@ onEachStore((open) => {
       }
       assert.deepEqual(await state.groups.userNames(id, '', 100), []);
       assert.equal((await state.keys.find(id))?.userLimits, null);
+    });
+
+    test('of one alone hold with the successor of their key, too, where they have spent nothing', async (t) => {
+      const { state, key } = await used(t, open);
+      const budgets = [HOURS, { period: 'day', limitNanos: 0n }];
+      await state.groups.editUser(key.id, 'zoe', (before) => ({ ...before, rpm: 9, budgets }), NOON);
+      await state.groups.editUser(key.id, '\0', (before) => ({ ...before, state: 'disabled' }), NOON);
+      const next = done(await state.keys.rotate(key.id, mintKey(), NOON));
+      assert.deepEqual(next.userLimits, NO_USER_LIMITS);
+      for (const name of ['zoe', '\0']) {
+        const own = await state.groups.findUser(key.id, name);
+        assert.deepEqual(await state.groups.findUser(next.id, name), own && { ...own, ownerId: next.id });
+      }
+      assert.deepEqual(await state.groups.userNames(next.id, '', 9), ['\0', 'zoe']);
+      assert.equal(await spentOf(state, userId(next.id, 'zoe')), 0n);
     });
 
     test('begin a sliding budget with what each of them has spent', async (t) => {
