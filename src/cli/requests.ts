@@ -10,9 +10,10 @@ import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
+import { cleanName } from '../core/spent-by.ts';
 import type { Refusal } from '../observe/refusals.ts';
 import { count, dateTime } from '../operator/format.ts';
-import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
+import { MOMENT, type Reader, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Field, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
@@ -44,7 +45,7 @@ export function registerRequests(program: Command): void {
     .description('list requests that have ended, latest first')
     .option('--key <key>', 'only this key (id or name)')
     .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
-    .option('--user <name>', 'only of this end user, as `usage --by user` shows them', parseWith(readUser))
+    .option('--user <name>', 'only of this end user', parseWith(readReportedUser))
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--refused', 'in their place those that were refused, which the gateway keeps only while it runs')
@@ -88,6 +89,12 @@ export function registerRequests(program: Command): void {
       ),
     );
 }
+
+/** An end user by the name that requests are kept with: reports have it, too. */
+const readReportedUser: Reader<string> = (text) => {
+  const reading = readUser(text);
+  return reading.ok ? { ok: true, value: cleanName(reading.value) } : reading;
+};
 
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });

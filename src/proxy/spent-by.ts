@@ -1,16 +1,12 @@
 /** Who a request is for: the end user whom a header or its body names, the operator's tag, and the app by its User-Agent. */
 import { isUtf8 } from 'node:buffer';
-import { redactKeys } from '../core/api-key.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
+import { cleanName, isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import { appOf } from './app.ts';
 
-/** In reports, longer names are cut. */
-export const MAX_NAME_CHARACTERS = 128;
-
-/** Beyond this nothing of a name is looked at: a body may have megabytes of it. */
-const MAX_READ = 4 * MAX_NAME_CHARACTERS;
+/** Beyond this no id is looked into. */
+const MAX_READ = 512;
 
 /** Read by the gateway alone, and not sent upstream. */
 const TAG_HEADER = 'x-inf-gw-tag';
@@ -87,16 +83,4 @@ function tagOf(header: string | readonly string[] | undefined): string {
   // Node reads headers as Latin-1, and clients write UTF-8.
   const bytes = Buffer.from(String(header), 'latin1');
   return cleanName(isUtf8(bytes) ? bytes.toString('utf8') : String(header));
-}
-
-/** Control, format and separating characters: they move a terminal's cursor, or turn the direction of text. */
-const UNPRINTABLE = /[\p{C}\p{Z}]+/gu;
-
-/** A name as reports show it, on one line; empty if it is no text. */
-export function cleanName(name: unknown): string {
-  if (typeof name !== 'string' || name === '') return '';
-  const clean = redactKeys(name.slice(0, MAX_READ).replace(UNPRINTABLE, ' ').trim());
-  if (clean.length <= MAX_NAME_CHARACTERS) return clean;
-  // Not between the two halves of one character.
-  return `${clean.slice(0, MAX_NAME_CHARACTERS - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

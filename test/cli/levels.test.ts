@@ -255,6 +255,19 @@ for (const store of ['file', 'database']) {
         );
       });
 
+      test('of any name are asked for by what they are called, however reports show that', async () => {
+        const key = await newKey('--user-rpm', '1');
+        for (const user of ['\u202ezoë', 'x'.repeat(256)]) {
+          for (const status of [200, 429]) assert.equal((await complete(key, { user })).status, status);
+          for (const words of [['--refused'], []]) {
+            assert.equal(
+              (await place.json<unknown[]>('requests', ...words, '--key', key.id, '--user', user)).length,
+              1,
+            );
+          }
+        }
+      });
+
       test('are not said to be none where nothing counts them', async () => {
         const { name } = await newGroup();
         const key = await newKey('--in', `@${name}`);

@@ -1,4 +1,5 @@
 /** What is done in the tree of groups: rows are unfolded, end users paged through, groups and end users changed. Pure. */
+import { cleanName } from '../../core/spent-by.ts';
 import { countOf, usd } from '../../operator/format.ts';
 import type { Owner } from '../../state/keys.ts';
 import { isKeyId, NO_LEVEL_TERMS, NO_USER_LIMITS } from '../../state/levels.ts';
@@ -48,7 +49,7 @@ function onEnter(model: Model, row: GroupRow): Step {
     case 'user': {
       const { name, owner } = row.level;
       const ofKey = isKeyId(owner.id) ? [exactWord('key', owner.name)] : [];
-      return intoRequests(model, name, exactWord('user', name), ...ofKey);
+      return intoRequests(model, name, exactWord('user', cleanName(name)), ...ofKey);
     }
   }
 }
