@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../core/json.ts';
 import { cleanName, isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
+import { caseVariant } from '../dialects/checks.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import { appOf } from './app.ts';
 
@@ -18,8 +19,13 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
 /** Whom an app acts for, byte for byte as it says; empty if it names nobody. */
 export type EndUser = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly problem: string };
 
+const FIELDS_OF_USER: ReadonlySet<string> = new Set(['safety_identifier', 'user', 'metadata']);
+
 /** The first of the places of a name that has one decides. */
 export function endUserOf(headers: Headers, fields: Fields = {}): EndUser {
+  // A host may read another one.
+  const variant = caseVariant('', Object.keys(fields), FIELDS_OF_USER);
+  if (variant !== undefined) return { ok: false, problem: variant };
   for (const [place, name] of placesOfUser(headers, fields)) {
     if (name === undefined || name === null || name === '') continue;
     if (isEndUser(name)) return { ok: true, name };

@@ -98,6 +98,8 @@ const LINES = [
   'authorization: x',
   'Authorization: Bearer x',
   'Content-Type: a\r\nContent-type: b',
+  'X-Inf-Gw-User: ann\r\nx-inf-gw-user: bob',
+  'X-Inf-Gw-User: ann\r\nX-Inf-Gw-User: ann',
   'Host: a',
 ];
 const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [

@@ -58,6 +58,10 @@ const NO_NAMES: readonly (readonly [what: string, headers: object, fields: objec
   ['a megabyte', {}, messagesOf('x'.repeat(1_000_000)), 'metadata.user_id'],
   ['bytes that are no UTF-8', { 'x-inf-gw-user': 'b\xfcro' }, {}, 'X-Inf-Gw-User'],
   ['half of a pair', {}, { user: 'a\ud800' }, 'user'],
+  ['in a field that differs by letter case', {}, { User: 'ann' }, 'User'],
+  ['in one by a long s, beside the header', header('ann'), { u\u017fer: 'bob' }, 'u\u017fer'],
+  ['in another field of these', {}, { SAFETY_IDENTIFIER: 'ann', user: 'bob' }, 'SAFETY_IDENTIFIER'],
+  ['where its place differs by letter case', {}, { Metadata: { user_id: 'ann' } }, 'Metadata'],
 ];
 
 const APPS: readonly (readonly [agent: string, app: string])[] = [
