@@ -21,7 +21,7 @@ const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])
     (current, models) => {
       if (current !== null) return [...current, ...models];
       throw new UserError(
-        `the key may call every model; an allowlist would take all others away. To let it call these models and no others, use \`${PROGRAM} allowlist set\``,
+        `no allowlist is set: every model may be called, and an allowlist would take all others away. To allow these models and no others, use \`${PROGRAM} allowlist set\``,
       );
     },
   ],
@@ -31,7 +31,7 @@ const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])
     (current, models) => {
       if (current === null) {
         throw new UserError(
-          `the key has no allowlist, so it may call every model; set one with \`${PROGRAM} allowlist set\``,
+          `no allowlist is set: every model may be called; set one with \`${PROGRAM} allowlist set\``,
         );
       }
       return current.filter((model) => !models.includes(model));
