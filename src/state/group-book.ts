@@ -18,7 +18,15 @@ import {
   userStoredAs,
 } from './levels.ts';
 import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
-import { budgetsAs, editUserLimits, ownerColumns, writeNumbers, writeUser, writeUserLimits } from './owners.ts';
+import {
+  budgetsAs,
+  editUserLimits,
+  isThere,
+  ownerColumns,
+  writeNumbers,
+  writeUser,
+  writeUserLimits,
+} from './owners.ts';
 import { groupOf, storedAllowlist, userOf } from './rows.ts';
 import { bookedMonths } from './sql.ts';
 
@@ -171,8 +179,8 @@ export class GroupBook {
 
   *#delete(idOrName: string, isEmptied: boolean): Operation<GroupChange> {
     yield* stopDecisions(this.#dialect);
-    const group = yield* this.find(idOrName);
-    if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
+    const group = yield* this.#living(idOrName);
+    if (group === undefined) return { kind: 'no_such_group' };
     const inside = yield* rows(
       `SELECT id FROM inf_gw.keys WHERE group_id = $1 AND ${LIVES}
          UNION ALL SELECT id FROM inf_gw.groups WHERE group_id = $1 AND ${LIVES}`,
@@ -211,7 +219,10 @@ export class GroupBook {
   *#insert(group: NewGroup, wallMs: number): Operation<GroupChange> {
     const id = newId('grp', wallMs);
     const { name, allowlist = null, groupId = null } = group;
-    if (groupId !== null && (yield* this.#depthOf(groupId)) >= MOST_GROUPS) return { kind: 'too_deep' };
+    if (groupId !== null) {
+      if (!(yield* isThere(this.#dialect, groupId))) return { kind: 'no_such_group' };
+      if ((yield* this.#depthOf(groupId)) >= MOST_GROUPS) return { kind: 'too_deep' };
+    }
     const limits = numbersOf(LIMITS, { ...NO_LEVEL_TERMS, ...group });
     const values = [id, name, storedAllowlist(allowlist), groupId, wallMs, ...limits];
     const made = yield* rows(
@@ -228,10 +239,8 @@ export class GroupBook {
 
   *#place(idOrName: string, into: string | null): Operation<GroupChange> {
     yield* stopDecisions(this.#dialect);
-    const group = yield* this.find(idOrName);
-    if (group === undefined) return { kind: 'no_such_group' };
-    const outer = into === null ? null : yield* this.find(into);
-    if (outer === undefined) return { kind: 'no_such_group' };
+    const [group, outer] = [yield* this.#living(idOrName), into === null ? null : yield* this.#living(into)];
+    if (group === undefined || outer === undefined) return { kind: 'no_such_group' };
     if (outer !== null) {
       const inside = yield* this.#inside(group.id);
       const above = yield* this.#depthOf(outer.id);
@@ -269,10 +278,15 @@ export class GroupBook {
 
   *#change(idOrName: string, write: (group: GroupRecord) => Operation<unknown>): Operation<GroupChange> {
     yield* stopDecisions(this.#dialect);
-    const group = yield* this.find(idOrName);
-    if (group === undefined || group.state === 'deleted') return { kind: 'no_such_group' };
+    const group = yield* this.#living(idOrName);
+    if (group === undefined) return { kind: 'no_such_group' };
     yield* edited(this.#dialect, [group.id], write(group));
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
+  }
+
+  *#living(idOrName: string): Operation<GroupRecord | undefined> {
+    const group = yield* this.find(idOrName);
+    return group?.state === 'deleted' ? undefined : group;
   }
 
   *#one(where: string, value: string): Operation<GroupRecord | undefined> {

@@ -27,7 +27,7 @@ import {
   transaction,
   type Values,
 } from './operation.ts';
-import { copyUsers, editUserLimits, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
+import { copyUsers, editUserLimits, isThere, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
 /** The condition that a key can be named by its name. */
@@ -153,13 +153,13 @@ export class KeyBook {
     yield* stopDecisions(this.#dialect);
     // It is where its parent is.
     if ((yield* this.find(idOrName))?.parentId != null) return { kind: 'is_child' };
-    const found = yield* rows("SELECT id FROM inf_gw.groups WHERE id = $1 AND state <> 'deleted'", [groupId]);
-    if (groupId !== null && found.length === 0) return { kind: 'no_such_group' };
+    if (groupId !== null && !(yield* isThere(this.#dialect, groupId))) return { kind: 'no_such_group' };
     const text = 'UPDATE inf_gw.keys SET group_id = $2 WHERE id = $1';
     return yield* this.#change(idOrName, ({ id }) => rows(text, [id, groupId]));
   }
 
   *#rotate(idOrName: string, secret: string, wallMs: number): Operation<KeyChange> {
+    yield* stopDecisions(this.#dialect);
     const old = yield* this.#locked(idOrName);
     if (old === undefined) return { kind: 'no_such_key' };
     if (old.state === 'deleted') return { kind: 'deleted' };
@@ -177,6 +177,7 @@ export class KeyBook {
   *#insert(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
     const id = newId('key', wallMs);
     const { name, groupId = null, parentId = null } = key;
+    if (groupId !== null && !(yield* isThere(this.#dialect, groupId))) return { kind: 'no_such_group' };
     const terms = { ...NO_TERMS, ...key };
     const values = [
       ...[id, name, hashKey(secret), previewKey(secret), storedAllowlist(terms.allowlist), wallMs, groupId, parentId],

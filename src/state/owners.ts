@@ -11,7 +11,7 @@ import {
   type UserLimitsEdit,
 } from './keys.ts';
 import { isUnlimited, userId } from './levels.ts';
-import { type Dialect, type Operation, rows } from './operation.ts';
+import { type Dialect, type Operation, rows, stopDecisions } from './operation.ts';
 
 /** The columns of `Owner` and `LevelTerms`, of keys or of groups, and these numbers. */
 export function ownerColumns(dialect: Dialect, table: 'keys' | 'groups', numbers: readonly Column[]): string {
@@ -35,6 +35,13 @@ export function jsonPairs(columns: readonly Column[], table: string, nameOf = ({
 /** What holds for all end users, but for their budgets, from their row. */
 export function userLimitsAs(table: string): string {
   return `${jsonPairs(LIMITS.columns, table, limitWord)}, 'required', ${table}.required`;
+}
+
+/** Whether something can be put into a group, which then stays until the end of the transaction. */
+export function* isThere(dialect: Dialect, groupId: string): Operation<boolean> {
+  yield* stopDecisions(dialect);
+  const text = "SELECT id FROM inf_gw.groups WHERE id = $1 AND state <> 'deleted'";
+  return (yield* rows(text, [groupId])).length > 0;
 }
 
 /** Writes the numbers of a key or a group. */

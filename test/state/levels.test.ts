@@ -106,6 +106,21 @@ onEachStore((open) => {
       assert.deepEqual(await state.groups.keyCounts(), new Map([[outer.id, 1]]));
     });
 
+    test('take nothing in once they are deleted, nor are put anywhere', async (t) => {
+      const { state, inner, key } = await used(t, open);
+      const { id } = await makeGroup(state, { name: 'gone' });
+      assert.equal((await state.groups.delete(id, { isEmptied: false })).kind, 'done');
+      for (const change of [
+        await state.keys.create(mintKey(), { name: 'late', groupId: id }, NOON),
+        await state.keys.place(key.id, id),
+        await state.groups.create({ name: 'later', groupId: id }, NOON),
+        await state.groups.place(inner.id, id),
+        await state.groups.place(id, inner.id),
+      ]) {
+        assert.equal(change.kind, 'no_such_group');
+      }
+    });
+
     test('have the keys that were put into them, and those that these have made', async (t) => {
       const { state, outer, inner, key } = await used(t, open);
       const child = await makeKey(state, { name: 'child', parentId: key.id });
