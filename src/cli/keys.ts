@@ -6,6 +6,7 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
+import { goesWith } from '../operator/messages.ts';
 import { TERMS } from '../operator/terms.ts';
 import { groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
@@ -275,9 +276,12 @@ async function move(word: string, to: string, command: Command, state: State): P
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
-  const { id, name, state: keyState } = await withState(command, (state) => findKey(key, state));
+  const [{ id, name, state: keyState }, made] = await withState(command, async (state) => {
+    const found = await findKey(key, state);
+    return [found, await state.keys.list({ withDeleted: false, parentId: found.id })];
+  });
   if (keyState === 'deleted') throw new UserError(`key ${name} is already deleted`);
-  if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? (y/N) `))) {
+  if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? ${goesWith(made.length)}(y/N) `))) {
     throw new UserError('nothing was deleted; to delete, answer y or use --yes');
   }
   // By id: another key may have been given the name in the meantime.

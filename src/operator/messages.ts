@@ -61,6 +61,11 @@ export function explainKeyChange(
   }
 }
 
+/** What goes with a key that is deleted, as a sentence with a blank after it: the keys that it has made. */
+export function goesWith(made: number): string {
+  return made === 0 ? '' : `${countOf(made, 'key')} that it has made ${made === 1 ? 'goes' : 'go'} with it. `;
+}
+
 /** Why a group was not made or changed. `alike`: a group that may be meant. */
 export function explainGroupChange(
   change: Exclude<GroupChange, { kind: 'done' }>,

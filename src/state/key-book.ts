@@ -102,7 +102,9 @@ export class KeyBook {
     return transaction(this.#rotate(idOrName, secret, wallMs));
   }
 
+  /** A key that is deleted takes those with it that it has made: without it they are refused for good. */
   setState(idOrName: string, state: KeyState): Operation<KeyChange> {
+    if (state === 'deleted') return transaction(this.#delete(idOrName));
     const text = 'UPDATE inf_gw.keys SET state = $2 WHERE id = $1';
     return transaction(this.#change(idOrName, ({ id }) => rows(text, [id, state])));
   }
@@ -136,13 +138,27 @@ export class KeyBook {
     );
   }
 
-  *#change(idOrName: string, write: (key: KeyRecord) => Operation<unknown>): Operation<KeyChange> {
+  *#delete(idOrName: string): Operation<KeyChange> {
+    // From here on nobody makes keys under it.
+    yield* stopDecisions(this.#dialect);
+    const key = yield* this.find(idOrName);
+    const inner = key === undefined ? [] : yield* this.innerIds(key.id);
+    const text = `UPDATE inf_gw.keys SET state = 'deleted' WHERE ${this.#dialect.isAnyOf('id', '$1')}`;
+    return yield* this.#change(idOrName, ({ id }) => rows(text, [[id, ...inner]]), inner);
+  }
+
+  /** `inner`: the keys that change with it. */
+  *#change(
+    idOrName: string,
+    write: (key: KeyRecord) => Operation<unknown>,
+    inner: readonly string[] = [],
+  ): Operation<KeyChange> {
     // Before the key is locked: two edits that lock the two in different orders would wait for each other.
     yield* stopDecisions(this.#dialect);
     const key = yield* this.#locked(idOrName);
     if (key === undefined) return { kind: 'no_such_key' };
     if (key.state === 'deleted') return { kind: 'deleted' };
-    const keyIds = [key.id];
+    const keyIds = [key.id, ...inner];
     const before = yield* factsBefore(this.#dialect, keyIds);
     yield* write(key);
     yield* logEdit(this.#dialect, { keyIds, before, addedNanos: 0n });

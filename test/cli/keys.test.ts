@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { mintKey } from '../../src/core/api-key.ts';
+import { bookOf } from '../../src/state/sqlite/book.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY, CONFIG, inParallel, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
 describe('keys', { concurrency: CONCURRENCY }, () => {
@@ -40,6 +43,17 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     }
     assert.ok(!serving.text.includes(secret), 'not in the log');
     for (const file of readdirSync(place.directory)) assert.ok(!place.read(file).includes(secret), file);
+  });
+
+  test('`keys delete` says before how many keys go with it', async (t) => {
+    const place = new Workplace(t);
+    const { id } = await place.createKey('agent', '--may-create');
+    const { database } = openDatabase(place.statePath);
+    for (const name of ['one', 'two']) bookOf(database).keys.create(mintKey(), { name, parentId: id }, 0);
+    database.close();
+    const { stderr } = await place.run(['keys', 'delete', 'agent'], 'y\n');
+    assert.equal(stderr, 'Delete key agent permanently? 2 keys that it has made go with it. (y/N) ');
+    assert.deepEqual(await place.json('keys', 'list'), []);
   });
 
   test('`keys delete` asks on stderr, and only y or yes on stdin deletes', async (t) => {

@@ -305,7 +305,7 @@ for (const store of ['file', 'database']) {
       await place.json('keys', 'enable', parent.id);
       await place.json('keys', 'delete', parent.id, '--yes');
       assert.equal((await complete(child)).status, 401);
-      assert.equal((await place.json<KeyJson>('keys', 'show', child.id)).state, 'enabled');
+      assert.equal((await place.json<KeyJson>('keys', 'show', child.id)).state, 'deleted');
     });
 
     test('`GET /v1/key` has the groups from the inside out, with what remains of them', async () => {

@@ -64,6 +64,20 @@ onEachStore((open) => {
       assert.equal((await makeKey(state)).isLeashed, false);
     });
 
+    test('takes those with it that it has made, and these have made, when it is deleted', async (t) => {
+      const { state } = await open(t);
+      const outer = await makeKey(state, { name: 'outer', mayCreate: true });
+      const middle = await makeKey(state, { name: 'outer/middle', parentId: outer.id });
+      await makeKey(state, { name: 'deep', parentId: middle.id });
+      const other = await makeKey(state, { name: 'other' });
+      assert.equal(done(await state.keys.setState('outer/middle', 'disabled')).state, 'disabled');
+      assert.equal(done(await state.keys.setState('outer', 'deleted')).state, 'deleted');
+      const left = await state.keys.list({ withDeleted: false });
+      assert.deepEqual(left, [other]);
+      assert.equal((await state.keys.setState(middle.id, 'enabled')).kind, 'deleted');
+      assert.equal((await makeKey(state, { name: 'deep' })).name, 'deep', 'their names are free again');
+    });
+
     test('is found by its id, by its name, and by the key itself', async (t) => {
       const { keys } = (await open(t)).state;
       const secret = mintKey();

@@ -296,6 +296,15 @@ describe('changes', () => {
     assert.match(screenText(press(TREE, 'M', ...letters('gone'), 'enter').model), /no such group: "gone"/);
   });
 
+  test('D says of a key how many go with it that it has made', () => {
+    const inside = press(at(TREE, '@research'), 'right', 'down', 'right', 'down');
+    assert.equal(named(inside.model), 'nlp-batch');
+    assert.match(
+      screenText(press(inside.model, 'D').model),
+      /│ 1 key that it has made goes with it\. Its requests are/,
+    );
+  });
+
   test('D deletes a group once its name is typed, and says where that goes which is in it', () => {
     const asked = press(at(TREE, '@research'), 'D').model;
     assert.match(screenText(asked), /│ 1 group in it is then in no group\./);

@@ -1,6 +1,7 @@
 /** What is done with a key: its details, its state, its limits, its models. Pure. */
 
 import { ago, countOf, usd } from '../../operator/format.ts';
+import { goesWith } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { NO_USER_LIMITS } from '../../state/levels.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
@@ -43,14 +44,16 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
         'Creates a successor with the same settings. The old key works until you disable it.',
         { kind: 'rotate', keyId },
       );
-    case 'D':
+    case 'D': {
+      const made = model.stored.keys.filter(({ record: { parentId } }) => parentId === keyId).length;
       return confirm(
         model,
         `Delete ${name} permanently?`,
-        'Its requests are refused from now on, and this cannot be undone. Its usage is kept.',
+        `${goesWith(made)}Its requests are refused from now on, and this cannot be undone. Its usage is kept.`,
         { kind: 'set_state', keyId, state: 'deleted' },
         { word: isTypable(name) ? name : keyId, facts: keyFacts(current, model.nowMs) },
       );
+    }
     case 'l':
       return step({ ...model, dialog: limitsForm(current) });
     case 'm': {
