@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { formatUsd } from '../core/money.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readKeyName } from '../operator/input.ts';
-import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
+import { monthJson } from '../operator/key-json.ts';
+import { type EndUser, type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { allowlistText, explainGroupChange } from '../operator/messages.ts';
 import { spendBounds, standingOf } from '../operator/spending.ts';
 import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
@@ -27,7 +27,6 @@ export function namesGroup(word: string): boolean {
 }
 
 function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigures) {
-  const { requests, tokens, costNanos } = months.get(group.id) ?? NO_FIGURES;
   return {
     id: group.id,
     name: group.name,
@@ -38,7 +37,7 @@ function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigur
     user_limits: userLimitsJson(group.userLimits),
     keys: keys.get(group.id) ?? 0,
     created_at: isoTime(group.createdAtMs),
-    month: { requests, tokens, cost_usd: formatUsd(costNanos) },
+    month: monthJson(months.get(group.id) ?? NO_FIGURES),
   };
 }
 
@@ -96,6 +95,20 @@ export const LEVEL_COLUMNS = [
   { head: 'COST (USD)', usd: true, rank: 1 },
 ] as const;
 
+export function levelCells(
+  { terms, spends, month }: Pick<EndUser, 'terms' | 'spends' | 'month'>,
+  look: Look,
+): string[] {
+  return [
+    ...TIER_NAMES.map((name) => (terms[name] === null ? '-' : count(terms[name]))),
+    terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
+    budgetsCell(spends, look),
+    count(month.requests),
+    count(month.tokens),
+    amount(month.costNanos, look),
+  ];
+}
+
 /** On a terminal each group stands below the one that it is in, further to the right. */
 export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
@@ -119,12 +132,7 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
         ...(isTree ? [] : [nameOf.get(group.groupId ?? '') ?? '-']),
         stateOf(group, month, spent, nowMs),
         count(keys.get(group.id) ?? 0),
-        ...TIER_NAMES.map((name) => (group[name] === null ? '-' : count(group[name]))),
-        group.spendLimitNanos === null ? '-' : amount(group.spendLimitNanos, look),
-        budgetsCell(spent, look),
-        count(month.requests),
-        count(month.tokens),
-        amount(month.costNanos, look),
+        ...levelCells({ terms: group, spends: spent, month }, look),
         allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,
       ];
     }),

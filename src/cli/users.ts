@@ -1,18 +1,17 @@
 /** `users`: the end users of a key or a group, the limits of single ones, and who is blocked. */
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { formatUsd } from '../core/money.ts';
 import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
-import { count } from '../operator/format.ts';
 import { type Reader, readCount } from '../operator/input.ts';
+import { monthJson } from '../operator/key-json.ts';
 import { type EndUser, endUserPage, endUsers } from '../operator/level-figures.ts';
-import { amount, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson, TIER_NAMES } from '../operator/terms.ts';
+import { type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson } from '../operator/terms.ts';
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
-import { LEVEL_COLUMNS, namesGroup } from './group-view.ts';
-import { budgetsCell, levelFields, monthField } from './level-view.ts';
+import { LEVEL_COLUMNS, levelCells, namesGroup } from './group-view.ts';
+import { levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
 import { findOwner, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
@@ -167,7 +166,7 @@ function userJson({ name, own, terms, spends, month }: EndUser) {
     state: stateText(own?.state),
     ...levelJson(terms, spends),
     own: own === undefined || hasNoLimits(own) ? null : ownLimitsJson(own),
-    month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
+    month: monthJson(month),
   };
 }
 
@@ -195,15 +194,6 @@ function printUser(user: EndUser, command: Command): void {
 function usersTable(users: readonly EndUser[], look: Look): Table {
   return {
     columns: [{ head: 'END USER', least: 12 }, { head: 'STATE' }, ...LEVEL_COLUMNS],
-    rows: users.map(({ name, own, terms, spends, month }) => [
-      name,
-      stateCell(own),
-      ...TIER_NAMES.map((each) => (terms[each] === null ? '-' : count(terms[each]))),
-      terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
-      budgetsCell(spends, look),
-      count(month.requests),
-      count(month.tokens),
-      amount(month.costNanos, look),
-    ]),
+    rows: users.map((user) => [user.name, stateCell(user.own), ...levelCells(user, look)]),
   };
 }

@@ -25,6 +25,10 @@ export function keyJson(key: KeyRecord, { month, spends, group }: KeyFigures, ti
     ...termsJson(key, tier, spends),
     user_limits: userLimitsJson(key.userLimits),
     created_at: isoTime(key.createdAtMs),
-    month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
+    month: monthJson(month),
   };
+}
+
+export function monthJson({ requests, tokens, costNanos }: MonthFigures) {
+  return { requests, tokens, cost_usd: formatUsd(costNanos) };
 }
