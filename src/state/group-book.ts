@@ -17,7 +17,7 @@ import {
   userId,
   userStoredAs,
 } from './levels.ts';
-import { type Dialect, factsBefore, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
+import { type Dialect, edited, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import {
   budgetsAs,
   editUserLimits,
@@ -301,11 +301,4 @@ function* emptied({ id, groupId }: GroupRecord): Operation<void> {
     yield* rows(`UPDATE inf_gw.${table} SET group_id = $2 WHERE group_id = $1`, [id, groupId]);
   }
   yield* rows("UPDATE inf_gw.groups SET state = 'deleted' WHERE id = $1", [id]);
-}
-
-/** Changes what is stored of some levels. No gateway decides meanwhile, and each hears of it. */
-function* edited(dialect: Dialect, keyIds: readonly string[], write: Operation<unknown>): Operation<void> {
-  const before = yield* factsBefore(dialect, keyIds);
-  yield* write;
-  yield* logEdit(dialect, { keyIds, before, addedNanos: 0n });
 }

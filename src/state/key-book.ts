@@ -17,16 +17,7 @@ import {
   numbersOf,
   successorName,
 } from './keys.ts';
-import {
-  type Dialect,
-  factsBefore,
-  logEdit,
-  type Operation,
-  rows,
-  stopDecisions,
-  transaction,
-  type Values,
-} from './operation.ts';
+import { type Dialect, edited, type Operation, rows, stopDecisions, transaction, type Values } from './operation.ts';
 import { copyUsers, editUserLimits, isThere, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
@@ -158,10 +149,7 @@ export class KeyBook {
     const key = yield* this.#locked(idOrName);
     if (key === undefined) return { kind: 'no_such_key' };
     if (key.state === 'deleted') return { kind: 'deleted' };
-    const keyIds = [key.id, ...inner];
-    const before = yield* factsBefore(this.#dialect, keyIds);
-    yield* write(key);
-    yield* logEdit(this.#dialect, { keyIds, before, addedNanos: 0n });
+    yield* edited(this.#dialect, [key.id, ...inner], write(key));
     return { kind: 'done', key: (yield* this.#one('id = $1', key.id)) as KeyRecord };
   }
 

@@ -95,3 +95,10 @@ export interface Edit {
 export function* logEdit({ isShared }: Dialect, { keyIds, before, addedNanos }: Edit): Operation<void> {
   if (isShared) yield* rows('SELECT inf_gw.log_edit($1, $2, $3)::text', [keyIds, before, addedNanos]);
 }
+
+/** Changes what is stored of some levels. No gateway decides meanwhile, and each hears of it. */
+export function* edited(dialect: Dialect, keyIds: readonly string[], write: Operation<unknown>): Operation<void> {
+  const before = yield* factsBefore(dialect, keyIds);
+  yield* write;
+  yield* logEdit(dialect, { keyIds, before, addedNanos: 0n });
+}
