@@ -1,11 +1,11 @@
 /** Attachments: what each is, as its host would see it, and the tokens to hold for it. */
 import { isObject } from '../core/json.ts';
 import type { InputTerms } from '../core/model-terms.ts';
-import { audioSeconds } from '../wire/media/audio.ts';
 import { type ImageSize, imageSize } from '../wire/media/image-size.ts';
 import { dearestImageTokens, tileTokens } from '../wire/media/image-tokens.ts';
 import { kindOf } from '../wire/media/kind.ts';
 import { pdfPages } from '../wire/media/pdf.ts';
+import { audioSeconds } from '../wire/media/sound-length.ts';
 import { foldCase } from '../wire/names.ts';
 import type { Attachment, Fields, Place } from './dialect.ts';
 

@@ -5,7 +5,7 @@ import { isObject } from '../core/json.ts';
 import { type Unit, unitsOf } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
-import { audioSeconds } from '../wire/media/audio.ts';
+import { audioSeconds } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, bytesOfBase64, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { audioBytesPerToken, SECONDS_PER_TOKEN } from './audio-output.ts';
 import { number, text } from './checks.ts';

@@ -3,13 +3,14 @@ import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { applyEdits, membersOf } from '../../wire/members.ts';
 import { DONE, DONE_EVENT, dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import type { Dialect, Judgement, StreamReader } from '../dialect.ts';
+import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
+import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
 import { readChunk, readCompletion } from './chat-answer.ts';
 import { type ChatRequest, checkChat } from './chat-check.ts';
-import { editBody } from './chat-edit.ts';
 import { walkChat } from './chat-input.ts';
 
 export const CHAT: Dialect = {
@@ -44,3 +45,35 @@ const READER: StreamReader = {
   failure: (error: ClientError) => dataEvent(errorBody(error)) + DONE_EVENT,
   completion: () => DONE_EVENT,
 };
+
+/** The request body for the upstream. */
+export function editBody(request: ModelRequest, fields: UpstreamFields): string {
+  const { body } = request;
+  const values = new Map([['model', JSON.stringify(fields.model)]]);
+  if (fields.askForUsage && !request.includeUsage) {
+    const options = body.members.find(({ key }) => key === 'stream_options');
+    const text = options === undefined ? 'null' : body.text.slice(options.valueStart, options.valueEnd);
+    values.set('stream_options', withUsage(text));
+  }
+  const { cap } = fields;
+  if (cap === undefined) return withFields(body, values);
+  values.set(cap.field, String(cap.tokens));
+  // Some hosts refuse a request with two.
+  const other = MAXIMA.find((name) => name !== cap.field && typeof body.fields[name] === 'number');
+  return withFields(body, values, { without: other });
+}
+
+const MAXIMA = ['max_completion_tokens', 'max_tokens'];
+
+/** `stream_options` with `include_usage: true`, otherwise unchanged. */
+function withUsage(options: string): string {
+  if (options === 'null') return '{"include_usage":true}';
+  const members = membersOf(options, 0);
+  const first = members[0];
+  if (first === undefined) return '{"include_usage":true}';
+  const edits = members
+    .filter((member) => member.key === 'include_usage')
+    .map((member) => ({ start: member.valueStart, end: member.valueEnd, replacement: 'true' }));
+  if (edits.length > 0) return applyEdits(options, edits);
+  return applyEdits(options, [{ start: first.keyStart, end: first.keyStart, replacement: '"include_usage":true,' }]);
+}

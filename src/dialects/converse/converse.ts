@@ -1,14 +1,27 @@
 /** Converse, as hosts of Amazon Bedrock speak it: `POST /model/{model}/converse`, and `/converse-stream`. Clients do not. */
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
+import type { JsonBody } from '../../wire/body.ts';
 import { dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output } from '../answer.ts';
-import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
+import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT, type Output } from '../answer.ts';
+import { type Reading, readData } from '../attachments.ts';
+import { longestLifetime } from '../cache-lifetime.ts';
+import type {
+  Checked,
+  Dialect,
+  Fields,
+  InputVisitor,
+  Judgement,
+  ModelRequest,
+  StreamReader,
+  UpstreamFields,
+} from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
+import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
+import { textRequest } from '../text-request.ts';
+import { hiddenThinkingOfMessages } from '../thinking.ts';
 import { BlockReader, readConverse, readUsage, tierOf } from './converse-answer.ts';
-import { checkConverse } from './converse-check.ts';
-import { walkConverse } from './converse-input.ts';
 
 export const CONVERSE: Dialect = {
   name: 'converse',
@@ -88,4 +101,59 @@ function progressOf(output: Output, finished: boolean): AnswerFacts {
 
 function written(output: Output): AnswerFacts {
   return output.written.length === 0 && output.unseenTokens === 0 ? NO_FACTS : progressOf(output, false);
+}
+
+function checkConverse(dialect: Dialect, body: JsonBody, model: string): Checked {
+  const { fields } = body;
+  const maximum = countOf(within(fields, 'inferenceConfig').maxTokens);
+  const { type: tier } = within(fields, 'serviceTier');
+  const { thinking } = within(fields, 'additionalModelRequestFields');
+  return {
+    ok: true,
+    request: textRequest(dialect, body, model, maximum, {
+      serviceTier: typeof tier === 'string' ? tier : undefined,
+      hiddenThinking: hiddenThinkingOfMessages({ thinking, output_config: fields.outputConfig }),
+      cacheWrite: longestLifetime(fields, ['cachepoint'], '5m'),
+      hostTools: [],
+    }),
+  };
+}
+
+function within(fields: Fields, name: string): Fields {
+  const value = fields[name];
+  return isObject(value) ? value : {};
+}
+
+const FIELDS: FieldKinds = {
+  settings: new Set(['model', 'stream', 'inferenceConfig', 'serviceTier', 'additionalModelRequestFields']),
+  unnamed: new Set(['toolConfig', 'outputConfig']),
+  walked: new Set(['messages', 'system']),
+};
+
+function walkConverse({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
+  const system = fields.system === undefined ? [] : [{ content: fields.system }];
+  const messages = Array.isArray(fields.messages) ? fields.messages.filter(isObject) : [];
+  return [...system, ...messages].reduce((tokens, message) => tokens + walkMessage(message, readObject, visit), 0);
+}
+
+/** The input of a call is text to a model, whatever is in it. */
+function readObject(name: string, value: Fields): Reading | undefined {
+  switch (name) {
+    case 'image':
+      return readSource(value, 'image', `image/${value.format}`);
+    case 'document':
+      return readSource(value, 'file', value.format === 'pdf' ? 'application/pdf' : undefined);
+    case 'toolUse':
+      return { attachments: [], texts: [JSON.stringify(value.input ?? {})], others: { name: value.name } };
+    default:
+      return undefined;
+  }
+}
+
+function readSource(value: Fields, expected: 'image' | 'file', mediaType: string | undefined): Reading | undefined {
+  if (!isObject(value.source)) return undefined;
+  const { source, ...others } = value;
+  const reading = readData({ holder: value.source, field: 'bytes' }, expected, mediaType);
+  return { ...reading, others };
 }

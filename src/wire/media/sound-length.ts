@@ -1,8 +1,10 @@
 /** How long a file of sound can be at most, whatever it is. */
-import { audioSeconds } from './audio.ts';
 import { flacSeconds } from './flac.ts';
+import { kindByStart } from './kind.ts';
+import { mp3Seconds } from './mp3.ts';
 import { mp4Seconds } from './mp4.ts';
 import { oggSeconds } from './ogg.ts';
+import { wavSeconds } from './wav.ts';
 import { webmSeconds } from './webm.ts';
 
 /** The slowest speech codecs take 700 bit/s; MP3 in free format as little as this, in bytes. */
@@ -27,4 +29,11 @@ export function soundSecondsAtMost(bytes: Buffer): number {
           : audioSeconds(bytes);
   const bound = seconds !== undefined && seconds > 0 ? seconds : bytes.length / FEWEST_BYTES_PER_SECOND;
   return Math.min(MAX_SECONDS, bound);
+}
+
+/** An upper bound in seconds, or undefined if it cannot be told. */
+export function audioSeconds(bytes: Buffer): number | undefined {
+  const kind = kindByStart(bytes);
+  if (kind === 'wav') return wavSeconds(bytes);
+  return kind === 'mp3' ? mp3Seconds(bytes) : undefined;
 }

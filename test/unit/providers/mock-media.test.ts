@@ -1,8 +1,8 @@
 /** What the mock answers where it does not write: rankings, judgements and images. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { audioSeconds } from '../../../src/wire/media/audio.ts';
 import { imageSize } from '../../../src/wire/media/image-size.ts';
+import { audioSeconds } from '../../../src/wire/media/sound-length.ts';
 import { answerTo, eventsOf, play } from './mock-script.ts';
 
 describe('the mock provider', () => {

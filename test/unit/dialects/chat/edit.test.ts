@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { editBody } from '../../../../src/dialects/chat/chat-edit.ts';
+import { editBody } from '../../../../src/dialects/chat/chat.ts';
 import type { UpstreamFields } from '../../../../src/dialects/dialect.ts';
 import { membersOf } from '../../../../src/wire/members.ts';
 import { foldCase } from '../../../../src/wire/names.ts';

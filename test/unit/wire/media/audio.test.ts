@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { audioSeconds } from '../../../../src/wire/media/audio.ts';
+import { audioSeconds } from '../../../../src/wire/media/sound-length.ts';
 
 function fixture(name: string): Buffer {
   return readFileSync(new URL(`fixtures/${name}`, import.meta.url));
