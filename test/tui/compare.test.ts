@@ -1,8 +1,8 @@
 /** Usage beside that of a week earlier: who spends more than usual, and how much. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { compared, isCompared } from '../../src/tui/compare.ts';
 import type { ComparedUsage, Model } from '../../src/tui/model.ts';
+import { compared, isCompared } from '../../src/tui/store.ts';
 import { after, keyId, letters, press, SNAPSHOT, screenText, serving, usageRow } from './samples.ts';
 
 const USD = 1_000_000_000n;

@@ -2,6 +2,8 @@
 import { count } from '../../operator/format.ts';
 import { clean, widthOf } from '../../operator/text.ts';
 import type { CreditEntry } from '../../state/account.ts';
+import type { Done, Subject } from '../actions.ts';
+import { commandsOf, shellLine } from '../command-line.ts';
 import { MAX_ENTRIES } from '../credit-lines.ts';
 import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
@@ -11,7 +13,7 @@ import { exactWord } from '../lists/words.ts';
 import { type ComparedUsage, type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import { hasPane } from '../select.ts';
 import { troublesOf } from '../trouble.ts';
-import { withDone } from '../undo.ts';
+import { lastUndo, withDone } from '../undo.ts';
 import { historyToLoad } from './charts.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
@@ -23,7 +25,6 @@ import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './pale
 import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
 import { backTo, intoGroup, intoKey, intoRequests, intoTrouble } from './trail.ts';
-import { askToUndo } from './undo.ts';
 import { onViewClick, onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
@@ -388,4 +389,42 @@ function toldOf({ undoes, outcome }: Extract<Event, { kind: 'done' }>): Event {
 function doneOf({ action, before, undoes, atMs, outcome }: Extract<Event, { kind: 'done' }>) {
   const told = outcome.kind === 'outcome' ? outcome : ({ text: `Created key ${outcome.name}.`, tone: 'good' } as const);
   return { action, before, undoes, atMs, text: told.text, tone: told.tone };
+}
+
+function askToUndo(model: Model): Step {
+  const last = lastUndo(model);
+  if (!('action' in last)) return step(withMessage(model, nothingToUndo(last.stays), 'warn'));
+  const { done, action, now, isChangedSince } = last;
+  const name = nameOf(now);
+  const facts = [
+    ['what was done', done.text],
+    ['undone with', shellLine(commandsOf(action, now), model.configOption)],
+  ] as const;
+  const text = isChangedSince
+    ? `${name} has been changed again since, and not here: that change is lost, too.`
+    : `${name} gets back what it had before.`;
+  const { number: undoes } = done;
+  return step({
+    ...model,
+    dialog: {
+      kind: 'confirm',
+      title: 'Undo the last change?',
+      text,
+      facts,
+      action,
+      undoes,
+      word: undefined,
+      typed: NOTHING_TYPED,
+    },
+  });
+}
+
+function nameOf(subject: Subject): string {
+  if (!('kind' in subject)) return subject.name;
+  return `${subject.kind === 'group' ? '@' : ''}${subject.record.name}`;
+}
+
+function nothingToUndo(stays: Done | undefined): string {
+  if (stays === undefined) return 'Nothing was changed here that could be undone.';
+  return `This cannot be undone: ${stays.text}`;
 }

@@ -1,15 +1,15 @@
 /** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
 import { count } from '../../operator/format.ts';
-import { clean, cut, fit, widthOf, wrap } from '../../operator/text.ts';
+import { clean, cut, cutMiddle, fit, pad, widthOf, wrap } from '../../operator/text.ts';
 import { creditLines } from '../credit-lines.ts';
 import { doneLines } from '../done-lines.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
-import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
+import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span, spread } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { helpLines } from '../help-lines.ts';
 import type { Dialog, Field, Model } from '../model.ts';
-import { palette } from './palette.ts';
+import { found, type PaletteDialog, paletteRoom } from '../update/palette.ts';
 
 /** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
 const OUTSIDE_ROWS = 3;
@@ -234,4 +234,28 @@ function scrolled(
   const shown = all.slice(first, first + room);
   const where = all.length > room ? [`↑↓: lines ${first + 1} to ${first + shown.length} of ${all.length}`] : [];
   return [...title, below, ...shown, [], ...hints(width, ...where, 'Enter or Esc: close')];
+}
+
+/** The columns for what kind of thing an entry is. */
+const KIND = 12;
+const PROMPT = ': ';
+
+function palette(model: Model, { query, cursor }: PaletteDialog, width: number): Line[] {
+  const entries = found(model, query.text);
+  const room = paletteRoom(model.rows);
+  const at = Math.min(cursor, entries.length - 1);
+  const top = firstShown(entries.length, room, at);
+  const lines = entries.slice(top, top + room).map(({ of, text, shown }, index) => {
+    const name = cutMiddle(clean(text), width - KIND - widthOf(shown) - 1);
+    const line = spread([dim(pad(of, KIND)), { text: name }], [dim(shown)], width);
+    return top + index === at ? selected(line, width) : line;
+  });
+  const none: Line[] = entries.length === 0 ? [[dim('Nothing has a name like this.')]] : [];
+  const shown = [...lines, ...none];
+  return [
+    [span(PROMPT, { bold: true }), ...typedSpans(query, width - PROMPT.length, { tone: 'accent' })],
+    [],
+    ...shown,
+    ...Array<Line>(room - shown.length).fill(EMPTY),
+  ];
 }
