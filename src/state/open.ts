@@ -8,7 +8,6 @@ import { becomeOwner } from '../core/folder-owner.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
-import { databaseBackup, databaseRestore } from './database-tools.ts';
 import type { Contents, MoveSource, MoveTarget } from './move.ts';
 import type { DatabaseFacts } from './postgres/examine.ts';
 import type { CopyOptions } from './sqlite/draft.ts';
@@ -155,4 +154,47 @@ export async function restoreState(
 /** Looks at a database without changing anything. Rejects with a UserError if it cannot be reached or used. */
 export async function examineDatabase(address: PostgresAddress): Promise<DatabaseFacts> {
   return (await import('./postgres/examine.ts')).examineDatabase(address);
+}
+
+/** What is backed up: everything the program has made is in this schema. */
+const SCHEMA = '--schema=inf_gw';
+/** A password on a command line can be read by every user of the machine. */
+const PASSWORD = 'it asks for the password, or takes it from ~/.pgpass; do not write it into the command';
+
+/** The lines that say how to back up a database. */
+function databaseBackup(address: PostgresAddress, file: string): readonly string[] {
+  const command = ['pg_dump', ...connection(address), SCHEMA, '--format=custom', `--file=${file}`, address.database];
+  return [`the state is in PostgreSQL, so back it up with: ${shell(address, command)}`, PASSWORD];
+}
+
+/** The lines that say how to restore one: in one transaction, so that a failure changes nothing. */
+function databaseRestore(address: PostgresAddress, file: string): readonly string[] {
+  const mode = ['--clean', '--if-exists', '--single-transaction'];
+  const command = ['pg_restore', ...connection(address), `--dbname=${address.database}`, ...mode, file];
+  return [`the state is in PostgreSQL, so stop its gateways and restore it with: ${shell(address, command)}`, PASSWORD];
+}
+
+function connection({ host, port, user }: PostgresAddress): readonly string[] {
+  return [`--host=${host}`, `--port=${port}`, `--username=${user}`];
+}
+
+/** The command as it can be typed, with the protection of its connection in front. */
+function shell({ tls }: PostgresAddress, words: readonly string[]): string {
+  return [...tlsVariables(tls), ...words.map(quoted)].join(' ');
+}
+
+function tlsVariables(tls: PostgresAddress['tls']): readonly string[] {
+  switch (tls.kind) {
+    case 'off':
+      return [];
+    case 'unverified':
+      return ['PGSSLMODE=require'];
+    case 'verified':
+      // pg_dump looks for authorities in a file of its own, unless it is told to take the system's.
+      return ['PGSSLMODE=verify-full', `PGSSLROOTCERT=${quoted(tls.authority ?? 'system')}`];
+  }
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,13 +1,16 @@
 /** The database as the command line and the dashboard open it. */
+import { type BudgetSpend, sortedBudgets } from '../../core/budgets.ts';
+import type { KeptResponse } from '../../core/kept-responses.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import { openBook, openPart } from '../book.ts';
-import type { Operation } from '../operation.ts';
+import type { BudgetedKey, Budgets } from '../budgets.ts';
+import { idsOf, KeptBook } from '../kept-book.ts';
+import { type Operation, rows } from '../operation.ts';
+import type { Row } from '../rows.ts';
 import type { OpenState } from '../state.ts';
 import { DatabaseAlerts } from './alerts.ts';
-import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { DIALECT } from './dialect.ts';
-import { DatabaseKept } from './kept.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresStandings } from './standings.ts';
 
@@ -50,4 +53,60 @@ function openDatabase(database: Database, created: boolean, address: PostgresAdd
     },
     close: () => database.close(),
   };
+}
+
+class PostgresBudgets implements Budgets {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async spentBy(keys: readonly BudgetedKey[], wallMs: number): Promise<ReadonlyMap<string, readonly BudgetSpend[]>> {
+    const ids = keys.filter(({ budgets }) => budgets.length > 0).map(({ id }) => id);
+    if (ids.length === 0) return new Map();
+    const nowUs = BigInt(Math.floor(wallMs)) * 1_000n;
+    const rows = await this.#database.run('SELECT * FROM inf_gw.budget_spends($1, $2, $2)', [ids, nowUs]);
+    const byKey = Map.groupBy(rows, (row) => row.key_id as string);
+    return new Map([...byKey].map(([id, own]) => [id, sortedBudgets(own.map(spendOf))]));
+  }
+}
+
+function spendOf(row: Row): BudgetSpend {
+  return {
+    period: row.period as string,
+    limitNanos: row.limit_nanos as bigint,
+    chargedNanos: row.charged_nanos as bigint,
+    freesAtMs: timeIn(row.frees_ms),
+    resetsAtMs: timeIn(row.resets_ms),
+  };
+}
+
+function timeIn(value: Row[string] | undefined): number | null {
+  return typeof value === 'bigint' ? Number(value) : null;
+}
+
+class DatabaseKept extends KeptBook {
+  constructor() {
+    super(DIALECT);
+  }
+
+  *drop(keyId: string, responseId: string): Operation<void> {
+    yield* rows('SELECT inf_gw.drop_kept_response($1, $2)', [keyId, responseId]);
+  }
+
+  protected *write(response: KeptResponse, isBounded: boolean): Operation<void> {
+    const { keyId, id, upstream, model, atMs } = response;
+    const ids = idsOf(response);
+    yield* rows('SELECT inf_gw.keep_response($1, $2, $3, $4, $5, $6, $7, $8)', [
+      keyId,
+      id,
+      ids.map((each) => each.id),
+      ids.map((each) => String(each.tokens)),
+      upstream,
+      model,
+      atMs,
+      isBounded ? 1 : 0,
+    ]);
+  }
 }
