@@ -1,10 +1,12 @@
 /** All checks: which there are, in which order their findings are shown, and how long each may take. */
 import type { Config } from '../config/config.ts';
+import type { Snapshot } from '../control/protocol.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
+import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
+import { count } from '../operator/format.ts';
 import { checkCertificate, checkConfigFile, checkSpace, checkStateFile } from './files.ts';
-import { type Finding, warning, within } from './finding.ts';
+import { type Finding, failure, ok, warning, within } from './finding.ts';
 import { checkGateway, openFilesOfGateway } from './gateway.ts';
-import { checkClock, checkNode, checkOpenFiles, invalidConfig } from './machine.ts';
 import { checkProviders } from './providers.ts';
 import { checkState } from './state.ts';
 
@@ -43,4 +45,52 @@ export async function examine(config: Config, environment: NodeJS.ProcessEnv): P
 /** What can be said where the config cannot be used. `lines`: what is wrong with it. */
 export function examineWithoutConfig(lines: readonly string[]): readonly Finding[] {
   return [...invalidConfig(lines), checkNode()];
+}
+
+/** The clock of a host that answers may be off as well, but not by this much. */
+const MAX_OFF_MS = 60_000;
+
+function checkNode(): Finding {
+  return ok('node', `Node ${process.version}, ${process.platform} ${process.arch}`);
+}
+
+/** `running`: the gateway that runs; undefined if none does, or it is of a version that does not tell. */
+export function checkOpenFiles(
+  { maxConnections, threads }: Pick<Config, 'maxConnections' | 'threads'>,
+  running: Snapshot['open_files'] | undefined,
+): Finding {
+  const name = 'open files';
+  const limit = running === undefined ? openFilesLimit() : (running.limit ?? undefined);
+  const room = running?.room ?? roomForConnections(maxConnections, threads, limit);
+  const who = running === undefined ? 'a gateway that is started like this' : 'the gateway';
+  if (limit === undefined) return ok(name, 'no limit');
+  if (room >= maxConnections)
+    return ok(name, `${count(limit)} at a time${running === undefined ? '' : ', of the gateway'}`);
+  return warning(
+    name,
+    `${who} ${tooFew(limit, room, maxConnections)} (${count(filesNeeded(maxConnections, threads))} would do)`,
+    'raise the limit (ulimit -n, or LimitNOFILE of the service), or lower max_connections in the config',
+  );
+}
+
+/** `aheadMs`: how far the clocks of several hosts are ahead of ours, in milliseconds. */
+export function checkClock(aheadMs: readonly number[]): Finding {
+  const name = 'clock';
+  // If one of the hosts agrees with this machine, the others are wrong.
+  const [least] = aheadMs.toSorted((a, b) => Math.abs(a) - Math.abs(b));
+  if (least === undefined) return ok(name, 'not checked: no provider has told the time');
+  const seconds = Math.round(Math.abs(least) / 1000);
+  if (Math.abs(least) <= MAX_OFF_MS) return ok(name, `agrees with the providers to ${Math.max(1, seconds)} s`);
+  return warning(
+    name,
+    `${count(seconds)} s ${least > 0 ? 'behind' : 'ahead of'} the providers: days, months and limits are counted by it`,
+    'let the system set the clock (timedatectl set-ntp true)',
+  );
+}
+
+/** For the config: `lines` are what the loader reports. */
+function invalidConfig(lines: readonly string[]): Finding[] {
+  return lines.map((line) =>
+    failure('config', line, 'correct that in the config; config.example.yaml shows every field'),
+  );
 }

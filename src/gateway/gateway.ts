@@ -1,10 +1,10 @@
 /** The composition root: turns a config into a running gateway. */
-
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { formatAddress } from '../core/address.ts';
+import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
@@ -33,7 +33,6 @@ import type { ServedCertificate } from './certificate.ts';
 import { keysToAskFor } from './key-activity.ts';
 import type { Figures, GatewayMetrics } from './metrics.ts';
 import { openState, takeOver } from './open-state.ts';
-import { assertReloadable } from './reload.ts';
 import { buildSnapshot } from './snapshot.ts';
 import { startWorkers } from './start-workers.ts';
 import type { Worker, WorkerParts } from './worker.ts';
@@ -438,4 +437,32 @@ function ledgerSettings(config: Config): LedgerSettings {
  */
 function keepRequestsYoung(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
+}
+
+/** Fields that only a restart can change, by their names in the config file. */
+const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
+  ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
+  // Other files are read at once.
+  ['tls', ({ tls }) => tls !== undefined],
+  ['http', ({ http }) => http],
+  ['threads', ({ threads }) => threads],
+  ['state', ({ state }) => JSON.stringify(state)],
+  // A gateway that owns its state goes by no name.
+  ['node', ({ state, node }) => (state.kind === 'file' ? undefined : node)],
+  ['durability', ({ durability }) => durability],
+  ['health', ({ health }) => JSON.stringify(health)],
+  ['metrics', ({ metrics }) => JSON.stringify(metrics)],
+  ['otel', ({ otel }) => JSON.stringify(otel)],
+];
+
+/** Throws a UserError if a field has changed that only a restart can apply. */
+function assertReloadable(current: Config, next: Config): void {
+  // Without a file the defaults apply, but an operator who reloads does not mean those.
+  if (current.path !== undefined && next.path === undefined) {
+    throw new UserError(`the config file ${current.path} no longer exists; put it back`);
+  }
+  const changed = RESTART_FIELDS.filter(([, read]) => read(next) !== read(current));
+  if (changed.length > 0) {
+    throw new UserError(changed.map(([name]) => `${name}: restart the gateway to change this`));
+  }
 }

@@ -1,7 +1,8 @@
 /** One request's way through the upstreams: tries one after another until one answers or none may be tried. */
 import type { Model } from '../catalog/catalog.ts';
+import { causeOf } from '../core/failure.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
-import type { RequestTrace } from '../core/request-trace.ts';
+import type { AttemptTrace, RequestTrace } from '../core/request-trace.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
 import { NO_FACTS } from '../dialects/answer.ts';
@@ -20,9 +21,9 @@ import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { currentSecrets, type Secrets } from '../wire/secrets.ts';
-import { attemptFailureOf, traceAttempt, traceEnd, traceHead } from './attempt-report.ts';
 import type { Route } from './plan.ts';
 import { isBilled, rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
+import { errorOf, outcomeOf } from './respond.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
@@ -350,3 +351,44 @@ type AttemptResult =
   | { readonly kind: 'answered'; readonly relayed: RelayResult }
   /** The upstream did not take the request, and another one is to be tried. */
   | { readonly kind: 'rejected'; readonly next: Target };
+
+/** Where the upstream is to blame; undefined for an attempt that has answered. */
+function attemptFailureOf({ termination, note }: RelayResult): AttemptFailure | undefined {
+  if (outcomeOf(termination) !== 'upstream_error') return undefined;
+  const { failure } = errorOf(termination) ?? {};
+  return { cause: failure === undefined ? 'broken' : causeOf(failure), message: note ?? '' };
+}
+
+/** An attempt is about to begin; undefined if its request is not traced. `model`: the upstream's own name of it. */
+function traceAttempt(
+  trace: RequestTrace | undefined,
+  { dialect, stream, choices, maxOutput }: ModelRequest,
+  upstream: string,
+  model: string,
+): AttemptTrace | undefined {
+  return trace?.attempt({ upstream, model, dialect: dialect.name, stream, choices, maxOutput });
+}
+
+function traceHead(trace: AttemptTrace | undefined, attempt: Attempt): void {
+  if (trace === undefined) return;
+  attempt.head().then(
+    ({ status }) => trace.receiveHead(status),
+    () => {},
+  );
+}
+
+/** `relayed` is undefined if another attempt follows. */
+function traceEnd(
+  trace: AttemptTrace | undefined,
+  attempt: Attempt | undefined,
+  relayed: RelayResult | undefined,
+  failure: AttemptFailure | undefined,
+): void {
+  trace?.end({
+    cause: failure?.cause,
+    outcome: relayed && outcomeOf(relayed.termination),
+    firstByteMs: attempt?.firstByteMs,
+    completionId: relayed?.metered.completionId,
+    model: relayed?.metered.model,
+  });
+}

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { checkOpenFiles } from '../../src/doctor/machine.ts';
+import { checkOpenFiles } from '../../src/doctor/doctor.ts';
 import { CONFIG, linesOf, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { edit, fill } from '../support/full-file.ts';

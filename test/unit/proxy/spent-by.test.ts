@@ -4,8 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { isPrintable } from '../../../src/core/printable.ts';
 import { cleanName, MAX_NAME_CHARACTERS } from '../../../src/core/spent-by.ts';
-import { appOf } from '../../../src/proxy/app.ts';
-import { endUserOf, spentByHeaders, spentByOf } from '../../../src/proxy/spent-by.ts';
+import { appOf, endUserOf, spentByHeaders, spentByOf } from '../../../src/proxy/spent-by.ts';
 import { anyText } from '../../support/any-text.ts';
 
 const DEVICE = 'a'.repeat(64);
