@@ -1,77 +1,59 @@
 /** The check of the sums of sliding budgets, in SQL that both stores understand but for what they name differently. */
-import { type Check, check, MAX_DIFFERENCES, type Row } from './checks.ts';
-
-/** What the stores write differently. */
-interface BudgetDialect {
-  table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days' | 'sealed_levels' | 'usage_months'): string;
-  /** A join with the levels of the journal `j`, as `l` with the column `value`. */
-  readonly eachLevel: string;
-  /** A level of the journal, as it is compared with others. */
-  readonly level: string;
-  /** The place of a sign in a text, from 1 on. */
-  readonly indexOf: string;
-  /** The largest of some integers. */
-  readonly greatest: string;
-  /** Keeps the result of a common table. */
-  readonly materialized: string;
-}
+import { type AuditDialect, check, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
 
 /**
  * The steps of each window from its first that must be exact. Those before have left it, were filled with sums by day,
  * or have rows that were dropped. Days, weeks and totals have no sums of their own: they read those by day and month.
  */
-export function budgetQueries({ table, greatest, materialized, eachLevel, level, indexOf }: BudgetDialect): {
-  readonly count: string;
-  readonly differences: string;
-} {
+export function* budgetQueries(dialect: AuditDialect): Queries {
+  const [steps] = yield `SELECT count(*) AS steps FROM ${dialect.schema}budget_steps`;
+  const different = yield differences(dialect);
+  const found = Number(different[0]?.found ?? 0);
+  return check('sliding budgets', Number(steps?.steps), different.map(describe), found - different.length);
+}
+
+function differences({ schema, greatest, eachLevel, collated, indexOf }: AuditDialect): string {
+  const level = collated('l.value');
   const step = 'b.window_s * 10';
-  const bookedKeys = `SELECT ${level} FROM ${table('journal')} j ${eachLevel} WHERE j.levels IS NOT NULL`;
-  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${table('journal')} j ${eachLevel}
+  const bookedKeys = `SELECT ${level} FROM ${schema}journal j ${eachLevel} WHERE j.levels IS NOT NULL`;
+  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j ${eachLevel}
       WHERE j.levels IS NOT NULL`;
   // What end users used before is dropped: their steps that have left the window of the last request, and sealed sums.
   // They have the windows of all as well. Only where there are any are they looked for.
-  const owned = `SELECT key_id, window_s, exact_from_ms FROM ${table('budgets')} WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/'
-    UNION ALL SELECT u.key_id, b.window_s, b.exact_from_ms FROM ${table('budgets')} b
-      JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${table('budget_steps')} UNION ALL ${bookedKeys}) k
-        WHERE key_id LIKE '%/%' AND EXISTS (SELECT 1 FROM ${table('budgets')} x WHERE x.window_s IS NOT NULL AND x.key_id LIKE '%/')) u
+  const owned = `SELECT key_id, window_s, exact_from_ms FROM ${schema}budgets WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/'
+    UNION ALL SELECT u.key_id, b.window_s, b.exact_from_ms FROM ${schema}budgets b
+      JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${schema}budget_steps UNION ALL ${bookedKeys}) k
+        WHERE key_id LIKE '%/%' AND EXISTS (SELECT 1 FROM ${schema}budgets x WHERE x.window_s IS NOT NULL AND x.key_id LIKE '%/')) u
       ON b.key_id = substr(u.key_id, 1, ${indexOf}(u.key_id, '/')) WHERE b.window_s IS NOT NULL AND b.key_id LIKE '%/'`;
-  const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${table('budget_steps')} GROUP BY key_id, window_s),
-  dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM (SELECT key_id, settled_to_ms FROM ${table('sealed_days')}
-      UNION ALL SELECT level_id, settled_to_ms FROM ${table('sealed_levels')}) z GROUP BY key_id),
-  owned AS ${materialized} (SELECT key_id, window_s, max(exact_from_ms) AS exact_from_ms FROM (${owned}) o GROUP BY key_id, window_s),
-  ends AS ${materialized} (SELECT (SELECT max(last_at_ms) FROM ${table('usage_months')}) AS last_ms, (SELECT max(to_ms) FROM dropped) AS dropped_ms),
-  windows AS ${materialized} (SELECT b.key_id, b.window_s, ${greatest}(b.exact_from_ms, coalesce(n.at_ms - b.window_s * 1000, 0),
+  const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${schema}budget_steps GROUP BY key_id, window_s),
+  dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM (SELECT key_id, settled_to_ms FROM ${schema}sealed_days
+      UNION ALL SELECT level_id, settled_to_ms FROM ${schema}sealed_levels) z GROUP BY key_id),
+  owned AS MATERIALIZED (SELECT key_id, window_s, max(exact_from_ms) AS exact_from_ms FROM (${owned}) o GROUP BY key_id, window_s),
+  ends AS MATERIALIZED (SELECT (SELECT max(last_at_ms) FROM ${schema}usage_months) AS last_ms, (SELECT max(to_ms) FROM dropped) AS dropped_ms),
+  windows AS MATERIALIZED (SELECT b.key_id, b.window_s, ${greatest}(b.exact_from_ms, coalesce(n.at_ms - b.window_s * 1000, 0),
       CASE WHEN b.key_id LIKE '%/%' THEN (e.last_ms / (${step}) - 100) * (${step}) ELSE 0 END,
       coalesce((CASE WHEN b.key_id LIKE '%/%' THEN e.dropped_ms ELSE d.to_ms END / (${step}) + 1) * (${step}), 0)) AS from_ms
     FROM owned b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
       LEFT JOIN dropped d ON d.key_id = b.key_id CROSS JOIN ends e),
-  rows_of AS (SELECT j.key_id, j.settled_at_ms, j.cost_nanos FROM ${table('journal')} j UNION ALL ${booked}),
-  ended AS ${materialized} (SELECT b.key_id, b.window_s, j.settled_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
+  rows_of AS (SELECT j.key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j UNION ALL ${booked}),
+  ended AS MATERIALIZED (SELECT b.key_id, b.window_s, j.settled_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
     FROM rows_of j CROSS JOIN windows b
     WHERE EXISTS (SELECT 1 FROM windows) AND b.key_id = j.key_id AND j.settled_at_ms >= b.from_ms
     GROUP BY 1, 2, 3 HAVING sum(j.cost_nanos) > 0),
-  stored AS ${materialized} (SELECT s.key_id, s.window_s, s.at_ms, s.cost_nanos AS nanos
-    FROM ${table('budget_steps')} s JOIN windows b ON b.key_id = s.key_id AND b.window_s = s.window_s
+  stored AS MATERIALIZED (SELECT s.key_id, s.window_s, s.at_ms, s.cost_nanos AS nanos
+    FROM ${schema}budget_steps s JOIN windows b ON b.key_id = s.key_id AND b.window_s = s.window_s
     WHERE s.at_ms >= b.from_ms AND s.cost_nanos > 0),
-  different AS ${materialized} (SELECT coalesce(s.key_id, e.key_id) AS key_id, coalesce(s.window_s, e.window_s) AS window_s,
+  different AS MATERIALIZED (SELECT coalesce(s.key_id, e.key_id) AS key_id, coalesce(s.window_s, e.window_s) AS window_s,
       coalesce(s.at_ms, e.at_ms) AS at_ms, coalesce(s.nanos, 0) AS stored, coalesce(e.nanos, 0) AS ended
     FROM ended e FULL JOIN stored s ON s.key_id = e.key_id AND s.window_s = e.window_s AND s.at_ms = e.at_ms
     WHERE coalesce(s.nanos, 0) <> coalesce(e.nanos, 0))`;
-  return {
-    count: `SELECT count(*) AS steps FROM ${table('budget_steps')}`,
-    differences: `${windows}
-      SELECT *, (SELECT count(*) FROM different) AS found FROM different ORDER BY key_id, window_s, at_ms LIMIT ${MAX_DIFFERENCES}`,
-  };
+  return `${windows}
+    SELECT *, (SELECT count(*) FROM different) AS found FROM different ORDER BY key_id, window_s, at_ms LIMIT ${MAX_DIFFERENCES}`;
 }
 
-export function budgetCheck(steps: number, different: readonly Row[]): Check {
-  const found = Number(different[0]?.found ?? 0);
-  const differences = different.map(({ key_id, window_s: windowS, at_ms: atMs, stored, ended }) => {
-    const id = String(key_id);
-    return (
-      `${id.includes('/') ? 'the end user' : id.startsWith('grp_') ? 'the group' : 'the key'} ${id}, window of ${windowS} s: its step of ${new Date(Number(atMs)).toISOString()} has ${stored}, but the ` +
-      `journal has ${ended}`
-    );
-  });
-  return check('sliding budgets', steps, differences, found - different.length);
+function describe({ key_id: keyId, window_s: windowS, at_ms: atMs, stored, ended }: Row): string {
+  const id = String(keyId);
+  const kind = id.includes('/') ? 'end user' : id.startsWith('grp_') ? 'group' : 'key';
+  const step = new Date(Number(atMs)).toISOString();
+  return `the ${kind} ${id}, window of ${windowS} s: its step of ${step} has ${stored}, but the journal has ${ended}`;
 }

@@ -1,5 +1,4 @@
-/** What the audits of both stores share: what a check is, and those that compare the same figures. */
-import { formatUsd } from '../core/money.ts';
+/** What the audits of both stores share: what a check is, what it has found, and how it asks. */
 
 /** The result of one check. */
 export interface Check {
@@ -30,19 +29,8 @@ export function check(name: string, rows: number, differences: readonly string[]
   return { name, rows, differences: more > 0 ? [...named, `and ${more} more`] : named };
 }
 
-/** What the walk through the journal has found. */
-export interface JournalFindings {
-  readonly rows: number;
-  /** Rows that were dropped, and whose sums were sealed. */
-  readonly sealedRows: number;
-  readonly dayRows: number;
-  readonly monthRows: number;
-  readonly rowDifferences: Differences;
-  readonly dayDifferences: Differences;
-  readonly monthDifferences: Differences;
-  /** The cost of all requests, those of dropped rows included. */
-  readonly costNanos: bigint;
-}
+/** No amount is larger than a billion USD. */
+export const MAX_NANOS = 10n ** 18n;
 
 /** Differences as they are found: the first are listed, the others counted. */
 export class Differences {
@@ -57,61 +45,37 @@ export class Differences {
   }
 }
 
-export function journalChecks(findings: JournalFindings): { rows: Check; days: Check; months: Check } {
-  const of = (name: string, rows: number, { listed, unlisted }: Differences) => check(name, rows, listed, unlisted);
-  return {
-    rows: of('journal rows', findings.rows, findings.rowDifferences),
-    days: of('sums by day', findings.dayRows, findings.dayDifferences),
-    months: of('sums by month', findings.monthRows, findings.monthDifferences),
-  };
+/** What the walk through the journal has found. */
+export class JournalFindings {
+  rows = 0;
+  /** Rows that were dropped, and whose sums were sealed. */
+  sealedRows = 0;
+  dayRows = 0;
+  monthRows = 0;
+  readonly rowDifferences = new Differences();
+  readonly dayDifferences = new Differences();
+  readonly monthDifferences = new Differences();
+  /** The cost of all requests, those of dropped rows included. */
+  costNanos = 0n;
 }
 
-/**
- * The balance is the sum of the credit entries less the costs in the journal, those of dropped
- * rows included. `balances` has one for each account, `credit` the sum and the number of entries.
- */
-export function balanceCheck(
-  balances: readonly bigint[],
-  credit: { readonly nanos: bigint; readonly rows: number },
-  { costNanos, rows, sealedRows }: JournalFindings,
-): Check {
-  const expected = credit.nanos - costNanos;
-  const [actual] = balances;
-  const differences = balances.length === 1 ? [] : [`there are ${balances.length} accounts, not one`];
-  if (actual !== undefined && actual !== expected) {
-    differences.push(`the balance is ${formatUsd(actual)} USD, but credit less costs is ${formatUsd(expected)} USD`);
-  }
-  return check('balance', credit.rows + rows + sealedRows, differences);
+/** What the stores write differently. */
+export interface AuditDialect {
+  /** Before the name of each table. */
+  readonly schema: string;
+  /** The UTC day of `admitted_at_ms` in the journal `j`. */
+  readonly day: string;
+  /** A join with the levels of the journal `j`, as `l` with the column `value`. */
+  readonly eachLevel: string;
+  /** A text that is compared with that of the sums. */
+  collated(text: string): string;
+  /** The place of a sign in a text, from 1 on. */
+  readonly indexOf: string;
+  /** The largest of some integers. */
+  readonly greatest: string;
+  /** Tables with a `key_id` that must be that of a key or a group. */
+  readonly tablesOfKeys: readonly string[];
 }
 
-/** No amount is larger than a billion USD. */
-export const MAX_NANOS = 10n ** 18n;
-
-/** A credit entry that meets this is out of range: each is within it, and none is zero. */
-export const INVALID_ENTRY = `amount_nanos = 0 OR amount_nanos NOT BETWEEN -${MAX_NANOS} AND ${MAX_NANOS}
-  OR balance_nanos NOT BETWEEN -${MAX_NANOS} AND ${MAX_NANOS}`;
-
-/** `invalid`: the entries that meet {@link INVALID_ENTRY}, by their `id`. */
-export function creditCheck(rows: number, invalid: readonly Row[]): Check {
-  return check(
-    'credit entries',
-    rows,
-    invalid.map(({ id }) => `entry ${id} has an amount or a balance out of range`),
-  );
-}
-
-/**
- * A request is either in flight or in the journal, never both. `holds` has the columns of the table,
- * and `ended`: 1 if the journal has it.
- */
-export function holdDifferences(holds: readonly Row[]): string[] {
-  return holds.flatMap(({ request_id: id, ended, hold_nanos: nanos, input_tokens: input, output_tokens: output }) => [
-    ...(ended === 1n ? [`request ${id} has a hold, but it is in the journal`] : []),
-    ...([nanos, input, output].some((figure) => (figure as bigint) < 0n) ? [`the hold of ${id} is negative`] : []),
-  ]);
-}
-
-/** Every key that has a row exists: the keys in `missing` do not. */
-export function missingKeys(missing: readonly Row[]): string[] {
-  return missing.map(({ key_id: id }) => `the key ${id} has requests or budgets, but does not exist`);
-}
+/** Asks one query after the other, and gets its rows. */
+export type Queries<Result = Check> = Generator<string, Result, readonly Row[]>;

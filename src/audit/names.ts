@@ -4,14 +4,13 @@
  */
 import { DAY_MS } from '../core/clock.ts';
 import { MAX_NAMES, NAME_KINDS, OTHER_NAMES } from '../core/spent-by.ts';
-import { type Check, check, Differences, MAX_DIFFERENCES, type Row } from './checks.ts';
+import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
 import { FIGURES, SUMS_OF_ROWS } from './rows.ts';
 
 const KEYS = ['kind', 'name', 'key_id', 'model'] as const;
 const READ = 'key_id, model, outcome, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
 
-/** `schema`: what stands before the name of each table. A query at a time, and each step yields one. */
-export function* nameQueries(schema: string): Generator<string, Check, readonly Row[]> {
+export function* nameQueries({ schema }: AuditDialect): Queries {
   const [count] = yield `SELECT count(*) AS rows FROM ${schema}usage_name_days`;
   const differences = new Differences();
   for (const { month, kind, names } of yield tooMany(schema)) {

@@ -1,5 +1,5 @@
 /** What holds for every row of the journal, and for the sums of rows: in SQL that both stores understand. */
-import { MAX_NANOS } from './checks.ts';
+import { MAX_NANOS, type Row } from './checks.ts';
 
 /** Conditions that no valid row meets, and how to describe a row that meets one. */
 const INVALID: readonly (readonly [condition: string, description: string])[] = [
@@ -62,6 +62,13 @@ export const SUMS_OF_ROWS = `count(*) AS requests,
     sum(cache_write_tokens) AS cache_write_tokens, sum(completion_tokens) AS completion_tokens,
     sum(cost_nanos) AS cost_nanos`;
 
+/** Sums of sums. */
+export const SUMS = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
+/** Of a join: `e_…` is what is expected, and `s_…` what is stored; NULL where there is no such row. */
+export const COMPARED_FIGURES = ['e', 's']
+  .flatMap((side) => FIGURES.map((figure) => `${side}.${figure} AS ${side}_${figure}`))
+  .join(', ');
+
 export type SumFigures = Readonly<Record<(typeof FIGURES)[number], bigint>>;
 
 /**
@@ -78,4 +85,13 @@ export function sumDifferences(
     const [is, should] = [stored[figure], journal?.[figure] ?? 0n];
     return is === should ? [] : [`${name}: ${figure} is ${is}, but the journal has ${should}`];
   });
+}
+
+/** The same of a row with {@link COMPARED_FIGURES}; `keys` are the columns of its name. */
+export function differencesIn(row: Row, keys: readonly string[]): string[] {
+  const figures = (side: 's' | 'e') =>
+    row[`${side}_requests`] === null
+      ? undefined
+      : (Object.fromEntries(FIGURES.map((figure) => [figure, row[`${side}_${figure}`]])) as unknown as SumFigures);
+  return sumDifferences(keys.map((key) => row[key]).join(' '), figures('s'), figures('e'));
 }

@@ -3,17 +3,18 @@
  * month with those stored. The database adds up and compares; only what differs is read.
  */
 import { DAY_MS } from '../../core/clock.ts';
-import { type AuditOptions, Differences, type JournalFindings, MAX_DIFFERENCES, type Read } from '../checks.ts';
+import { type AuditOptions, JournalFindings, MAX_DIFFERENCES, type Read } from '../checks.ts';
 import {
+  COMPARED_FIGURES,
+  differencesIn,
   FIGURES,
   faultColumns,
   IS_INVALID,
   NAMES,
   rowDifferences,
   SUM_COLUMNS,
+  SUMS,
   SUMS_OF_ROWS,
-  type SumFigures,
-  sumDifferences,
 } from '../rows.ts';
 
 const IN_RANGE = 'admitted_at_ms >= $1 AND admitted_at_ms < $2';
@@ -28,7 +29,6 @@ const ANY_MONTHS = `SELECT DISTINCT substr(day, 1, 7) AS month FROM inf_gw.usage
 const SUMMED = `SELECT to_char(to_timestamp(n * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C" AS day, ${SUM_COLUMNS}
   FROM (SELECT admitted_at_ms / ${DAY_MS} AS n, key_id, model COLLATE "C" AS model, source COLLATE "C" AS source,
       ${SUMS_OF_ROWS} FROM inf_gw.journal WHERE ${IN_RANGE} GROUP BY 1, 2, 3, 4) j`;
-const SUMS = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
 
 /** What the rows of a month ($1, $2) and the sealed days of it ($3) come to, and where the stored sums differ. */
 const MONTH = `WITH ended AS MATERIALIZED (${SUMMED}),
@@ -46,98 +46,63 @@ const TOTALS = `${MONTH} SELECT (SELECT coalesce(sum(requests), 0) FROM sealed) 
   (SELECT count(*) FROM months) AS month_rows, (SELECT count(*) FROM day_differences) AS day_differences,
   (SELECT count(*) FROM month_differences) AS month_differences`;
 
-/** `s_…` is what is stored, and `e_…` what is expected; NULL where there is no such row. */
 function differencesBetween(expected: string, stored: string): string {
-  const columns = (prefix: string) => FIGURES.map((figure) => `${prefix}.${figure} AS ${prefix}_${figure}`).join(', ');
-  const figures = (prefix: string) => FIGURES.map((figure) => `${prefix}.${figure}`).join(', ');
-  return `SELECT period, ${NAMES.join(', ')}, ${columns('e')}, ${columns('s')}
+  const figures = (side: string) => FIGURES.map((figure) => `${side}.${figure}`).join(', ');
+  return `SELECT period, ${NAMES.join(', ')}, ${COMPARED_FIGURES}
     FROM ${expected} e FULL JOIN ${stored} s USING (period, ${NAMES.join(', ')})
     WHERE ROW(${figures('e')}) IS DISTINCT FROM ROW(${figures('s')})`;
 }
 
-/** What a walk finds, and the largest id of a row. */
-export type DatabaseFindings = JournalFindings & { readonly newestId: bigint };
-
 export class DatabaseWalk {
   readonly #read: Read;
   readonly #options: AuditOptions;
-  #rows = 0;
-  #sealedRows = 0;
-  #dayRows = 0;
-  #monthRows = 0;
-  #costNanos = 0n;
-  #newestId = 0n;
-  readonly #differences = new Differences();
-  readonly #dayDifferences = new Differences();
-  readonly #monthDifferences = new Differences();
+  readonly #found = new JournalFindings();
+  /** The largest id of a row. */
+  newestId = 0n;
 
   constructor(read: Read, options: AuditOptions) {
     this.#read = read;
     this.#options = options;
   }
 
-  async run(): Promise<DatabaseFindings> {
+  /** `daysOfJournal`: when each day begins that has rows. */
+  async run(daysOfJournal: readonly number[]): Promise<JournalFindings> {
     const [journal] = await this.#read('SELECT count(*) AS rows FROM inf_gw.journal');
     const total = Number(journal?.rows);
-    const days = Map.groupBy(await this.#days(), (dayStartMs) => new Date(dayStartMs).toISOString().slice(0, 7));
+    const days = Map.groupBy(daysOfJournal, (dayStartMs) => new Date(dayStartMs).toISOString().slice(0, 7));
     const stored = (await this.#read(ANY_MONTHS)).map(({ month }) => String(month));
     for (const month of [...new Set([...stored, ...days.keys()])].toSorted()) {
       for (const dayStartMs of days.get(month) ?? []) {
         await this.#day(dayStartMs);
-        this.#options.onProgress(this.#rows, total);
+        this.#options.onProgress(this.#found.rows, total);
       }
       await this.#month(month);
     }
-    return {
-      rows: this.#rows,
-      sealedRows: this.#sealedRows,
-      dayRows: this.#dayRows,
-      monthRows: this.#monthRows,
-      rowDifferences: this.#differences,
-      dayDifferences: this.#dayDifferences,
-      monthDifferences: this.#monthDifferences,
-      costNanos: this.#costNanos,
-      newestId: this.#newestId,
-    };
-  }
-
-  /** When each day in the journal begins, in milliseconds since 1970. */
-  async #days(): Promise<number[]> {
-    const days: number[] = [];
-    for (let from = Number.MIN_SAFE_INTEGER; ; ) {
-      const [next] = await this.#read(
-        'SELECT min(admitted_at_ms) AS at FROM inf_gw.journal WHERE admitted_at_ms >= $1',
-        [from],
-      );
-      if (typeof next?.at !== 'bigint') return days;
-      const dayStartMs = Math.floor(Number(next.at) / DAY_MS) * DAY_MS;
-      days.push(dayStartMs);
-      from = dayStartMs + DAY_MS;
-    }
+    return this.#found;
   }
 
   async #day(dayStartMs: number): Promise<void> {
     const range = [dayStartMs, dayStartMs + DAY_MS];
     const [day] = await this.#read(ROWS_OF_DAY, range);
-    this.#rows += Number(day?.rows);
+    this.#found.rows += Number(day?.rows);
     const newest = day?.newest as bigint;
-    if (newest > this.#newestId) this.#newestId = newest;
+    if (newest > this.newestId) this.newestId = newest;
     const invalid = Number(day?.invalid);
     if (invalid === 0) return;
     const rows = await this.#read(INVALID_ROWS, range);
-    this.#differences.add(rows.flatMap(rowDifferences), invalid - rows.length);
+    this.#found.rowDifferences.add(rows.flatMap(rowDifferences), invalid - rows.length);
   }
 
   async #month(month: string): Promise<void> {
     const parameters = [...rangeOf(month), month];
     const [totals] = await this.#read(TOTALS, parameters);
-    this.#sealedRows += Number(totals?.sealed_rows);
-    this.#costNanos += totals?.cost_nanos as bigint;
-    this.#dayRows += Number(totals?.day_rows);
-    this.#monthRows += Number(totals?.month_rows);
+    this.#found.sealedRows += Number(totals?.sealed_rows);
+    this.#found.costNanos += totals?.cost_nanos as bigint;
+    this.#found.dayRows += Number(totals?.day_rows);
+    this.#found.monthRows += Number(totals?.month_rows);
     for (const [table, differences] of [
-      ['day_differences', this.#dayDifferences],
-      ['month_differences', this.#monthDifferences],
+      ['day_differences', this.#found.dayDifferences],
+      ['month_differences', this.#found.monthDifferences],
     ] as const) {
       const count = Number(totals?.[table]);
       if (count === 0) continue;
@@ -146,7 +111,10 @@ export class DatabaseWalk {
         `${MONTH} SELECT * FROM ${table} ORDER BY ${order} LIMIT ${MAX_DIFFERENCES}`,
         parameters,
       );
-      differences.add(rows.flatMap(describe), count - rows.length);
+      differences.add(
+        rows.flatMap((row) => differencesIn(row, ['period', ...NAMES])),
+        count - rows.length,
+      );
     }
   }
 }
@@ -157,13 +125,4 @@ function rangeOf(month: string): [number, number] {
   if (Number.isNaN(start)) return [0, 0];
   const date = new Date(start);
   return [start, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)];
-}
-
-function describe(row: Readonly<Record<string, bigint | string | null>>): string[] {
-  const figures = (prefix: string) =>
-    row[`${prefix}_requests`] === null
-      ? undefined
-      : (Object.fromEntries(FIGURES.map((figure) => [figure, row[`${prefix}_${figure}`]])) as unknown as SumFigures);
-  const name = ['period', ...NAMES].map((column) => row[column]).join(' ');
-  return sumDifferences(name, figures('s'), figures('e'));
 }

@@ -17,6 +17,15 @@ export async function heldCheck(read: Read): Promise<Check> {
   );
 }
 
+/** Each hold is of a gateway that is known. */
+export async function lostHolds(read: Read): Promise<string[]> {
+  const lost = await read(`SELECT request_id, node_id::bigint AS node_id FROM inf_gw.holds h
+    WHERE NOT EXISTS (SELECT FROM inf_gw.nodes n WHERE n.id = h.node_id)`);
+  return lost.map(
+    ({ request_id: id, node_id: node }) => `the hold of ${id} is of the gateway ${node}, which is not known`,
+  );
+}
+
 const LOG = `SELECT a.seq AS last, (SELECT coalesce(max(l.seq), a.seq) FROM inf_gw.log l) AS newest, (SELECT count(*) FROM inf_gw.log) AS entries,
   (SELECT coalesce(max(l.seq) - min(l.seq) + 1, 0) FROM inf_gw.log l) AS numbers FROM inf_gw.account a`;
 /** A gateway that lives writes within moments what it has decided. */

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DAY_MS } from '../../core/clock.ts';
-import { Differences, type JournalFindings } from '../checks.ts';
+import { JournalFindings } from '../checks.ts';
 import { faultColumns, IS_INVALID, rowDifferences, SUM_COLUMNS, SUMS_OF_ROWS } from '../rows.ts';
 import { Sums } from './sums.ts';
 
@@ -12,20 +12,22 @@ const SUMS_OF_JOURNAL = `SELECT key_id, model, source, ${SUMS_OF_ROWS}
   FROM journal WHERE admitted_at_ms >= ? AND admitted_at_ms < ? GROUP BY key_id, model, source`;
 const SUMS_OF_SEALS = `SELECT ${SUM_COLUMNS} FROM sealed_days WHERE day = ?`;
 
+/** `days`: when each day begins that has rows. `onProgress` is told how many of them were read. */
+export function walkJournal(
+  database: DatabaseSync,
+  days: readonly number[],
+  onProgress: (read: number) => void,
+): JournalFindings {
+  return new JournalWalk(database).run(days, onProgress);
+}
+
 /** Holds the sums of one day and one month in memory at a time. */
-export class JournalWalk {
+class JournalWalk {
   readonly #database: DatabaseSync;
   readonly #ofDay: Sums;
   readonly #ofMonth: Sums;
   readonly #invalidRows: StatementSync;
-  #rows = 0;
-  #sealedRows = 0;
-  #dayRows = 0;
-  #monthRows = 0;
-  #costNanos = 0n;
-  readonly #differences = new Differences();
-  readonly #dayDifferences = new Differences();
-  readonly #monthDifferences = new Differences();
+  readonly #found = new JournalFindings();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -38,42 +40,24 @@ export class JournalWalk {
     );
   }
 
-  run(onProgress: (read: number) => void): JournalFindings {
+  run(days: readonly number[], onProgress: (read: number) => void): JournalFindings {
     let month: string | undefined;
-    for (const day of this.#days()) {
+    for (const day of this.#days(days)) {
       if (month !== undefined && !day.startsWith(month)) this.#closeMonth(month);
       month = day.slice(0, 7);
       this.#day(day);
-      onProgress(this.#rows);
+      onProgress(this.#found.rows);
     }
     if (month !== undefined) this.#closeMonth(month);
     this.#strayMonths();
-    return {
-      rows: this.#rows,
-      sealedRows: this.#sealedRows,
-      dayRows: this.#dayRows,
-      monthRows: this.#monthRows,
-      rowDifferences: this.#differences,
-      dayDifferences: this.#dayDifferences,
-      monthDifferences: this.#monthDifferences,
-      costNanos: this.#costNanos,
-    };
+    return this.#found;
   }
 
   /** Every day in the journal, the sums or the sealed days, in order. */
-  #days(): string[] {
-    const days = new Set(
-      this.#all('SELECT DISTINCT day FROM usage_days UNION SELECT day FROM sealed_days').map(({ day }) => String(day)),
-    );
-    const next = this.#database.prepare('SELECT min(admitted_at_ms) AS at FROM journal WHERE admitted_at_ms >= ?');
-    for (let from = Number.MIN_SAFE_INTEGER; ; ) {
-      const at = (next.get(from) as { at: bigint | null }).at;
-      if (at === null) break;
-      const dayStart = Math.floor(Number(at) / DAY_MS) * DAY_MS;
-      days.add(new Date(dayStart).toISOString().slice(0, 10));
-      from = dayStart + DAY_MS;
-    }
-    return [...days].toSorted();
+  #days(ofJournal: readonly number[]): string[] {
+    const summed = this.#all('SELECT DISTINCT day FROM usage_days UNION SELECT day FROM sealed_days');
+    const days = ofJournal.map((dayStartMs) => new Date(dayStartMs).toISOString().slice(0, 10));
+    return [...new Set([...days, ...summed.map(({ day }) => String(day))])].toSorted();
   }
 
   #day(day: string): void {
@@ -83,9 +67,9 @@ export class JournalWalk {
     this.#ofDay.add(SUMS_OF_SEALS, day);
     this.#ofMonth.addAll(this.#ofDay);
     this.#count(day);
-    this.#dayRows += this.#ofDay.storedRows(day);
-    this.#dayDifferences.add(this.#ofDay.differences(day));
-    for (const row of this.#invalidRows.all(from, from + DAY_MS)) this.#differences.add(rowDifferences(row));
+    this.#found.dayRows += this.#ofDay.storedRows(day);
+    this.#found.dayDifferences.add(this.#ofDay.differences(day));
+    for (const row of this.#invalidRows.all(from, from + DAY_MS)) this.#found.rowDifferences.add(rowDifferences(row));
   }
 
   /** Adds a day's rows and costs to the totals. */
@@ -96,14 +80,14 @@ export class JournalWalk {
     const sealed = this.#database
       .prepare('SELECT coalesce(sum(requests), 0) AS requests FROM sealed_days WHERE day = ?')
       .get(day);
-    this.#rows += Number(ofDay?.requests) - Number(sealed?.requests);
-    this.#sealedRows += Number(sealed?.requests);
-    this.#costNanos += ofDay?.cost_nanos as bigint;
+    this.#found.rows += Number(ofDay?.requests) - Number(sealed?.requests);
+    this.#found.sealedRows += Number(sealed?.requests);
+    this.#found.costNanos += ofDay?.cost_nanos as bigint;
   }
 
   #closeMonth(month: string): void {
-    this.#monthRows += this.#ofMonth.storedRows(month);
-    this.#monthDifferences.add(this.#ofMonth.differences(month));
+    this.#found.monthRows += this.#ofMonth.storedRows(month);
+    this.#found.monthDifferences.add(this.#ofMonth.differences(month));
     this.#ofMonth.clear();
   }
 
