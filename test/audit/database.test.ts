@@ -8,6 +8,7 @@ import { locationOf } from '../state/database-stage.ts';
 import { CONFIG, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { until } from '../support/wait.ts';
+import { CORRUPTIONS, type Corruption, ONE } from './corruptions.ts';
 
 const QUIET = { onProgress: () => {} };
 const CHECKS = [
@@ -25,26 +26,9 @@ const CHECKS = [
   'keys',
   'log',
 ];
-const ONE = 'WHERE id = (SELECT min(id) FROM inf_gw.journal)';
 
-/** A corruption, the check that must find it, and what it must report. Each is rolled back. */
-const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, report: RegExp])[] = [
-  [
-    'a changed balance',
-    'UPDATE inf_gw.account SET balance_nanos = balance_nanos + 1',
-    'balance',
-    /the balance is 9\.\d+ USD, but/,
-  ],
-  ['a lost credit entry', 'DELETE FROM inf_gw.credit_entries', 'balance', /credit less costs/],
-  ['a lost account', 'DELETE FROM inf_gw.account', 'balance', /0 accounts/],
-  [
-    'a credit entry of zero',
-    "INSERT INTO inf_gw.credit_entries OVERRIDING SYSTEM VALUE VALUES (99, 0, 0, 0, '')",
-    'credit entries',
-    /entry 99/,
-  ],
-  ['a lost journal row', `DELETE FROM inf_gw.journal ${ONE}`, 'sums by day', /requests is 4, but the journal has 3/],
-  ['a changed cost', `UPDATE inf_gw.journal SET cost_nanos = cost_nanos + 5 ${ONE}`, 'sums by month', /cost_nanos/],
+/** What only a database can have. Each corruption is rolled back. */
+const OF_DATABASES: readonly Corruption[] = [
   [
     'a request that has two rows',
     `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
@@ -60,13 +44,6 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'journal rows',
     /the id 1000, but journal_ids is at 4/,
   ],
-  ['an unknown outcome', `UPDATE inf_gw.journal SET outcome = 'fine' ${ONE}`, 'journal rows', /an unknown outcome/],
-  [
-    'an interrupted request that is not charged as held',
-    `UPDATE inf_gw.journal SET outcome = 'interrupted' ${ONE}`,
-    'journal rows',
-    /not charged as held/,
-  ],
   [
     'many rows with a fault, of which it lists some',
     `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
@@ -75,78 +52,13 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'journal rows',
     /and \d{3} more$/,
   ],
-  ['a changed day', 'UPDATE inf_gw.usage_days SET errors = errors + 1', 'sums by day', /errors is 1, but/],
-  ['a lost day', 'DELETE FROM inf_gw.usage_days', 'sums by day', /the sums are missing/],
-  [
-    'a day without requests',
-    "INSERT INTO inf_gw.usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 0, 0, 1, 1)",
-    'sums by day',
-    /2020-01-01 key_x mock\/echo held: requests is 1, but the journal has 0/,
-  ],
-  ['a changed month', 'UPDATE inf_gw.usage_months SET errors = errors - 1', 'sums by month', /errors is -1/],
-  [
-    'a sliding budget that has not counted a request',
-    "INSERT INTO inf_gw.budgets SELECT id, '24h', 5, 86400, 0 FROM inf_gw.keys",
-    'sliding budgets',
-    /window of 86400 s: its step of .+Z has 0, but the journal has \d+/,
-  ],
-  [
-    'a changed name',
-    `UPDATE inf_gw.journal SET by_app = 'curl' ${ONE}`,
-    'sums by name',
-    /app other .*requests is 0, but/,
-  ],
-  [
-    'a place for a name without sums of its own',
-    "INSERT INTO inf_gw.usage_name_keys VALUES ('2020-01', 'user', 'key_x', 'x')",
-    'sums by name',
-    /2020-01 user x: the key key_x has a place for it, but/,
-  ],
-  ['a lost sum of a name', 'DELETE FROM inf_gw.usage_name_days', 'sums by name', /requests is 0, but the journal has/],
-  ['a lost month', 'DELETE FROM inf_gw.usage_months', 'sums by month', /the sums are missing/],
   [
     'sums of something that is no month',
     "UPDATE inf_gw.usage_months SET month = 'x'",
     'sums by month',
     /x key_\w+ mock\/paid \w+: requests is 4, but the journal has 0/,
   ],
-  [
-    'sealed sums of rows that still exist',
-    'INSERT INTO inf_gw.sealed_days SELECT *, 0 FROM inf_gw.usage_days',
-    'sums by day',
-    /requests is 4, but the journal has 8/,
-  ],
-  [
-    'a refusal of an unknown key',
-    "INSERT INTO inf_gw.refusals VALUES ('2026-11', 'key_x', 'rate_limited', 'concurrency', 1, 1)",
-    'keys',
-    /key_x has requests/,
-  ],
   ['a listing of an unknown key', "INSERT INTO inf_gw.listings VALUES ('key_x', 1, 1)", 'keys', /key_x has requests/],
-  [
-    'a lost sum of a group and of an end user',
-    `UPDATE inf_gw.journal SET levels = '["grp_x","key_x/bob"]'`,
-    'sums of levels',
-    /key_x\/bob .*no sum|grp_x/,
-  ],
-  [
-    'days of an end user that are in their month, too',
-    `UPDATE inf_gw.journal SET levels = '["key_x/bob"]';
-      INSERT INTO inf_gw.level_days SELECT 'key_x/bob', day, key_id, model, source, requests, errors, prompt_tokens,
-        cached_tokens, cache_write_tokens, completion_tokens, cost_nanos FROM inf_gw.usage_days;
-      INSERT INTO inf_gw.level_months SELECT level_id, substr(day, 1, 7), sum(requests), sum(errors), sum(prompt_tokens),
-        sum(cached_tokens), sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)
-        FROM inf_gw.level_days GROUP BY 1, 2`,
-    'sums of levels',
-    /^key_x\/bob \d{4}-\d\d: requests is/,
-  ],
-  [
-    'a sum of a group that nobody has spent',
-    "INSERT INTO inf_gw.level_months VALUES ('grp_x', '2026-11', 1, 0, 0, 0, 0, 0, 7)",
-    'sums of levels',
-    /grp_x 2026-11/,
-  ],
-  ['a key that an unknown key has made', "UPDATE inf_gw.keys SET parent_id = 'key_x'", 'keys', /key_x has requests/],
   [
     'a hold of a request that has ended',
     `UPDATE inf_gw.holds SET request_id = (SELECT request_id FROM inf_gw.journal ${ONE})`,
@@ -271,7 +183,7 @@ describe('the auditor of a shared state', () => {
     await reader.close();
   });
 
-  for (const [what, sql, name, report] of CORRUPTIONS) {
+  for (const [what, sql, name, report] of [...CORRUPTIONS, ...OF_DATABASES]) {
     test(`reports ${what}`, async () => {
       await session.run('BEGIN');
       try {
