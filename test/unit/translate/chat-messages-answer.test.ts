@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { answerOf, CONTEXT, functionTool, MODEL, THINKING, text, translated } from './chat-messages.ts';
+import { answerOf, CONTEXT, functionTool, THINKING, text, translated } from './chat-messages.ts';
+import { MODEL } from './hosted.ts';
 
 const TOOLS = { tools: [functionTool('f'), { type: 'custom', custom: { name: 'c' } }] };
 const FUNCTIONS = { functions: [{ name: 'f' }] };

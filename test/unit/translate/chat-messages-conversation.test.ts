@@ -10,13 +10,13 @@ import {
   HI_BLOCKS,
   HOUR,
   image,
-  MODEL,
   PDF,
   PNG,
   THINKING,
   text,
   translated,
 } from './chat-messages.ts';
+import { MODEL } from './hosted.ts';
 
 const REDACTED = { type: 'redacted_thinking', data: 'xyz' };
 

@@ -6,7 +6,6 @@ import type { Fields } from '../../../src/dialects/dialect.ts';
 import {
   allowed,
   call,
-  checked,
   EPHEMERAL,
   file,
   functionTool,
@@ -22,6 +21,7 @@ import {
   translate,
   translated,
 } from './chat-messages.ts';
+import { checked } from './hosted.ts';
 
 const user = (...content: unknown[]) => ({ messages: [{ role: 'user', content }] });
 const assistant = (fields: Fields) => ({ messages: [HI, { role: 'assistant', content: 'x', ...fields }] });
@@ -229,7 +229,7 @@ test('no request throws: it is refused, or valid in the messages dialect', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 105 }), replacement, (left, value) => {
       const body = changedAt(FULL, { left }, value) as Fields;
-      if (!checked(body).ok || !translate(body).ok) return;
+      if (!checked('chat', body).ok || !translate(body).ok) return;
       valid++;
       translated(body);
     }),

@@ -9,12 +9,12 @@ import {
   HI,
   HI_BLOCKS,
   HOUR,
-  MODEL,
   named,
   TWO,
   text,
   translated,
 } from './chat-messages.ts';
+import { MODEL } from './hosted.ts';
 
 const PLAIN = { model: MODEL, max_tokens: 64_000, messages: [HI_BLOCKS] };
 const GRAMMAR = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };

@@ -1,43 +1,14 @@
-/** Translates chat requests to the messages dialect as the gateway does. */
+/** Chat requests for hosts of the messages dialect, and what these answer and stream. */
 import assert from 'node:assert/strict';
-import { CHAT } from '../../../src/dialects/chat/chat.ts';
-import type { Checked, Fields } from '../../../src/dialects/dialect.ts';
-import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { translate as translateFor } from '../../../src/translate/translate.ts';
-import type { HostTerms, TranslatedRequest } from '../../../src/translate/translation.ts';
-import { readJsonBody } from '../../../src/wire/body.ts';
-import { assertListed } from './losses.ts';
+import type { Fields } from '../../../src/dialects/dialect.ts';
+import type { HostTerms } from '../../../src/translate/translation.ts';
+import { hosted, translated as translatedFor } from './hosted.ts';
 
-export const MODEL = 'anthropic/claude';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [] };
 
-/** `body`: without `model` and, if it has no `messages`, with one of a user. */
-export function checked(body: Fields): Checked {
-  const messages = [{ role: 'user', content: 'Hi' }];
-  const read = readJsonBody(Buffer.from(JSON.stringify({ model: MODEL, messages, ...body })));
-  assert.ok(read.ok, read.ok ? '' : read.problem);
-  return CHAT.check(read.body, MODEL);
-}
-
-/** `body`: valid in the chat dialect. */
-export function translate(body: Fields, terms = TERMS): TranslatedRequest {
-  const result = checked(body);
-  assert.ok(result.ok, result.ok ? '' : result.problem);
-  return translateFor(result.request, 'messages', terms);
-}
-
-/** The translation of a body that has one, which is a valid request of the messages dialect. */
-export function translated(body: Fields, terms = TERMS): Extract<TranslatedRequest, { ok: true }> {
-  const result = translate(body, terms);
-  assert.ok(result.ok, result.ok ? '' : result.problem);
-  const read = readJsonBody(Buffer.from(JSON.stringify(result.fields)));
-  assert.ok(read.ok, read.ok ? '' : read.problem);
-  const checked = MESSAGES.check(read.body, MODEL);
-  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
-  assertListed('chat → messages', result.ignored);
-  return result;
-}
+export const translate = (body: Fields, terms = TERMS) => hosted('chat', 'messages', body, terms);
+export const translated = (body: Fields, terms = TERMS) => translatedFor('chat', 'messages', body, terms);
 
 export const HI = { role: 'user', content: 'Hi' };
 export const HI_BLOCKS = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };

@@ -7,7 +7,7 @@ import { inputParts } from '../../../src/dialects/input.ts';
 import { hostRequest } from '../../../src/translate/translate.ts';
 import type { ResponseTranslation } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
-import { CONTEXT, translated } from './gemini-support.ts';
+import { CONTEXT, translated } from './hosted.ts';
 import { CLIENTS, type Client, secondTurn, USER } from './two-turns.ts';
 
 const CALL = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } };

@@ -5,7 +5,7 @@ import type { ClientDialect } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import type { TranslatedModel } from '../../../src/translate/translate.ts';
 import { unknownToConverse } from '../../support/fake-bedrock.ts';
-import { CONTEXT, problemOf, translated } from './gemini-support.ts';
+import { CONTEXT, problemOf, translated } from './hosted.ts';
 
 type Row = readonly [
   what: string,

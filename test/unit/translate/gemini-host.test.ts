@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { DialectName } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import type { TranslatedModel } from '../../../src/translate/translate.ts';
-import { CONTEXT, problemOf, translated } from './gemini-support.ts';
+import { CONTEXT, problemOf, translated } from './hosted.ts';
 
 type Row = readonly [
   what: string,

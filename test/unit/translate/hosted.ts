@@ -1,12 +1,17 @@
-/** The smallest requests of clients, and what a request becomes for a host. */
+/** The smallest requests of clients, and what requests become for hosts, as the gateway translates them. */
 import assert from 'node:assert/strict';
 import type { DialectName } from '../../../src/core/dialects.ts';
-import type { Fields } from '../../../src/dialects/dialect.ts';
+import type { Checked, Fields, ModelRequest } from '../../../src/dialects/dialect.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
-import { type Hosted, hostRequest, type TranslatedModel } from '../../../src/translate/translate.ts';
+import { type Hosted, hostRequest, type TranslatedModel, translate } from '../../../src/translate/translate.ts';
+import type { TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
+import { CLIENTS, LEFT_OUT, patternOf } from './left-out.ts';
 
 const TERMS: TranslatedModel = { maxOutput: 8_000, defaultOutput: 512, ignoreFields: [], ignoreTools: [] };
+
+export const MODEL = 'host/model';
+export const CONTEXT = { requestId: 'req_0123', nowS: 1_700_000_000 };
 
 const PLAIN: Readonly<Partial<Record<DialectName, Fields>>> = {
   chat: { messages: [{ role: 'user', content: 'Hi' }] },
@@ -15,19 +20,66 @@ const PLAIN: Readonly<Partial<Record<DialectName, Fields>>> = {
   gemini: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
 };
 
-/** The smallest request with these fields. */
+/** The smallest request with these fields, as its dialect finds it. */
+export function checked(from: DialectName, fields: Fields): Checked {
+  const read = readJsonBody(Buffer.from(JSON.stringify({ model: MODEL, ...PLAIN[from], ...fields })));
+  assert.ok(read.ok, read.ok ? '' : read.problem);
+  const dialect = DIALECTS[from];
+  const placed = dialect.place?.(read.body, undefined) ?? read;
+  assert.ok(placed.ok, placed.ok ? '' : placed.problem);
+  return dialect.check(placed.body, MODEL);
+}
+
+/** The same of a valid one. */
+export function requestOf(from: DialectName, fields: Fields): ModelRequest {
+  const result = checked(from, fields);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
+  return result.request;
+}
+
+/** What a host gets of it, if it can be told. */
 export function hosted(
   from: DialectName,
   to: DialectName,
   fields: Fields,
   terms: Partial<TranslatedModel> = {},
 ): Hosted {
-  const read = readJsonBody(Buffer.from(JSON.stringify({ model: 'host/model', ...PLAIN[from], ...fields })));
-  assert.ok(read.ok, read.ok ? '' : read.problem);
-  const dialect = DIALECTS[from];
-  const placed = dialect.place?.(read.body, undefined) ?? read;
-  assert.ok(placed.ok, placed.ok ? '' : placed.problem);
-  const checked = dialect.check(placed.body, 'host/model');
-  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
-  return hostRequest(checked.request, [to], { ...TERMS, ...terms });
+  return hostRequest(requestOf(from, fields), [to], { ...TERMS, ...terms });
+}
+
+/** The same of fields that need not be valid, or are too many to be read each time. */
+export function translateUnchecked(
+  from: DialectName,
+  to: DialectName,
+  fields: Fields,
+  terms: Partial<TranslatedModel> = {},
+): TranslatedRequest {
+  const body = { text: '', fields: { model: MODEL, ...PLAIN[from], ...fields }, members: [] };
+  return translate({ ...requestOf(from, {}), body }, to, { ...TERMS, ...terms });
+}
+
+/** What a request becomes that can be told. */
+export function translated(from: DialectName, to: DialectName, fields: Fields, terms: Partial<TranslatedModel> = {}) {
+  const result = hosted(from, to, fields, terms);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
+  const { request, ignored, response } = result.hosted;
+  assert.ok(response !== undefined);
+  assertListed(from, to, ignored);
+  return { fields: request.body.fields, ignored, response };
+}
+
+/** The problem that keeps a request from being sent. */
+export function problemOf(from: DialectName, to: DialectName, fields: Fields): string {
+  const result = hosted(from, to, fields);
+  assert.ok(!result.ok, 'it is translated');
+  return result.problem;
+}
+
+/** Fails for what no row says. */
+function assertListed(from: DialectName, to: DialectName, ignored: readonly string[]): void {
+  const client = CLIENTS.find((each) => each === from);
+  for (const name of ignored) {
+    const row = LEFT_OUT.find(({ by, name: listed }) => client && by[client] && patternOf(listed).test(name));
+    assert.ok(row, `${name} is left out, ${from} → ${to}, and not in the table`);
+  }
 }

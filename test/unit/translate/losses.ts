@@ -1,8 +1,7 @@
 /** What becomes of each row of what is left out, for each client at each host: found by translating it. */
-import assert from 'node:assert/strict';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { hosted } from './hosted.ts';
-import { CLIENTS, type Client, HOSTS, type Host, LEFT_OUT, type LeftOut, patternOf } from './left-out.ts';
+import { CLIENTS, type Client, HOSTS, type Host, type LeftOut, patternOf } from './left-out.ts';
 
 /** `kept`: the host is told in its own words, or needs not be. */
 export type Outcome = 'kept' | 'left out' | 'refused';
@@ -37,13 +36,3 @@ export interface Way {
 export const WAYS: readonly Way[] = CLIENTS.flatMap((client) =>
   HOSTS.filter((host) => host !== client).map((host) => ({ client, host })),
 );
-
-/** Fails for what no row says. `way`: such as `chat → messages`. */
-export function assertListed(way: string, ignored: readonly string[]): void {
-  const [from] = way.split(' → ');
-  const client = CLIENTS.find((each) => each === from);
-  for (const name of ignored) {
-    const row = LEFT_OUT.find(({ by, name: listed }) => client && by[client] && patternOf(listed).test(name));
-    assert.ok(row, `${name} is left out, ${way}, and not in the table`);
-  }
-}

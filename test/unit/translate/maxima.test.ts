@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DialectName } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { translated } from './gemini-support.ts';
+import { translated } from './hosted.ts';
 
 const CLIENTS: readonly (readonly [
   from: 'chat' | 'messages' | 'responses' | 'gemini',

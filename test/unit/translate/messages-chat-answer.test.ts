@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
+import { CONTEXT } from './hosted.ts';
 import { text } from './messages-chat-content.ts';
-import { CONTEXT, responseTo } from './messages-chat-support.ts';
+import { responseTo } from './messages-chat-support.ts';
 
 function completion(message: Fields, others: Fields = {}): Fields {
   const choice = { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' };

@@ -1,6 +1,7 @@
 /** Chunks of hosts, and the streamed messages that they become. */
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { CONTEXT, responseTo } from './messages-chat-support.ts';
+import { CONTEXT } from './hosted.ts';
+import { responseTo } from './messages-chat-support.ts';
 
 export function chunk(delta: Fields, others: Fields = {}): Fields {
   const { usage, ...choice } = others;

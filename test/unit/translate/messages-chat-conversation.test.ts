@@ -17,7 +17,7 @@ import {
   text,
   user,
 } from './messages-chat-content.ts';
-import { assertValid, HELLO, translated } from './messages-chat-support.ts';
+import { HELLO, translate, translated } from './messages-chat-support.ts';
 
 const CONVERSATIONS: readonly (readonly [what: string, messages: readonly Fields[], chat: readonly Fields[]])[] = [
   ['a text', [HELLO], [HELLO]],
@@ -148,12 +148,9 @@ describe('a conversation with', () => {
     test(what, () => assert.deepEqual(translated({ messages }).fields.messages, chat));
   }
 });
-
-test('each of them is a valid chat-completions request', () => {
-  for (const [, messages] of CONVERSATIONS) assertValid(translated({ messages }).fields);
-});
-
 test('neighbouring messages may have very many blocks', () => {
   const many = { role: 'user', content: Array.from({ length: 200_000 }, () => text('')) };
-  assert.equal((translated({ messages: [HELLO, many] }).fields.messages as Fields[]).length, 1);
+  const result = translate({ messages: [HELLO, many] });
+  assert.ok(result.ok);
+  assert.equal((result.fields.messages as Fields[]).length, 1);
 });

@@ -16,7 +16,7 @@ import {
   text,
   user,
 } from './messages-chat-content.ts';
-import { HELLO, PLAIN, translate } from './messages-chat-support.ts';
+import { HELLO, translate } from './messages-chat-support.ts';
 
 const REFUSED: readonly (readonly [where: string, messages: Fields])[] = [
   ['top_k', { top_k: 40 }],
@@ -92,7 +92,7 @@ const REFUSED: readonly (readonly [where: string, messages: Fields])[] = [
 describe('refused, by its name, is', () => {
   for (const [where, messages] of REFUSED) {
     test(`${where} of ${JSON.stringify(messages).slice(0, 100)}`, () => {
-      const refused = translate({ ...PLAIN, ...messages });
+      const refused = translate(messages);
       assert.ok(!refused.ok);
       assert.equal(refused.problem.slice(0, refused.problem.indexOf(': ')), where);
       assert.ok(!refused.problem.includes('. '), 'one sentence at most');
@@ -116,7 +116,7 @@ test('no request is too strange for an answer', () => {
   const value = fc.oneof(ANYTHING, fc.array(message), fc.array(block), block);
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...names, 'stop_sequences', 'service_tier'), value), (fields) => {
-      const one = translate({ ...PLAIN, ...fields });
+      const one = translate(fields);
       if (!one.ok) assert.match(one.problem, /^[^ ].*: ./s);
     }),
     { numRuns: 100 },

@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { runs } from '../../support/at-length.ts';
+import { CONTEXT } from './hosted.ts';
 import { chunk, finish, piece, START, streamOf, USAGE, USAGE_CHUNK } from './messages-chat-chunks.ts';
-import { CONTEXT, eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
+import { eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
 
 const ARGUMENTS = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })).map((value) => JSON.stringify(value));
 

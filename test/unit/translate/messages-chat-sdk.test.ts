@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { CONTEXT } from './hosted.ts';
 import {
   callChunk,
   chunk,
@@ -14,7 +15,7 @@ import {
   USAGE,
   USAGE_CHUNK,
 } from './messages-chat-chunks.ts';
-import { CONTEXT, responseTo } from './messages-chat-support.ts';
+import { responseTo } from './messages-chat-support.ts';
 
 function clientOf(body: string, type: string): Anthropic {
   const fetch = async () => new Response(body, { headers: { 'content-type': type } });

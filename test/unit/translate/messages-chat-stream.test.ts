@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isObject } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { CONTEXT } from './hosted.ts';
 import {
   callChunk,
   chunk,
@@ -14,7 +15,7 @@ import {
   USAGE,
   USAGE_CHUNK,
 } from './messages-chat-chunks.ts';
-import { CONTEXT, eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
+import { eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
 
 /** The types of events, and what their deltas hold. */
 function outline(text: string): readonly string[] {

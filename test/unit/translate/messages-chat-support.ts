@@ -1,69 +1,25 @@
-/** Translates messages requests in tests, and reads streamed messages back as a strict client does. */
+/** Messages requests for hosts of chat, and streamed messages read back as a strict client does. */
 import assert from 'node:assert/strict';
 import { isObject } from '../../../src/core/json.ts';
-import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { translate as translateFor } from '../../../src/translate/translate.ts';
-import type { ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
-import { readJsonBody } from '../../../src/wire/body.ts';
+import type { ResponseTranslation } from '../../../src/translate/translation.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
-import { assertListed } from './losses.ts';
-
-export const CONTEXT = { requestId: 'req_0123', nowS: 1_700_000_000 };
+import { translated as translatedFor, translateUnchecked } from './hosted.ts';
 
 export const HELLO: Fields = { role: 'user', content: 'Hello' };
 
 /** The smallest request. */
 export const PLAIN: Fields = { model: 'host/model', max_tokens: 100, messages: [HELLO] };
 
-/** Translates a request, which need not be valid. */
-export function translate(fields: Fields, maxOutput?: number, ignoreTools: readonly string[] = []): TranslatedRequest {
-  const request = {
-    dialect: MESSAGES,
-    body: { text: JSON.stringify(fields), fields, members: [] },
-    model: String(fields.model),
-    stream: fields.stream === true,
-    includeUsage: true,
-    maxOutput: typeof fields.max_tokens === 'number' ? fields.max_tokens : undefined,
-    choices: 1,
-    serviceTier: undefined,
-    hiddenThinking: undefined,
-    hasAudio: false,
-    predictedTokens: 0,
-    audioBytesPerToken: 2_400,
-    cacheWrite: undefined,
-    summarizesAbove: undefined,
-    hostTools: [],
-  };
-  return translateFor(request, 'chat', { maxOutput, defaultOutput: 512, ignoreTools });
-}
-
+/** Of fields that need not be valid. */
+export const translate = (fields: Fields) => translateUnchecked('messages', 'chat', { ...PLAIN, ...fields });
 /** What a request becomes, with these fields beside the smallest ones. */
-export function translated(
-  fields: Fields,
-  maxOutput?: number,
-  ignoreTools?: readonly string[],
-): { fields: Fields; ignored: readonly string[] } {
-  const result = translate({ ...PLAIN, ...fields }, maxOutput, ignoreTools);
-  assert.ok(result.ok, result.ok ? '' : result.problem);
-  assertListed('messages → chat', result.ignored);
-  return result;
-}
-
-/** Fails for a body that the chat dialect would refuse. */
-export function assertValid(fields: Fields): void {
-  const read = readJsonBody(Buffer.from(JSON.stringify(fields)));
-  assert.ok(read.ok, read.ok ? '' : read.problem);
-  const checked = CHAT.check(read.body, String(fields.model));
-  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
-}
+export const translated = (fields: Fields, maxOutput?: number, ignoreTools: readonly string[] = []) =>
+  translatedFor('messages', 'chat', { ...PLAIN, ...fields }, { maxOutput, ignoreTools });
 
 /** How answers are translated; thinking is shown unless the fields say otherwise. */
 export function responseTo(fields: Fields = { thinking: { type: 'adaptive' } }): ResponseTranslation {
-  const result = translate({ ...PLAIN, ...fields });
-  assert.ok(result.ok);
-  return result.response;
+  return translated(fields).response;
 }
 
 /** The events of a stream, each with a name that is its type. */

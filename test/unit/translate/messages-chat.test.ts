@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { assistant, FUNCTION, SCHEMA, SEARCH, TOOL, text, user } from './messages-chat-content.ts';
-import { assertValid, HELLO, translated } from './messages-chat-support.ts';
+import { HELLO, translated } from './messages-chat-support.ts';
 
 const USER_ID = '{"device_id":"c8","session_id":"a1"}';
 
@@ -152,8 +152,4 @@ const IGNORED: readonly (readonly [what: string, messages: Fields, ignored: read
 
 describe('left out, and named, is', () => {
   for (const [what, messages, ignored, chat] of IGNORED) test(what, () => assertTranslated(messages, chat, ignored));
-});
-
-test('each of them is a valid chat-completions request', () => {
-  for (const [, messages] of [...FIELDS, ...IGNORED]) assertValid(translated(messages).fields);
 });

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { MODEL } from './hosted.ts';
 import { answer, completion, toolCall, use } from './responses-hosts.ts';
-import { CONTEXT, type Host, MODEL, responseTo, TOOLS } from './responses-support.ts';
+import { CONTEXT, type Host, responseTo, TOOLS } from './responses-support.ts';
 
 const CUT = 'max_output_tokens';
 const REASONS: readonly (readonly [host: Host, reason: string, incomplete: string | undefined])[] = [

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { MODEL, namespace, tool, translated } from './responses-support.ts';
+import { MODEL } from './hosted.ts';
+import { namespace, tool, translated } from './responses-support.ts';
 
 const HI = { role: 'user', content: 'Hi' };
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };

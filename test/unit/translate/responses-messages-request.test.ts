@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent, thinkingBlock } from '../../../src/translate/responses/thinking.ts';
+import { MODEL } from './hosted.ts';
 import {
   call,
   HOSTS,
   image,
-  MODEL,
   message,
   namespace,
   output,

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { runs } from '../../support/at-length.ts';
+import { translateUnchecked } from './hosted.ts';
 import {
   call,
   HOSTS,
@@ -16,7 +17,6 @@ import {
   text,
   tool,
   translate,
-  translateUnchecked,
 } from './responses-support.ts';
 
 const input = (...items: readonly unknown[]) => ({ input: items });
@@ -166,7 +166,7 @@ test('no number of items, parts or tools breaks the translation', () => {
     // Too many to be compared with each other.
     ['chat', { tools: many(10_000, (index) => namespace('n'.repeat(64), tool(`tool${index}`))) }],
   ];
-  for (const [host, fields] of requests) assert.ok(translateUnchecked(host, fields).ok);
+  for (const [host, fields] of requests) assert.ok(translateUnchecked('responses', host, fields).ok);
 });
 
 test('no value of any field, item, part or tool breaks the translation', () => {

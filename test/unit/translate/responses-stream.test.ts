@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent } from '../../../src/translate/responses/thinking.ts';
+import { MODEL } from './hosted.ts';
 import { THINKING, WHOLE } from './responses-hosts.ts';
-import { CONTEXT, eventsIn, type Host, MODEL, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
+import { CONTEXT, eventsIn, type Host, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 
 const SEAL: Readonly<Record<Host, Fields>> = {
   chat: { encrypted_content: 'chat.reasoning_content' },

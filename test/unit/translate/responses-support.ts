@@ -1,55 +1,20 @@
-/** Translates responses requests in tests, and reads streams back as a strict client does. */
+/** Responses requests for hosts of other dialects, and streams read back as a strict client does. */
 import assert from 'node:assert/strict';
 import { isObject } from '../../../src/core/json.ts';
-import { CHAT } from '../../../src/dialects/chat/chat.ts';
-import type { Fields, ModelRequest } from '../../../src/dialects/dialect.ts';
-import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { RESPONSES } from '../../../src/dialects/responses/responses.ts';
-import { translate as translateFor } from '../../../src/translate/translate.ts';
-import type { HostTerms, ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
-import { readJsonBody } from '../../../src/wire/body.ts';
+import type { Fields } from '../../../src/dialects/dialect.ts';
+import type { HostTerms, ResponseTranslation } from '../../../src/translate/translation.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
-import { assertListed } from './losses.ts';
+import { hosted, translated as translatedFor } from './hosted.ts';
 
-export const MODEL = 'host/model';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [] };
 
 /** The dialects of hosts that clients of responses can use. */
 export type Host = 'chat' | 'messages';
 export const HOSTS: readonly Host[] = ['chat', 'messages'];
-const DIALECTS = { chat: CHAT, messages: MESSAGES };
 
-/** `body`: without `model` and, if it has no `input`, with a text of a user. */
-export function translate(host: Host, body: Fields, terms = TERMS): TranslatedRequest {
-  return translateFor(requestOf(body), host, terms);
-}
-
-/** The same for fields that are too many to be read each time. */
-export function translateUnchecked(host: Host, fields: Fields): TranslatedRequest {
-  const body = { text: '', fields: { model: MODEL, input: 'Hi', ...fields }, members: [] };
-  return translateFor({ ...requestOf({}), body }, host, TERMS);
-}
-
-function requestOf(body: Fields): ModelRequest {
-  const read = readJsonBody(Buffer.from(JSON.stringify({ model: MODEL, input: 'Hi', ...body })));
-  assert.ok(read.ok, read.ok ? '' : read.problem);
-  const checked = RESPONSES.check(read.body, MODEL);
-  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
-  return checked.request;
-}
-
-/** The translation of a body that has one, which is a valid request of the host's dialect. */
-export function translated(host: Host, body: Fields, terms = TERMS): Extract<TranslatedRequest, { ok: true }> {
-  const result = translate(host, body, terms);
-  assert.ok(result.ok, result.ok ? '' : result.problem);
-  const read = readJsonBody(Buffer.from(JSON.stringify(result.fields)));
-  assert.ok(read.ok, read.ok ? '' : read.problem);
-  const checked = DIALECTS[host].check(read.body, MODEL);
-  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
-  assertListed(`responses → ${host}`, result.ignored);
-  return result;
-}
+export const translate = (host: Host, body: Fields, terms = TERMS) => hosted('responses', host, body, terms);
+export const translated = (host: Host, body: Fields, terms = TERMS) => translatedFor('responses', host, body, terms);
 
 export function responseTo(host: Host, body: Fields = {}): ResponseTranslation {
   return translated(host, body).response;

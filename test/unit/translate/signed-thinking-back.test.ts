@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DialectName } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { CONTEXT } from './gemini-support.ts';
+import { CONTEXT } from './hosted.ts';
 import { CHAT_CLIENT, CLIENTS, secondTurn } from './two-turns.ts';
 
 /** What a host says, whole and in pieces, and what of its second turn the model has written. */

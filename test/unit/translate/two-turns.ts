@@ -4,7 +4,7 @@ import { isObject } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import type { ResponseTranslation } from '../../../src/translate/translation.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
-import { translated } from './gemini-support.ts';
+import { translated } from './hosted.ts';
 import { messageIn } from './messages-chat-support.ts';
 import { responseIn } from './responses-support.ts';
 
