@@ -1,5 +1,5 @@
-/** Facts about files and their owners that need no open file. */
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+/** Files and their owners: what there is to know of them, and what makes a write last. */
+import { closeSync, fsyncSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** The size in bytes; 0 if the file does not exist or cannot be examined. */
@@ -55,5 +55,15 @@ export function assertPrivate(folder: string): void {
     if (uid !== ownUid() && uid !== 0) throw new Error(`${above} belongs to another user`);
     if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) throw new Error(`other users can write to ${above}`);
     if (above === dirname(above)) return;
+  }
+}
+
+/** Makes a file, or the names in a folder, safe from a power cut. */
+export function sync(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }

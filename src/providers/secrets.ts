@@ -63,7 +63,7 @@ function secretsOfPath(pathname: string): Secrets {
   return { parts: forms, words: [...short, ...paths], credentials };
 }
 
-function decoded(segment: string): string {
+export function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

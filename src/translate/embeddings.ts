@@ -3,7 +3,7 @@
  * hosts written in one.
  */
 import type { DialectName } from '../core/dialects.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, objectsIn } from '../core/json.ts';
 import { counted } from '../core/plural.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { isEmbeddedAlone } from '../core/vertex.ts';
@@ -208,10 +208,6 @@ function mismatchOf(vectors: Answered['vectors'], texts: number): string | undef
 function inOrder(data: unknown): readonly Fields[] {
   const place = ({ index }: Fields) => (typeof index === 'number' ? index : 0);
   return objectsIn(data).toSorted((a, b) => place(a) - place(b));
-}
-
-function objectsIn(list: unknown): readonly Fields[] {
-  return Array.isArray(list) ? list.map((item) => (isObject(item) ? item : {})) : [];
 }
 
 /** Some hosts write base64 whatever is asked for. Empty if it is no vector. */

@@ -2,7 +2,7 @@
  * Parses upstream errors in the formats that hosts use, and decides which messages a client may
  * read.
  */
-import { isObject } from '../core/json.ts';
+import { isObject, objectsIn } from '../core/json.ts';
 import { holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
@@ -49,7 +49,7 @@ export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): Upstr
 export function retryDelayIn(value: unknown): string | undefined {
   const first = Array.isArray(value) ? value[0] : value;
   const error = isObject(first) && isObject(first.error) ? first.error : {};
-  const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
+  const details = objectsIn(error.details);
   const delay = details.map(({ retryDelay }) => retryDelay).find((each) => typeof each === 'string');
   return delay?.replace(/s$/, '');
 }

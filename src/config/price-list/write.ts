@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UserError } from '../../core/errors.ts';
-import { resolveLinks } from '../../core/files.ts';
+import { resolveLinks, sync } from '../../core/files.ts';
 import { formatUsd } from '../../core/money.ts';
 import { type PriceEntry, type PriceFile, parsePriceFile } from '../price-file.ts';
 
@@ -55,7 +55,7 @@ export function writePriceFile(path: string, file: PriceFile): void {
   try {
     writeSynced(draft, text);
     renameSync(draft, target);
-    syncFolder(dirname(target));
+    sync(dirname(target));
   } catch (error) {
     rmSync(draft, { force: true });
     const { code = String(error) } = error as NodeJS.ErrnoException;
@@ -70,14 +70,5 @@ function writeSynced(path: string, text: string): void {
     fsyncSync(file);
   } finally {
     closeSync(file);
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }

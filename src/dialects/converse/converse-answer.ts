@@ -1,5 +1,5 @@
 /** Reads Converse's answers: what a model has written in their blocks, whole or in deltas, and their usage. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, NO_OUTPUT, type Output, together, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -22,7 +22,7 @@ export function readConverse(answer: Fields): AnswerFacts {
 }
 
 export function blocksIn({ content }: Fields): readonly Fields[] {
-  return Array.isArray(content) ? content.filter(isObject) : [];
+  return objectsIn(content);
 }
 
 /** The tier that has served a request, in an answer or in the event with its usage. */
@@ -113,7 +113,7 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
 
 /** What was written to the cache, and how much of that to be kept for an hour. */
 function writtenIn({ cacheWriteInputTokens, cacheDetails }: Fields): { readonly all: number; readonly hour: number } {
-  const details = Array.isArray(cacheDetails) ? cacheDetails.filter(isObject) : [];
+  const details = objectsIn(cacheDetails);
   const sum = (entries: readonly Fields[]) =>
     entries.reduce((all, { inputTokens }) => all + (countOf(inputTokens) ?? 0), 0);
   const all = Math.max(countOf(cacheWriteInputTokens ?? 0) ?? Number.NaN, sum(details));

@@ -1,6 +1,6 @@
 /** Converse, as hosts of Amazon Bedrock speak it: `POST /model/{model}/converse`, and `/converse-stream`. Clients do not. */
 import { type ClientError, errorBody } from '../../core/errors.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, objectsIn, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
@@ -133,7 +133,7 @@ const FIELDS: FieldKinds = {
 function walkConverse({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
   const system = fields.system === undefined ? [] : [{ content: fields.system }];
-  const messages = Array.isArray(fields.messages) ? fields.messages.filter(isObject) : [];
+  const messages = objectsIn(fields.messages);
   return [...system, ...messages].reduce((tokens, message) => tokens + walkMessage(message, readObject, visit), 0);
 }
 

@@ -1,5 +1,5 @@
 /** Reads answers, whole or in pieces, and their usage. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, type ChoiceProgress, countOf, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -109,8 +109,4 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
 function audioIn(details: unknown): number {
   const spoken = objectsIn(details).filter(({ modality }) => modality === 'AUDIO');
   return spoken.reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0);
-}
-
-function objectsIn(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -1,5 +1,5 @@
 /** Reads messages and their usage. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -42,7 +42,7 @@ const MAX_ITERATIONS = 1_000;
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
-  const iterations = Array.isArray(usage.iterations) ? usage.iterations.filter(isObject) : [];
+  const iterations = objectsIn(usage.iterations);
   if (iterations.length > MAX_ITERATIONS) return undefined;
   if (![usage, ...iterations].some((part) => countOf(part.input_tokens) !== undefined)) return undefined;
   const top = sumOf([usage]);

@@ -1,5 +1,5 @@
 /** Validates a messages request, and extracts the fields that the gateway acts on. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { countOf } from '../answer.ts';
 import { longestLifetime } from '../cache-lifetime.ts';
@@ -133,7 +133,7 @@ function checkTools(value: unknown): string | undefined {
 
 /** The least threshold of an edit that does more than take input away. */
 function summarizesAbove(management: unknown): number | undefined {
-  const edits = isObject(management) && Array.isArray(management.edits) ? management.edits.filter(isObject) : [];
+  const edits = isObject(management) ? objectsIn(management.edits) : [];
   const others = edits.filter(({ type }) => typeof type !== 'string' || !type.startsWith('clear_'));
   if (others.length === 0) return undefined;
   return Math.min(...others.map(({ trigger }) => (isObject(trigger) && countOf(trigger.value)) || 0));

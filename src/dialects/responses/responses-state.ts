@@ -1,5 +1,5 @@
 /** State at a host of responses: what a request has it keep, and what it refers to. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import { findDuplicate, type JsonBody } from '../../wire/body.ts';
 import { membersOfEach } from '../../wire/members.ts';
@@ -12,7 +12,7 @@ export function stateOf(body: JsonBody): HostState {
   const { fields } = body;
   const { previous_response_id: previous, store, input } = fields;
   const named = typeof previous === 'string' ? [reference('response', previous, 'previous_response_id')] : [];
-  const items = Array.isArray(input) ? input.filter(isObject) : [];
+  const items = objectsIn(input);
   const references = [...named, ...items.flatMap((item, index) => referenceIn(item, `input[${index}]`) ?? [])];
   const isKept = store !== false;
   const problem = problemOf(references, store === true, items);

@@ -1,12 +1,11 @@
 /** The mock provider's requests and answers in the chat-completions dialect. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
 import { type Answer, errorJson, type MockDialect, type MockUsage, type Part, textOf } from './answer.ts';
 import {
   jsonFormatIn,
   type MockTool,
-  objectsIn,
   promptsIn,
   RESULT,
   type Reading,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Fields } from '../../dialects/dialect.ts';
 import { base64Of } from '../../dialects/embeddings/vector.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone, type Reading } from './reading.ts';
 
 export const EMBEDDINGS_MOCK: MockDialect = {
   idPrefix: 'emb-',
@@ -20,12 +20,7 @@ const BYTES_PER_NUMBER = 4;
 
 function read(fields: Fields): Reading {
   const problem = problemWith(fields);
-  return {
-    ...readTurns(promptsIn(fields.input)),
-    messages: 0,
-    tools: [],
-    ...(problem !== undefined && { problem }),
-  };
+  return { ...promptAlone(fields.input), ...(problem !== undefined && { problem }) };
 }
 
 function problemWith(fields: Fields): string | undefined {

@@ -4,19 +4,14 @@ import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../../
 import type { Answer, MockDialect } from './answer.ts';
 import { dimensionsProblem, vectorFor } from './embeddings.ts';
 import { GEMINI_MOCK } from './gemini.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone, type Reading } from './reading.ts';
 
 export const GEMINI_EMBEDDINGS_MOCK: MockDialect = { ...GEMINI_MOCK, read, wholeBody, startStream: undefined };
 
 function read(fields: Fields): Reading {
   const requests = embeddingRequestsOf(fields);
   const problem = dimensionsProblem('outputDimensionality', requests.map(dimensionsOf));
-  return {
-    ...readTurns(promptsIn(requests.flatMap(textsOf))),
-    messages: 0,
-    tools: [],
-    ...(problem !== undefined && { problem }),
-  };
+  return { ...promptAlone(requests.flatMap(textsOf)), ...(problem !== undefined && { problem }) };
 }
 
 function dimensionsOf(request: Fields): unknown {

@@ -1,10 +1,10 @@
 /** The mock provider's requests and answers in Google's dialect. */
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, objectsIn, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { statusNameOf } from '../../dialects/gemini/gemini-errors.ts';
 import { dataEvent } from '../../wire/sse.ts';
 import type { Answer, MockDialect, MockUsage, Part, StreamWriter } from './answer.ts';
-import { type MockTool, objectsIn, promptsIn, RESULT, type Reading, readTurns, type ToolChoice } from './reading.ts';
+import { type MockTool, promptsIn, RESULT, type Reading, readTurns, type ToolChoice } from './reading.ts';
 
 export const GEMINI_MOCK: MockDialect = { idPrefix: 'gemini-', read, errorBody, wholeBody, startStream };
 

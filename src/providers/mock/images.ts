@@ -1,17 +1,19 @@
 /** The mock provider's requests and answers in the images dialect: a small blue square. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect, mediaStream, type StreamWriter, typedEvent } from './answer.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone } from './reading.ts';
 
-export const IMAGES_MOCK: MockDialect = { idPrefix: 'img-', read, errorBody: errorJson, wholeBody, startStream };
+export const IMAGES_MOCK: MockDialect = {
+  idPrefix: 'img-',
+  read: ({ prompt }) => promptAlone(prompt),
+  errorBody: errorJson,
+  wholeBody,
+  startStream,
+};
 
 /** A PNG of 16 x 16 pixels. */
 const PICTURE =
   'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mNwSFhAEmIY1TCqYfhqAAC/t0AQ7m5RSwAAAABJRU5ErkJggg==';
-
-function read({ prompt }: Fields): Reading {
-  return { ...readTurns(promptsIn(prompt)), messages: 0, tools: [] };
-}
 
 function wholeBody(answer: Answer): string {
   const { request, context } = answer;

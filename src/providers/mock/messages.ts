@@ -1,13 +1,11 @@
 /** The mock provider's requests and answers in the messages dialect. */
-
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, objectsIn, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { errorTypeOf } from '../../dialects/messages/messages-errors.ts';
 import { type Answer, type MockContext, type MockDialect, type Part, type StreamWriter, typedEvent } from './answer.ts';
 import {
   jsonFormatIn,
   type MockTool,
-  objectsIn,
   promptsIn,
   RESULT,
   type Reading,

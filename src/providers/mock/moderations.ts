@@ -1,12 +1,11 @@
 /** The mock provider's requests and answers in the moderations dialect: it flags nothing. */
 import { isObject } from '../../core/json.ts';
-import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone } from './reading.ts';
 
 export const MODERATIONS_MOCK: MockDialect = {
   idPrefix: 'modr-',
-  read,
+  read: ({ input }) => promptAlone(input),
   errorBody: errorJson,
   wholeBody,
   startStream: undefined,
@@ -18,10 +17,6 @@ const CATEGORIES = [
   ...['self-harm', 'self-harm/instructions', 'self-harm/intent', 'sexual', 'sexual/minors'],
   ...['violence', 'violence/graphic'],
 ];
-
-function read({ input }: Fields): Reading {
-  return { ...readTurns(promptsIn(input)), messages: 0, tools: [] };
-}
 
 function wholeBody({ request, context }: Answer): string {
   const { input } = request.body.fields;

@@ -67,6 +67,11 @@ export function readTurns(turns: readonly Turn[]): { readonly prompt: string; re
   return { prompt: turn?.kind === 'prompt' ? turn.text : '', results: turns.length - 1 - last };
 }
 
+/** A request that has a prompt and no conversation. */
+export function promptAlone(prompt: unknown, messages = 0): Reading {
+  return { ...readTurns(promptsIn(prompt)), messages, tools: [] };
+}
+
 /** The prompt in the content of a user's message: a string, or parts. None if agents alone wrote it. */
 export function promptsIn(content: unknown): Turn[] {
   const parts = Array.isArray(content) ? content : [content];
@@ -90,9 +95,4 @@ function withoutReminders(text: string): string {
     return start < 0 ? piece + REMINDER_END : piece.slice(0, start);
   });
   return kept.join('');
-}
-
-/** The objects in an array; none if it is no array. */
-export function objectsIn(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

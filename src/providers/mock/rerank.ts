@@ -1,20 +1,15 @@
 /** The mock provider's requests and answers in the rerank dialect: a document scores by the words of the query in it. */
 import { isObject } from '../../core/json.ts';
-import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone } from './reading.ts';
 
 export const RERANK_MOCK: MockDialect = {
   idPrefix: 'rerank-',
-  read,
+  read: ({ query }) => promptAlone(query),
   errorBody: errorJson,
   wholeBody,
   startStream: undefined,
 };
-
-function read({ query }: Fields): Reading {
-  return { ...readTurns(promptsIn(query)), messages: 0, tools: [] };
-}
 
 /** The bill is there as Cohere says it, and as Jina does. */
 function wholeBody({ request, context, usage }: Answer): string {

@@ -1,5 +1,5 @@
 /** The mock provider's requests and answers in the responses dialect. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import {
   type Answer,
@@ -13,7 +13,6 @@ import {
 import {
   jsonFormatIn,
   type MockTool,
-  objectsIn,
   promptsIn,
   RESULT,
   type Reading,

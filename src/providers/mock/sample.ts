@@ -4,6 +4,7 @@
  */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { decoded } from '../secrets.ts';
 import { matchOf } from './pattern-match.ts';
 
 /** How deep a value may be at most. Schemas that refer to themselves ask for any depth. */
@@ -275,12 +276,4 @@ function stringsIn(value: unknown): readonly string[] {
 
 function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? value : undefined;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,11 +1,11 @@
 /** The mock provider's requests and answers in the speech dialect: a tone in a WAV, the longer the more there is to say. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect, mediaStream, type StreamWriter, typedEvent } from './answer.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone } from './reading.ts';
 
 export const SPEECH_MOCK: MockDialect = {
   idPrefix: 'speech-',
-  read,
+  read: ({ input }) => promptAlone(input),
   errorBody: errorJson,
   wholeBody: ({ request }) => toneFor(request.body.fields),
   contentType: 'audio/wav',
@@ -18,10 +18,6 @@ const SECONDS_PER_CHARACTER = 0.05;
 const MAX_SECONDS = 5;
 /** The middle of samples of eight bits, and how far the tone goes from there. */
 const [MIDDLE, LOUDNESS] = [128, 48];
-
-function read({ input }: Fields): Reading {
-  return { ...readTurns(promptsIn(input)), messages: 0, tools: [] };
-}
 
 function toneFor({ input }: Fields): Buffer {
   const samples = Math.ceil(SAMPLE_RATE * Math.min(MAX_SECONDS, String(input).length * SECONDS_PER_CHARACTER));

@@ -9,11 +9,11 @@ import {
   textOf,
   typedEvent,
 } from './answer.ts';
-import { promptsIn, type Reading, readTurns } from './reading.ts';
+import { promptAlone } from './reading.ts';
 
 export const TRANSCRIPTIONS_MOCK: MockDialect = {
   idPrefix: 'transcript-',
-  read,
+  read: ({ prompt = USUAL }) => promptAlone(prompt, 1),
   errorBody: errorJson,
   wholeBody,
   startStream,
@@ -21,10 +21,6 @@ export const TRANSCRIPTIONS_MOCK: MockDialect = {
 
 /** What it hears where there is no prompt. */
 const USUAL = 'The mock provider has heard a sound.';
-
-function read({ prompt = USUAL }: Fields): Reading {
-  return { ...readTurns(promptsIn(prompt)), messages: 1, tools: [] };
-}
 
 function wholeBody(answer: Answer): string {
   return JSON.stringify({ text: textOf(answer, 'text'), ...billOf(answer) });

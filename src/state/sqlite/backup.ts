@@ -2,12 +2,13 @@
 import { existsSync, linkSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
+import { sync } from '../../core/files.ts';
 import { openAsItIs, refuseNewer, versionOf, withRetry } from './database.ts';
 import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
 import { refuseWithoutIndex } from './lock.ts';
 import { createExclusively } from './private-files.ts';
 import { isDamage } from './storage-errors.ts';
-import { removeFiles, sync } from './whole-files.ts';
+import { removeFiles } from './whole-files.ts';
 
 /** Pages of 4 KB between two looks at the signal. With 100, SQLite's own overhead triples the time. */
 const STEP_PAGES = 1_024;

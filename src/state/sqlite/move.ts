@@ -2,14 +2,14 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UserError } from '../../core/errors.ts';
-import { resolveLinks } from '../../core/files.ts';
+import { resolveLinks, sync } from '../../core/files.ts';
 import type { Nanos } from '../../core/money.ts';
 import { columnsOf, figuresQuery, MOVED_TABLES, type MovedTable, type MoveSource, type MoveTarget } from '../move.ts';
 import type { Row } from '../rows.ts';
 import { openDatabase, type Sqlite } from './database.ts';
 import { type Lock, tryLockState } from './lock.ts';
 import { explained } from './storage-errors.ts';
-import { removeCompanions, removeFiles, sync } from './whole-files.ts';
+import { removeCompanions, removeFiles } from './whole-files.ts';
 
 const BATCH_ROWS = 5_000;
 

@@ -8,7 +8,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
-import { ownUid, resolveLinks } from '../../core/files.ts';
+import { ownUid, resolveLinks, sync } from '../../core/files.ts';
 import { becomeOwner } from '../../core/folder-owner.ts';
 import { openOwn, type Sqlite, withRetry } from './database.ts';
 import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
@@ -16,7 +16,7 @@ import { type Lock, tryLockState } from './lock.ts';
 import { createExclusively, makePrivate, type Owner, ownerBeside } from './private-files.ts';
 import { identityOf } from './state-file.ts';
 import { isBusy, isStorageError } from './storage-errors.ts';
-import { lockPathOf, removeCompanions, removeFiles, sync } from './whole-files.ts';
+import { lockPathOf, removeCompanions, removeFiles } from './whole-files.ts';
 
 /** The parts of a database that hold data. The third companion, `-shm`, is made anew. */
 const LOGS = ['-wal', '-journal'];

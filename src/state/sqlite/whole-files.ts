@@ -1,5 +1,5 @@
 /** Database files as a whole: removed and synced together with what SQLite keeps beside them. */
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { COMPANIONS } from './private-files.ts';
 
 /** The file that is locked for a state file, without symbolic links. */
@@ -33,14 +33,4 @@ export function keepingLog(path: string, close: () => void): void {
   close();
   if (existsSync(log)) rmSync(kept);
   else renameSync(kept, log);
-}
-
-/** Makes a file, or the names in a folder, safe from a power cut. */
-export function sync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

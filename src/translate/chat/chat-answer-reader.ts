@@ -1,5 +1,5 @@
 /** Reads chat completions, and the chunks of their streams. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { countOf } from '../../dialects/answer.ts';
 import { readUsage } from '../../dialects/chat/chat-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -221,10 +221,6 @@ function textOf(value: unknown): string {
 
 function logprobsOf({ logprobs }: Fields): readonly Fields[] {
   return isObject(logprobs) ? objectsIn(logprobs.content) : [];
-}
-
-function objectsIn(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([

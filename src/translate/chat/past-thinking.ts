@@ -1,5 +1,5 @@
 /** Gathers what a host of chat thinks, and seals it as a block that its clients give back with the next turn. */
-import { isObject } from '../../core/json.ts';
+import { objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { detailOf, signatureOfDetails, signatureOfField, type ThinkingField } from '../thought-signature.ts';
 
@@ -61,5 +61,5 @@ function merged(last: Fields, next: Fields): Fields {
 }
 
 export function detailsIn({ reasoning_details: details }: Fields): readonly Fields[] {
-  return Array.isArray(details) ? details.filter(isObject) : [];
+  return objectsIn(details);
 }

@@ -1,5 +1,5 @@
 /** Reads messages, and the events of their streams. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { countOf } from '../../dialects/answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { readUsage } from '../../dialects/messages/messages-answer.ts';
@@ -28,7 +28,7 @@ export class MessagesAnswerReader implements HostReader {
   readWhole(message: Fields): void {
     this.#readUsage(message.usage);
     this.#writer.begin(message);
-    this.#readBlocks(blocksIn(message));
+    this.#readBlocks(objectsIn(message.content));
     this.#finish(message);
   }
 
@@ -63,7 +63,7 @@ export class MessagesAnswerReader implements HostReader {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
     this.#writer.begin(message);
-    const blocks = blocksIn(message);
+    const blocks = objectsIn(message.content);
     if (blocks.length === 0) return;
     this.#readBlocks(blocks);
     this.#finish(message);
@@ -173,10 +173,6 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
   ['standard', 'default'],
   ['priority', 'priority'],
 ]);
-
-function blocksIn({ content }: Fields): readonly Fields[] {
-  return Array.isArray(content) ? content.filter(isObject) : [];
-}
 
 function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';

@@ -2,7 +2,7 @@
  * Carries thinking through clients of the responses dialect, which give the encrypted content of
  * reasoning back unread. Hosts check the signature of a block, so nothing in it may change.
  */
-import { isObject, parseJson } from '../../core/json.ts';
+import { objectsIn, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { isOfChat, thinkingBlockOf } from '../thought-signature.ts';
 
@@ -23,6 +23,6 @@ export function thinkingBlock(content: unknown, summary?: unknown): Fields | und
 }
 
 function textOf(summary: unknown): string {
-  const parts = Array.isArray(summary) ? summary.filter(isObject) : [];
+  const parts = objectsIn(summary);
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('');
 }
