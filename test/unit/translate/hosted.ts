@@ -31,7 +31,7 @@ export function checked(from: DialectName, fields: Fields): Checked {
 }
 
 /** The same of a valid one. */
-export function requestOf(from: DialectName, fields: Fields): ModelRequest {
+function requestOf(from: DialectName, fields: Fields): ModelRequest {
   const result = checked(from, fields);
   assert.ok(result.ok, result.ok ? '' : result.problem);
   return result.request;

@@ -9,7 +9,7 @@ import { translated as translatedFor, translateUnchecked } from './hosted.ts';
 export const HELLO: Fields = { role: 'user', content: 'Hello' };
 
 /** The smallest request. */
-export const PLAIN: Fields = { model: 'host/model', max_tokens: 100, messages: [HELLO] };
+const PLAIN: Fields = { model: 'host/model', max_tokens: 100, messages: [HELLO] };
 
 /** Of fields that need not be valid. */
 export const translate = (fields: Fields) => translateUnchecked('messages', 'chat', { ...PLAIN, ...fields });
