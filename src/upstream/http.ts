@@ -1,5 +1,4 @@
 /** An upstream over HTTP. */
-
 import { Readable } from 'node:stream';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, type Endpoint, endpointOf, type Host, headersFor, pathFor } from '../providers/host.ts';
@@ -8,47 +7,49 @@ import { formContentType, formWith } from '../wire/multipart.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt } from './attempt.ts';
 import { HostPool, type HostRequest } from './host-pool.ts';
+import type { Proofs } from './kept-proof.ts';
 import { Tokens } from './proven.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
 export class HttpUpstream implements Upstream {
-  readonly #endpoint: Endpoint;
+  protected readonly endpoint: Endpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
   /** Undefined where a key says who asks, or nothing. */
   readonly #tokens: Tokens | undefined;
 
-  constructor(host: Host, timeouts: UpstreamTimeouts, userAgent: string) {
-    this.#endpoint = endpointOf(host, userAgent);
+  /** `load`: what gives tokens. */
+  constructor(host: Host, timeouts: UpstreamTimeouts, userAgent: string, load?: () => Promise<Proofs>) {
+    this.endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
-    this.#pool = new HostPool(this.#endpoint.origin, timeouts);
-    if (host.auth === 'entra') {
-      const { origin, secrets } = this.#endpoint;
-      this.#tokens = new Tokens(secrets, async () => (await import('./entra.ts')).authorizer(origin));
-    }
+    const { origin, secrets } = this.endpoint;
+    this.#pool = new HostPool(origin, timeouts);
+    const loadEntra = async () => (await import('./entra.ts')).authorizer(origin);
+    const loads = host.auth === 'entra' ? loadEntra : load;
+    this.#tokens = loads && new Tokens(secrets, loads);
   }
 
   get secrets(): Secrets {
-    return this.#tokens?.secrets ?? this.#endpoint.secrets;
+    return this.#tokens?.secrets ?? this.endpoint.secrets;
   }
 
   attempt({ request, model, capTokens, isTranslated, headers }: UpstreamCall): Attempt {
     const { form } = request.body;
-    const own = headersFor(this.#endpoint, request, headers);
+    const own = headersFor(this.endpoint, request, headers);
     const { headers: sentHeaders, body } =
       form === undefined
-        ? { headers: own, body: bodyFor(this.#endpoint, request, model, capTokens, isTranslated) }
+        ? { headers: own, body: bodyFor(this.endpoint, request, model, capTokens, isTranslated) }
         : sentForm(form, model, own);
-    const path = pathFor(this.#endpoint, request, model);
-    return this.#send({ method: 'POST', path, headers: sentHeaders, body });
+    const path = pathFor(this.endpoint, request, model);
+    return this.send({ method: 'POST', path, headers: sentHeaders, body });
   }
 
   ask(method: 'GET' | 'DELETE', below: string): Attempt {
-    const { path, query, headers } = this.#endpoint;
-    return this.#send({ method, path: `${path}${below}${query}`, headers: { ...headers, accept: 'application/json' } });
+    const { path, query, headers } = this.endpoint;
+    return this.send({ method, path: `${path}${below}${query}`, headers: { ...headers, accept: 'application/json' } });
   }
 
-  #send(request: HostRequest): Attempt {
+  protected send(request: HostRequest): Attempt {
     const attempt = new Attempt();
     if (this.#tokens === undefined) this.#pool.send(attempt, request);
     else void this.#tokens.send(attempt, this.#pool, this.#timeouts, request);
