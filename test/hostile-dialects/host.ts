@@ -3,7 +3,8 @@
  * wrote, by the names that it reads. It works on for a JSON request whose client has left, and stops
  * when a stream is aborted.
  */
-import { ABORT_PATIENCE_MS, type Conversation, nextMoment, within } from '../hostile/conversation.ts';
+import { BillingHost, closedOf, turns } from '../hostile/billing-host.ts';
+import { ABORT_PATIENCE_MS, nextMoment, within } from '../hostile/conversation.ts';
 import { type Fields, folded, type Reading, readRequest } from '../hostile/names.ts';
 import { tokensIn } from '../hostile/tokens.ts';
 import { Writing } from '../hostile/writing.ts';
@@ -28,69 +29,22 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'input', 'instructions', 'tools', 'stream', 'stream_options', 'service_tier'],
   ...['n', 'functions', 'user', 'metadata', 'cache_control', 'thinking', 'max_tool_calls', ...MAXIMA, ...SWITCHES],
 ]);
-/** Turns of the event loop after which the gateway has noticed that a client left. */
-const TURNS = 12;
 
-export class DialectHost {
-  readonly upstream: FakeUpstream;
-  readonly #dialogues = new Map<string, Dialogue>();
-  /** Requests that nobody has announced. */
-  strangers = 0;
-  /** Called with each request that arrives, before anything is written. */
-  onArrival: (conversation: Conversation) => void = () => {};
-  /** Answers begin once all of these are resolved. */
-  readonly #gates = new Set<Promise<void>>();
-
-  private constructor(upstream: FakeUpstream) {
-    this.upstream = upstream;
-    this.serve();
-  }
-
+export class DialectHost extends BillingHost<Dialogue> {
   static async start(): Promise<DialectHost> {
     return new DialectHost(await FakeUpstream.start());
   }
 
-  /** Answers truthfully from here on. */
-  serve(): void {
-    this.upstream.follow((call) => this.#answer(call));
-  }
-
-  /** Announces a request, which carries this id as its user. */
-  expect(dialogue: Dialogue): Dialogue {
-    this.#dialogues.set(dialogue.id, dialogue);
-    return dialogue;
-  }
-
-  forget({ id }: Dialogue): void {
-    this.#dialogues.delete(id);
-  }
-
-  /** Begins no answer until the returned function is called. */
-  holdAnswers(): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#gates.add(promise);
-    return () => {
-      this.#gates.delete(promise);
-      resolve();
-    };
-  }
-
-  async #answer(call: UpstreamCall): Promise<void> {
-    // The fake upstream would keep every call until the end of the test.
-    this.upstream.calls.length = 0;
+  protected async answer(call: UpstreamCall): Promise<void> {
     const [, reading, dialect] = call.path.split('/') as [string, Reading, DialectName];
     const fields = readRequest(call.body, reading, KNOWN);
-    const user = fields.user ?? (fields.metadata as Fields | undefined)?.user_id;
-    const dialogue = this.#dialogues.get(String(user));
-    if (dialogue === undefined) {
-      this.strangers++;
-      return call.answer(400, { error: { message: 'nobody sent this' } });
-    }
+    const dialogue = this.announced(call, fields.user ?? (fields.metadata as Fields | undefined)?.user_id);
+    if (dialogue === undefined) return;
     const speech = SPEECHES[dialect];
     const order = orderOf(call, dialogue, fields, { reading, dialect });
     dialogue.arrived(order.bill);
     this.onArrival(dialogue);
-    await Promise.all(this.#gates);
+    await this.released();
     if (dialogue.conduct.end === 'filtered') filter(order);
     else if (fields.stream === true) await writeStream(order, speech);
     else await writeJson(order, speech);
@@ -263,13 +217,4 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
   const report = reportOf(order, speech, true);
   call.send(conduct.end === 'whole' ? speech.end(order, report) : speech.failure(order, report));
   call.end();
-}
-
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
-}
-
-/** `closed` rejects after a minute, which a kept-alive connection outlives. */
-function closedOf(call: UpstreamCall): Promise<void> {
-  return call.closed.catch(() => {});
 }

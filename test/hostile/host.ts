@@ -7,6 +7,7 @@ import { DONE, event } from '../support/answers.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import { counter } from '../support/gateway.ts';
 import { inputTokens } from './bill.ts';
+import { BillingHost, closedOf, turns } from './billing-host.ts';
 import { ABORT_PATIENCE_MS, type Bill, type Conversation, ignoresMaximum, nextMoment, within } from './conversation.ts';
 import { type Fields, type Reading, readRequest } from './names.ts';
 import { priceOf } from './pricing.ts';
@@ -30,8 +31,6 @@ export type MannerName = keyof typeof MANNERS;
 
 /** The most tokens of one choice, whatever a request asks for. */
 export const MAX_OUTPUT = 64_000;
-/** Turns of the event loop after which the gateway has noticed that a client left. */
-const TURNS = 12;
 
 /** A request as this host reads it. */
 interface Order {
@@ -42,64 +41,25 @@ interface Order {
   readonly writings: readonly Writing[];
 }
 
-export class TruthfulHost {
-  readonly upstream: FakeUpstream;
-  readonly #conversations = new Map<string, Conversation>();
-  /** Called with each request that arrives, before anything is written. */
-  onArrival: (conversation: Conversation) => void = () => {};
+export class TruthfulHost extends BillingHost<Conversation> {
   /** Requests in progress. */
   working = 0;
-  /** Requests received without a matching conversation. */
-  strangers = 0;
-  #gate = Promise.resolve();
-
-  private constructor(upstream: FakeUpstream) {
-    this.upstream = upstream;
-    this.serve();
-  }
 
   static async start(): Promise<TruthfulHost> {
     return new TruthfulHost(await FakeUpstream.start());
   }
 
-  /** Answers truthfully from here on. */
-  serve(): void {
-    this.upstream.follow((call) => this.#answer(call));
-  }
-
-  /** Announces a request, which carries this conversation's id in its field `user`. */
-  expect(conversation: Conversation): Conversation {
-    this.#conversations.set(conversation.id, conversation);
-    return conversation;
-  }
-
-  /** Holds back all further JSON answers until the returned function is called. */
-  holdAnswers(): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#gate = promise;
-    return resolve;
-  }
-
-  forget(conversation: Conversation): void {
-    this.#conversations.delete(conversation.id);
-  }
-
-  async #answer(call: UpstreamCall): Promise<void> {
-    // The fake upstream would keep every call until the end of the test.
-    this.upstream.calls.length = 0;
+  protected async answer(call: UpstreamCall): Promise<void> {
     const manner = MANNERS[(call.path.split('/')[1] ?? '') as MannerName];
     const fields = readRequest(call.body, manner.reading);
-    const conversation = this.#conversations.get(String(fields.user));
-    if (conversation === undefined) {
-      this.strangers++;
-      return call.answer(400, { error: { message: 'nobody sent this' } });
-    }
+    const conversation = this.announced(call, fields.user);
+    if (conversation === undefined) return;
     const order = orderOf(call, conversation, fields, manner);
     conversation.arrived(order.bill);
     this.onArrival(conversation);
     this.working++;
     if (fields.stream === true) await writeStream(order);
-    else await writeJson(order, this.#gate);
+    else await writeJson(order, this.released());
     this.working--;
     order.bill.isFinal = true;
   }
@@ -157,7 +117,7 @@ function usageOf({ bill, conversation }: Order): Record<string, unknown> {
 }
 
 /** The work is done and billed even if the client has left. */
-async function writeJson(order: Order, gate: Promise<void>): Promise<void> {
+async function writeJson(order: Order, gate: Promise<unknown>): Promise<void> {
   const { call, conversation, writings } = order;
   const { report, field } = conversation.wish;
   for (const writing of writings) writing.rest();
@@ -245,15 +205,6 @@ async function endStream(order: Order, reports: boolean, closed: Promise<void>):
  */
 async function counted(): Promise<void> {
   await counter.count([''], [], 'courtesy');
-}
-
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
-}
-
-/** `closed` rejects after a minute, which a kept-alive connection outlives. */
-function closedOf(call: UpstreamCall): Promise<void> {
-  return call.closed.catch(() => {});
 }
 
 function said(field: string, text: string): Record<string, unknown> {
