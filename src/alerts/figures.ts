@@ -13,7 +13,7 @@ import type { Pace } from './pace.ts';
 /** The name of the monthly spend limit among the budgets. */
 const MONTH = 'month';
 
-type MoneyState = Pick<OpenState, 'keys' | 'groups' | 'levels' | 'usage' | 'budgets' | 'alerts'>;
+type MoneyState = Pick<OpenState, 'keys' | 'groups' | 'levels' | 'usage' | 'alerts'>;
 
 export async function readMoney(
   state: MoneyState,
@@ -26,7 +26,7 @@ export async function readMoney(
 }
 
 /** Keys that can spend and have a limit. */
-async function readKeys({ keys, usage, budgets }: MoneyState, nowMs: number): Promise<OwnerMoney[]> {
+async function readKeys({ keys, usage, levels }: MoneyState, nowMs: number): Promise<OwnerMoney[]> {
   const limited = (await keys.list({ withDeleted: false })).filter((key) => isLimited(key, nowMs));
   if (limited.length === 0) return [];
   const ofMonth = limited.filter(({ spendLimitNanos }) => spendLimitNanos !== null);
@@ -34,7 +34,7 @@ async function readKeys({ keys, usage, budgets }: MoneyState, nowMs: number): Pr
     ofMonth.map(({ id }) => id),
     utcMonth(nowMs),
   );
-  const spends = await budgets.spentBy(
+  const spends = await levels.spentBy(
     limited.filter((key) => key.budgets.length > 0),
     nowMs,
   );

@@ -28,10 +28,7 @@ export interface WatcherEvents extends CourierEvents {
   onFull(): void;
 }
 
-export type WatchedState = Pick<
-  OpenState,
-  'keys' | 'groups' | 'levels' | 'usage' | 'budgets' | 'alerts' | 'hasChanged'
->;
+export type WatchedState = Pick<OpenState, 'keys' | 'groups' | 'levels' | 'usage' | 'alerts' | 'hasChanged'>;
 
 export class Watcher {
   readonly #state: WatchedState;

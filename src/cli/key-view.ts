@@ -1,5 +1,4 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
-
 import type { Command } from 'commander';
 import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
@@ -63,7 +62,7 @@ async function groupNames(keys: readonly KeyRecord[], { groups }: State): Promis
 
 /** What a key has spent of its budgets. */
 async function spentBy(key: KeyRecord, state: State): Promise<readonly BudgetSpend[]> {
-  return (await state.budgets.spentBy([key], state.nowMs)).get(key.id) ?? [];
+  return (await state.levels.spentBy([key], state.nowMs)).get(key.id) ?? [];
 }
 
 function monthOf(key: KeyRecord, state: State): Promise<MonthFigures> {
@@ -164,7 +163,7 @@ export interface KeyFigures {
 async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyFigures> {
   return {
     months: await monthsOf(keys, state),
-    spends: await state.budgets.spentBy(keys, state.nowMs),
+    spends: await state.levels.spentBy(keys, state.nowMs),
     groups: await groupNames(keys, state),
   };
 }

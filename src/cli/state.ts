@@ -1,5 +1,4 @@
 /** What the commands work on: the config and the state. */
-
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
@@ -61,7 +60,7 @@ export function variablesOf({ path }: Config): NodeJS.ProcessEnv {
 export interface State
   extends Pick<
     OpenState,
-    'keys' | 'groups' | 'levels' | 'account' | 'usage' | 'requests' | 'budgets' | 'standings' | 'nodes' | 'kept'
+    'keys' | 'groups' | 'levels' | 'account' | 'usage' | 'requests' | 'standings' | 'nodes' | 'kept'
   > {
   readonly config: Config;
   readonly catalog: Catalog;
@@ -92,7 +91,7 @@ export async function withStateOf<T>(
     if (isMissing)
       notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
-    const { keys, groups, levels, account, usage, requests, budgets, standings, nodes, kept } = state;
+    const { keys, groups, levels, account, usage, requests, standings, nodes, kept } = state;
     const catalog = new Catalog(config.providers, config.aliases);
     return await state.run(() =>
       work({
@@ -104,7 +103,6 @@ export async function withStateOf<T>(
         account,
         usage,
         requests,
-        budgets,
         standings,
         nodes,
         kept,

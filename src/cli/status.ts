@@ -1,5 +1,4 @@
 /** `status` and `reload`: talk to the running gateway through its control socket; `status` also to the database. */
-
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { readSnapshot, reloadConfig } from '../control/client.ts';
@@ -106,12 +105,12 @@ async function readSpent(state: State): Promise<Spent> {
 }
 
 async function readSpentKeys(keys: readonly KeyRecord[], state: State): Promise<readonly SpentLevel[]> {
-  const { usage, budgets, nowMs } = state;
+  const { usage, levels, nowMs } = state;
   const serving = keys.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs);
   const ids = serving.map(({ id }) => id);
   const figures = {
     months: await usage.monthsOf(ids, utcMonth(nowMs)),
-    spends: await budgets.spentBy(serving, nowMs),
+    spends: await levels.spentBy(serving, nowMs),
   };
   return spentOf(serving, figures, nowMs);
 }

@@ -21,7 +21,7 @@ const FIELDS = ['name', ...TIER_NAMES, 'spend_limit_usd', 'budgets', 'expires_in
 const NAME_TAKEN = 'name: this key has made one of this name already';
 
 type Asked = Readonly<Record<string, unknown>>;
-type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'budgets'>;
+type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'levels'>;
 
 /** Why it would be refused now; undefined if it would not. */
 export async function checkChild(
@@ -127,10 +127,10 @@ async function childrenOf({ keys }: State, parentId: string): Promise<readonly K
   return keys.list({ withDeleted: false, parentId });
 }
 
-async function shown(key: KeyRecord, parent: KeyRecord, { usage, budgets }: State, tier: Limits) {
+async function shown(key: KeyRecord, parent: KeyRecord, { usage, levels }: State, tier: Limits) {
   const nowMs = Date.now();
   const month = await usage.monthOf(key.id, utcMonth(nowMs));
-  const spends = (await budgets.spentBy([key], nowMs)).get(key.id) ?? [];
+  const spends = (await levels.spentBy([key], nowMs)).get(key.id) ?? [];
   return keyJson({ ...key, name: childName(key, parent) }, { month, spends, group: null }, tier);
 }
 

@@ -17,7 +17,7 @@ export interface ExplainedHere {
   readonly interrupted: number;
 }
 
-type State = Pick<OpenState, 'standings' | 'budgets' | 'kept' | 'keys' | 'groups' | 'levels'>;
+type State = Pick<OpenState, 'standings' | 'kept' | 'keys' | 'groups' | 'levels'>;
 
 /** `key` is the one of the question. Changes nothing, and asks no provider. */
 export async function explainHere(
@@ -76,14 +76,14 @@ async function around(
 }
 
 async function ownerLevel(
-  { standings, budgets, levels }: State,
+  { standings, levels }: State,
   owner: KeyRecord | GroupRecord,
   tier: Limits,
   wallMs: number,
 ): Promise<StoredLevel> {
   const { id, name, state, allowlist, spendLimitNanos, userLimits } = owner;
   const isKey = 'expiresAtMs' in owner;
-  const spends = await (isKey ? budgets : levels).spentBy([owner], wallMs);
+  const spends = await levels.spentBy([owner], wallMs);
   const level = {
     id,
     name: { kind: isKey ? ('key' as const) : ('group' as const), name },

@@ -1,14 +1,9 @@
-/** What keys have spent of their budgets, as operators read it, and how sliding windows are read and filled. */
-import { type BudgetSpend, stepMs, stepOf } from '../core/budgets.ts';
+/** How sliding windows of budgets are read and filled. */
+import { stepMs, stepOf } from '../core/budgets.ts';
 import type { Nanos } from '../core/money.ts';
 import type { KeyRecord } from './keys.ts';
 
 export type BudgetedKey = Pick<KeyRecord, 'id' | 'budgets'>;
-
-export interface Budgets {
-  /** What keys have spent of each of their budgets, in their order, by key id. Keys without budgets may be left out. */
-  spentBy(keys: readonly BudgetedKey[], wallMs: number): Promise<ReadonlyMap<string, readonly BudgetSpend[]>>;
-}
 
 /** Requests that took longer than this have an index of their own, `journal_of_long_requests`, by their end. */
 const LONG_MS = 300_000;

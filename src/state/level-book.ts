@@ -1,18 +1,35 @@
-/** What groups and end users have used, in the operator's book. */
+/** What groups and end users have used, and what they and keys have spent of their budgets, in the operator's book. */
 import { type Budget, type BudgetSpend, calendarPeriod, fixedSpend, periodOf, slidingSpend } from '../core/budgets.ts';
-import { utcDay } from '../core/clock.ts';
+import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
-import type { BudgetedKey, Step } from './budgets.ts';
-import { type Dialect, type Operation, rows } from './operation.ts';
-import { monthFiguresOf } from './rows.ts';
-import { bookedMonths, isUser, MONTH_SUMS } from './sql.ts';
+import type { BudgetedKey } from './budgets.ts';
+import { type Dialect, type Operation, rows, type Values } from './operation.ts';
+import { monthStart } from './periods.ts';
+import { monthFiguresOf, type Row } from './rows.ts';
+import { isUser, MONTH_SUMS } from './sql.ts';
 import type { MonthFigures } from './usage.ts';
 
 export class LevelBook {
   readonly #dialect: Dialect;
+  /** What levels, keys among them, were charged on some days, and in all: by themselves, and by who is inside. */
+  readonly #onDays: string;
+  readonly #ever: string;
+  readonly #steps: string;
 
   constructor(dialect: Dialect) {
+    const { isAnyOf } = dialect;
     this.#dialect = dialect;
+    // In a file, sums of keys are sorted by day and by month first: which ones there are spares a walk through all.
+    const own = (table: string, period: string) =>
+      `SELECT key_id AS id, ${period}, cost_nanos FROM inf_gw.${table} WHERE ${isAnyOf(period, '$2')} AND ${isAnyOf('key_id', '$1')}`;
+    const booked = (table: string, period: string, condition: string) =>
+      `SELECT level_id, ${period}, cost_nanos FROM inf_gw.${table} WHERE ${isAnyOf('level_id', '$1')} ${condition}`;
+    this.#onDays = `SELECT id, day, sum(cost_nanos) AS nanos FROM (${own('usage_days', 'day')}
+      UNION ALL ${booked('level_days', 'day', `AND ${isAnyOf('day', '$2')}`)}) AS charged GROUP BY id, day`;
+    this.#ever = `SELECT id, sum(cost_nanos) AS nanos FROM (${own('usage_months', 'month')}
+      UNION ALL ${booked('level_months', 'month', '')}
+      UNION ALL ${booked('level_days', 'day', `AND ${isUser('level_id')}`)}) AS charged GROUP BY id`;
+    this.#steps = `SELECT key_id AS id, window_s, at_ms, cost_nanos AS nanos FROM inf_gw.budget_steps WHERE ${isAnyOf('key_id', '$1')}`;
   }
 
   /** The figures of these levels in a month, by id; one that was not used may be left out. */
@@ -28,42 +45,62 @@ export class LevelBook {
     return new Map(found.map((row) => [row.level_id as string, monthFiguresOf(row)]));
   }
 
-  /** What levels have spent of each of their budgets, in their order, by id. */
+  /** What keys and other levels have spent of each of their budgets, in their order, by id. */
   *spentBy(levels: readonly BudgetedKey[], wallMs: number): Operation<ReadonlyMap<string, readonly BudgetSpend[]>> {
-    const found = new Map<string, readonly BudgetSpend[]>();
-    for (const { id, budgets } of levels) {
-      const spends: BudgetSpend[] = [];
-      for (const budget of budgets) spends.push(yield* spendOf(budget, id, wallMs));
-      found.set(id, spends);
-    }
-    return found;
+    const idsWith = (...kinds: readonly string[]) =>
+      levels.filter(({ budgets }) => budgets.some((each) => kinds.includes(periodOf(each).kind))).map(({ id }) => id);
+    const days = yield* rowsById(this.#onDays, idsWith('day', 'week'), [daysOfWeek(wallMs)]);
+    const ever = idsWith('total');
+    const totals = yield* rowsById(this.#ever, ever, [ever.length === 0 ? [] : yield* monthsWithSums()]);
+    const steps = yield* rowsById(this.#steps, idsWith('sliding'));
+    const spends = ({ id, budgets }: BudgetedKey) =>
+      budgets.map((budget) => spendOf(budget, days.get(id) ?? [], totals.get(id) ?? [], steps.get(id) ?? [], wallMs));
+    return new Map(levels.map((level) => [level.id, spends(level)]));
   }
 }
 
-function* spendOf(budget: Budget, id: string, wallMs: number): Operation<BudgetSpend> {
+type Rows = readonly Row[];
+
+function spendOf(budget: Budget, days: Rows, totals: Rows, steps: Rows, wallMs: number): BudgetSpend {
   const period = periodOf(budget);
   switch (period.kind) {
     case 'day':
     case 'week': {
       const { fromMs, toMs } = calendarPeriod(period.kind, wallMs);
-      const days = 'inf_gw.level_days WHERE level_id = $1 AND day >= $2 AND day < $3';
-      return fixedSpend(budget, yield* chargedIn(days, [id, utcDay(fromMs), utcDay(toMs)]), toMs, wallMs);
+      const within = days.filter(({ day }) => (day as string) >= utcDay(fromMs) && (day as string) < utcDay(toMs));
+      return fixedSpend(budget, nanosIn(within), toMs, wallMs);
     }
     case 'total':
-      return fixedSpend(budget, yield* chargedIn(`${bookedMonths('$1')} AS booked`, [id]), null, wallMs);
-    case 'sliding':
-      return slidingSpend(budget, period.windowS, yield* stepsOf(id, period.windowS), wallMs);
+      return fixedSpend(budget, nanosIn(totals), null, wallMs);
+    case 'sliding': {
+      const own = steps.filter((row) => Number(row.window_s) === period.windowS);
+      const ofWindow = own.map((row) => [Number(row.at_ms), row.nanos as bigint] as const);
+      return slidingSpend(budget, period.windowS, ofWindow, wallMs);
+    }
   }
 }
 
-function* chargedIn(sums: string, values: readonly string[]): Operation<Nanos> {
-  const text = `SELECT CAST(coalesce(sum(cost_nanos), 0) AS bigint) AS nanos FROM ${sums}`;
-  const [row] = yield* rows(text, values);
-  return row?.nanos as bigint;
+function nanosIn(found: Rows): Nanos {
+  return found.reduce((sum, { nanos }) => sum + (nanos as bigint), 0n);
 }
 
-function* stepsOf(id: string, windowS: number): Operation<Step[]> {
-  const text = 'SELECT at_ms, cost_nanos FROM inf_gw.budget_steps WHERE key_id = $1 AND window_s = $2';
-  const found = yield* rows(text, [id, windowS]);
-  return found.map((row) => [Number(row.at_ms), row.cost_nanos as bigint]);
+/** The rows of a statement with an `id`, by that. `$1`: the ids, without which nothing is asked. */
+function* rowsById(text: string, ids: readonly string[], values: Values = []): Operation<ReadonlyMap<string, Rows>> {
+  if (ids.length === 0) return new Map();
+  return Map.groupBy(yield* rows(text, [ids, ...values]), ({ id }) => id as string);
+}
+
+function daysOfWeek(wallMs: number): string[] {
+  const { fromMs, toMs } = calendarPeriod('week', wallMs);
+  return Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, day) => utcDay(fromMs + day * DAY_MS));
+}
+
+/** All months from the first that has sums to the last. */
+function* monthsWithSums(): Operation<string[]> {
+  const end = (which: 'min' | 'max') => `(SELECT ${which}(month) FROM inf_gw.usage_months)`;
+  const [found] = yield* rows(`SELECT ${end('min')} AS first, ${end('max')} AS last`);
+  const months: string[] = [];
+  const lastMs = Date.parse(String(found?.last));
+  for (let at = Date.parse(String(found?.first)); at <= lastMs; at = monthStart(at, 1)) months.push(utcMonth(at));
+  return months;
 }

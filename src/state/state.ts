@@ -1,7 +1,6 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
 import type { Alerts } from './alert-book.ts';
 import type { Book } from './book.ts';
-import type { Budgets } from './budgets.ts';
 import type { KeptResponses } from './kept-book.ts';
 import type { Nodes } from './nodes.ts';
 import type { Standings } from './standings.ts';
@@ -10,7 +9,6 @@ import type { Standings } from './standings.ts';
 export interface OpenState extends Book {
   /** What opening it has created, such as `the state file /srv/inf-gw.db`; undefined if nothing. */
   readonly created: string | undefined;
-  readonly budgets: Budgets;
   readonly standings: Standings;
   readonly alerts: Alerts;
   readonly kept: KeptResponses;

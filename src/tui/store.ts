@@ -163,7 +163,7 @@ export class Store {
       // Of a key that has spent nothing since, time alone changes what counts.
       const isDue = (index: number) => isOtherMinute || known[index] === undefined;
       const budgeted = page.filter(({ budgets }, index) => budgets.length > 0 && isDue(index));
-      const spends = await this.#state.budgets.spentBy(budgeted, nowMs);
+      const spends = await this.#state.levels.spentBy(budgeted, nowMs);
       for (const [index, key] of fresh.entries()) {
         const before = known[index];
         const { id, spendLimitNanos } = key.record;

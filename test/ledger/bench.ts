@@ -209,9 +209,9 @@ async function flush(engine: Engine, waiting: readonly Command[]): Promise<void>
 
 /** What operators read of the budgets of a key. */
 export async function spendsOf(bench: LedgerBench, { id }: BenchKey): Promise<readonly BudgetSpend[]> {
-  const { keys, budgets } = bench.store.operator;
+  const { keys, levels } = bench.store.operator;
   const record = (await keys.find(id)) as KeyRecord;
-  return (await budgets.spentBy([record], bench.clock.wallMs())).get(id) ?? [];
+  return (await levels.spentBy([record], bench.clock.wallMs())).get(id) ?? [];
 }
 
 /** Usage of that many tokens. */

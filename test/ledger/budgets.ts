@@ -245,7 +245,7 @@ function testKeptBudgets(openStore: OpenStore): void {
     const change = await keys.rotate(key.id, 'sk-inf-new', NOON);
     assert.ok(change.kind === 'done');
     assert.deepEqual([change.key.budgets, change.key.expiresAtMs], [ALL, NOON + DAY_MS]);
-    const spends = (await bench.store.operator.budgets.spentBy([change.key], NOON)).get(change.key.id) ?? [];
+    const spends = (await bench.store.operator.levels.spentBy([change.key], NOON)).get(change.key.id) ?? [];
     assert.deepEqual(
       spends.map(({ chargedNanos }) => chargedNanos),
       [0n, 0n, 0n, 0n],

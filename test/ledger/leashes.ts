@@ -50,9 +50,9 @@ const spend = async (bench: LedgerBench, key: BenchKey, costNanos: bigint) =>
 
 /** What operators read: what is spent of the total. */
 async function spentOf(bench: LedgerBench, key: BenchKey): Promise<bigint | undefined> {
-  const { keys, budgets } = bench.store.operator;
+  const { keys, levels } = bench.store.operator;
   const record = (await keys.find(key.id)) as KeyRecord;
-  return (await budgets.spentBy([record], bench.clock.wallMs())).get(key.id)?.[0]?.chargedNanos;
+  return (await levels.spentBy([record], bench.clock.wallMs())).get(key.id)?.[0]?.chargedNanos;
 }
 
 export function testLeashes(openStore: OpenStore): void {

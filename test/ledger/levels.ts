@@ -184,8 +184,8 @@ export function testLevels(openStore: OpenStore): void {
       assert.equal(admitted.length, 100);
       const settlements = admitted.map((requestId) => bench.settlement(requestId, { costNanos: USD / 100n }));
       await bench.process(settlements.map((settlement) => ({ kind: 'settle', settlement }) as const));
-      const { budgets } = bench.store.operator;
-      const spent = await budgets.spentBy([{ id, ...budget(USD) }], bench.clock.wallMs());
+      const { levels } = bench.store.operator;
+      const spent = await levels.spentBy([{ id, ...budget(USD) }], bench.clock.wallMs());
       assert.deepEqual(
         spent.get(id)?.map(({ chargedNanos }) => chargedNanos),
         [USD],

@@ -313,7 +313,7 @@ class Pair {
     for (const level of [naive, ...users]) {
       const id = level.user === undefined ? real.id : userId(real.id, level.user.name);
       const { budgets } = level;
-      const spent = (await this.#bench.store.operator.budgets.spentBy([{ id, budgets }], wallMs)).get(id) ?? [];
+      const spent = (await this.#bench.store.operator.levels.spentBy([{ id, budgets }], wallMs)).get(id) ?? [];
       assert.deepEqual(
         spent
           .map(({ period, limitNanos, chargedNanos, freesAtMs }) => [period, limitNanos, chargedNanos, freesAtMs])

@@ -93,9 +93,9 @@ async function newKey(
 }
 
 /** The levels that have not spent their dollar exactly. */
-async function notSpent({ budgets }: OpenState, ids: readonly string[]): Promise<string[]> {
-  const levels = ids.map((id) => ({ id, budgets: A_DOLLAR_A_DAY }));
-  const spent = await budgets.spentBy(levels, Date.now());
+async function notSpent({ levels }: OpenState, ids: readonly string[]): Promise<string[]> {
+  const budgeted = ids.map((id) => ({ id, budgets: A_DOLLAR_A_DAY }));
+  const spent = await levels.spentBy(budgeted, Date.now());
   const charged = (id: string) => spent.get(id)?.[0]?.chargedNanos;
   return ids.filter((id) => charged(id) !== USD).map((id) => `${id} has spent ${charged(id)} nanodollars`);
 }

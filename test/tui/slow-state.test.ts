@@ -61,7 +61,7 @@ async function slowSession(t: TestContext) {
   const config = loadConfig({ path: undefined, environment: {}, directory });
   const gate = new Gate();
   const state = await openState(config.state, 'crash');
-  const { keys, groups, levels, account, usage, requests, history, budgets, alerts, kept } = state;
+  const { keys, groups, levels, account, usage, requests, history, alerts, kept } = state;
   const slow: OpenState = {
     created: undefined,
     keys: gate.around(keys),
@@ -71,7 +71,6 @@ async function slowSession(t: TestContext) {
     usage: gate.around(usage),
     requests,
     history: gate.around(history),
-    budgets,
     standings: state.standings,
     alerts,
     kept,

@@ -281,7 +281,7 @@ export class World {
     this.clock.advance(downMs);
     this.clock.monotonic = 77_000;
     if (!(await this.#start(remains, again))) await this.#start(this.disk.end('kill').remains);
-    const { requests, keys, usage, account, budgets } = this.#process.operator;
+    const { requests, keys, usage, account, levels } = this.#process.operator;
     const rows = new Map<string, Told>();
     for (const id of this.witness.undecided) {
       const { end } = (await requests.find(id)) ?? {};
@@ -301,7 +301,7 @@ export class World {
     }
     for (const user of [undefined, ...USERS]) {
       const id = user === undefined ? this.#groupId : userId(this.#groupId, user);
-      const spent = await budgets.spentBy([{ id, budgets: limitsOf(OF_GROUP).budgets }], this.clock.wallMs());
+      const spent = await levels.spentBy([{ id, budgets: limitsOf(OF_GROUP).budgets }], this.clock.wallMs());
       this.witness.charged(user === undefined ? GROUP : ALL_USERS, user, spent.get(id)?.[0]?.chargedNanos ?? 0n);
     }
     const { balanceNanos, heldNanos } = await account.balance();

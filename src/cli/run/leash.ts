@@ -67,14 +67,14 @@ function allowedWithin({ allowlist, name }: KeyRecord, allow: readonly string[] 
 }
 
 /** A run around this one may end a command before its own budget does. */
-async function warnOfOuter(budgetNanos: Nanos, innermost: KeyRecord, { keys, budgets, nowMs }: State) {
+async function warnOfOuter(budgetNanos: Nanos, innermost: KeyRecord, { keys, levels, nowMs }: State) {
   const outer = [innermost];
   for (let { parentId } = innermost; parentId !== null; ) {
     const next: KeyRecord | undefined = await keys.find(parentId);
     if (next !== undefined) outer.push(next);
     parentId = next?.parentId ?? null;
   }
-  const spends = await budgets.spentBy(outer, nowMs);
+  const spends = await levels.spentBy(outer, nowMs);
   const totals = outer.flatMap(({ id }) => spends.get(id) ?? []).filter(({ period }) => period === 'total');
   const left = totals.map(({ limitNanos, chargedNanos }) => limitNanos - chargedNanos);
   const least = left.reduce((a, b) => (b < a ? b : a), budgetNanos);

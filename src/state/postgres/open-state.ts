@@ -1,12 +1,8 @@
-/** The database as the command line and the dashboard open it. */
-import { type BudgetSpend, sortedBudgets } from '../../core/budgets.ts';
 import type { KeptResponse } from '../../core/kept-responses.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import { openBook, openPart } from '../book.ts';
-import type { BudgetedKey, Budgets } from '../budgets.ts';
 import { idsOf, KeptBook } from '../kept-book.ts';
 import { type Operation, rows } from '../operation.ts';
-import type { Row } from '../rows.ts';
 import type { OpenState } from '../state.ts';
 import { DatabaseAlerts } from './alerts.ts';
 import { Database } from './database.ts';
@@ -34,7 +30,6 @@ function openDatabase(database: Database, created: boolean, address: PostgresAdd
     ...openBook(DIALECT, carryOut),
     alerts: openPart(new DatabaseAlerts(), carryOut),
     kept: openPart(new DatabaseKept(), carryOut),
-    budgets: new PostgresBudgets(database),
     standings: new PostgresStandings(database),
     nodes: new PostgresNodes(database),
     created: created ? `the tables in ${showAddress(address)}` : undefined,
@@ -53,37 +48,6 @@ function openDatabase(database: Database, created: boolean, address: PostgresAdd
     },
     close: () => database.close(),
   };
-}
-
-class PostgresBudgets implements Budgets {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async spentBy(keys: readonly BudgetedKey[], wallMs: number): Promise<ReadonlyMap<string, readonly BudgetSpend[]>> {
-    const ids = keys.filter(({ budgets }) => budgets.length > 0).map(({ id }) => id);
-    if (ids.length === 0) return new Map();
-    const nowUs = BigInt(Math.floor(wallMs)) * 1_000n;
-    const rows = await this.#database.run('SELECT * FROM inf_gw.budget_spends($1, $2, $2)', [ids, nowUs]);
-    const byKey = Map.groupBy(rows, (row) => row.key_id as string);
-    return new Map([...byKey].map(([id, own]) => [id, sortedBudgets(own.map(spendOf))]));
-  }
-}
-
-function spendOf(row: Row): BudgetSpend {
-  return {
-    period: row.period as string,
-    limitNanos: row.limit_nanos as bigint,
-    chargedNanos: row.charged_nanos as bigint,
-    freesAtMs: timeIn(row.frees_ms),
-    resetsAtMs: timeIn(row.resets_ms),
-  };
-}
-
-function timeIn(value: Row[string] | undefined): number | null {
-  return typeof value === 'bigint' ? Number(value) : null;
 }
 
 class DatabaseKept extends KeptBook {

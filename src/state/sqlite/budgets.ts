@@ -1,18 +1,9 @@
 /** The tables of budgets: who has which, what is spent of them, and the sums of sliding windows. */
-import {
-  type Budget,
-  type BudgetSpend,
-  calendarPeriod,
-  fixedSpend,
-  MOST_STEPS,
-  periodOf,
-  slidingSpend,
-  stepOf,
-} from '../../core/budgets.ts';
+import { MOST_STEPS, stepOf } from '../../core/budgets.ts';
 import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { latestEndMs } from '../budget-book.ts';
-import { type BudgetedKey, exactAfterMs, type Step } from '../budgets.ts';
+import { exactAfterMs, type Step } from '../budgets.ts';
 import { isKeyId, isUserId, ofAllUsers } from '../levels.ts';
 import { bookedMonths } from '../sql.ts';
 import { carryOut } from './book.ts';
@@ -75,25 +66,6 @@ export class BudgetReader {
   steps(levelId: string, windowS: number): Step[] {
     const rows = this.#steps.all(levelId, windowS) as { at_ms: bigint; cost_nanos: bigint }[];
     return rows.map(({ at_ms: atMs, cost_nanos: nanos }) => [Number(atMs), nanos]);
-  }
-
-  spentBy(keys: readonly BudgetedKey[], wallMs: number): Map<string, readonly BudgetSpend[]> {
-    return new Map(keys.map(({ id, budgets }) => [id, budgets.map((budget) => this.#spentOf(budget, id, wallMs))]));
-  }
-
-  #spentOf(budget: Budget, keyId: string, wallMs: number): BudgetSpend {
-    const period = periodOf(budget);
-    switch (period.kind) {
-      case 'day':
-      case 'week': {
-        const { fromMs, toMs } = calendarPeriod(period.kind, wallMs);
-        return fixedSpend(budget, this.chargedOnDays(keyId, fromMs, toMs), toMs, wallMs);
-      }
-      case 'total':
-        return fixedSpend(budget, this.chargedEver(keyId), null, wallMs);
-      case 'sliding':
-        return slidingSpend(budget, period.windowS, this.steps(keyId, period.windowS), wallMs);
-    }
   }
 }
 

@@ -8,7 +8,6 @@ import { type Operation, rows, transaction } from '../operation.ts';
 import type { OpenState } from '../state.ts';
 import { FileAlerts } from './alerts.ts';
 import { carryOut, DIALECT } from './book.ts';
-import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { refuseWithoutIndex, tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
@@ -57,7 +56,6 @@ function openFile(database: Sqlite, created: boolean): OpenState {
     ...openBook(DIALECT, carryOutLater),
     alerts: openPart(new FileAlerts(), carryOutLater),
     kept: openPart(new FileKept(), carryOutLater),
-    budgets: { spentBy: async (keys, wallMs) => new BudgetReader(database).spentBy(keys, wallMs) },
     standings: { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) },
     nodes: undefined,
     created: created ? `the state file ${database.name}` : undefined,

@@ -3,18 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ClientDialect } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import type { TranslatedModel } from '../../../src/translate/translate.ts';
 import { unknownToConverse } from '../../support/fake-bedrock.ts';
-import { CONTEXT, problemOf, translated } from './hosted.ts';
-
-type Row = readonly [
-  what: string,
-  from: ClientDialect,
-  request: Fields,
-  sent: Fields,
-  ignored?: readonly string[],
-  terms?: Partial<TranslatedModel>,
-];
+import { CONTEXT, problemOf, type Told, translated } from './hosted.ts';
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const PARAMETERS = { type: 'object', properties: { a: { type: 'string' } } };
@@ -38,7 +28,7 @@ const CALLED = {
   ],
 };
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly Told[] = [
   ['a prompt', 'chat', {}, user({ text: 'Hi' })],
   [
     'instructions',

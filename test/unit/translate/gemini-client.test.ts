@@ -1,19 +1,8 @@
 /** Requests of Google's dialect at hosts of others: what they are told, what is left out, and what is refused. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { DialectName } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import type { TranslatedModel } from '../../../src/translate/translate.ts';
-import { CONTEXT, problemOf, translated } from './hosted.ts';
-
-type Row = readonly [
-  what: string,
-  to: DialectName,
-  request: Fields,
-  sent: Fields,
-  ignored?: readonly string[],
-  terms?: Partial<TranslatedModel>,
-];
+import { CONTEXT, problemOf, type Told, translated } from './hosted.ts';
 
 const config = (fields: Fields) => ({ generationConfig: fields });
 const declared = (fields: Fields) => ({ tools: [{ functionDeclarations: [{ name: 'f', ...fields }] }] });
@@ -25,7 +14,7 @@ const said = (...parts: readonly Fields[]) => ({ contents: [{ role: 'user', part
 const tool = (fields: Fields) => [{ type: 'function', function: { name: 'f', ...fields } }];
 const [f, g] = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly Told[] = [
   ['a prompt', 'chat', {}, { messages: [{ role: 'user', content: 'Hi' }] }],
   [
     'a prompt without lists',

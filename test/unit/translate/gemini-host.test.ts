@@ -1,19 +1,8 @@
 /** Requests of other dialects at a host of Google's: what it is told, what is left out, and what is refused. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { DialectName } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import type { TranslatedModel } from '../../../src/translate/translate.ts';
-import { CONTEXT, problemOf, translated } from './hosted.ts';
-
-type Row = readonly [
-  what: string,
-  from: DialectName,
-  request: Fields,
-  sent: Fields,
-  ignored?: readonly string[],
-  terms?: Partial<TranslatedModel>,
-];
+import { CONTEXT, problemOf, type Told, translated } from './hosted.ts';
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const FUNCTION = {
@@ -30,7 +19,7 @@ const PRO_2_5 = { upstream: 'gemini-2.5-pro' };
 const PRO_3 = { upstream: 'gemini-3-pro' };
 const thinking = (config: Fields) => ({ generationConfig: { thinkingConfig: config } });
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly Told[] = [
   ['a prompt', 'chat', {}, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }],
   [
     'instructions',

@@ -37,6 +37,16 @@ function requestOf(from: DialectName, fields: Fields): ModelRequest {
   return result.request;
 }
 
+/** What a host is told of a request, as a row of a table. `other`: the dialect of the client, or of the host. */
+export type Told = readonly [
+  what: string,
+  other: DialectName,
+  request: Fields,
+  sent: Fields,
+  ignored?: readonly string[],
+  terms?: Partial<TranslatedModel>,
+];
+
 /** What a host gets of it, if it can be told. */
 export function hosted(
   from: DialectName,
