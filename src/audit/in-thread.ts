@@ -1,4 +1,4 @@
-/** The audit of a state file for whoever must go on meanwhile: it can be watched, and given up. */
+/** Audits a state file in a thread, so that the caller can go on: it reports its progress and can be cancelled. */
 import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
 import type { AuditOptions, Check } from './checks.ts';

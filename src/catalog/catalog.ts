@@ -1,5 +1,4 @@
 /** The catalog: the models in the config. */
-
 import type { DialectName, RefusedHeader } from '../core/dialects.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { type ModelTerms, providerOf } from '../core/model-terms.ts';
@@ -51,7 +50,7 @@ export interface NamedModel {
   readonly alias: string | undefined;
 }
 
-/** How many models a name that is none brings to mind at most. */
+/** How many similar names are suggested for one that no model has, at most. */
 const MOST_NEAR = 3;
 
 interface ModelName {
@@ -110,7 +109,7 @@ export class Catalog {
     return names;
   }
 
-  /** What these models are called that is most like a name that is none: each by its id or one of its aliases. */
+  /** The names of these models, ids or aliases, that are most like one that no model has. */
   near(name: string, models: readonly Model[]): readonly { readonly id: string }[] {
     this.#names ??= this.models.flatMap((model) => [model.id, ...this.aliasesOf(model)].map((id) => ({ id, model })));
     this.#likenesses ??= new Likenesses(this.#names);

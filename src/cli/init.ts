@@ -16,7 +16,7 @@ import { type FirstState, makeFirstState, printInit } from './init-report.ts';
 import { notice } from './output.ts';
 import { globalOptions, loadOptions } from './state.ts';
 
-/** Readable by all, as far as the umask allows: a service has a user of its own, and no secret stands in it. */
+/** Readable by all, as far as the umask allows: a service has a user of its own, and there is no secret in it. */
 const CONFIG_MODE = 0o644;
 /** How often a question is asked until its answer can be used. */
 const MAX_ASKED = 3;

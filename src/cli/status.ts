@@ -172,7 +172,7 @@ async function watch(command: Command): Promise<void> {
   if (globalOptions(command).json) return repeatJson(async () => readingsJson(await read(command)));
   if (!isTerminal()) {
     command.error(
-      'error: --watch repaints a terminal, and the output is none; add --json for one document per line, each second',
+      'error: --watch repaints a terminal, and the output is not one; add --json for one document per line, each second',
     );
   }
   if (process.env.TERM === 'dumb') command.error('error: --watch repaints the terminal, and TERM says that it is dumb');

@@ -6,7 +6,7 @@ import { WILDCARD } from './models.ts';
 import type { ParsedConfig } from './schema.ts';
 
 /**
- * Records each reference to a model that is none. `raw` is the whole file: a reference may name a model
+ * Records each reference to a model that does not exist. `raw` is the whole file: a reference may name a model
  * that is invalid in another way, which is recorded elsewhere.
  */
 export function checkModelReferences(parsed: ParsedConfig, raw: unknown, addProblem: AddProblem): void {

@@ -205,7 +205,7 @@ const mockProvider = z.strictObject({
 
 export const KINDS = ['openai', 'azure', 'anthropic', 'gemini', 'bedrock', 'vertex', 'mock'] as const;
 
-/** The kind that another word means, if it is like one: whoever adds something to a name means that. */
+/** The kind that is meant by another word: one that is much like it, or has something added to it. */
 export function meantKind(word: string): (typeof KINDS)[number] | undefined {
   const named = KINDS.map((id) => ({ id }));
   const begun = named.find(({ id }) => word.toLowerCase().startsWith(id));

@@ -1,4 +1,4 @@
-/** The first request to type, for whoever has a key now. Pure. */
+/** The first request to type, for somebody who has just got a key. Pure. */
 
 /** Lines for a shell, short enough for the narrowest terminals. `origin`: the URL of the gateway. */
 export function firstRequest(origin: string, model: string): readonly string[] {

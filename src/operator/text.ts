@@ -116,7 +116,7 @@ export function wrap(text: string, width: number): string[] {
   );
 }
 
-/** Words, as which count what is quoted and a command of the program after a colon: whoever copies these wants them whole. */
+/** Words. What is quoted is one, and so is a command of the program after a colon: they stay whole, to be copied. */
 const WHOLE_WORDS = /^ +\S+|(?:`[^`]*`|"(?:\\.|[^"\\])*"|(?<=: )(?:npx )?inf-gw [^;]+|\S)+/g;
 
 /** Breaks a cleaned text into lines between such words. A longer one has a line of its own, which may be too wide. */

@@ -23,7 +23,7 @@ export function bedrockRequest(endpoint: Endpoint, call: OutgoingCall): Outgoing
   };
 }
 
-/** What stands in the path or in a header there, and what no host of Bedrock knows. */
+/** What is in the path or in a header there, and what no host of Bedrock knows. */
 const ELSEWHERE: readonly string[] = ['model', 'stream', 'service_tier'];
 
 /** As reported in 2026-11. */

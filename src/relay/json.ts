@@ -2,7 +2,6 @@
  * Relays a response that is not a stream: its bytes are sent unchanged once they have been
  * validated.
  */
-
 import { isObject, parseJson, readJson } from '../core/json.ts';
 import type { Dialect, Fields } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
@@ -24,7 +23,7 @@ export interface JsonOptions {
   readonly dialect: Dialect;
   /** Translates the answer for a client of another dialect. */
   readonly translateAnswer: ((answer: Fields) => Fields) | undefined;
-  /** Why a valid answer is none to the request; undefined if it is one. */
+  /** Why a valid answer does not answer the request; undefined if it is one. */
   readonly mismatch?: ((answer: Fields) => string | undefined) | undefined;
   readonly secrets: Secrets;
 }

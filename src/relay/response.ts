@@ -8,7 +8,7 @@ import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream, type StreamOptions } from './stream.ts';
 
 export interface RelayOptions extends StreamOptions, JsonOptions {
-  /** How an answer is relayed that is no JSON; undefined where there is none. */
+  /** How an answer that is not JSON is relayed; undefined where all are. */
   readonly bytes: BytesOptions | undefined;
   /** Whether the client requested a stream. */
   readonly stream: boolean;

@@ -65,7 +65,7 @@ export type TranslatedRequest =
 export interface ResponseTranslation {
   /** A whole answer of the host. It is valid: the host's dialect has read it. */
   answer(answer: Fields, context: ResponseContext): Fields;
-  /** Why a valid answer is none to this request, such as `1 vector for 2 texts`; undefined if it is one. */
+  /** Why a valid answer does not answer this request, such as `1 vector for 2 texts`; undefined if it is one. */
   mismatch?(answer: Fields): string | undefined;
   /** Begins to translate a stream. */
   stream(context: ResponseContext): StreamTranslator;

@@ -95,7 +95,7 @@ describe('`state grant`', () => {
       WHERE t.schemaname = 'inf_gw' AND c.ordinal_position = 2`)) as { name: string; column: string }[];
     assert.ok(tables.length > 15, String(tables));
     const allowed =
-      /^(?:append|write_for|shut_out|cut_log|rebuild|settle_late|join_node|beat|leave_node|reap|follow_clock|count_refusals|make_partitions|drop_old_rows|drop_idle_users|budget_spends|change_alert|claim_alert|settle_alert|release_alerts|keep_response|drop_kept_response)$/;
+      /^(?:append|write_for|shut_out|cut_log|rebuild|settle_late|join_node|beat|leave_node|reap|follow_clock|count_refusals|make_partitions|drop_old_rows|drop_idle_users|change_alert|claim_alert|settle_alert|release_alerts|keep_response|drop_kept_response)$/;
     const functions = (await inDatabase(`SELECT p.proname AS name, p.oid::regprocedure::text AS signature,
       'SELECT ' || p.oid::regproc || '(' || (SELECT coalesce(string_agg('NULL::' || t::regtype, ', '), '') FROM unnest(p.proargtypes) t) || ')' AS call
       FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.prorettype <> 'trigger'::regtype`)) as {

@@ -4,7 +4,7 @@ import { activeProviders } from '../../config/example.ts';
 import { parseWithoutFile } from '../../config/load.ts';
 import { isWellFormedKey } from '../../core/api-key.ts';
 
-/** A key of a gateway, such as that of a `run` around this one, is none of a provider, and no provider may get it. */
+/** A key of a gateway, such as that of a `run` around this one, is no key of a provider, and no provider may get it. */
 export function withoutGatewayKeys(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([, value = '']) => !isWellFormedKey(value.trim())));
 }

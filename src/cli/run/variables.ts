@@ -25,7 +25,7 @@ const KNOWN_KEYS: readonly string[] = [
   KEY_VARIABLE,
 ];
 
-/** What sends clients past the gateway. A command that is none of them may start one. */
+/** What sends clients past the gateway. A command that is not a client may start one. */
 const WAYS_PAST: ReadonlySet<string> = new Set(CLIENTS.flatMap(({ without = [] }) => without));
 /** Headers that clients add to their requests. With a credential among them the gateway would see two keys, and one is the user's. */
 const HEADERS: ReadonlySet<string> = new Set(['ANTHROPIC_CUSTOM_HEADERS', 'OPENAI_CUSTOM_HEADERS']);
@@ -38,7 +38,7 @@ const LEAST_SECRET_CHARACTERS = 8;
 const PROXIES = ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'];
 const NO_PROXIES = ['no_proxy', 'NO_PROXY'];
 
-/** `client` is undefined for a command that is none of those that are known. */
+/** `client` is undefined for a command that is not a known client. */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
   client: Client | undefined,

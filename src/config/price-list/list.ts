@@ -25,7 +25,7 @@ type Reviver = (key: string, value: unknown, context: { readonly source?: string
 const keepDecimals: Reviver = (_, value, { source }) =>
   typeof value === 'number' ? new Decimal(source ?? String(value)) : value;
 
-/** The entries of a list, by their names. Throws a UserError if the text is none. */
+/** The entries of a list, by their names. Throws a UserError if the text is no such list. */
 export function readPriceList(text: string, shownPath: string): ReadonlyMap<string, ListEntry> {
   const list = parse(text) ?? parse(text.replace(NOT_JSON, '$1"$2"'));
   if (list === undefined) throw new UserError(`${shownPath}: ${faultIn(text)}`);

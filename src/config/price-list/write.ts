@@ -6,7 +6,7 @@ import { resolveLinks, sync } from '../../core/files.ts';
 import { formatUsd } from '../../core/money.ts';
 import { type PriceEntry, type PriceFile, parsePriceFile } from '../price-file.ts';
 
-/** Readable by all, as far as the umask allows: a service has a user of its own, and no secret stands in it. */
+/** Readable by all, as far as the umask allows: a service has a user of its own, and there is no secret in it. */
 const MODE = 0o644;
 
 const TITLE = `# Prices in USD per million tokens, written by \`inf-gw prices import\`, which replaces this file. A price in

@@ -22,7 +22,7 @@ export function statusNameOf(status: number): string {
   return STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
 }
 
-/** The gateway's own code stands in the details, and how long to wait. */
+/** The gateway's own code is in the details, and so is how long to wait. */
 export function geminiErrorBody(error: ClientError, requestId: string): string {
   const code = statusOf(error);
   const { message, retryAfterS } = error;

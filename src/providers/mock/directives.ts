@@ -35,7 +35,7 @@ export interface Directives {
 
 export interface CallDirective {
   readonly name: string;
-  /** A JSON object, as it stands in the prompt. */
+  /** A JSON object, as it is written in the prompt. */
   readonly argumentsJson: string;
 }
 

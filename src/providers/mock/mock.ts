@@ -163,7 +163,7 @@ function jsonPiecesOf(value: unknown): string[] {
   return JSON.stringify(value).split(/(?<=[,:{[])(?![}\]]|$)/);
 }
 
-/** Custom tools take a text: what stands in the field `input`. */
+/** Custom tools take a text: what is in the field `input`. */
 function argumentsOf({ kind }: MockTool, json: string): string {
   const { input } = JSON.parse(json) as Readonly<Record<string, unknown>>;
   return kind === 'custom' && typeof input === 'string' ? input : json;

@@ -35,7 +35,7 @@ export interface ToolChoice {
   readonly names?: readonly string[];
 }
 
-/** What `tool_choice` says in the dialects of OpenAI, where names stand in different places. */
+/** What `tool_choice` says in the dialects of OpenAI, where names are in different places. */
 export function toolChoiceIn(value: unknown, namesIn: (choice: Fields) => readonly unknown[]): ToolChoice {
   if (value === 'none') return { kind: 'none' };
   if (value === 'required') return { kind: 'any' };

@@ -1,5 +1,4 @@
 /** Who may do what in a shared state: an operator owns it, and a gateway calls functions and reads. */
-
 import pg from 'pg';
 
 /** What a gateway calls. They run with the owner's rights, so that its role needs none on tables. */
@@ -19,7 +18,6 @@ export const GATEWAY_FUNCTIONS = [
   'make_partitions',
   'drop_old_rows',
   'drop_idle_users',
-  'budget_spends',
   'change_alert',
   'claim_alert',
   'settle_alert',

@@ -5,7 +5,7 @@ import { type Findings, saysNothing } from '../findings.ts';
 import type { Part, TextPart } from '../request.ts';
 
 /**
- * Refuses whatever an object says beyond the known fields. Markers of the prompt cache may stand in all
+ * Refuses whatever an object says beyond the known fields. Markers of the prompt cache may be in all
  * of them, and only save money. `where`: empty for the body.
  */
 export function expectFields(known: readonly string[], fields: Fields, where: string, findings: Findings): void {

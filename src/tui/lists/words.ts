@@ -94,7 +94,7 @@ function compared(operator: Operator, difference: number): boolean {
   }
 }
 
-/** Whether a field of numbers is compared with what is none: such a word finds nothing. */
+/** Whether a field of numbers is compared with something else: such a word finds nothing. */
 export function isUnreadable({ operator, text }: Word, isText: boolean, isTime: boolean): boolean {
   const isCompared = operator !== ':' && text !== '' && text !== '*';
   return isCompared && !isText && numberOf(text, isTime) === undefined;
@@ -104,7 +104,7 @@ const NUMBER = /^(\d+(?:\.\d*)?|\.\d+)(%|ms|min|[kmshd])?$/;
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, min: 60, h: 3_600, d: 86_400 };
 const MULTIPLES: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 
-/** A number with its unit, `10k` or `90%`, or a time in seconds: `7d`, `30m`. Undefined if it is none. */
+/** A number with its unit, `10k` or `90%`, or a time in seconds: `7d`, `30m`. Undefined for anything else. */
 export function numberOf(text: string, isTime: boolean): number | undefined {
   const [, digits, unit = ''] = NUMBER.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * ((isTime ? SECONDS : MULTIPLES)[unit] ?? 1);

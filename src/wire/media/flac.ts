@@ -27,7 +27,7 @@ export function flacSeconds(bytes: Buffer): number | undefined {
   return Math.max(samples / sampleRate, seconds);
 }
 
-/** How long the frame is that begins as one, with this header; 0 if it is none. Other bytes look like one once in millions. */
+/** The length in seconds of the frame with this header; 0 if it is no frame. Other bytes look like one once in millions. */
 function frameSeconds(header: Buffer, streamRate: number): number {
   if (header.length < 6) return 0;
   const [sizeCode, rateCode] = [header.readUInt8(2) >>> 4, header.readUInt8(2) & 15];

@@ -1,6 +1,5 @@
-/** Budgets of keys: their tables, what is spent of them, and the sums of sliding windows. */
+/** Budgets of keys: their tables, and the sums of sliding windows. */
 import { MOST_STEPS } from '../../../core/budgets.ts';
-import { bookedMonths } from '../../sql.ts';
 import { templateOf } from './levels.ts';
 
 export const BUDGET_TABLES = `
@@ -29,69 +28,10 @@ CREATE TABLE inf_gw.budget_steps (
 CREATE INDEX budget_steps_of_users ON inf_gw.budget_steps (window_s, at_ms) WHERE key_id LIKE '%/%';
 `;
 
-/** The step of a moment, and how long what is in a step counts: until its last moment has left the window. */
+/** The step of a moment. */
 const STEP_MS = 'b.window_s * 10';
-const COUNTS_MS = 'b.window_s * 1010';
 
 export const BUDGETS = `
--- What levels have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. End users have those
--- of all as well, unless they have one of that period of their own. An open request counts in a sliding window however old
--- it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL for never. The caller holds the
--- lock.
-CREATE OR REPLACE FUNCTION inf_gw.budget_spends(p_key_ids text[], p_at_us bigint, p_now_us bigint)
-RETURNS TABLE (key_id text, period text, limit_nanos bigint, charged_nanos bigint, held_nanos bigint, frees_ms bigint,
-  resets_ms bigint)
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-  v_now_ms bigint := p_now_us / 1000;
-  v_day bigint := p_at_us / 86400000000;
-  v_monday bigint := v_day - (v_day + 3) % 7;
-BEGIN
-  RETURN QUERY
-  SELECT b.key_id, b.period, b.limit_nanos, c.charged, h.held,
-    CASE WHEN c.charged < b.limit_nanos THEN v_now_ms
-      WHEN b.limit_nanos = 0 THEN NULL
-      WHEN b.window_s IS NULL THEN t.to_us / 1000
-      ELSE (SELECT min(x.at_ms) + ${COUNTS_MS} FROM (
-          SELECT s.at_ms, c.charged - sum(s.cost_nanos) OVER (ORDER BY s.at_ms) AS remaining FROM inf_gw.budget_steps s
-          WHERE s.key_id = b.key_id AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS}
-        ) x WHERE x.remaining < b.limit_nanos)
-    END,
-    CASE WHEN b.window_s IS NULL THEN t.to_us / 1000
-      ELSE (SELECT max(s.at_ms) + ${COUNTS_MS} FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
-        AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS} AND s.cost_nanos > 0)
-    END
-  FROM (
-    SELECT DISTINCT ON (a.id, w.period) a.id AS key_id, w.period, w.limit_nanos, w.window_s
-    FROM unnest(p_key_ids) AS a (id) JOIN inf_gw.budgets w ON w.key_id IN (a.id, ${templateOf('a.id')})
-    ORDER BY a.id, w.period, w.key_id DESC
-  ) b
-  CROSS JOIN LATERAL (
-    SELECT CASE b.period WHEN 'day' THEN v_day WHEN 'week' THEN v_monday END * 86400000000 AS from_us,
-      CASE b.period WHEN 'day' THEN v_day + 1 WHEN 'week' THEN v_monday + 7 END * 86400000000 AS to_us
-  ) t
-  CROSS JOIN LATERAL (
-    SELECT coalesce(CASE
-      WHEN b.window_s IS NOT NULL THEN (SELECT sum(s.cost_nanos) FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
-        AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS})
-      WHEN t.from_us IS NULL THEN (SELECT sum(x.cost_nanos) FROM (
-        SELECT u.cost_nanos FROM inf_gw.usage_months u WHERE u.key_id = b.key_id
-        UNION ALL SELECT u.cost_nanos FROM ${bookedMonths('b.key_id')} u) x)
-      ELSE (SELECT sum(x.cost_nanos) FROM (
-        SELECT u.day, u.cost_nanos FROM inf_gw.usage_days u WHERE u.key_id = b.key_id
-        UNION ALL SELECT u.day, u.cost_nanos FROM inf_gw.level_days u WHERE u.level_id = b.key_id) x
-        WHERE x.day >= inf_gw.utc_day(t.from_us) AND x.day < inf_gw.utc_day(t.to_us))
-    END, 0)::bigint AS charged
-  ) c
-  CROSS JOIN LATERAL (
-    SELECT coalesce(sum(o.hold_nanos), 0)::bigint AS held FROM (
-      SELECT h.hold_nanos, h.admitted_us FROM inf_gw.holds h WHERE h.key_id = b.key_id
-      UNION ALL SELECT h.hold_nanos, h.admitted_us FROM inf_gw.holds h WHERE h.levels IS NOT NULL AND h.levels::jsonb ? b.key_id) o
-    WHERE t.from_us IS NULL OR o.admitted_us >= t.from_us AND o.admitted_us < t.to_us
-  ) h;
-END $$;
-
 -- Adds an amount, possibly negative, to the sliding windows of a level, at the end of a request. What a window knows by day
 -- only may be less there: it then counts too much, and not too little. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_settled_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$
