@@ -1,6 +1,8 @@
-/** `--json` and `-c` may come anywhere, and the config is found in the documented order. */
+/** `--json` and `-c` may come anywhere, the config is found in the documented order, and `version` says what is installed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { VERSION } from '../../src/core/program.ts';
 import { CONCURRENCY, CONFIG, inParallel, type KeyJson, Workplace } from '../support/cli.ts';
 
 function withState(name: string): string {
@@ -65,4 +67,25 @@ describe('global options', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual((JSON.parse(stdout) as KeyJson).allowlist, ['later/model']);
     assert.match(stderr, /note: later\/model is not in the config/);
   });
+});
+
+test('`version` shows the version, that of Node, the platform, and that this is a checkout', async (t) => {
+  const place = new Workplace(t, null);
+  const path = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+  const { platform, arch, versions } = process;
+  assert.deepEqual(await place.json('version'), {
+    version: VERSION,
+    node: versions.node,
+    platform,
+    arch,
+    installation: 'checkout',
+    path,
+  });
+  const { stdout } = await place.run(['version']);
+  assert.match(
+    stdout,
+    new RegExp(
+      `^inf-gw +${VERSION}\nnode +${versions.node}\nplatform +${platform}-${arch}\ninstalled as +a checkout\n`,
+    ),
+  );
 });

@@ -1,4 +1,4 @@
-/** The `.env` beside the config: what it adds to the environment, when it is warned of, and when it is an error. */
+/** The `.env` beside the config, and references to variables and files: their values, warnings and errors. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { withEnvFile } from '../../src/config/env-file.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { expandReferences } from '../../src/config/secrets.ts';
 
 /** A folder with a `.env` that holds this text, closed to others; without a text there is none. */
 function folder(scope: { after(cleanUp: () => void): void }, text?: string): string {
@@ -74,4 +75,43 @@ test('one that cannot be used is an error that says why, and none is fine', (t) 
   const loop = folder(t);
   symlinkSync('.env', join(loop, '.env'));
   assert.throws(() => withEnvFile({}, loop), { name: 'UserError', message: /^cannot read \S+\.env \(ELOOP\); / });
+});
+
+test('references are replaced with the values of variables and files, and nothing else is', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-secrets-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  writeFileSync(join(directory, 'secret.txt'), 'from-file\n');
+  writeFileSync(join(directory, 'empty.txt'), ' \n');
+  const environment = { KEY: 'value', PADDED: ' padded\n', EMPTY: '', BLANK: '  ', DOLLAR: `$& \${KEY} $1` };
+  const value = (text: string, hadBlanks = false) => ({ kind: 'value', value: text, hadBlanks });
+  const unset = (variable: string) => ({ kind: 'unset', variable });
+  const unreadable = (reason: RegExp) => ({ kind: 'unreadable', reason });
+  const rows: [text: string, expected: { kind: string; value?: string; variable?: string; reason?: RegExp }][] = [
+    ['plain', value('plain')],
+    ['', value('')],
+    [`\${KEY}`, value('value')],
+    [`Bearer \${KEY}:\${KEY}`, value('Bearer value:value')],
+    [`\${PADDED}`, value('padded', true)],
+    [`\${DOLLAR}`, value(`$& \${KEY} $1`)],
+    ['$KEY', value('$KEY')],
+    [`\${KEY`, value(`\${KEY`)],
+    [`\${file:secret.txt}`, value('from-file')],
+    [`\${file:${directory}/secret.txt}`, value('from-file')],
+    [`\${UNSET}`, unset('UNSET')],
+    [`\${EMPTY}`, unset('EMPTY')],
+    [`\${BLANK}`, unset('BLANK')],
+    [`\${KEY} \${UNSET} \${EMPTY}`, unset('UNSET')],
+    [`\${key}`, unset('key')],
+    [`\${constructor}`, unset('constructor')],
+    [`\${}`, unreadable(/neither a variable name nor file/)],
+    [`\${KEY:-fallback}`, unreadable(/neither a variable name nor file/)],
+    [`\${file:missing.txt}`, unreadable(/missing\.txt \(ENOENT\)/)],
+    [`\${file:empty.txt}`, unreadable(/empty\.txt is empty/)],
+    [`\${file:.}`, unreadable(/EISDIR/)],
+  ];
+  for (const [text, expected] of rows) {
+    const expansion = expandReferences(text, environment, directory);
+    if (expected.reason === undefined) assert.deepEqual(expansion, expected, text);
+    else assert.match(expansion.kind === 'unreadable' ? expansion.reason : '', expected.reason, text);
+  }
 });

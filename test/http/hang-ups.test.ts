@@ -1,15 +1,14 @@
-/**
- * Clients that hang up before their response is complete pay for what was done, and leave nothing
- * behind.
- */
+/** Clients that hang up or leave early pay for what was done, as if they had stayed, and leave nothing behind. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
-import { answering, chunk, completion, USAGE } from '../support/answers.ts';
-import { ratesOf } from '../support/expect.ts';
-import type { Script } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { answering, chunk, completion, DONE, USAGE, usageChunk } from '../support/answers.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
+import { chat, startTestGateway, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, inputTokens, outputTokens } from '../support/tokens.ts';
+import { until } from '../support/wait.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -123,3 +122,145 @@ test('a client that stops reading its stream is disconnected after the idle time
     await (await own.upstream.call()).closed;
     connection.leave();
   }));
+
+
+/** Mostly reasoning, which the stream does not show. */
+const HIDDEN = { prompt_tokens: 10, completion_tokens: 5_000, total_tokens: 5_010 };
+const HIDDEN_COST = costOfCounted(10, 5_000);
+
+/** A client that has sent its request, and the host that has received it. */
+async function sent(to: TestGateway, key: TestKey, body: string): Promise<[RawConnection, UpstreamCall]> {
+  const connection = await RawConnection.open(to.port);
+  connection.send(to.rawCompletion(key, body));
+  return [connection, await to.upstream.call()];
+}
+
+/** Resolves when the gateway has noticed that its only client has left. */
+const deserted = (of: TestGateway) => until(async () => (await of.inFlight()) === 0);
+
+describe('a stream whose client leaves at the finish reason', () => {
+  const leaveAtFinish = async (key: TestKey, text = 'hi'): Promise<UpstreamCall> => {
+    gateway.upstream.follow((call) => {
+      call.stream();
+      call.send(chunk(text, 'stop'));
+    });
+    const [connection, call] = await sent(gateway, key, chat({ stream: true }));
+    await connection.has('"stop"');
+    connection.leave();
+    await deserted(gateway);
+    return call;
+  };
+
+  test('is read on for its report, and charged as reported', async () => {
+    const key = gateway.key();
+    const call = await leaveAtFinish(key);
+    assert.equal(gateway.holds(key), 1);
+    call.send(usageChunk(HIDDEN) + DONE);
+    call.end();
+    const row = await gateway.row(key);
+    assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['cancelled', 'reported', HIDDEN_COST]);
+  });
+
+  test('frees its slot at once: its client may send the next request', async () => {
+    const key = gateway.key({ concurrency: 1 });
+    const call = await leaveAtFinish(key);
+    gateway.upstream.follow(answering(completion('hi')));
+    assert.equal((await gateway.complete(key)).status, 200);
+    call.send(usageChunk(HIDDEN) + DONE);
+    call.end();
+    await until(() => gateway.rows(key).length === 2);
+  });
+
+  test('is charged as counted if no report comes, and its host is stopped', async () => {
+    const key = gateway.key();
+    const call = await leaveAtFinish(key, 'some words');
+    await call.closed;
+    const row = await gateway.row(key);
+    assert.deepEqual(
+      [row.source, row.cost_nanos],
+      ['counted', costOfCounted(inputTokens(), outputTokens('some words'))],
+    );
+  });
+});
+
+describe('a stream that shows nothing, and whose client leaves,', () => {
+  const ROWS = [
+    ['that has asked for thinking is charged for it by the time, up to the maximum', { reasoning_effort: 'high' }, 50],
+    ['that has forbidden thinking is charged for one token', { reasoning_effort: 'none' }, 1],
+    ['of a model that does not think is charged for one token', {}, 1],
+  ] as const;
+  for (const [what, fields, tokens] of ROWS) {
+    test(what, async () => {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.stream());
+      const [connection, call] = await sent(gateway, key, chat({ stream: true, max_tokens: 50, ...fields }));
+      // At 300 tokens a second this is more than the maximum.
+      await pause(200);
+      connection.leave();
+      await call.closed;
+      const row = await gateway.row(key);
+      assert.deepEqual([row.source, row.completion_tokens], ['counted', tokens]);
+    });
+  }
+});
+
+test('a stream that has finished ends for its client, too, although its host sends nothing more', async () => {
+  gateway.upstream.follow((call) => {
+    call.stream();
+    call.send(chunk('hi', 'stop'));
+  });
+  const key = gateway.key();
+  const { text } = await gateway.complete(key, chat({ stream: true }));
+  assert.equal(text, chunk('hi', 'stop') + DONE);
+  assert.equal((await gateway.row(key)).outcome, 'ok');
+});
+
+test('a report that came before most of the work is not the last word on a stream that breaks off', async () => {
+  const words = 'many words that were written after the report '.repeat(20);
+  gateway.upstream.follow((call) => {
+    call.stream();
+    call.send(chunk('hi', null, { usage: { prompt_tokens: 10, completion_tokens: 0 } }) + chunk(words));
+    call.reset();
+  });
+  const key = gateway.key();
+  await gateway.complete(key, chat({ stream: true }));
+  const row = await gateway.row(key);
+  assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
+  assert.equal(row.cost_nanos, costOfCounted(10, outputTokens(`hi${words}`)));
+});
+
+describe('a request that is no stream, and whose client leaves,', () => {
+  test('is read to its end, keeps slot and hold until then, and is charged as reported', async () => {
+    const key = gateway.key({ concurrency: 1 });
+    gateway.upstream.follow(() => {});
+    const [connection, call] = await sent(gateway, key, chat({ n: 20 }));
+    connection.leave();
+    await deserted(gateway);
+    assert.equal(gateway.holds(key), 1);
+    assertError(await gateway.complete(key), 429, 'rate_limited');
+    call.answer(200, completion('hi', { usage: HIDDEN }));
+    const row = await gateway.row(key);
+    assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['cancelled', 'reported', HIDDEN_COST]);
+  });
+
+  test('pays for its input and one token if its host stops sending', () =>
+    withGateway({ config: { timeouts: { idle: '200ms' } } }, async (own) => {
+      own.upstream.follow((call) => call.answer(200, '{"choices":', { 'content-length': '500' }));
+      const key = own.key();
+      const [connection] = await sent(own, key, chat());
+      connection.leave();
+      const row = await own.row(key);
+      assert.deepEqual([row.outcome, row.cost_nanos], ['cancelled', costOfCounted(inputTokens(), 1)]);
+    }));
+
+  test('pays nothing where the host rejects it', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow(() => {});
+    const [connection, call] = await sent(gateway, key, chat());
+    connection.leave();
+    await deserted(gateway);
+    call.answer(503, { error: { message: 'busy' } });
+    const row = await gateway.row(key);
+    assert.deepEqual([row.outcome, row.cost_nanos], ['cancelled', 0]);
+  });
+});

@@ -1,15 +1,20 @@
-/** A state file that is only looked at stays as it is, and one that cannot be written can still be looked at. */
+/** Opening a state: it loads the parts of one store, and one that is only looked at stays as it is. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { StateLocation } from '../../src/core/state-location.ts';
 import { openStateToRead } from '../../src/state/open.ts';
 import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { openStateToRead as openFileToRead, openState } from '../../src/state/sqlite/open-state.ts';
 import { isUnwritable } from '../../src/state/sqlite/open-to-read.ts';
 import type { OpenState } from '../../src/state/state.ts';
+import { runNode } from '../support/cli.ts';
 import { addStep } from '../support/made-up-step.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { locationOf } from './database-stage.ts';
 
 const NAMES = { name: 'app', rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
 const SECRET = `sk-inf-${'a'.repeat(40)}`;
@@ -84,4 +89,32 @@ test('a file that cannot be written is shown, beside a gateway that writes it an
   assert.deepEqual(await names(beside), ['app', 'second']);
   await beside.close();
   await writer.close();
+});
+
+const OPENER = fileURLToPath(new URL('../../src/state/open.ts', import.meta.url));
+
+/** Opens a state in a process of its own. Returns which of the stores' packages that has loaded. */
+async function loadedFor(t: TestContext, location: StateLocation): Promise<string[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-open-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const script = `
+    const { openState } = await import(${JSON.stringify(OPENER)});
+    const state = await openState(${JSON.stringify(location)}, 'crash');
+    await state.keys.list({ withDeleted: true });
+    await state.close();
+    const { Module } = await import('node:module');
+    const paths = Object.keys(Module._cache).join('\\n');
+    console.log(['better-sqlite3', 'pg'].filter((name) => paths.includes('/node_modules/' + name + '/')).join());`;
+  const { status, stdout, stderr } = await runNode(['--input-type=module', '--eval', script], { directory });
+  assert.equal(status, 0, stderr);
+  return stdout.trim().split(',');
+}
+
+test('a state file is opened without the packages for a database', async (t) => {
+  assert.deepEqual(await loadedFor(t, { kind: 'file', path: 'state.db' }), ['better-sqlite3']);
+});
+
+test('a database is opened without the packages for a state file', async (t) => {
+  const server = await PostgresServer.shared();
+  assert.deepEqual(await loadedFor(t, locationOf(await server.createDatabase())), ['pg']);
 });

@@ -1,3 +1,4 @@
+/** The database as the command line and the dashboard open it. */
 import type { KeptResponse } from '../../core/kept-responses.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import { openBook, openPart } from '../book.ts';
