@@ -150,7 +150,6 @@ test('the calls that are held are written into requests that set no maximum', as
   assert.deepEqual((await sent('messages', { tools: [FETCH] })).tools, [{ max_uses: 10, ...FETCH }]);
 });
 
-
 const image = (id: string, more: object) => ({ type: 'image_generation_call', id, status: 'completed', ...more });
 const ran = (id: string, container_id: string) => ({ type: 'code_interpreter_call', id, container_id });
 const acted = (id: string, type: string) => ({ type: 'web_search_call', id, action: { type } });

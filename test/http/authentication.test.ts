@@ -235,7 +235,6 @@ describe('a body that has not arrived yet', () => {
   });
 });
 
-
 /** Sends a request in one write, so that its body arrives with its headers. */
 async function ask(key: TestKey, body = chat()) {
   const connection = await RawConnection.open(gateway.port);

@@ -123,7 +123,6 @@ test('a client that stops reading its stream is disconnected after the idle time
     connection.leave();
   }));
 
-
 /** Mostly reasoning, which the stream does not show. */
 const HIDDEN = { prompt_tokens: 10, completion_tokens: 5_000, total_tokens: 5_010 };
 const HIDDEN_COST = costOfCounted(10, 5_000);
