@@ -2,7 +2,7 @@
 import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import { ERROR_STATUS, type ErrorCode } from '../core/errors.ts';
-import type { ExplainedStep, Explanation } from '../core/explanation.ts';
+import { type ExplainedStep, type Explanation, okStep } from '../core/explanation.ts';
 import { formatUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import type { Outcome } from '../core/settlement.ts';
@@ -34,20 +34,16 @@ function isErrorCode(outcome: Outcome): outcome is ErrorCode {
   return outcome in ERROR_STATUS;
 }
 
-function ok(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
-  return { step, status: 'ok', message, ...figures };
-}
-
 function admissionSteps(request: RequestRecord): ExplainedStep[] {
   const { key, keyId, requestedModel, admittedAtMs, holdNanos, price: text } = request;
   const price = text === undefined ? undefined : readPriceText(text);
   const hold = formatUsd(holdNanos);
   return [
-    ok('key', key, { key, key_id: keyId }),
-    ok('model', requestedModel, { model: requestedModel }),
-    ok('admission', `admitted at ${isoTime(admittedAtMs)}`, { admitted_at: isoTime(admittedAtMs) }),
-    ok('hold', `${hold} USD at the end`, { hold_usd: hold }),
-    ok('price', priceOf(request), {
+    okStep('key', key, { key, key_id: keyId }),
+    okStep('model', requestedModel, { model: requestedModel }),
+    okStep('admission', `admitted at ${isoTime(admittedAtMs)}`, { admitted_at: isoTime(admittedAtMs) }),
+    okStep('hold', `${hold} USD at the end`, { hold_usd: hold }),
+    okStep('price', priceOf(request), {
       input_usd: price === undefined ? null : formatUsd(price.input),
       cached_input_usd: price === undefined ? null : formatUsd(price.cachedInput),
       output_usd: price === undefined ? null : formatUsd(price.output),
@@ -66,7 +62,7 @@ function endSteps(request: RequestRecord, end: RequestEnd): ExplainedStep[] {
       ? 'no upstream was asked'
       : `${servedModel(model, requestedModel)} at ${servedBy(upstream, attempts)}`;
   return [
-    ok('route', route, {
+    okStep('route', route, {
       model,
       upstream: upstream ?? null,
       attempts: attempts ?? null,
@@ -79,13 +75,13 @@ function endSteps(request: RequestRecord, end: RequestEnd): ExplainedStep[] {
       outcome,
       failure: failure === undefined ? null : { ...failure, status: failure.status ?? null },
     },
-    ok('usage', `${counted(promptTokens, 'token')} in, ${completionTokens} out; ${sourceOf(request, end)}`, {
+    okStep('usage', `${counted(promptTokens, 'token')} in, ${completionTokens} out; ${sourceOf(request, end)}`, {
       prompt_tokens: promptTokens,
       cached_tokens: end.cachedTokens,
       cache_write_tokens: end.cacheWriteTokens,
       completion_tokens: completionTokens,
       source,
     }),
-    ok('charge', `${formatUsd(costNanos)} USD`, { cost_usd: formatUsd(costNanos) }),
+    okStep('charge', `${formatUsd(costNanos)} USD`, { cost_usd: formatUsd(costNanos) }),
   ];
 }

@@ -6,16 +6,16 @@ import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
 import { type Reader, readKeyName } from '../operator/input.ts';
 import { monthJson } from '../operator/key-json.ts';
-import { type EndUser, type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
+import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { allowlistText, explainGroupChange } from '../operator/messages.ts';
 import { spendBounds, standingOf } from '../operator/spending.ts';
-import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { levelJson, TIER_NAMES, TIER_TERMS, userLimitsJson } from '../operator/terms.ts';
+import { type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { levelJson, userLimitsJson } from '../operator/terms.ts';
 import { inTreeOrder } from '../operator/tree.ts';
 import { NO_TERMS } from '../state/keys.ts';
 import type { GroupChange, GroupRecord } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
-import { BUDGETS_COLUMN, budgetsCell, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
+import { LEVEL_COLUMNS, levelCells, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import { look, printFields, printJson, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
@@ -85,30 +85,6 @@ export function printGroups(figures: GroupFigures, nowMs: number): void {
   printNote('Requests, tokens and cost are for this month (UTC), with those of the groups inside.');
 }
 
-/** What tables say of a group or an end user: limits, budgets and this month. */
-export const LEVEL_COLUMNS = [
-  ...Object.values(TIER_TERMS).map(({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const),
-  { head: 'LIMIT (USD)', usd: true, rank: 2 },
-  BUDGETS_COLUMN,
-  { head: 'REQUESTS', number: true, rank: 3 },
-  { head: 'TOKENS', number: true, rank: 4 },
-  { head: 'COST (USD)', usd: true, rank: 1 },
-] as const;
-
-export function levelCells(
-  { terms, spends, month }: Pick<EndUser, 'terms' | 'spends' | 'month'>,
-  look: Look,
-): string[] {
-  return [
-    ...TIER_NAMES.map((name) => (terms[name] === null ? '-' : count(terms[name]))),
-    terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
-    budgetsCell(spends, look),
-    count(month.requests),
-    count(month.tokens),
-    amount(month.costNanos, look),
-  ];
-}
-
 /** On a terminal each group stands below the one that it is in, further to the right. */
 export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
@@ -132,7 +108,7 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
         ...(isTree ? [] : [nameOf.get(group.groupId ?? '') ?? '-']),
         stateOf(group, month, spent, nowMs),
         count(keys.get(group.id) ?? 0),
-        ...levelCells({ terms: group, spends: spent, month }, look),
+        ...levelCells(group, spent, month, look),
         allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,
       ];
     }),

@@ -1,5 +1,4 @@
 /** What commands show of keys, groups and end users alike. */
-
 import type { BudgetSpend } from '../core/budgets.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
@@ -38,6 +37,33 @@ export const BUDGETS_COLUMN = { head: 'BUDGETS (USD)', list: true, least: 18, ra
 export function budgetsCell(spends: readonly BudgetSpend[], look: Look): string {
   const inOrder = look.room === undefined ? spends : spends.toSorted((a, b) => shareSpent(b) - shareSpent(a));
   return budgetsText(inOrder, (nanos) => amount(nanos, look)) || '-';
+}
+
+/** What tables say of a group or an end user: limits, budgets and this month. */
+export const LEVEL_COLUMNS = [
+  ...Object.values(TIER_TERMS).map(({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const),
+  { head: 'LIMIT (USD)', usd: true, rank: 2 },
+  BUDGETS_COLUMN,
+  { head: 'REQUESTS', number: true, rank: 3 },
+  { head: 'TOKENS', number: true, rank: 4 },
+  { head: 'COST (USD)', usd: true, rank: 1 },
+] as const;
+
+/** The cells of these columns. */
+export function levelCells(
+  terms: LevelTerms,
+  spends: readonly BudgetSpend[],
+  month: MonthFigures,
+  look: Look,
+): string[] {
+  return [
+    ...TIER_NAMES.map((name) => (terms[name] === null ? '-' : count(terms[name]))),
+    terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
+    budgetsCell(spends, look),
+    count(month.requests),
+    count(month.tokens),
+    amount(month.costNanos, look),
+  ];
 }
 
 export function monthField({ requests, tokens, costNanos }: MonthFigures): Field {

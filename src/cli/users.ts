@@ -10,8 +10,8 @@ import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson } from '../operator/t
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
-import { LEVEL_COLUMNS, levelCells, namesGroup } from './group-view.ts';
-import { levelFields, monthField } from './level-view.ts';
+import { namesGroup } from './group-view.ts';
+import { LEVEL_COLUMNS, levelCells, levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
 import { findOwner, wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
@@ -194,6 +194,10 @@ function printUser(user: EndUser, command: Command): void {
 function usersTable(users: readonly EndUser[], look: Look): Table {
   return {
     columns: [{ head: 'END USER', least: 12 }, { head: 'STATE' }, ...LEVEL_COLUMNS],
-    rows: users.map((user) => [user.name, stateCell(user.own), ...levelCells(user, look)]),
+    rows: users.map(({ name, own, terms, spends, month }) => [
+      name,
+      stateCell(own),
+      ...levelCells(terms, spends, month, look),
+    ]),
   };
 }

@@ -32,3 +32,8 @@ export interface ExplainQuestion {
   readonly user: string | undefined;
   readonly body: Uint8Array;
 }
+
+/** A step that lets the request pass. */
+export function okStep(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
+  return { step, status: 'ok', message, ...figures };
+}

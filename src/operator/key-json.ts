@@ -29,6 +29,7 @@ export function keyJson(key: KeyRecord, { month, spends, group }: KeyFigures, ti
   };
 }
 
+/** What a key, a group or an end user has used in a month. */
 export function monthJson({ requests, tokens, costNanos }: MonthFigures) {
   return { requests, tokens, cost_usd: formatUsd(costNanos) };
 }

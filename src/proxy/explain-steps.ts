@@ -4,7 +4,7 @@ import { pricesAtLength, pricesFor } from '../catalog/cost.ts';
 import { dearestCall, toolsFor } from '../catalog/tool-cost.ts';
 import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import type { ClientError } from '../core/errors.ts';
-import type { ExplainedStep, StepStatus } from '../core/explanation.ts';
+import { type ExplainedStep, okStep, type StepStatus } from '../core/explanation.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import { isUnit, unitText } from '../core/units.ts';
@@ -16,13 +16,9 @@ import type { Provider } from '../upstream/provider.ts';
 import type { Permitted, Plan } from './plan.ts';
 import { causeOf } from './refusals.ts';
 
-function ok(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
-  return { step, status: 'ok', message, ...figures };
-}
-
 export function keyStep({ keyId, name, limits }: KeyStanding): ExplainedStep {
   const { rpm, tpm, concurrency } = limits;
-  return ok('key', `${name}, enabled`, { key: name, key_id: keyId, limits: { rpm, tpm, concurrency } });
+  return okStep('key', `${name}, enabled`, { key: name, key_id: keyId, limits: { rpm, tpm, concurrency } });
 }
 
 /** What the body becomes for each of the models that it may go to. */
@@ -38,7 +34,7 @@ export function requestStep({ request, targets }: Permitted): ExplainedStep {
   const message = first?.is_translated
     ? `valid; translated from ${request.dialect.name} to ${first.dialect}${lost}`
     : 'valid; its bytes go through unchanged but for the name of the model';
-  return ok('request', message, { stream: request.stream, choices: request.choices, hosts: translations });
+  return okStep('request', message, { stream: request.stream, choices: request.choices, hosts: translations });
 }
 
 export function estimateStep({ request, targets }: Permitted, plan: Plan): ExplainedStep {
@@ -51,7 +47,7 @@ export function estimateStep({ request, targets }: Permitted, plan: Plan): Expla
     : `${counted(plan.inputTokens, 'token', undefined, count)} of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
       `${count(plan.outputTokens)} of output ` +
       `(${outputReason(sent, model, plan)}); ${count(plan.reservedTokens)} reserved`;
-  return ok('estimate', message, {
+  return okStep('estimate', message, {
     input_tokens: plan.inputTokens,
     text_tokens: textTokens,
     other_tokens: otherTokens,
@@ -78,7 +74,7 @@ export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
     ...(model.isWithoutTokenPrices ? [] : [`${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens`]),
     ...units.map(({ text, usd }) => `${usd} USD ${unitText(text)}`),
   ];
-  return ok('price', `${texts.join(', ')}, of ${from}`, {
+  return okStep('price', `${texts.join(', ')}, of ${from}`, {
     input_usd: formatUsd(input),
     cached_input_usd: formatUsd(cachedInput),
     output_usd: formatUsd(output),
@@ -105,7 +101,7 @@ export function holdStep({ request }: Permitted, plan: Plan, capOutput: boolean)
   const growth = request.stream ? ', which grows with what the stream writes' : '';
   const models = plan.routes.map(({ model }) => model.id);
   const over = models.length > 1 ? `, the most of ${models.join(', ')}` : '';
-  return ok('hold', `${formatUsd(plan.holdNanos)} USD${over}${growth}`, {
+  return okStep('hold', `${formatUsd(plan.holdNanos)} USD${over}${growth}`, {
     hold_usd: formatUsd(plan.holdNanos),
     models,
     cap_output: capOutput,
