@@ -1,4 +1,4 @@
-/** Posts an event to a webhook, signed. Directly: no proxy, no redirect, no certificate that is not verified. */
+/** Posts an event to a webhook, signed: through no proxy, following no redirect, and only to a verified certificate. */
 import { createHmac } from 'node:crypto';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { signingKeyOf, type WebhookTarget } from '../core/alert-targets.ts';
@@ -63,8 +63,8 @@ export interface SignedRequest {
 }
 
 /**
- * Those of Standard Webhooks 1.0.0, and one of our own, which covers the body alone. With what is sent they sign which event it is
- * and when, so that it cannot be sent again for ever.
+ * The headers of Standard Webhooks 1.0.0, and one of our own that signs the body alone. Theirs sign the id of the event and the
+ * time as well, so that a receiver can tell a replay.
  */
 export function signatureHeaders({ id, atMs, body }: SignedRequest, secret: string): Record<string, string> {
   const timestamp = String(Math.floor(atMs / 1_000));

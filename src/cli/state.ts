@@ -32,7 +32,7 @@ export function configOf(command: Command): Config {
   return installed(configOrDefaults(command));
 }
 
-/** A config that there is, or the defaults for a state that there is. Throws a UserError otherwise: it never makes one by accident. */
+/** The config, if it has a file, or the defaults, if there is a state. Otherwise a UserError: no installation is made by accident. */
 export function installed(config: Config): Config {
   if (config.path !== undefined || !isMissingFile(config.state)) return config;
   throw new UserError(

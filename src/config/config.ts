@@ -2,7 +2,6 @@
  * The config as the program uses it: resolved, with secrets expanded. Only the composition root
  * reads all of it.
  */
-
 import type { ListenAddress } from '../core/address.ts';
 import type { AlertTarget } from '../core/alert-targets.ts';
 import type { AuthScheme, DialectName, RefusedHeader } from '../core/dialects.ts';
@@ -120,7 +119,7 @@ export interface OtelConfig {
   readonly url: string;
   /** Added to every export. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the resource: what all spans are of. */
+  /** Attributes of the resource that all spans belong to. */
   readonly attributes: Readonly<Record<string, string>>;
   /** The share of the requests that are recorded, of those whose clients have not decided. */
   readonly sampleRatio: number;

@@ -6,7 +6,7 @@ import type { Fields } from './dialect.ts';
 /** What requests of the messages API have at the top level, and chat completions do not. */
 const OF_MESSAGES: readonly string[] = ['system', 'thinking', 'stop_sequences', 'top_k', 'mcp_servers', 'container'];
 const OF_EMBEDDINGS: readonly string[] = ['encoding_format', 'dimensions'];
-/** How Claude Code ends the name of a model whose long context it asks for. */
+/** What Claude Code adds to the name of a model to ask for its long context. */
 const MARKED = /\[1m\]$/;
 
 /** Chat where nothing speaks for another one. */

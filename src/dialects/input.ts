@@ -136,7 +136,7 @@ export function walkMessage(message: Fields, readObject: ReadObject, visit: Inpu
   return TOKENS_PER_MESSAGE;
 }
 
-/** What past answers say of their sources and of what they have made: it names things, and brings none of them in. */
+/** What past answers say of their sources and of what they have made: it names these, but adds none of them to the input. */
 const MENTIONS: ReadonlySet<string> = new Set(['annotations', 'citations', 'results']);
 const MENTIONING: ReadonlySet<unknown> = new Set(['code_execution_output', 'bash_code_execution_output']);
 

@@ -50,7 +50,7 @@ function checkRerank(body: JsonBody, model: string): Checked {
 
 const DOCUMENT_EXPECTED = 'expected a non-empty array of strings, or of objects whose fields are texts';
 
-/** An image, or an address of one, is nothing that this dialect has a price for. */
+/** This dialect has no price for images, nor for addresses of them. */
 function checkDocuments(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return `documents: ${DOCUMENT_EXPECTED}`;
   const bad = value.findIndex((each) => typeof each !== 'string' && !(isObject(each) && isOfTexts(each)));

@@ -1,4 +1,4 @@
-/** Whether each provider can be reached and accepts its key. Nothing that costs is asked for. */
+/** Whether each provider can be reached and accepts its key, found out by requests that cost nothing. */
 import { setTimeout } from 'node:timers/promises';
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';

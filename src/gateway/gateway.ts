@@ -180,7 +180,7 @@ export class Gateway implements HandingOver {
     return [...own, ...((query.withTally && this.#metrics?.withEarlier(earlier)) || earlier)];
   }
 
-  /** What the process that takes over is to count on with. */
+  /** The counts that the process that takes over goes on from. */
   get lastSnapshots(): readonly WorkerSnapshot[] {
     return this.#lastSnapshots;
   }

@@ -33,7 +33,7 @@ export interface GatewayFigures {
 export interface AccountFigures {
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** Of the keys that were asked for. */
+  /** Figures of the keys that were asked for. */
   readonly keys: readonly { readonly keyId: string; readonly open: number }[];
 }
 

@@ -34,7 +34,7 @@ export async function showKey(
   return undefined;
 }
 
-/** What a key may read of a group that it is in: its limits and what remains of them, and no key beside it. */
+/** What a key may read of a group that it is in: limits and what remains of them, but nothing of other keys in it. */
 function groupJson({ name, requests, concurrency, freeSlots, spendLimitNanos, budgets }: LevelAccount) {
   return {
     name,

@@ -1,4 +1,4 @@
-/** What a gateway that starts now would decide on the requests of a level by. */
+/** The figures by which a gateway that starts now would decide about requests of a level. */
 import type { Nanos } from '../core/money.ts';
 import type { HoldRow } from './journal.ts';
 

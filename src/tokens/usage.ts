@@ -1,4 +1,4 @@
-/** Counts the usage that an upstream did not report, or not to the end. */
+/** Counts the usage that an upstream did not report, or only in part. */
 import type { TokenUsage } from '../core/usage.ts';
 import type { InputSample } from '../dialects/input.ts';
 import type { TextSample } from '../wire/text-sample.ts';

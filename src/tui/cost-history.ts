@@ -22,7 +22,7 @@ const LEAST_ELAPSED = 0.1;
 const MUCH = 0.25;
 const LITTLE = 0.05;
 
-/** What the rows of Usage stand for. */
+/** What the rows of Usage are sums of. */
 export interface UsageAsked {
   readonly by: UsageGroup;
   readonly range: Range;

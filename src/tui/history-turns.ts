@@ -1,4 +1,4 @@
-/** Reads the journal for the charts in slices, between which whatever else waits has its turn. */
+/** Reads the journal for the charts in slices, and lets other work run between them. */
 import type { TrafficRow } from '../control/protocol.ts';
 import type { HistoryRead, HistorySpan } from './history.ts';
 import type { Store } from './store.ts';

@@ -2,7 +2,7 @@
 import { placed } from './draw/place.ts';
 import { MOUSE_OFF, MOUSE_ON } from './mouse.ts';
 
-/** What a terminal without a size is taken for. */
+/** The size that is assumed of a terminal that does not tell its own. */
 const COLUMNS = 80;
 const ROWS = 24;
 /** The alternate screen, without the cursor, and the way back to the shell. */

@@ -16,7 +16,7 @@ export interface Breaker {
   readonly unavailableCount: number;
   /** Undefined while it is closed. Milliseconds of a monotonic clock. */
   readonly openUntilMs: number | undefined;
-  /** How long it was last opened for. */
+  /** The length of its last opening, which may not be over. */
   readonly openMs: number;
   /** A request is in flight that decides whether the breaker closes. */
   readonly isProbing: boolean;

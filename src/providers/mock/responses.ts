@@ -63,7 +63,7 @@ interface PartEvents {
   readonly field: string;
   /** What these events and those of its container have. */
   readonly place: Fields;
-  /** What the former have beside. */
+  /** What only those two kinds of events have. */
   readonly extra: Fields;
   /** The prefix of the events of the container within the item, if there is one. */
   readonly container?: string;

@@ -1,4 +1,4 @@
-/** What a gateway that joins the others would decide on the requests of a level by. */
+/** The figures by which a gateway that joins the others would decide about requests of a level. */
 import { utcMonth } from '../../core/clock.ts';
 import { endedSince } from '../budgets.ts';
 import { bookedMonths } from '../sql.ts';

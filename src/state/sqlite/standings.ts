@@ -1,4 +1,4 @@
-/** What a gateway that starts on a state file would decide on the requests of a level by. */
+/** The figures by which a gateway that starts on a state file would decide about requests of a level. */
 import { utcMonth } from '../../core/clock.ts';
 import { levelIdsOf } from '../levels.ts';
 import type { Standing, StandingEntry } from '../standings.ts';

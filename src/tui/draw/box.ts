@@ -17,7 +17,7 @@ export function noticeRoom(rows: number): number {
   return Math.max(1, rows - AROUND_NOTICE);
 }
 
-/** All lines of a notice: each begins on a line of its own, and the lines it is wrapped into are set in. */
+/** All lines of a notice. Where one is wrapped, its further lines are indented. */
 export function noticeLines(lines: readonly string[], columns: number): string[] {
   return lines.flatMap((line) =>
     wrap(clean(line), boxWidth(columns) - 2).map((part, index) => (index === 0 ? part : `  ${part}`)),

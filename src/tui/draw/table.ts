@@ -24,7 +24,7 @@ export interface TableOptions {
   readonly height: number;
   /** The selected row, which is always shown; -1 for none. */
   readonly cursor: number;
-  /** The place in the list that is open, of the row in this place. Rows without one are not clicked. */
+  /** The place in the whole list of the row with this index. Without it, rows cannot be clicked. */
   readonly placeOf?: (index: number) => number;
 }
 
