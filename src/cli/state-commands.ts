@@ -62,13 +62,13 @@ async function migrate(to: string, command: Command): Promise<void> {
   if (placeOf(from) === placeOf(target)) {
     throw new UserError(`${showState(from)} is where the state is already; name another place with --to`);
   }
-  // First, because the source is likely to be right.
-  const filled = await openTarget(target);
+  // First, so that nothing is created where the source cannot be moved.
+  const source = await openSource(from);
   try {
-    // The tables stay, empty, if the move fails; a file is only made at its end.
-    if (target.kind === 'postgres' && filled.created !== undefined) notice(`created ${filled.created}`);
-    const source = await openSource(from);
+    const filled = await openTarget(target);
     try {
+      // The tables stay, empty, if the move fails; a file is only made at its end.
+      if (target.kind === 'postgres' && filled.created !== undefined) notice(`created ${filled.created}`);
       const options = {
         verify: assertAgrees,
         onProgress: (copied: number, of: number) => showProgress('copied', copied, of, 'rows'),
@@ -77,10 +77,10 @@ async function migrate(to: string, command: Command): Promise<void> {
       if (target.kind === 'file' && filled.created !== undefined) notice(`created ${filled.created}`);
       printMoved(moved, from, target, config.path, command);
     } finally {
-      await source.close();
+      await filled.close();
     }
   } finally {
-    await filled.close();
+    await source.close();
   }
 }
 

@@ -79,7 +79,13 @@ describe('`state migrate`', () => {
     const { key } = await file.createKey('app', '--rpm', '2');
     const local = await file.serveHere();
     for (const expected of ['200', '200', '429 rate_limited']) assert.equal(await local.chatOutcome(key), expected);
-    assert.match((await migrate(url)).stderr, /error: a gateway is running on \S+state\.db; stop it first\n$/);
+    for (const target of [url, './early.db']) {
+      assert.match((await migrate(target)).stderr, /^error: a gateway is running on \S+state\.db; stop it first\n$/);
+    }
+    assert.deepEqual(
+      readdirSync(file.directory).filter((name) => name.startsWith('early')),
+      [],
+    );
     await local.stop();
     assert.equal((await migrate(url)).status, 0);
     const shared = await serveShared();
@@ -165,6 +171,9 @@ describe('`state migrate`', () => {
   test('needs a source that is there, that agrees with itself, and words that it understands', async (t) => {
     const { file, url, migrate, rowsIn } = await open(t);
     assert.match((await migrate(url)).stderr, /error: no state file at \S+state\.db: there is nothing to move/);
+    const bare = await migrate('./x.db', '-c', 'shared.yaml');
+    assert.equal(bare.status, 1, 'no tables: the move that failed has made none');
+    await file.json('keys', 'list', '-c', 'shared.yaml');
     const empty = await migrate('./x.db', '-c', 'shared.yaml');
     assert.equal(empty.status, 0, 'tables without rows');
     await file.json('credit', 'add', '5');

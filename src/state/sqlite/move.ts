@@ -7,6 +7,7 @@ import type { Nanos } from '../../core/money.ts';
 import { columnsOf, figuresQuery, MOVED_TABLES, type MovedTable, type MoveSource, type MoveTarget } from '../move.ts';
 import type { Row } from '../rows.ts';
 import { openDatabase, type Sqlite } from './database.ts';
+import { explainedCopy } from './draft.ts';
 import { type Lock, tryLockState } from './lock.ts';
 import { explained } from './storage-errors.ts';
 import { removeCompanions, removeFiles } from './whole-files.ts';
@@ -110,27 +111,30 @@ export class FileTarget implements MoveTarget {
     const taken = lock(target);
     try {
       assertEmpty(target);
-      const draft = `${target}.migrating`;
-      removeFiles(draft);
-      const { database } = openDatabase(draft);
-      return new FileTarget(target, draft, taken, database);
+      return new FileTarget(target, taken);
     } catch (error) {
+      removeFiles(draftOf(target));
       taken.release();
       throw error;
     }
   }
 
-  private constructor(path: string, draft: string, taken: Lock, database: Sqlite) {
+  private constructor(path: string, taken: Lock) {
     this.#path = path;
-    this.#draft = draft;
+    this.#draft = draftOf(path);
     this.#lock = taken;
-    this.#database = database;
-    this.contents = { kind: 'file', path: draft };
+    this.contents = { kind: 'file', path: this.#draft };
     this.created = existsSync(path) ? undefined : `the state file ${path}`;
-    // If anything happens before the end, the draft is thrown away. What is written once needs no log.
-    database.pragma('journal_mode = MEMORY');
-    database.pragma('synchronous = OFF');
-    database.exec('BEGIN');
+    removeFiles(this.#draft);
+    const { database } = openDatabase(this.#draft);
+    this.#database = database;
+    try {
+      // If anything happens before the end, the draft is thrown away. What is written once needs no log.
+      this.#onDisk(() => database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN'));
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   }
 
   async insert(table: MovedTable, rows: readonly Row[]): Promise<void> {
@@ -138,13 +142,15 @@ export class FileTarget implements MoveTarget {
     const insert = this.#database.prepare(
       `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
     );
-    for (const row of rows) {
-      insert.run(columns.map((column) => (column === 'allowlist' ? compact(row[column]) : row[column])));
-    }
+    this.#onDisk(() => {
+      for (const row of rows) {
+        insert.run(columns.map((column) => (column === 'allowlist' ? compact(row[column]) : row[column])));
+      }
+    });
   }
 
   async complete(balanceNanos: Nanos): Promise<void> {
-    this.#database.prepare('UPDATE account SET balance_nanos = ?').run(balanceNanos);
+    this.#onDisk(() => this.#database.prepare('UPDATE account SET balance_nanos = ?').run(balanceNanos));
   }
 
   async figures(table: MovedTable): Promise<Row> {
@@ -152,16 +158,19 @@ export class FileTarget implements MoveTarget {
   }
 
   async seal(): Promise<void> {
-    this.#database.exec('COMMIT');
-    this.#database.pragma('journal_mode = WAL');
-    this.#database.close();
+    this.#onDisk(() => {
+      this.#database.exec('COMMIT; PRAGMA journal_mode = WAL');
+      this.#database.close();
+    });
   }
 
   async commit(): Promise<void> {
-    removeCompanions(this.#draft);
-    sync(this.#draft);
-    renameSync(this.#draft, this.#path);
-    sync(dirname(this.#path));
+    this.#onDisk(() => {
+      removeCompanions(this.#draft);
+      sync(this.#draft);
+      renameSync(this.#draft, this.#path);
+      sync(dirname(this.#path));
+    });
   }
 
   async close(): Promise<void> {
@@ -169,6 +178,19 @@ export class FileTarget implements MoveTarget {
     removeFiles(this.#draft);
     this.#lock.release();
   }
+
+  /** A full disk is no fault of the program: its error says what to do. */
+  #onDisk(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      throw explainedCopy(error, this.#path);
+    }
+  }
+}
+
+function draftOf(path: string): string {
+  return `${path}.migrating`;
 }
 
 /** JSON without the blanks of a database. */
