@@ -65,7 +65,14 @@ interface LocatedProblem {
 
 /** A variable without quotes, within braces or brackets, begins a map there: all that follows is misread, and not told. */
 function syntaxProblems({ errors }: Document.Parsed, text: string): LocatedProblem[] {
-  const found = errors.map(({ pos: [offset], message }) => ({ offset, message }));
+  const found = errors.map(({ pos: [offset], code, message }) => ({
+    offset,
+    // The library's own words tell its caller what to do.
+    message:
+      code === 'MULTIPLE_DOCS'
+        ? 'expected one YAML document; remove the --- and what does not belong to the config'
+        : message,
+  }));
   const variables = found.flatMap(({ offset }) => {
     const variable = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1))?.[0];
     return variable === undefined ? [] : [{ offset: offset - 1, message: `quote it here: "${variable}"` }];

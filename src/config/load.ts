@@ -2,6 +2,7 @@
  * Finds, reads and checks the config file. Reports all problems at once, each with its line and
  * column.
  */
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { UserError } from '../core/errors.ts';
@@ -58,8 +59,11 @@ function readSource(
   presence: 'optional' | 'required',
 ): { text: string; modifiedAtS: number } | undefined {
   try {
-    return { text: readFileSync(path, 'utf8'), modifiedAtS: Math.floor(statSync(path).mtimeMs / 1000) };
+    const bytes = readFileSync(path);
+    if (!isUtf8(bytes)) throw new UserError(`the config file ${path} is not UTF-8 text; save it in that encoding`);
+    return { text: bytes.toString(), modifiedAtS: Math.floor(statSync(path).mtimeMs / 1000) };
   } catch (error) {
+    if (error instanceof UserError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     if (code === 'ENOENT' && presence === 'optional') return undefined;
     throw new UserError(

@@ -215,10 +215,7 @@ export function meantKind(word: string): (typeof KINDS)[number] | undefined {
 /** What is said of a word that is no kind. */
 function faultOfKind(word: unknown): string {
   const meant = typeof word === 'string' ? meantKind(word) : undefined;
-  const expected = KINDS.map((kind) => `kind: ${kind}`)
-    .join(', ')
-    .replace(/, (?=[^,]*$)/, ' or ');
-  return `expected ${expected}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  return `expected one of ${KINDS.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
 export const providerSchema = z.discriminatedUnion(

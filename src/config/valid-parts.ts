@@ -4,6 +4,7 @@
  */
 import type * as z from 'zod';
 import { isObject } from '../core/json.ts';
+import { providerName } from './price-schema.ts';
 import { configSchema, KINDS, meantKind, type ParsedConfig, providerSchema } from './schema.ts';
 
 /** The config with defaults in place of every invalid part. */
@@ -37,13 +38,19 @@ function validEntries(
   return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
 }
 
-/** What is wrong beside the `kind` of a provider, which decides what it may have. */
+/** What is wrong in a provider beside its name, and beside its `kind`, which decides what it may have. */
 export function hiddenIssues(raw: unknown): z.core.$ZodIssue[] {
   const providers = isObject(raw) && isObject(raw.providers) ? raw.providers : {};
   return Object.entries(providers).flatMap(([name, provider]) => {
-    if (!isObject(provider) || isKind(provider.kind)) return [];
-    const { error } = providerSchema.safeParse({ ...provider, kind: meantKind(String(provider.kind)) ?? 'openai' });
-    return (error?.issues ?? []).map((issue) => ({ ...issue, path: ['providers', name, ...issue.path] }));
+    const isHidden = !providerName.safeParse(name).success;
+    const isMeant = isObject(provider) && !isKind(provider.kind);
+    const readings = [
+      ...(isHidden ? [provider] : []),
+      ...(isMeant ? [{ ...provider, kind: meantKind(String(provider.kind)) ?? 'openai' }] : []),
+    ];
+    return readings
+      .flatMap((reading) => providerSchema.safeParse(reading).error?.issues ?? [])
+      .map((issue) => ({ ...issue, path: ['providers', name, ...issue.path] }));
   });
 }
 

@@ -1,6 +1,6 @@
 /** Config files: every key takes effect, and every problem is reported with its line and column. */
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { HttpProviderConfig, ModelConfig, ProviderConfig } from '../../src/config/config.ts';
@@ -270,6 +270,8 @@ test('a file that is named must exist; the default one need not', () => {
   assert.throws(() => loadConfig(named), /missing\.yaml \(ENOENT\)/);
   assert.throws(() => loadConfig({ environment: { INF_GW_CONFIG: 'gone.yaml' }, directory }), /gone\.yaml \(ENOENT\)/);
   assert.throws(() => loadConfig({ path: '.', environment: {}, directory }), /EISDIR/);
+  writeFileSync(join(directory, 'utf16.yaml'), '\ufefflisten: 127.0.0.1:1', 'utf16le');
+  assert.throws(() => loadConfig({ ...named, path: 'utf16.yaml' }), /utf16\.yaml is not UTF-8 text/);
 });
 
 test('an answer is only given again by the model and provider that gave it', () => {

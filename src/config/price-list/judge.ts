@@ -10,7 +10,7 @@ export const SKIP_REASONS = {
   mode: 'is no model for chat, responses, messages or embeddings',
   no_price: 'has no price per token for input and output',
   zero: 'has a price of zero, and nothing is served for free by accident',
-  no_number: 'has a price that is negative or no number',
+  no_number: 'has a price that is negative or not a number',
   other_unit: 'is billed by character, second, image, page or request as well',
   special_tokens:
     'has tokens of a kind that costs more than the gateway can tell: images, reasoning, citations, cached audio',

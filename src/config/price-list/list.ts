@@ -35,7 +35,7 @@ export function readPriceList(text: string, shownPath: string): ReadonlyMap<stri
   );
   if (models.some(([, entry]) => typeof entry.litellm_provider === 'string')) return new Map(models);
   throw new UserError(
-    `${shownPath} is no price list: expected LiteLLM's model_prices_and_context_window.json, a map of models with litellm_provider and prices`,
+    `${shownPath} is not a price list: expected LiteLLM's model_prices_and_context_window.json, a map of models with litellm_provider and prices`,
   );
 }
 
