@@ -33,7 +33,7 @@ export function registerExplain(program: Command): void {
   program
     .command('explain')
     .description('show what would happen to a request body and why, or what did happen to a request')
-    .argument('[file]', 'a file with the body (standard input without it, with --key), or the id of a request')
+    .argument('[file]', 'a file with the body (default: standard input), or the id of a request')
     .option('--key <key>', 'the key that would send it (id or name; default: the only one)')
     .option('--path <path>', 'where it would be sent to, such as /v1/messages (default: by what is in it)')
     .option('--user <name>', 'the end user whom the header X-Inf-Gw-User would name', parseWith(readUser))
@@ -41,14 +41,14 @@ export function registerExplain(program: Command): void {
       'after',
       `
 Nothing is sent and nothing is taken: no hold, no place in a window. The checks are those of the
-gateway, in its order. A running gateway is asked, and its counters and circuits count; without one,
-those that it would start with.
+gateway, in its order. A running gateway answers, by its own counters and circuits; without one, the
+answer is that of a gateway that starts now.
 
-Without --path, a body with \`messages\` is one of chat completions, unless it has \`system\`,
-\`thinking\` or another field of messages: then it is one of messages. One with \`input\` is one of
-responses, of embeddings if it has \`dimensions\` or \`encoding_format\`, or of speech if it has a
-\`voice\`. One with \`query\` and \`documents\` is one of rerank, and one with a \`prompt\` one of images.
-Moderations, forms and Google's format need --path, which has the model of the latter.
+Without --path, a body with \`messages\` goes to chat completions, or to messages if it has \`system\`,
+\`thinking\` or another field of that API. One with \`input\` goes to responses, to embeddings if it has
+\`dimensions\` or \`encoding_format\`, or to speech if it has a \`voice\`; one with \`query\` and
+\`documents\` to rerank; one with a \`prompt\` to images. Moderations, forms and Google's format need
+--path; for Google's format it includes the model.
 
 Examples:
   inf-gw explain body.json --key my-app
@@ -58,9 +58,7 @@ Examples:
   inf-gw explain req_06fb…`,
     )
     .action((file: string | undefined, options: ExplainOptions, command: Command) => {
-      if (options.key === undefined && file === undefined) {
-        command.error('error: name a key with --key, or the id of a request that was admitted');
-      }
+      if (options.key === undefined && file === undefined && process.stdin.isTTY) refuseNothing(command);
       return withState(command, (state) => explain(file, options, command, state));
     });
 }
@@ -71,11 +69,13 @@ async function explain(
   command: Command,
   state: State,
 ): Promise<void> {
-  if (idOrName === undefined && !existsSync(file as string)) {
-    return print(explainPast(await requestOrThrow(file as string, state)), command);
+  if (idOrName === undefined && file !== undefined && !existsSync(file)) {
+    return print(explainPast(await requestOrThrow(file, state)), command);
   }
+  const body = await readBody(file);
+  if (idOrName === undefined && file === undefined && body.length === 0) refuseNothing(command);
   const key = idOrName === undefined ? await onlyKey(state) : await findKey(idOrName, state, { withDeleted: true });
-  const question: ExplainQuestion = { keyId: key.id, path, user, body: await readBody(file) };
+  const question: ExplainQuestion = { keyId: key.id, path, user, body };
   const live = await explainBody(socketPathOf(state.config), question);
   if (live !== undefined) return print({ ...live, live: true }, command, key.name);
   // Loaded here: where a gateway runs, nobody needs it.
@@ -85,6 +85,10 @@ async function explain(
   if (interrupted > 0)
     notice(`${counted(interrupted, 'request')} left open by a crash: the next start charges the holds.`);
   print({ ...explanation, live: false }, command, key.name);
+}
+
+function refuseNothing(command: Command): never {
+  command.error('error: give a file or pipe a body, with --key to say who sends it, or give the id of a request');
 }
 
 /** The key of an installation that has no other. Throws a UserError that names some of them. */

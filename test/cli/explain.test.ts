@@ -61,6 +61,8 @@ test('`explain` asks the running gateway, goes by the state without one, and kno
   assert.equal(nothing?.status, 2);
   assert.match(none?.stderr ?? '', /cannot read none\.json \(ENOENT\)/);
 
+  const piped = JSON.parse((await place.run(['explain', '--json'], BODY)).stdout) as Explained;
+  assert.deepEqual([piped.status, stepOf(piped, 'key')?.key], [200, 'app'], 'as the help shows it');
   const [alone, several] = [await place.run(['explain', 'body.json']), await place.run(['keys', 'create', 'other'])];
   assert.match(alone.stdout, /^200\n.*\n\nkey +app, enabled\n/, 'the only key is the one that is meant');
   assert.equal(several.status, 0);
