@@ -19,7 +19,7 @@ const FAILED = 1;
 const LISTED = 50;
 
 export function registerAlerts(program: Command): void {
-  const alerts = program.command('alerts').description('try the places that alerts go to, and list what was told');
+  const alerts = program.command('alerts').description('test where alerts go, and list those that were sent');
 
   alerts
     .command('test')
@@ -29,7 +29,7 @@ export function registerAlerts(program: Command): void {
 
   alerts
     .command('list')
-    .description(`the latest ${LISTED} deliveries, newest first, and what became of them`)
+    .description(`list the latest ${LISTED} deliveries, newest first, and what became of them`)
     .addHelpText('after', '\nExamples:\n  inf-gw alerts list\n  inf-gw alerts list --json')
     .action((_: unknown, command: Command) => list(command));
 }
@@ -109,7 +109,9 @@ async function list(command: Command): Promise<void> {
     );
   }
   if (rows.length === 0) {
-    return printLine(`Nothing was told yet. \`${commandLine('alerts test', config.path)}\` tries the targets.`);
+    return printLine(
+      `No alerts yet. \`${commandLine('alerts test', config.path)}\` sends a test event to every target.`,
+    );
   }
   printTable({
     columns: [

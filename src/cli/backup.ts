@@ -14,13 +14,13 @@ import { configOf, configOrDefaults, globalOptions, hint } from './state.ts';
 export function registerBackup(program: Command): void {
   program
     .command('backup')
-    .description('copy the state file as of one moment, also while the gateway runs')
+    .description('copy the state file as of one moment, even while the gateway runs')
     .argument('<file>', 'a file that does not exist yet')
     .addHelpText(
       'after',
       `
 The copy is private, synced and audited before it gets its name; a backup that fails leaves nothing
-behind. Requests in flight are in it as open: after a restore, the next start charges what they hold.
+behind. It records requests in flight as open: after a restore, the next start charges their holds.
 
 Examples:
   inf-gw backup /backup/inf-gw.db
@@ -32,13 +32,13 @@ Examples:
 export function registerRestore(program: Command): void {
   program
     .command('restore')
-    .description('put a backup in the place of the state file; no gateway may be running')
-    .argument('<file>', 'what `backup` has made, or another copy of a state file')
-    .option('--yes', 'replace a state without asking')
+    .description('replace the state file with a backup; no gateway may be running')
+    .argument('<file>', 'a file made by `backup`, or another copy of a state file')
+    .option('--yes', 'replace an existing state without asking')
     .addHelpText(
       'after',
       `
-The backup is audited first. The state that it replaces is kept beside it, under a name with the time.
+The backup is audited first. The state that it replaces is kept beside it, with the time in its name.
 
 Examples:
   inf-gw restore /backup/inf-gw.db
@@ -76,7 +76,9 @@ async function restore(name: string, options: { yes?: true }, command: Command):
     }),
   );
   if (globalOptions(command).json) return printJson({ state: statePath, file, replaced: kept ?? null });
-  printLine(`Restored ${statePath} from ${file}.${kept === undefined ? '' : ` The state before is kept as ${kept}.`}`);
+  printLine(
+    `Restored ${statePath} from ${file}.${kept === undefined ? '' : ` The previous state is kept as ${kept}.`}`,
+  );
 }
 
 async function askToReplace(statePath: string, file: string, signal: AbortSignal): Promise<void> {

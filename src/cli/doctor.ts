@@ -20,8 +20,8 @@ export function registerDoctor(program: Command): void {
     .addHelpText(
       'after',
       `
-Providers are asked for their list of models, and for nothing that costs. A running gateway of this
-state is asked whether it is ready. Nothing is changed.
+Providers are asked for their list of models, and for nothing that costs. If a gateway runs on this
+state, it is asked whether it is ready. Nothing is changed.
 
 Examples:
   inf-gw doctor

@@ -29,19 +29,19 @@ interface EnvOptions {
 export function registerEnv(program: Command): void {
   program
     .command('env')
-    .description('print the variables by which clients find the gateway, for a shell to read')
-    .option('--key <key>', `the key: whole, or its name, and the key itself stays in $${KEY_VARIABLE}`)
+    .description('print the variables that point clients at the gateway, for a shell to read')
+    .option('--key <key>', `the key itself; or its name or id, with the key itself in $${KEY_VARIABLE}`)
     .addOption(
-      new Option('--client <client>', 'what this client needs, with a model for it').choices(
+      new Option('--client <client>', 'what this client needs, and a model for it').choices(
         CLIENTS.map(({ name }) => name),
       ),
     )
     .option('--model <model>', 'the model for the client (default: chosen from what the key can call)')
-    .addOption(new Option('--shell <shell>', 'for which shell (default: that of $SHELL)').choices(SHELLS))
+    .addOption(new Option('--shell <shell>', 'the shell to print for (default: that of $SHELL)').choices(SHELLS))
     .addHelpText(
       'after',
       `
-Without a key, the lines use $${KEY_VARIABLE}: set it to the key.
+Without a whole key, the lines use $${KEY_VARIABLE}: set it first.
 
 Examples:
   eval "$(inf-gw env)"
@@ -54,7 +54,7 @@ Examples:
 async function env(options: EnvOptions, command: Command): Promise<void> {
   const client = options.client === undefined ? undefined : clientOf(options.client);
   if (client === undefined && options.model !== undefined)
-    return command.error('error: --model is for a client; say which with --client');
+    return command.error('error: --model needs a client; say which with --client');
   const config = configOf(command);
   const setup = await setUp(client, options, config);
   const variables = client === undefined ? accessVariables(setup) : client.variables(setup);

@@ -32,7 +32,7 @@ export function registerGroups(program: Command): void {
 
   groups
     .command('delete')
-    .description('delete a group that is empty; what it has spent is kept')
+    .description('delete an empty group; its usage is kept')
     .argument('<group>', '@name, or an id')
     .option('--yes', 'move what is in it to the group above, and do not ask')
     .addHelpText('after', '\nExamples:\n  inf-gw groups delete @research\n  inf-gw groups delete @research --yes')
@@ -55,14 +55,14 @@ function registerCreate(groups: Command): void {
   const users = new UserLimitOptions('create');
   const creation = groups
     .command('create')
-    .description('create a group; keys and groups are put into it with --in, or `keys move`')
+    .description('create a group; put keys and groups in it with --in, or with `keys move`')
     .argument('<name>', 'a name, such as that of a department or a plan', parseWith(readGroupName))
     .option('--in <group>', 'put it into this group (@name)');
   users
     .addTo(terms.addTo(creation))
     .addHelpText(
       'after',
-      '\nA limit of a group holds for all its keys together, one of an end user for each of them over all its keys.\n' +
+      '\nA limit of a group holds for all its keys together; one of its end users, for each of them over all its keys.\n' +
         '\nExamples:\n  inf-gw groups create research --budget day=100\n' +
         '  inf-gw groups create nlp --in @research --rpm 600\n' +
         '  inf-gw groups create free --user-budget day=0.10 --user-rpm 5 --user-required',

@@ -37,19 +37,19 @@ export function registerInit(program: Command): void {
   program
     .command('init')
     .description(
-      'write a config for the providers whose variables are set; on a terminal or with --key, make a first key',
+      'write a config for the providers whose variables are set; on a terminal or with --key, create a first key',
     )
-    .option('--key <name>', 'make a key of this name and print it; it is shown only once', parseWith(readKeyName))
+    .option('--key <name>', 'create a key with this name and print it; it is shown only once', parseWith(readKeyName))
     .option('--credit <usd>', 'add credit, which pays for requests', parseWith(readAmountAboveZero))
     .option('--full', 'write every field and every provider: config.example.yaml as it is')
-    .option('--force', 'replace a config that exists')
-    .option('--yes', 'ask nothing: without --key and --credit, write the config alone')
+    .option('--force', 'replace an existing config')
+    .option('--yes', 'ask nothing; without --key and --credit, only write the config')
     .addHelpText(
       'after',
       `
-Variables are those of the environment, and of a .env beside the config. On a terminal it asks for a
-first key and for credit; anywhere else it asks nothing. The config goes to --config, $INF_GW_CONFIG
-or ./config.yaml, and names variables: no secret is written.
+Variables are read from the environment and from a .env beside the config. On a terminal, init asks
+for a first key and for credit; elsewhere it asks nothing. The config goes to --config,
+$INF_GW_CONFIG or ./config.yaml. It names variables; no secret is written to it.
 
 Examples:
   inf-gw init
@@ -113,7 +113,7 @@ async function answerTo<T>(question: string, byDefault: string, reader: Reader<T
 function refuseExisting(path: string, { force }: InitOptions): void {
   if (force || !existsSync(path)) return;
   throw new UserError(
-    `${path} exists already, and was left as it is: check it with \`${commandLine('config check', path)}\`, name another file with --config, or replace it with --force`,
+    `${path} already exists, and was left as it is: check it with \`${commandLine('config check', path)}\`, name another file with --config, or replace it with --force`,
   );
 }
 
@@ -123,8 +123,6 @@ function write(path: string, text: string, { force }: InitOptions): void {
     writeFileSync(path, text, { mode: CONFIG_MODE, flag: force ? 'w' : 'wx' });
   } catch (error) {
     const { code = String(error) } = error as NodeJS.ErrnoException;
-    throw new UserError(
-      `cannot write the config file ${path} (${code}); its folder must exist, and be yours to write to`,
-    );
+    throw new UserError(`cannot write the config file ${path} (${code}); its folder must exist and be writable`);
   }
 }

@@ -68,8 +68,8 @@ function registerCreate(keys: Command): void {
     .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName));
   users
     .addTo(options.addTo(creation))
-    .option('--in <group>', 'put it into this group (@name)')
-    .option('--may-create', 'let it make keys under it: POST /v1/keys')
+    .option('--in <group>', 'put it in this group (@name)')
+    .option('--may-create', 'let it create child keys: POST /v1/keys')
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini\n' +
@@ -98,11 +98,11 @@ function registerViews(keys: Command): void {
       parseWith(readCount(MAX_LISTED)),
     )
     .option('--after <key>', 'only keys created after this one (id or name)')
-    .option('--group <group>', 'only those in this group (@name), or in a group in it')
+    .option('--group <group>', 'only those in this group (@name), or in a group inside it')
     .addOption(
       new Option(
         '--sort <column>',
-        'by name, by a figure of this month, or by what is spent of a limit (default: as created)',
+        'sort by name, by a figure of this month, or by the share of a limit that is spent (default: oldest first)',
       ).choices(KEY_ORDERS),
     )
     .addHelpText(
@@ -115,7 +115,7 @@ function registerViews(keys: Command): void {
     .command('show')
     .description('show a key or a group')
     .argument('<key>', KEY_OR_GROUP)
-    .option('--refusals', 'show only how often it was refused this month, and why; of a key alone')
+    .option('--refusals', 'show only how often it was refused this month, and why; for keys, not groups')
     .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
     .action((key: string, options: { refusals?: true }, command: Command) =>
       withState(command, async (state) =>
@@ -145,7 +145,7 @@ function registerChanges(keys: Command): void {
 
   keys
     .command('move')
-    .description('move a key or a group into a group; what it has spent stays where it was')
+    .description('move a key or a group into a group; past spending stays where it was booked')
     .argument('<key>', KEY_OR_GROUP)
     .requiredOption('--to <group>', 'the group (@name); none takes it out of every group')
     .addHelpText('after', '\nExamples:\n  inf-gw keys move my-app --to @research\n  inf-gw keys move @nlp --to none')
@@ -163,7 +163,7 @@ function registerChanges(keys: Command): void {
 
   keys
     .command('rotate')
-    .description('create a successor with the same settings; the old key works until you disable it')
+    .description('create a replacement with the same settings; the old key works until you disable it')
     .argument('<key>', 'id or name')
     .addHelpText(
       'after',

@@ -28,15 +28,15 @@ export function registerLimits(program: Command): void {
   const users = new UserLimitOptions('change');
   const set = limits
     .command('set')
-    .description('set limits; the others stay as they are. In effect when the command returns')
+    .description('set limits, in effect when the command returns; the others stay as they are')
     .argument('<key>', KEY_OR_GROUP);
   users
     .addTo(terms.addTo(set))
     .addHelpText(
       'after',
-      '\nPeriods: day and week (calendar, UTC, weeks from Monday), total, and 24h, 90m, 30d: a sliding window.\n' +
-        '<period>=none removes one budget, none removes all. Options apply in their order.\n' +
-        'default: a key has the limit of its tier again. none: a group, or each end user, has no such limit.\n' +
+      '\nPeriods: day and week (by the calendar, UTC, weeks begin on Monday), total, or a sliding window such as 24h, 90m or 30d.\n' +
+        '<period>=none removes one budget, none removes all. Options apply in the order given.\n' +
+        'default gives a key the limit of its tier again; none removes the limit of a group or of each end user.\n' +
         '\nExamples:\n  inf-gw limits set my-app --rpm 120 --spend-limit 25\n  inf-gw limits set my-app --rpm default --spend-limit none\n' +
         '  inf-gw limits set my-app --budget day=5 --budget 1h=1 --expires 30d\n  inf-gw limits set my-app --budget day=none --expires never\n' +
         '  inf-gw limits set @research --budget day=100 --rpm none\n  inf-gw limits set my-app --user-budget day=1 --user-rpm 20',

@@ -32,17 +32,17 @@ const SHOWN_NAMES = 3;
 export function registerPrices(program: Command): void {
   program
     .command('prices')
-    .description('import prices of models')
+    .description('import model prices')
     .command('import')
     .description("write a price file from LiteLLM's list of prices, after showing what changes")
-    .argument('<file>', 'model_prices_and_context_window.json, as you have downloaded it')
+    .argument('<file>', 'model_prices_and_context_window.json, as you downloaded it')
     .addHelpText(
       'after',
       `
-Writes ${FILE_NAME} beside the config, or the file that \`prices:\` in the config names. Entries go to the
-provider at their host, or else to the one whose name in the config is their litellm_provider. A price
-in the config wins. What has no usable price is not imported, and is not served. A running gateway
-that includes the file reloads its config.
+Writes ${FILE_NAME} beside the config, or the file that \`prices:\` in the config names. Each entry goes
+to the provider at its host, or else to the one with the name of its litellm_provider. A price in the
+config wins. A model without a usable price is neither imported nor served. A running gateway that
+includes the file reloads its config.
 
 Examples:
   inf-gw prices import model_prices_and_context_window.json

@@ -42,13 +42,13 @@ export function registerRequests(program: Command): void {
 
   requests
     .command('list', { isDefault: true })
-    .description('list requests that have ended, latest first')
+    .description('list requests that have ended, newest first')
     .option('--key <key>', 'only this key (id or name)')
     .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
-    .option('--user <name>', 'only of this end user', parseWith(readReportedUser))
+    .option('--user <name>', 'only those of this end user, as `usage --by user` names them', parseWith(readReportedUser))
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
-    .option('--refused', 'in their place those that were refused, which the gateway keeps only while it runs')
+    .option('--refused', 'refused requests instead, which the gateway keeps only while it runs')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
@@ -56,7 +56,7 @@ export function registerRequests(program: Command): void {
     )
     .action((options: ListOptions, command: Command) => {
       if (options.refused && options.group !== undefined) {
-        command.error('error: --refused and --group cannot be used together: what is refused is booked to nothing');
+        command.error('error: --refused and --group cannot be used together: a refused request is booked to no group');
       }
       return withState(command, (state) => (options.refused ? listRefused : list)(options, command, state));
     });
@@ -113,18 +113,21 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   const { user, since: sinceMs, limit } = options;
   const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, user, sinceMs, limit });
   if (page === undefined) {
-    throw new UserError('no gateway is running that keeps what it refused; what others refused is gone with them');
+    throw new UserError(
+      `no gateway of this config is running here, and refused requests are kept only while one runs; \`${PROGRAM} keys show <key> --refusals\` counts them`,
+    );
   }
   // Those of the last millisecond may be more.
   const rows = page.rows.slice(0, limit);
   const names = new Map((await state.keys.list({ withDeleted: true })).map(({ id, name }) => [id, name]));
   const nameOf = (keyId: string) => names.get(keyId) ?? keyId;
   if (globalOptions(command).json) return printJson(rows.map((row) => refusedJson(row, nameOf)));
-  if (rows.length === 0) printLine('No request of a valid key was refused.');
+  const isNarrowed = key !== undefined || user !== undefined || sinceMs !== undefined;
+  if (rows.length === 0) printLine(isNarrowed ? 'No such requests.' : 'No request with a valid key was refused.');
   else printTable(refusedTable(rows, nameOf, look()));
   if (rows.length < page.rows.length || page.has_more)
     printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
-  printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and gone when it stops.`);
+  printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and lost when it stops.`);
 }
 
 /** An admitted request, or one that the gateway has refused. Throws a UserError if it is neither. */
@@ -240,7 +243,7 @@ async function stop(id: string, command: Command, { config, nodes }: State): Pro
     throw new UserError(`no request in flight has the id ${JSON.stringify(redactKeys(id))}; it may have ended`);
   }
   if (globalOptions(command).json) printJson({ id, stopped: true });
-  else printLine(isStopped ? `Stopped ${id}.` : `The gateway that runs ${id} stops it within seconds.`);
+  else printLine(isStopped ? `Stopped ${id}.` : `The gateway that has ${id} will stop it within seconds.`);
 }
 
 function correctedOrThrow(correction: Correction, id: string): RequestRecord {
@@ -273,7 +276,7 @@ async function refusalOf(id: string, config: State['config']): Promise<Refusal |
 
 function noSuchRequest(id: string): UserError {
   return new UserError(
-    `no such request: ${JSON.stringify(redactKeys(id))}; it was refused by a gateway that has stopped since, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
+    `no such request: ${JSON.stringify(redactKeys(id))}; it may have been refused by a gateway that has stopped since, be older than journal_retention, or be misspelled; list requests with \`${PROGRAM} requests\``,
   );
 }
 

@@ -8,7 +8,7 @@ export function registerServe(program: Command): void {
     .description('run the gateway; logs go to stderr')
     .option(
       '--takeover',
-      'take over address and state from a gateway that runs on the same state, without a pause; start if none runs',
+      'take over the address and the state of the gateway that runs on this state, without a pause; just start if none runs',
     )
     .addHelpText(
       'after',

@@ -17,7 +17,9 @@ import { showProgress } from './progress.ts';
 import { configOf, globalOptions, variablesOf } from './state.ts';
 
 export function registerState(program: Command): void {
-  const state = program.command('state').description('move the state to another store, or share it with gateways');
+  const state = program
+    .command('state')
+    .description('move the state to another store, or let a database role run gateways on it');
 
   state
     .command('migrate')
@@ -39,15 +41,15 @@ Examples:
 
   state
     .command('grant')
-    .description('give a role of the database what a gateway needs, and no more')
+    .description('grant a database role what a gateway needs, and no more')
     .argument('<role>', 'an existing role, spelled exactly')
     .addHelpText(
       'after',
       `
-Whoever made the tables owns them, and may do everything. A gateway needs less: with a role of its
-own it can decide about requests, and read, but cannot edit keys, credit or the journal. Its config
-then has that role in \`state:\`, while commands that change something use the owner's. It drops no
-request that \`journal_retention\` of the config here keeps: grant again after a change of that.
+Whoever created the tables owns them and may do everything. A gateway needs less: with a role of its
+own it can decide on requests and read, but cannot edit keys, credit or the journal. Its config then
+names that role in \`state:\`, while commands that change something use the owner's. The role cannot
+drop requests that \`journal_retention\` in this config keeps: grant again after you change that.
 
 Examples:
   psql -c "CREATE ROLE gateway_eu LOGIN PASSWORD '…'"
@@ -138,7 +140,7 @@ async function grant(role: string, command: Command): Promise<void> {
   const { state, journalRetentionMs } = configOf(command);
   if (state.kind === 'file') {
     throw new UserError(
-      `${state.path} is a file, which has no roles: who may use it is a matter of its permissions; grant is for \`state: postgres://…\``,
+      `${state.path} is a file, and a file has no roles: its permissions say who may use it; grant needs \`state: postgres://…\``,
     );
   }
   const created = await grantToRole(state.address, role, journalRetentionMs);

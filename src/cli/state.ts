@@ -8,7 +8,7 @@ import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
 import { commandLine } from '../operator/shell-words.ts';
-import { emptyState, isMissingFile, openState } from '../state/open.ts';
+import { CREATORS, emptyState, isMissingFile, openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import { notice } from './output.ts';
 
@@ -88,8 +88,7 @@ export async function withStateOf<T>(
   const isMissing = !creates && isMissingFile(config.state);
   const state = await (isMissing ? emptyState() : openState(config.state, config.durability));
   try {
-    if (isMissing)
-      notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
+    if (isMissing) notice(`note: there is no state file at ${config.statePath} yet; ${CREATORS}`);
     if (state.created !== undefined) notice(`created ${state.created}`);
     const { keys, groups, levels, account, usage, requests, standings, nodes, kept } = state;
     const catalog = new Catalog(config.providers, config.aliases);

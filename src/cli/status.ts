@@ -46,12 +46,15 @@ interface StatusOptions {
 export function registerStatus(program: Command): void {
   program
     .command('status')
-    .description('show what the running gateway is doing, and all that share its state; exit with status 1 if none is')
+    .description(
+      'show what the running gateway is doing, and every other one on the same database; exit with status 1 if none is running',
+    )
     .option('--ready', 'only say whether the gateway of this config takes requests; exit with status 1 if it does not')
     .addOption(
-      new Option('--watch', 'repaint it each second until q or Ctrl-C; with --json, one document per line').conflicts(
-        'ready',
-      ),
+      new Option(
+        '--watch',
+        'repaint every second until q or Ctrl-C; with --json, print one document per line',
+      ).conflicts('ready'),
     )
     .addHelpText(
       'after',
@@ -175,7 +178,8 @@ async function watch(command: Command): Promise<void> {
       'error: --watch repaints a terminal, and the output is not one; add --json for one document per line, each second',
     );
   }
-  if (process.env.TERM === 'dumb') command.error('error: --watch repaints the terminal, and TERM says that it is dumb');
+  if (process.env.TERM === 'dumb')
+    command.error('error: --watch needs a terminal that can move its cursor, and TERM is dumb');
   let week: { readonly spending: Spending | undefined; readonly atMs: number } | undefined;
   await watchScreen(async () => {
     const readings = await orUserError(read(command));
@@ -253,7 +257,7 @@ function notRunning({ state, statePath, node }: Config, shared?: Shared): string
   if (state.kind === 'file') return `no gateway is running on ${statePath}; ${start}`;
   const isAlive = shared?.nodes.some(({ name, state }) => name === node && state === 'alive') ?? false;
   if (!isAlive) return `no gateway of this config, ${node}, is running here; ${start}`;
-  return `the gateway of this config, ${node}, does not run here, or as another user; asking the database alone`;
+  return `the gateway of this config, ${node}, runs elsewhere or as another user; only the database was asked`;
 }
 
 function sharedJson({ balanceNanos, heldNanos, nodes, log }: Shared) {

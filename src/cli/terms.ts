@@ -76,8 +76,14 @@ function optionOf<Value>(term: Term<Value>, use: Use): Option {
   const taken = takes[use];
   // What the help does not name is no value.
   const [, ...words] = taken.split('|');
-  const read: Reader<unknown> = (text) =>
-    words.reduce((others, word) => keywordOr(word, others), reader(Date.now()) as Reader<unknown>)(text);
+  const read: Reader<unknown> = (text) => {
+    const reading = words.reduce(
+      (others, word) => keywordOr(word, others),
+      reader(Date.now()) as Reader<unknown>,
+    )(text);
+    if (reading.ok || words.length === 0) return reading;
+    return { ok: false, expected: reading.expected.replace(/\.$/, `, or ${words.join(' or ')}.`) };
+  };
   const made = new Option(`--${option} <${taken}>`, use === 'create' ? `${help} (default: ${otherwise})` : help);
   return isList ? made.argParser(parseEach(read)) : made.argParser(parseWith(read));
 }

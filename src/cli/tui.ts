@@ -13,13 +13,16 @@ export function registerTui(program: Command): void {
   program
     .command('tui')
     .description('open the dashboard: live figures, and everything you can do with keys, limits, budgets and credit')
-    .option('--read-only', 'show everything, and change nothing')
+    .option('--read-only', 'show everything but change nothing')
     .option('--no-mouse', 'leave clicks and the wheel to the terminal, which then selects text without Shift')
     .addHelpText('after', '\nExamples:\n  inf-gw tui     press ? for help\n  inf-gw tui --read-only')
     .action((options: TuiOptions, command: Command) => tui(options, command));
 }
 
 async function tui({ readOnly: isReadOnly = false, mouse: hasMouse }: TuiOptions, command: Command): Promise<void> {
+  if (globalOptions(command).json) {
+    command.error(`error: the dashboard has no --json; use \`${PROGRAM} status --json\`, \`usage\` or \`keys list\``);
+  }
   const readConfig = () => configOf(command);
   // Without an installation no terminal would help.
   readConfig();

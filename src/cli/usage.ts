@@ -44,7 +44,7 @@ export function registerUsage(program: Command): void {
     .option('--csv', 'print comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by group      what a group has is also in the one around it\n  inf-gw usage --by source     reported by providers, or counted by the gateway\n  inf-gw usage --by user       who it was for, as clients say; also tag, app',
+      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by group      a group includes the groups inside it\n  inf-gw usage --by source     reported by providers, or counted by the gateway\n  inf-gw usage --by user       who it was for, as clients say; also tag, app',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }

@@ -35,14 +35,14 @@ export const readUser: Reader<string> = (text) =>
     ? { ok: true, value: text }
     : { ok: false, expected: `Expected the name of an end user, of at most ${MAX_END_USER_BYTES} bytes.` };
 
-const KEY_OPTION = ['--key <key>', 'whose end user it is: a key (id or name), or a group (@name)'] as const;
+const KEY_OPTION = ['--key <key>', 'the key (id or name) or the group (@name) whose end users these are'] as const;
 
 export function registerUsers(program: Command): void {
   const users = program.command('users').description('manage the end users of a key or a group');
 
   users
     .command('list', { isDefault: true })
-    .description('list the end users that were seen or have limits of their own, by name')
+    .description('list, by name, the end users seen so far or with limits of their own')
     .requiredOption(...KEY_OPTION)
     .option(
       '--limit <n>',
@@ -67,7 +67,7 @@ export function registerUsers(program: Command): void {
   registerSet(users);
   for (const [verb, userState, description] of [
     ['block', 'disabled', 'refuse the requests of an end user until they are unblocked'],
-    ['unblock', 'enabled', 'take the requests of an end user again'],
+    ['unblock', 'enabled', 'accept the requests of an end user again'],
   ] as const) {
     of(users, verb, description)
       .addHelpText('after', `\nExample:\n  inf-gw users ${verb} zoe --key my-app`)
@@ -84,12 +84,12 @@ export function registerUsers(program: Command): void {
 
 function registerSet(users: Command): void {
   const options = new TermOptions<LevelTerms>(LEVEL_TERMS, 'change');
-  const set = of(users, 'set', 'give an end user limits of their own, over those of all end users');
+  const set = of(users, 'set', 'give an end user limits of their own, in place of those for all end users');
   options
     .addTo(set)
     .addHelpText(
       'after',
-      '\nnone takes the own limit away, and that of all end users holds again.\n' +
+      '\nnone removes a limit of their own; the one for all end users holds again.\n' +
         '\nExamples:\n  inf-gw users set zoe --key my-app --rpm 60 --budget day=5\n  inf-gw users set zoe --key my-app --budget none',
     )
     .action((name: string, { key }: OfKey, command: Command) => {

@@ -18,7 +18,7 @@ const SHOWN: Readonly<Record<Installation, string>> = {
 export function registerVersion(program: Command): void {
   program
     .command('version')
-    .description('show the version, that of Node, and how the program is installed')
+    .description('show the versions of inf-gw and Node, and how inf-gw is installed')
     .addHelpText('after', '\nExamples:\n  inf-gw version\n  inf-gw version --json')
     .action((_: unknown, command: Command) => version(command));
 }

@@ -80,7 +80,7 @@ export function checkClock(aheadMs: readonly number[]): Finding {
   const [least] = aheadMs.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   if (least === undefined) return ok(name, 'not checked: no provider has told the time');
   const seconds = Math.round(Math.abs(least) / 1000);
-  if (Math.abs(least) <= MAX_OFF_MS) return ok(name, `agrees with the providers to ${Math.max(1, seconds)} s`);
+  if (Math.abs(least) <= MAX_OFF_MS) return ok(name, `agrees with the providers to within ${Math.max(1, seconds)} s`);
   return warning(
     name,
     `${count(seconds)} s ${least > 0 ? 'behind' : 'ahead of'} the providers: days, months and limits are counted by it`,

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { readCertificate, validityOf } from '../config/certificate.ts';
 import type { Config, TlsFiles } from '../config/config.ts';
 import { ownUid, resolveLinks } from '../core/files.ts';
+import { PROGRAM } from '../core/program.ts';
 import { bytes } from '../operator/format.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
@@ -25,7 +26,7 @@ export function checkConfigFile({ path, providers }: Config): Finding {
     return warning(
       name,
       'there is none: the defaults apply, with the mock provider alone',
-      'name one with --config, or make a config.yaml from config.example.yaml',
+      `name one with --config, or write one with \`${PROGRAM} init\``,
     );
   }
   const { mode } = statSync(path);
@@ -40,7 +41,7 @@ export function checkConfigFile({ path, providers }: Config): Finding {
   if (hasKey && (mode & OTHERS_READ) !== 0) {
     return warning(
       name,
-      `other users can read ${path}, and the key of a provider is in it`,
+      `other users can read ${path}, which has a provider's key in it`,
       `chmod 600 ${path}, or name a variable in the config instead`,
     );
   }
@@ -108,7 +109,7 @@ function checkFolder(folder: string): Finding[] {
 function noFolder(folder: string): Finding {
   return failure(
     'state folder',
-    `this user may not create files in ${folder}, which SQLite needs to`,
+    `this user may not create files in ${folder}, as SQLite has to`,
     'change its owner with chown, or set `state:` in the config to another folder',
   );
 }

@@ -53,9 +53,9 @@ function announceDatabase({ state }: Config, log: Log): void {
   for (const server of serversOf(state.address)) {
     if (server.tls.kind === 'verified' || server.host.startsWith('/')) continue;
     const line = mustProveItself(server)
-      ? `it has to prove by SCRAM that it knows the password, which is not sent; what follows is ${server.tls.kind === 'off' ? 'in clear' : 'encrypted'}`
+      ? `it must prove by SCRAM that it knows the password, which is not sent; all else is ${server.tls.kind === 'off' ? 'sent in the clear' : 'encrypted'}`
       : 'whoever takes its port is believed to be the database';
-    const message = `no certificate tells who answers at ${formatAddress(server)}: ${line}; ?sslmode=verify-full checks one`;
+    const message = `no certificate tells who answers at ${formatAddress(server)}: ${line}; ?sslmode=verify-full checks its certificate`;
     if (isOnOwnMachine(server.host) && mustProveItself(server)) log.info(message);
     else log.warn(message);
   }

@@ -22,7 +22,7 @@ export function takeSockets(environment: NodeJS.ProcessEnv, pid: number): readon
   if (forPid === undefined || count === undefined || Number(forPid) !== pid) return [];
   if (!/^[1-9]\d*$/.test(count) || Number(count) > MAX_SOCKETS) {
     throw new UserError(
-      `LISTEN_FDS is ${JSON.stringify(count)}, which is no number of sockets; start inf-gw without it`,
+      `LISTEN_FDS is ${JSON.stringify(count)}, which is not a number of sockets; start inf-gw without it`,
     );
   }
   const sockets = Array.from({ length: Number(count) }, (_, index) => FIRST_FD + index);

@@ -61,7 +61,7 @@ export function readExpiry(nowMs: number): Reader<number> {
     return {
       ok: false,
       expected:
-        'Expected how long from now (30d, 12h), or a date (2027-01-31) or time (2027-01-31T12:00:00Z) that is to come.',
+        'Expected how long from now (30d, 12h), or a date (2027-01-31) or time (2027-01-31T12:00:00Z) in the future.',
     };
   };
 }

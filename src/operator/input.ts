@@ -42,11 +42,11 @@ export const readModelId: Reader<string> = (text) => {
   if (text.includes('*')) {
     return {
       ok: false,
-      expected: 'A * stands for nothing here: name each model, or clear the allowlist to allow all.',
+      expected: 'An allowlist has no wildcards: name each model, or clear the allowlist to allow all.',
     };
   }
   if (text.includes(','))
-    return { ok: false, expected: 'Expected one model, without a comma: put blanks between models.' };
+    return { ok: false, expected: 'Expected one model, without a comma: name each model on its own.' };
   if (/^[^/\s]+\/\S+$/.test(text) && isPrintable(text)) return { ok: true, value: text };
   return { ok: false, expected: 'Expected <provider>/<model>, such as openai/gpt-4o-mini.' };
 };
@@ -57,7 +57,7 @@ export const readNote: Reader<string> = (text) => {
   if (text.length <= MAX_NOTE_CHARACTERS && isPrintable(text)) return { ok: true, value: text };
   return {
     ok: false,
-    expected: `Expected at most ${MAX_NOTE_CHARACTERS} characters, none of them control or format characters.`,
+    expected: `Expected at most ${MAX_NOTE_CHARACTERS} characters, without control or format characters.`,
   };
 };
 

@@ -50,7 +50,7 @@ export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
     ...(units === undefined ? [] : [`${count(units)} units`]),
     ...(tier === undefined ? [] : [`tier ${tier}`]),
     ...(above === undefined ? [] : [`above ${countOf(above, 'token')}`]),
-    of === undefined ? 'of the config' : `of the price file of ${of}`,
+    of === undefined ? 'from the config' : `from the price file of ${of}`,
   ].join(', ');
 }
 

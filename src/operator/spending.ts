@@ -79,7 +79,7 @@ function clockTime(wallMs: number, nowMs: number): string {
 export function outlookOf(bound: BudgetSpend, nowMs: number, week?: Spending): Marked | undefined {
   const { freesAtMs, resetsAtMs } = bound;
   if (isSpent(bound, nowMs)) {
-    return marked(freesAtMs === null ? 'spent for good' : `opens ${clockTime(freesAtMs, nowMs)}`, 'bad');
+    return marked(freesAtMs === null ? 'never opens' : `opens ${clockTime(freesAtMs, nowMs)}`, 'bad');
   }
   const spentAtMs = spentAtOf(bound, nowMs, week);
   if (spentAtMs !== undefined) return marked(`spent ${whenText(spentAtMs, nowMs)} at its pace`, 'warn');

@@ -58,8 +58,11 @@ export async function isLocked(location: StateLocation): Promise<boolean> {
   return lock === undefined;
 }
 
+/** Which commands make a state file. */
+export const CREATORS = '`serve`, `keys create`, `groups create` or `credit add` creates it';
+
 function missingFile(path: string): string {
-  return `no state file at ${path}; serve, keys create or credit add creates it`;
+  return `no state file at ${path}; ${CREATORS}`;
 }
 
 /** A state with nothing in it, for commands that only read where there is none yet. */

@@ -63,7 +63,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'Overview',
     of: 'overview',
     bindings: [
-      { shown: 't', meaning: 'reach of the charts', press: 't' },
+      { shown: 't', meaning: 'range of the charts', press: 't' },
       { shown: 'n', meaning: 'create a key', isChange: true },
     ],
   },

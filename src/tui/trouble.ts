@@ -33,6 +33,8 @@ const MOST_NAMES = 2;
 /** In a minute. Fewer refusals for rates are everyday. */
 const MANY_REFUSALS = 30;
 const MINUTE_S = 60;
+/** What a budget of a period is called; others by their length: `24h`. */
+const ADJECTIVES: Readonly<Record<string, string>> = { day: 'daily', week: 'weekly', month: 'monthly' };
 
 /** All troubles, ranked: what stops everybody, what stops some, what stops the keys of a group, and what stops one key. */
 export function troublesOf(model: Model): Trouble[] {
@@ -154,8 +156,9 @@ function spentText<Level extends StoredKey | StoredGroup>(
   const periods = new Set(all.map((bound) => bound?.period));
   const opens = all[0] && all.length === 1 ? outlookOf(all[0], nowMs)?.text : undefined;
   const verb = stopped.length === 1 ? 'has' : 'have';
-  const what =
-    periods.size > 1 ? 'their budgets' : `${stopped.length === 1 ? 'its' : 'their'} ${[...periods].join('')}`;
+  const [period = ''] = periods;
+  const budget = `${ADJECTIVES[period] ?? period} budget`;
+  const what = periods.size > 1 ? 'their budgets' : stopped.length === 1 ? `its ${budget}` : `their ${budget}s`;
   const names = stopped.map(nameOf);
   const text = `${listed(names, MOST_NAMES)} ${verb} spent ${what}${opens === undefined ? '' : `, ${opens}`}`;
   return { text, brief: `${listed(names, 1)} ${verb} spent ${what}` };

@@ -97,7 +97,7 @@ describe('`alerts`', { concurrency: CONCURRENCY }, () => {
     assert.equal(status, 1);
     assert.match(stderr, /config\.yaml has no `alerts:`, so alerts go nowhere; add webhooks or a command/);
     await place.createKey('app');
-    assert.match((await place.run(['alerts', 'list'])).stdout, /^Nothing was told yet\./);
+    assert.match((await place.run(['alerts', 'list'])).stdout, /^No alerts yet\./);
     assert.deepEqual(await place.json('alerts', 'list'), []);
   });
 });

@@ -39,7 +39,7 @@ describe('`backup` and `restore`', { concurrency: CONCURRENCY }, () => {
     const restored = await place.run(['restore', 'copy.db', '--yes']);
     assert.equal(restored.status, 0, restored.stderr);
     const [, kept = ''] =
-      /^Restored \S+state\.db from \S+copy\.db\. The state before is kept as (\S+)\.\n$/.exec(restored.stdout) ?? [];
+      /^Restored \S+state\.db from \S+copy\.db\. The previous state is kept as (\S+)\.\n$/.exec(restored.stdout) ?? [];
     assert.ok(existsSync(kept), restored.stdout);
     const keys = await place.json<KeyJson[]>('keys', 'list');
     assert.deepEqual(

@@ -83,7 +83,7 @@ describe('`init`', { concurrency: CONCURRENCY }, () => {
     const place = new Workplace(t, 'providers: {}\n');
     const refused = await place.run(['init', '--key', 'app', '--json']);
     assert.deepEqual([refused.status, refused.stdout], [1, '']);
-    assert.match(refused.stderr, /^error: .*config\.yaml exists already, and was left as it is: .* --force\n$/);
+    assert.match(refused.stderr, /^error: .*config\.yaml already exists, and was left as it is: .* --force\n$/);
     assert.equal(place.read('config.yaml').toString(), 'providers: {}\n');
     assert.deepEqual(readdirSync(place.directory), ['config.yaml']);
     await place.json<InitJson>('init', '--force', '--full');

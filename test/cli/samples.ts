@@ -57,7 +57,7 @@ function figuresOf(keys: readonly KeyRecord[]): KeyFigures {
     id,
     { requests: 40 * i, tokens: 3_902_000 * i, costNanos: BigInt(i) ** 5n * 1_234_567n },
   ]);
-  // The first key has spent its day.
+  // The first key has spent its daily budget.
   const spends = keys.map(({ id, budgets }, i): [string, BudgetSpend[]] => [
     id,
     budgets.map((budget) => {

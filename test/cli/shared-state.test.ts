@@ -70,7 +70,7 @@ describe('on a database that gateways share', () => {
   test('a start says that no certificate tells who the database is', () => {
     assert.match(
       a.text,
-      /"level":"info".*no certificate tells who answers at 127\.0\.0\.1:\d+: it has to prove by SCRAM/,
+      /"level":"info".*no certificate tells who answers at 127\.0\.0\.1:\d+: it must prove by SCRAM/,
     );
   });
 
@@ -148,7 +148,7 @@ describe('on a database that gateways share', () => {
     const stopped = await places.c.run(['requests', 'stop', id]);
     assert.deepEqual(stopped, {
       status: 0,
-      stdout: `The gateway that runs ${id} stops it within seconds.\n`,
+      stdout: `The gateway that has ${id} will stop it within seconds.\n`,
       stderr: '',
     });
     assert.match(await bounded(text, 'the stream ends'), /"error"/);

@@ -287,7 +287,7 @@ describe('`state grant`', () => {
     for (const words of commands) {
       const { status, stderr } = await place.run([...words, '-c', 'role.yaml']);
       assert.equal(status, 1, words.join(' '));
-      assert.match(stderr, /^error: .*the user lacks a right/);
+      assert.match(stderr, /^error: .*the user lacks a privilege/);
     }
     assert.equal((await place.run(['keys', 'list', '-c', 'role.yaml'])).status, 0);
   });
@@ -307,7 +307,7 @@ describe('`state grant`', () => {
       assert.match(await errorOf(role), /^error: the role \w+ can do everything already: it is gateway, who owns/);
     }
     assert.match(await errorOf('bare', '-c', 'role.yaml'), /^error: only gateway can grant rights: it owns the tables/);
-    assert.match(await errorOf('bare', '-c', 'file.yaml'), /^error: \S+state\.db is a file, which has no roles/);
+    assert.match(await errorOf('bare', '-c', 'file.yaml'), /^error: \S+state\.db is a file, and a file has no roles/);
     assert.equal((await place.run(['state', 'grant'])).status, 2);
   });
 });

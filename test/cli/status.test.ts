@@ -174,7 +174,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
       ],
     );
     const { stdout } = await place.run(['status']);
-    assert.match(stdout, /^spent +spent: \d.* of 0\.001\d* USD in total, spent for good$/m);
+    assert.match(stdout, /^spent +spent: \d.* of 0\.001\d* USD in total, never opens$/m);
     assert.match(stdout, /^nearly spent +nearly: \d/m);
     const { database } = openDatabase(place.statePath);
     database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)

@@ -69,6 +69,7 @@ const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['usage', '--until', '7y'],
   ['usage', '--since', '2026-11-02', '--until', '2026-11-01'],
   ['usage', '--csv', '--json'],
+  ['tui', '--json'],
 ];
 
 /** Valid usage that fails: `app` exists, `gone` was deleted, and the balance is 1 USD. */
@@ -92,6 +93,22 @@ const FAILURES: readonly (readonly string[])[] = [
   ['keys', 'list', '-c', 'missing.yaml'],
   ['config', 'check', '--config', 'missing.yaml'],
 ];
+
+test('what an option takes beside a value is named where it was given neither', async (t) => {
+  const [rpm, money, expiry, created] = await new Workplace(t).runAll([
+    ['limits', 'set', 'app', '--rpm', 'many'],
+    ['limits', 'set', 'app', '--spend-limit', 'default'],
+    ['limits', 'set', 'app', '--expires', 'soon'],
+    ['keys', 'create', 'app', '--rpm', 'default'],
+  ]);
+  assert.match(
+    rpm?.stderr ?? '',
+    /Expected a whole number from 1 to 1000000000, or default or none\. \(see --help\)$/m,
+  );
+  assert.match(money?.stderr ?? '', /at most nine decimals, or none\. \(see --help\)$/m);
+  assert.match(expiry?.stderr ?? '', /in the future, or never\. \(see --help\)$/m);
+  assert.match(created?.stderr ?? '', /Expected a whole number from 1 to 1000000000\. \(see --help\)$/m);
+});
 
 test('a usage error ends with status 2, a failure with 1, each with one line on stderr', async (t) => {
   const place = new Workplace(t);

@@ -54,7 +54,10 @@ const CASES: readonly Case[] = [
       const provider = '  a: { kind: openai, base_url: "http://127.0.0.1:9", api_key: sk-written-down, models: {} }\n';
       chmodSync(place.write('config.yaml', CONFIG + provider), 0o644);
     },
-    faults: [/^warning config file: other users can read .* the key of a provider/, /^error provider a: TCP/],
+    faults: [
+      /^warning config file: other users can read .*, which has a provider's key in it/,
+      /^error provider a: TCP/,
+    ],
   },
   {
     what: 'a folder in which others can replace files',

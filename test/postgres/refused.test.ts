@@ -83,9 +83,9 @@ describe('a server that is there', () => {
   });
 
   test('does not know the password, or the user', async () => {
-    await assertRefused(changed(url, { password: 's3cret' }), /user or password is wrong/, /percent-encode/);
-    await assertRefused(changed(url, { username: 'nobody' }), /as user nobody: user or password is wrong/);
-    await assertRefused(changed(url, { password: '' }), /asks for a password/, /correct user and password/);
+    await assertRefused(changed(url, { password: 's3cret' }), /wrong user or password/, /percent-encode/);
+    await assertRefused(changed(url, { username: 'nobody' }), /as user nobody: wrong user or password/);
+    await assertRefused(changed(url, { password: '' }), /asks for a password/, /correct the user and the password/);
   });
 
   test('has no such database', async () => {
@@ -95,7 +95,7 @@ describe('a server that is there', () => {
   test('does not let the user into the database', async () => {
     await server.query('CREATE DATABASE closed');
     await server.query('REVOKE CONNECT ON DATABASE closed FROM PUBLIC');
-    await assertRefused(changed(url, { pathname: '/closed' }), /lacks a right/, /state grant/);
+    await assertRefused(changed(url, { pathname: '/closed' }), /lacks a privilege/, /state grant/);
   });
 
   test('has too many connections', async () => {

@@ -250,7 +250,7 @@ describe('run', { concurrency: CONCURRENCY }, () => {
     assert.equal(named?.stdout, '200 quick \n');
     assert.match(named?.stderr ?? '', /Claude Code is told to use quick\n/);
     assert.match(said?.stdout ?? '', /^-c model_provider="inf-gw" .* exec$/m);
-    assert.match(said?.stderr ?? '', /requests +none: the command sent nothing to the gateway/);
+    assert.match(said?.stderr ?? '', /requests +none: the command called no model through the gateway/);
     assert.equal(allowed?.stdout, '200 mock/echo \n');
     assert.doesNotMatch(allowed?.stderr ?? '', /sent nothing/);
   });

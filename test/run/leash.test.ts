@@ -192,7 +192,7 @@ describe('a run inside of a run', { concurrency: CONCURRENCY }, () => {
     assert.match(stderr, /^note: the run around this one has 0.50 USD left, which bounds this one as well$/m);
     assert.match(stderr, /^inside of +outer \(key_\w+\)$/m);
     assert.match(stderr, /^error: --allow mock\/echo: the run around this one, outer, may not call it$/m);
-    assert.match(stderr, /^error: this is inside of another `inf-gw run`, .*: leave --config out$/m);
+    assert.match(stderr, /^error: this is inside another `inf-gw run`, .*: leave --config out$/m);
     assert.match(stderr, /^inside it +1 run, counted above$/m);
     const [outer, made] = await place.json<KeyJson[]>('keys', 'list');
     assert.deepEqual([made?.name, made?.allowlist, made?.expires_at], ['inner', ['host/paid'], outer?.expires_at]);
@@ -254,7 +254,7 @@ describe('with a key that may make others, far from the config and the state of 
       [
         1,
         ['--max-usd', '1', '--allow', 'mock/echo'],
-        /^error: the gateway at http.* makes no such key: allowlist: this key may not call mock\/echo/,
+        /^error: the gateway at http.* refuses to create such a key: allowlist: this key may not call mock\/echo/,
       ],
     ] as const) {
       const said = await far.runAlone(['run', ...options, '--', 'true']);
@@ -285,11 +285,11 @@ describe('with a key that may make others, far from the config and the state of 
     const { INF_GW_URL: url } = far.environment;
     const unknown = mintKey();
     for (const [named, key, why] of [
-      [url, parent.key, 'the key may make no others, as one of `inf-gw keys create --may-create` may'],
+      [url, parent.key, 'the key may not create others; `inf-gw keys create --may-create` makes one that may'],
       [url, unknown, 'Invalid API key. Check that it is complete and has not been deleted.'],
-      [url, 'sk-inf-short', 'INF_GW_KEY is no whole key'],
+      [url, 'sk-inf-short', 'INF_GW_KEY is not a whole key'],
       ['http://127.0.0.1:1', parent.key, 'http://127.0.0.1:1 cannot be reached'],
-      ['here', parent.key, 'INF_GW_URL is no address'],
+      ['here', parent.key, 'INF_GW_URL is not an address'],
     ] as const) {
       Object.assign(far.environment, { INF_GW_URL: named, INF_GW_KEY: key });
       const said = await far.runAlone(leash('1', 'true'));

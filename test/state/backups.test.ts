@@ -89,14 +89,14 @@ describe('a backup', () => {
   test('takes no name that is taken, and leaves nothing behind when it fails', async (t) => {
     const { folder, state, backup } = open(t);
     const names = namesIn(folder);
-    await assert.rejects(backUp(state, backup, OPTIONS), /copy\.db exists already; name a file that does not$/);
+    await assert.rejects(backUp(state, backup, OPTIONS), /copy\.db already exists; name a file that does not$/);
     const stopped = AbortSignal.abort(new UserError('interrupted'));
     const other = join(folder, 'other.db');
     await assert.rejects(backUp(state, other, { ...OPTIONS, signal: stopped }), /^UserError: interrupted$/);
     await assert.rejects(backUp(state, join(folder, 'no/copy.db'), OPTIONS), /ENOENT\): check the path/);
     assert.deepEqual(namesIn(folder), names);
     const meanwhile = async () => fs.writeFileSync(other, 'mine');
-    await assert.rejects(backUp(state, other, { ...OPTIONS, verify: meanwhile }), /other\.db exists already/);
+    await assert.rejects(backUp(state, other, { ...OPTIONS, verify: meanwhile }), /other\.db already exists/);
     assert.equal(fs.readFileSync(other, 'utf8'), 'mine');
     fs.rmSync(other);
     edit(state, (database) => database.exec('UPDATE account SET balance_nanos = balance_nanos + 1'));
@@ -256,8 +256,8 @@ describe('a restore', () => {
       [state, join(folder, 'none.db'), /no file at \S+none\.db; name a backup$/],
       [state, folder, /is not a file; name a backup$/],
       [state, linked, /linked\.db is the state file itself; name a backup of it$/],
-      [state, make('empty.db', ''), /empty\.db is no state of inf-gw; use another backup$/],
-      [state, make('words.db', 'words, and no database'), /words\.db is damaged, or no state of inf-gw/],
+      [state, make('empty.db', ''), /empty\.db is not an inf-gw state file; use another backup$/],
+      [state, make('words.db', 'words, and no database'), /words\.db is damaged, or not an inf-gw state file/],
       [state, newer, /newer\.db was written by a newer inf-gw \(schema version 99; .*: update inf-gw$/],
       [state, hollow, /the balance is/],
       [lost, backup, /lost\.db is a symbolic link to a file that does not exist; mount its disk/],
@@ -267,7 +267,7 @@ describe('a restore', () => {
     await assert.rejects(restore(state, backup, RESTORE), /a gateway is running on \S+state\.db; stop it first$/);
     lock?.release();
     const busy = tryLockState(backup);
-    await assert.rejects(restore(state, backup, RESTORE), /a gateway is running on \S+copy\.db, so it is no backup/);
+    await assert.rejects(restore(state, backup, RESTORE), /a gateway is running on \S+copy\.db, so it is not a backup/);
     busy?.release();
     for (const name of ['empty.db', 'words.db']) fs.rmSync(join(folder, name));
     assert.ok(fs.readFileSync(state).equals(original));

@@ -314,6 +314,6 @@ test('a role with the rights of a gateway can look at everything, and is told wh
   assert.deepEqual(await looker.account.history(), []);
   assert.deepEqual([await looker.hasChanged(), await looker.hasChanged()], [true, false]);
   const lines = await linesOf(looker, () => looker.keys.setState('app', 'disabled'));
-  assert.match(lines.join('\n'), /lacks a right/);
+  assert.match(lines.join('\n'), /lacks a privilege/);
   assert.deepEqual(await state.keys.find('app'), key);
 });

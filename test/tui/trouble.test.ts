@@ -87,9 +87,9 @@ describe('the line under the tabs', () => {
     const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other')] };
     const lineAt = (columns: number) =>
       lineOf(after(serving('overview', snapshot, { columns, rows: 24 }), { kind: 'stored', stored }));
-    assert.deepEqual([140, 118, 90, 60].map(lineAt), [
-      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their month   ! go there',
-      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their month',
+    assert.deepEqual([140, 128, 90, 60].map(lineAt), [
+      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets   ! go there',
+      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets',
       ' ! MONEY no credit left   ! a-provider-with-a-long-name and 1 more failing   +1 more',
       ' ! MONEY no credit left   +2 more   ! go there',
     ]);
@@ -98,10 +98,10 @@ describe('the line under the tabs', () => {
   test('names keys at their spend limits, with and without a gateway, in every view', () => {
     const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other'), storedKey(3, 'fine')] };
     const model = after(serving('models', WELL), { kind: 'stored', stored });
-    assert.equal(lineOf(model), ' ! near-cap, other have spent their month   ! go there');
+    assert.equal(lineOf(model), ' ! near-cap, other have spent their monthly budgets   ! go there');
     assert.equal(
       lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
-      ' ! near-cap has spent its month, opens 12-01   ! go there',
+      ' ! near-cap has spent its monthly budget, opens 12-01   ! go there',
     );
   });
 
@@ -111,7 +111,7 @@ describe('the line under the tabs', () => {
     const model = alone('usage', stored, { columns: 120, rows: 30 });
     assert.equal(
       lineOf(model),
-      ' ! @research has spent its day, opens 00:00   ! near-cap has spent its month, opens 12-01   ! go there',
+      ' ! @research has spent its daily budget, opens 00:00   ! near-cap has spent its monthly budget, opens 12-01   ! go there',
     );
     const opened = press(model, '!').model;
     assert.deepEqual([opened.view, opened.groups.isOpen], ['groups', true]);
@@ -204,7 +204,7 @@ describe('the key !', () => {
       [
         '1 of 3: STORAGE the disk is full',
         '2 of 3: dead failing',
-        '3 of 3: near-cap has spent its month, opens 12-01',
+        '3 of 3: near-cap has spent its monthly budget, opens 12-01',
         '1 of 3: STORAGE the disk is full',
       ],
     );

@@ -232,7 +232,7 @@ const BUDGETED: readonly StoredKey[] = [
   storedKey(4, 'laptop-anna', {}, { costNanos: 4_000_000n }),
 ];
 
-/** The cursor is at the group that has spent its day. */
+/** The cursor is at the group that has spent its daily budget. */
 function atSpentGroup(columns: number, rows: number): Model {
   const model = alone('groups', { ...STORED, keys: keys('well') }, { columns, rows });
   return press(groupsOf(model, 'wrong'), 'escape').model;

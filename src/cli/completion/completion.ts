@@ -19,8 +19,8 @@ export function registerCompletion(program: Command): void {
     .addHelpText(
       'after',
       `
-Print it into the file where your shell looks for it, and open a new shell. After an update of
-inf-gw, print it again: commands and options are in the script; keys and models are looked up.
+Write it to the file where your shell looks for it, and open a new shell. Write it again after an
+update of inf-gw: commands and options are in the script; keys and models are looked up.
 
 Examples:
   inf-gw completion bash > ~/.local/share/bash-completion/completions/inf-gw

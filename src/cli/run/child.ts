@@ -45,7 +45,7 @@ export async function runCommand(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { status: NOT_FOUND, signal: undefined, problem: 'command not found' };
-    const problem = code === 'EACCES' ? 'permission denied, or it is no program' : message;
+    const problem = code === 'EACCES' ? 'permission denied, or not a program' : message;
     return { status: NOT_EXECUTABLE, signal: undefined, problem };
   }
 }

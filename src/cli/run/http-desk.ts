@@ -47,7 +47,7 @@ export async function httpDesk(options: LoadOptions): Promise<Desk | undefined> 
   if (outer !== '' && !isOutOfReach(options.environment)) return undefined;
   const config = loadConfig(options);
   if (outer === '' && config.path !== undefined) return undefined;
-  let why = 'INF_GW_URL is no address';
+  let why = 'INF_GW_URL is not an address';
   if (URL.canParse(url)) {
     const desk = new HttpDesk(new URL(url).origin, key, config);
     const problem = await desk.problem();
@@ -72,12 +72,12 @@ class HttpDesk implements Desk {
 
   /** Why the key makes no other; undefined if it does. */
   async problem(): Promise<string | undefined> {
-    if (!isWellFormedKey(this.#parentKey)) return `${KEY_VARIABLE} is no whole key`;
+    if (!isWellFormedKey(this.#parentKey)) return `${KEY_VARIABLE} is not a whole key`;
     const answer = await this.#send('GET', '/v1/keys').catch(() => undefined);
     if (answer === undefined) return `${this.url} cannot be reached`;
     if (answer.ok) return undefined;
     if (answer.status === 404)
-      return `the key may make no others, as one of \`${PROGRAM} keys create --may-create\` may`;
+      return `the key may not create others; \`${PROGRAM} keys create --may-create\` makes one that may`;
     return (await readAnswer(answer)).error?.message ?? `${this.url} answers ${answer.status}`;
   }
 
@@ -130,7 +130,9 @@ class HttpDesk implements Desk {
     });
     const said = await readAnswer<T>(answer);
     if (answer.ok) return said;
-    throw new UserError(`the gateway at ${this.url} makes no such key: ${said.error?.message ?? answer.status}`);
+    throw new UserError(
+      `the gateway at ${this.url} refuses to create such a key: ${said.error?.message ?? answer.status}`,
+    );
   }
 
   #send(method: string, path: string, body?: object, key = this.#parentKey): Promise<Response> {

@@ -66,7 +66,7 @@ export function outerRun({ path: named, environment, directory }: LoadOptions): 
   }
   if (named !== undefined && resolve(directory, named) !== place) {
     throw new UserError(
-      `this is inside of another \`${PROGRAM} run\`, whose leash only holds at its own gateway: leave --config out`,
+      `this is inside another \`${PROGRAM} run\`, whose leash only holds at its own gateway: leave --config out`,
     );
   }
   return { keyId, url, config: configAt(place, environment, directory) };

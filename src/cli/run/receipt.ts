@@ -103,7 +103,7 @@ function leashText(facts: Facts) {
 }
 
 /** It may have used another key, or a vendor directly. */
-export const UNUSED = 'none: the command sent nothing to the gateway';
+export const UNUSED = 'none: the command called no model through the gateway';
 
 function wasUsed({ total, refusals, inFlight }: Facts): boolean {
   return total.requests > 0 || refusals.length > 0 || inFlight > 0;

@@ -45,17 +45,17 @@ const readTime: Reader<number> = (text) => {
 export function registerRun(program: Command): void {
   program
     .command('run')
-    .description('run a command that may spend a limited amount: with a key of its own, and a receipt at the end')
+    .description('run a command with a spending limit: it gets a key of its own, and you get a receipt at the end')
     .option('--max-usd <usd>', 'what the command may spend (required)', parseWith(readAmountAboveZero))
     .option('--for <time>', 'how long its key works, such as 30m or 2h (default: 24h)', parseWith(readTime))
     .option('--allow <model>', 'allow this model; repeat for more (default: all models)', parseModelIds)
     .option(
       '--name <name>',
-      'the name of its key (default: that of the command, and a random part)',
+      'the name of its key (default: that of the command and a random part)',
       parseWith(readKeyName),
     )
     .addOption(
-      new Option('--client <client>', 'what the command is, where its name does not say it').choices(
+      new Option('--client <client>', 'which client the command is, if its name does not say so').choices(
         CLIENTS.map(({ name }) => name),
       ),
     )
@@ -65,11 +65,11 @@ export function registerRun(program: Command): void {
     .allowUnknownOption()
     .addHelpText(
       'after',
-      `\n${new Intl.ListFormat('en-GB').format(CLIENTS.map(({ name }) => name))} are told the gateway and a model in their own ways.
-Other commands find the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like. None sees the keys of your providers.
-Where no gateway runs, this one serves on a free port until the command ends; without a config, for the providers whose keys are set.
-Requests without a maximum of output tokens get the default of their model. A run inside of a run is part of the outer leash.
-Exit status: that of the command, 128 + n after signal n, 127 if it is not found.
+      `\n${new Intl.ListFormat('en-GB').format(CLIENTS.map(({ name }) => name))} are pointed at the gateway and at a model, each in its own way.
+Other commands find the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like. None of them sees your providers' keys.
+If no gateway is running, run serves on a free port until the command ends; without a config, for the providers whose keys are set.
+Requests without a maximum of output tokens get the default of their model. A run inside a run also counts against the outer one.
+Exit status: that of the command; 128 + n if signal n ended it; 127 if it was not found.
 \nExamples:\n  inf-gw run --max-usd 2 -- claude\n  inf-gw run --max-usd 0.50 --for 2h --allow openai/gpt-5.4 -- aider`,
     )
     .action((words: string[], options: RunOptions, command: Command) => run(words, options, command));
@@ -91,9 +91,7 @@ async function run(words: readonly string[], options: RunOptions, command: Comma
     return command.error(`error: which command? Put it after --: \`${PROGRAM} run --max-usd 2 -- claude\``);
   const client = clientOf(options.client ?? file);
   if (client === undefined && options.model !== undefined) {
-    return command.error(
-      `error: --model is for a client that is known, and ${file} is none; say what it is with --client`,
-    );
+    return command.error(`error: --model needs a known client, and ${file} is not one; say which it is with --client`);
   }
   // The terminal may be gone when the receipt is printed.
   process.stderr.on('error', () => {});

@@ -42,9 +42,10 @@ interface Trouble {
 type Entry = readonly [what: string, advice: string, kind?: StorageFault['kind']];
 
 const WAIT = 'if this does not pass, look at the log of the database server';
-const LISTENS = 'start the database server, or correct host and port in `state:`; a firewall may be in the way';
+const LISTENS = 'start the database server, or correct the host and port in `state:`; a firewall may be in the way';
 const NAME = 'correct the host in `state:`, or the name service of this machine';
-const CREDENTIALS = 'correct user and password in `state:`; percent-encode / ? # @ : and % in them, such as %40 for @';
+const CREDENTIALS =
+  'correct the user and the password in `state:`; percent-encode / ? # @ : and % in them, such as %40 for @';
 const RESTORE = 'restore it from a backup, or correct `state:`';
 const LOCKED = 'end the transaction that holds the lock: pg_stat_activity lists them';
 export const STANDBY = 'set `state:` to the address of the primary server';
@@ -57,7 +58,7 @@ const PROOF =
 
 /** By the beginning of the SQLSTATE; the first entry that matches counts. */
 const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
-  ['28P01', 'user or password is wrong', CREDENTIALS],
+  ['28P01', 'wrong user or password', CREDENTIALS],
   [
     '28',
     'the server does not let this user in',
@@ -66,9 +67,9 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['3D000', 'there is no such database', 'make it with CREATE DATABASE … OWNER …, or correct its name in `state:`'],
   [
     '42501',
-    'the user lacks a right',
-    'the first command, and all that change something, need a user who owns the database; `inf-gw state grant <role>` ' +
-      'gives others what a gateway needs',
+    'the user lacks a privilege',
+    'the first command, and every command that changes something, needs the user who owns the database; ' +
+      '`inf-gw state grant <role>` gives others what a gateway needs',
   ],
   [
     '53300',
@@ -129,7 +130,7 @@ const BY_MESSAGE: Readonly<Record<string, Entry>> = {
   'Client was closed and is not queryable': ['the connection was closed', WAIT],
   'The server does not support SSL connections': [
     'the server has no TLS',
-    'turn `ssl` on there; on a network that you trust, ?sslmode=disable goes without',
+    'turn `ssl` on there; on a network that you trust, ?sslmode=disable does without TLS',
   ],
   'There was an error establishing an SSL connection': ['the server does not start TLS', LISTENS],
 };

@@ -73,7 +73,7 @@ async function copyPages(path: string, draft: string, { onProgress, signal }: Co
 }
 
 function refuseExisting(file: string): void {
-  if (existsSync(file)) throw new UserError(`${file} exists already; name a file that does not`);
+  if (existsSync(file)) throw new UserError(`${file} already exists; name a file that does not`);
 }
 
 /** Never takes the place of a file, also not of one that was made a moment ago. */

@@ -40,14 +40,15 @@ export function settleDraft(draft: string, from: string): void {
   try {
     database = new Database(draft, { fileMustExist: true });
     const isOurs = database.pragma('application_id', { simple: true }) === APPLICATION_ID;
-    if (!isOurs || versionOf(database) === 0) throw new UserError(`${from} is no state of inf-gw; use another backup`);
+    if (!isOurs || versionOf(database) === 0)
+      throw new UserError(`${from} is not an inf-gw state file; use another backup`);
     refuseNewer(versionOf(database), from);
     database.close();
     database = openDatabase(draft).database;
     database.pragma('journal_mode = DELETE');
   } catch (error) {
     if (!isDamage(error)) throw error;
-    throw new UserError(`${from} is damaged, or no state of inf-gw; use another backup`);
+    throw new UserError(`${from} is damaged, or not an inf-gw state file; use another backup`);
   } finally {
     database?.close();
   }

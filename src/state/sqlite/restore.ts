@@ -97,7 +97,7 @@ function assertBackup(backup: string, state: string): void {
     throw new UserError(`${backup} is the state file itself; name a backup of it`);
   }
   if (isInUse(backup)) {
-    throw new UserError(`a gateway is running on ${backup}, so it is no backup; make one with \`inf-gw backup\``);
+    throw new UserError(`a gateway is running on ${backup}, so it is not a backup; make one with \`inf-gw backup\``);
   }
 }
 

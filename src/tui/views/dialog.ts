@@ -82,14 +82,7 @@ function contentOf(model: Model, dialog: Dialog, height: number): Line[] {
     case 'palette':
       return palette(model, dialog, width);
     case 'help':
-      return scrolled(
-        [[bold('Keys of the keyboard')]],
-        EMPTY,
-        helpLines(dialog.view, width),
-        dialog.top,
-        width,
-        height,
-      );
+      return scrolled([[bold('Keyboard shortcuts')]], EMPTY, helpLines(dialog.view, width), dialog.top, width, height);
   }
 }
 

@@ -61,7 +61,7 @@ const NOT_AMOUNTS = [
 ];
 const AMOUNT = 'Expected an amount in USD such as 25 or 0.50, up to a billion, with at most nine decimals.';
 const MODEL = 'Expected <provider>/<model>, such as openai/gpt-4o-mini.';
-const NOTE = 'Expected at most 500 characters, none of them control or format characters.';
+const NOTE = 'Expected at most 500 characters, without control or format characters.';
 const MOMENT =
   'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), today, yesterday, or how long ago (7d, 12h).';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -138,8 +138,8 @@ const TABLES: Readonly<Record<string, Table>> = {
     rejected: [
       ...each(['', 'echo', '/echo', 'mock/', 'mock/ echo', ' mock/echo', 'mo ck/echo', 'mock/echo '], MODEL),
       ...each(['mock/\u001b[2J', 'mock/\u202eohce', 'mock/e\u200bcho', 'mock/\u2028', 'mock/\u0085'], MODEL),
-      ...each(['mock/a,mock/b', ','], 'Expected one model, without a comma: put blanks between models.'),
-      ...each(['mock/*', '*'], 'A * stands for nothing here: name each model, or clear the allowlist to allow all.'),
+      ...each(['mock/a,mock/b', ','], 'Expected one model, without a comma: name each model on its own.'),
+      ...each(['mock/*', '*'], 'An allowlist has no wildcards: name each model, or clear the allowlist to allow all.'),
     ],
   },
   'a note': {

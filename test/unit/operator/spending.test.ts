@@ -72,7 +72,7 @@ describe('what comes of a budget', () => {
     [day(USD, 5n * USD), 'resets 00:00'],
     [day(4n * USD, 5n * USD), 'spent at 15:00 at its pace'],
     [day(0n, 5n), 'resets 00:00'],
-    [total(5n, 5n), 'spent for good'],
+    [total(5n, 5n), 'never opens'],
     [total(4n, 5n), undefined],
     [sliding, 'opens 21:06'],
     [fixedSpend({ period: 'week', limitNanos: 5n }, 4n, NOW_MS + 4 * DAY_MS, NOW_MS), 'spent on 11-03 at its pace'],
