@@ -38,7 +38,8 @@ const HOSTILE = [
 
 /** Starts the dashboard below earlier output, ends it, and checks what is left on the terminal. */
 async function leaves(t: TestContext, end: (desk: Desk) => Promise<void> | void, flags = ''): Promise<number> {
-  const desk = await Desk.open(t);
+  // In a checkout with a long path the stack of an error would push what was above it off a small one.
+  const desk = await Desk.open(t, LARGE);
   if (flags !== '') desk.place.write('preload.mjs', flags);
   await desk.command('echo earlier work; stty -g > settings.before');
   await desk.shows(/^earlier work\n/m);
