@@ -32,8 +32,11 @@ export async function programOf(commands: Commands, args: readonly string[]): Pr
     .option('--json', 'print one JSON document')
     .configureOutput({
       writeOut: printHelp,
-      // Commander puts suggestions on lines of their own; an error here is one line.
-      outputError: (text) => notice(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)`),
+      // Commander puts suggestions on lines of their own; an error here is one line, in plain words.
+      outputError: (text) => {
+        const line = text.trim().replaceAll(/\s*\n\s*/g, ' ');
+        notice(`${line.replace(/^error: command-argument value /, 'error: value ')} (see --help)`);
+      },
     })
     .configureHelp({
       showGlobalOptions: true,
