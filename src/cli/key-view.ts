@@ -13,9 +13,11 @@ import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '..
 import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
+import { disabledAround } from '../operator/tree.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
+import type { GroupRecord } from '../state/levels.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { namesGroup } from './group-view.ts';
+import { GROUP_SIGN, namesGroup } from './group-view.ts';
 import { BUDGETS_COLUMN, budgetField, budgetsCell, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import {
   isTerminal,
@@ -34,7 +36,7 @@ import { globalOptions, type State } from './state.ts';
 
 /** The JSON of a key. */
 export async function keyJson(key: KeyRecord, state: State) {
-  const group = (await groupNames([key], state)).get(key.groupId ?? '') ?? null;
+  const group = (await groupsAround([key], state)).get(key.groupId ?? '')?.name ?? null;
   const figures = { month: await monthOf(key, state), spends: await spentBy(key, state), group };
   return keyWithFigures(key, figures, state.config.tier);
 }
@@ -51,13 +53,13 @@ export function printSecret(secret: string): void {
 }
 
 /** By id. */
-type GroupNames = ReadonlyMap<string, string>;
+type Groups = ReadonlyMap<string, GroupRecord>;
 
-/** The names of the groups that these keys are in. */
-async function groupNames(keys: readonly KeyRecord[], { groups }: State): Promise<GroupNames> {
+/** The groups that these keys may be in. */
+export async function groupsAround(keys: readonly KeyRecord[], { groups }: State): Promise<Groups> {
   // Most installations have none.
   if (keys.every(({ groupId }) => groupId === null)) return new Map();
-  return new Map((await groups.list()).map(({ id, name }) => [id, name]));
+  return new Map((await groups.list()).map((group) => [group.id, group]));
 }
 
 /** What a key has spent of its budgets. */
@@ -79,7 +81,7 @@ export async function keysJson(keys: readonly KeyRecord[], state: State) {
   const { months, spends, groups } = await figuresOf(keys, state);
   return keys.map((key) => {
     const month = months.get(key.id) ?? NO_FIGURES;
-    const group = groups.get(key.groupId ?? '') ?? null;
+    const group = groups.get(key.groupId ?? '')?.name ?? null;
     return keyWithFigures(key, { month, spends: spends.get(key.id) ?? [], group }, state.config.tier);
   });
 }
@@ -122,7 +124,8 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
   const spends = await spentBy(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
-  const group = (await groupNames([key], state)).get(key.groupId ?? '');
+  const groups = await groupsAround([key], state);
+  const group = groups.get(key.groupId ?? '');
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
@@ -131,9 +134,9 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
-    ...(group === undefined ? [] : [['in', `@${group}`] as const]),
+    ...(group === undefined ? [] : [['in', `${GROUP_SIGN}${group.name}`] as const]),
     ...(key.mayCreate ? [['may create', 'keys under it'] as const] : []),
-    ['state', stateCell(key, month, spends, state.nowMs)],
+    ['state', stateCell(key, { month, spends, groups }, state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
     ...TIER_NAMES.map((name) => [TIER_TERMS[name].label.toLowerCase(), limit(key[name], tier[name])] as const),
@@ -148,7 +151,13 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
 }
 
 /** What it does at present, as the dashboard says it. The table puts the sign before it. */
-function stateCell(key: KeyRecord, month: MonthFigures, spends: readonly BudgetSpend[], nowMs: number): Marked {
+function stateCell(
+  key: KeyRecord,
+  { month, spends, groups }: { month: MonthFigures; spends: readonly BudgetSpend[]; groups: Groups },
+  nowMs: number,
+): Marked {
+  const off = key.state === 'enabled' ? disabledAround(key.groupId, (id) => groups.get(id)) : undefined;
+  if (off !== undefined) return marked(`disabled by ${GROUP_SIGN}${off.name}`, 'warn');
   const { text, tone } = standingOf(key, spendBounds(key.spendLimitNanos, month.costNanos, spends, nowMs), nowMs);
   return marked(text.replace(/^✕ /, ''), tone);
 }
@@ -157,14 +166,14 @@ function stateCell(key: KeyRecord, month: MonthFigures, spends: readonly BudgetS
 export interface KeyFigures {
   readonly months: ReadonlyMap<string, MonthFigures>;
   readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
-  readonly groups: GroupNames;
+  readonly groups: Groups;
 }
 
 async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyFigures> {
   return {
     months: await monthsOf(keys, state),
     spends: await state.levels.spentBy(keys, state.nowMs),
-    groups: await groupNames(keys, state),
+    groups: await groupsAround(keys, state),
   };
 }
 
@@ -230,8 +239,8 @@ export function keysTable(
         key.name,
         key.id,
         key.preview,
-        ...(hasGroups ? [groups.get(key.groupId ?? '') ?? '-'] : []),
-        stateCell(key, month, spent, nowMs),
+        ...(hasGroups ? [groups.get(key.groupId ?? '')?.name ?? '-'] : []),
+        stateCell(key, { month, spends: spent, groups }, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
         ...(hasBudgets ? [budgetsCell(spent, look)] : []),

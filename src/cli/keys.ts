@@ -8,7 +8,7 @@ import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { goesWith } from '../operator/messages.ts';
 import { TERMS } from '../operator/terms.ts';
-import { groupsInside } from '../operator/tree.ts';
+import { disabledAround, groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
@@ -16,6 +16,7 @@ import { changedGroup, findGroup, nameIn, namesGroup, printGroup } from './group
 import {
   changedKey,
   findKey,
+  groupsAround,
   KEY_ORDERS,
   type KeyOrder,
   keyJson,
@@ -257,6 +258,11 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   if (keyState === 'enabled' && isGone(record, state.nowMs)) {
     notice(`note: it has expired, and is refused until it has more time: ${moreTime(command, record.name)}`);
   }
+  if (keyState !== 'enabled') return;
+  const groups = await groupsAround([record], state);
+  const off = disabledAround(record.groupId, (id) => groups.get(id));
+  if (off === undefined) return;
+  notice(`note: it is refused until its group is enabled as well: ${hint(command, 'keys', 'enable', wordOf(off))}`);
 }
 
 async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {

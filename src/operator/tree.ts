@@ -18,6 +18,15 @@ export function inTreeOrder<Group extends Place>(groups: readonly Group[]): read
   return below(null, 0);
 }
 
+/** The innermost disabled group of this one and those around it: all keys in it are refused. */
+export function disabledAround<Group extends Place & Pick<GroupRecord, 'state'>>(
+  groupId: string | null,
+  groupOf: (id: string) => Group | undefined,
+): Group | undefined {
+  const group = groupId === null ? undefined : groupOf(groupId);
+  return group === undefined || group.state === 'disabled' ? group : disabledAround(group.groupId, groupOf);
+}
+
 /** The ids of a group and of all groups in it. */
 export function groupsInside(groups: readonly Place[], id: string): ReadonlySet<string> {
   const found = new Set([id]);

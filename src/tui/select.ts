@@ -3,6 +3,7 @@
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isSpent } from '../operator/spending.ts';
+import { disabledAround } from '../operator/tree.ts';
 import { isGone, type KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { LiveRow, Model, StoredGroup, StoredKey } from './model.ts';
@@ -118,6 +119,11 @@ export function keyNames(model: Model): (id: string) => string {
 }
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
+
+/** The innermost disabled group around a key. */
+export function groupThatDisables({ groupId }: KeyRecord, model: Model): GroupRecord | undefined {
+  return disabledAround(groupId, (id) => groupsById(model).get(id)?.record);
+}
 
 /** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */
 export function spentLevels<Level extends StoredKey | StoredGroup>(

@@ -119,6 +119,17 @@ for (const store of ['file', 'database']) {
         assert.ok(answer.error.message.includes(outer.name), answer.error.message);
       }
       assert.equal(await whyRefused(key), `group ${outer.name} is disabled`);
+      const [shown, listed, enabled] = await place.runAll([
+        ['keys', 'show', key.id],
+        ['keys', 'list', '--group', `@${outer.name}`],
+        ['keys', 'enable', key.id],
+      ]);
+      assert.match(shown?.stdout ?? '', new RegExp(`^state +disabled by @${outer.name}$`, 'm'));
+      assert.match(listed?.stdout ?? '', new RegExp(`  disabled by @${outer.name}  `));
+      assert.match(
+        enabled?.stderr ?? '',
+        new RegExp(`until its group is enabled as well: .* keys enable @${outer.name}$`, 'm'),
+      );
       await place.json('keys', 'enable', `@${outer.name}`);
       assert.equal((await complete(key)).status, 200);
     });

@@ -409,3 +409,12 @@ describe('u undoes', () => {
     });
   }
 });
+
+test('in Keys, a key whose group is disabled says so, and by which', () => {
+  const off = { ...RESEARCH, record: { ...RESEARCH.record, state: 'disabled' as const } };
+  const { model } = press(alone('keys', { ...STORED, groups: [FREE, off, NLP], keys: KEYS }), ...letters('/state:dis'));
+  const text = screenText(press(model, 'enter', 'enter').model);
+  assert.match(text, /1 of 4/);
+  assert.match(text, /^nlp-batch +disabled/m);
+  assert.match(text, /^state +disabled by @research/m);
+});

@@ -13,7 +13,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById, hasPane, spentLevels } from '../select.ts';
+import { activityById, groupThatDisables, hasPane, spentLevels } from '../select.ts';
 import { type ListColumn, listView, longest } from './list-view.ts';
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
@@ -48,7 +48,7 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
   // Without a gateway nobody counts.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
   const activity = activityById(model);
-  const spent = spentLevels(model.stored.keys, nowMs).map((key) => standingSpan(key, nowMs).text);
+  const spent = spentLevels(model.stored.keys, nowMs).map((key) => standingSpan(key, model).text);
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);
@@ -68,7 +68,7 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
       cell: nameOf,
     },
     { head: 'KEY', width: 14, rank: 7, cell: ({ record }) => record.preview },
-    { head: 'STATE', field: 'state', width: stateWidth(spent), cell: (key) => [standingSpan(key, nowMs)] },
+    { head: 'STATE', field: 'state', width: stateWidth(spent), cell: (key) => [standingSpan(key, model)] },
     { head: 'MONEY (USD)', field: 'limit', width: MONEY_COLUMNS, cell: (key) => moneyCell(key, nowMs) },
     {
       head: 'REQUESTS/MIN',
@@ -113,9 +113,16 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
   ];
 }
 
-function standingSpan({ record, bounds }: StoredKey, nowMs: number): Span {
-  const { text, tone } = standingOf(record, bounds, nowMs);
+function standingSpan({ record, bounds }: StoredKey, model: Model): Span {
+  const isOff = record.state === 'enabled' && groupThatDisables(record, model) !== undefined;
+  const { text, tone } = standingOf(isOff ? { ...record, state: 'disabled' } : record, bounds, model.nowMs);
   return span(text, { tone });
+}
+
+/** Which group disables it, if it is not disabled itself. */
+function offBy({ record }: StoredKey, model: Model): Line {
+  const group = record.state === 'enabled' ? groupThatDisables(record, model) : undefined;
+  return group === undefined ? [] : [dim(` by @${clean(group.name)}`)];
 }
 
 function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
@@ -136,7 +143,7 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
       const { brief, unit } = TIER_TERMS[name];
       return [dim(fit(brief, LABEL)), { text: own(record[name], limits[name], unit) }];
     }),
-    [dim('state    '), standingSpan(key, model.nowMs)],
+    [dim('state    '), standingSpan(key, model), ...offBy(key, model)],
     ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs, weekOf(detail, model.nowMs)), half)),
     ...(record.spendLimitNanos === null ? [[dim('month    '), { text: `${usd(month.costNanos)} USD, no limit` }]] : []),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
