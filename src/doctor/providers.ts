@@ -135,10 +135,10 @@ const FIX_CREDENTIALS =
 
 /** What went wrong at each stage, and what to do. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
-  DNS: ['its host is not known', 'correct its base_url, or the name service of this machine'],
+  DNS: ['its host is not known', 'correct its base_url, or the DNS of this machine'],
   TCP: ['no connection to its host', 'correct its base_url, start the host, or let a firewall pass connections to it'],
   TLS: [
-    'its certificate is not trusted, or it speaks no TLS',
+    'its certificate is not trusted, or it does not speak TLS',
     'name the file of its authority in NODE_EXTRA_CA_CERTS, or correct its base_url',
   ],
   HTTP: ['it does not answer as HTTP does', 'correct its base_url, and look at the host'],

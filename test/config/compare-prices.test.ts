@@ -90,7 +90,7 @@ test('a model that the list lacks, or that cannot be compared, is named', () => 
   const other = { other: LISTED };
   assert.deepEqual(compared(ALIKE, other).differences, [['openai/big', 'model', 'served', undefined]]);
   const [[, , , why] = []] = compared(ALIKE, { ...other, big: { ...LISTED, mode: 'image_generation' } }).differences;
-  assert.match(why ?? '', /^not comparable: it is no model for chat/);
+  assert.match(why ?? '', /^not comparable: it is not a model for chat/);
 });
 
 test('known differences are left out, and named once there are none of them', () => {

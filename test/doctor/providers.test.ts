@@ -165,7 +165,7 @@ describe('a provider that cannot be reached', () => {
         [
           'provider tls',
           'error',
-          `TLS: its certificate is not trusted, or it speaks no TLS: 127.0.0.1:${expired.port} (CERT_HAS_EXPIRED)`,
+          `TLS: its certificate is not trusted, or it does not speak TLS: 127.0.0.1:${expired.port} (CERT_HAS_EXPIRED)`,
         ],
         ['provider secret', 'error', 'TCP: no connection to its host: the host of its base_url (ECONNREFUSED)'],
         ['provider unset', 'warning', 'left out: NO_SUCH is not set'],

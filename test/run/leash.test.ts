@@ -190,7 +190,7 @@ describe('a run inside of a run', { concurrency: CONCURRENCY }, () => {
     const options = ['--max-usd', '0.5', '--allow', 'host/paid', '--for', '1h', '--name', 'outer'];
     const { stdout, stderr } = await place.runAlone(['run', ...options, '--', 'sh', '-c', script.join(';')]);
     assert.match(stderr, /^note: the run around this one has 0.50 USD left, which bounds this one as well$/m);
-    assert.match(stderr, /^inside of +outer \(key_\w+\)$/m);
+    assert.match(stderr, /^inside +outer \(key_\w+\)$/m);
     assert.match(stderr, /^error: --allow mock\/echo: the run around this one, outer, may not call it$/m);
     assert.match(stderr, /^error: this is inside another `inf-gw run`, .*: leave --config out$/m);
     assert.match(stderr, /^inside it +1 run, counted above$/m);

@@ -72,7 +72,7 @@ export function receiptLines(facts: Facts, look: Look): string[] {
       : []),
     ...facts.errors.map((error): Field => ['gateway', marked(error, 'bad')]),
     ['key', `${facts.key.name} (${facts.key.id}), disabled`],
-    ...(facts.outer === undefined ? [] : [['inside of', `${facts.outer.name} (${facts.outer.id})`] as const]),
+    ...(facts.outer === undefined ? [] : [['inside', `${facts.outer.name} (${facts.outer.id})`] as const]),
     ...(facts.inner === 0 ? [] : [['inside it', `${counted(facts.inner, 'run')}, counted above`] as const]),
     ['journal', facts.statePath],
   ];

@@ -7,7 +7,7 @@ import { Decimal, type ListEntry } from './list.ts';
 
 /** Why entries are not imported, by what is said of them. */
 export const SKIP_REASONS = {
-  mode: 'is no model for chat, responses, messages or embeddings',
+  mode: 'is not a model for chat, responses, messages or embeddings',
   no_price: 'has no price per token for input and output',
   zero: 'has a price of zero, and nothing is served for free by accident',
   no_number: 'has a price that is negative or not a number',

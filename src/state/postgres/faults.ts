@@ -43,7 +43,7 @@ type Entry = readonly [what: string, advice: string, kind?: StorageFault['kind']
 
 const WAIT = 'if this does not pass, look at the log of the database server';
 const LISTENS = 'start the database server, or correct the host and port in `state:`; a firewall may be in the way';
-const NAME = 'correct the host in `state:`, or the name service of this machine';
+const NAME = 'correct the host in `state:`, or the DNS of this machine';
 const CREDENTIALS =
   'correct the user and the password in `state:`; percent-encode / ? # @ : and % in them, such as %40 for @';
 const RESTORE = 'restore it from a backup, or correct `state:`';
@@ -106,15 +106,15 @@ const BY_CODE: Readonly<Record<string, Entry>> = {
   ECONNREFUSED: ['nothing listens there', LISTENS],
   ENOENT: ['there is no such socket', LISTENS],
   ENOTFOUND: ['the host is not known', NAME],
-  EAI_AGAIN: ['the name service does not answer', NAME],
+  EAI_AGAIN: ['the DNS does not answer', NAME],
   ECONNRESET: ['the connection was cut', WAIT],
   ECONNABORTED: ['the connection was cut', WAIT],
   EPIPE: ['the connection was cut', WAIT],
   ETIMEDOUT: ['the server does not answer', LISTENS],
-  EHOSTUNREACH: ['there is no way to the host', LISTENS],
-  EHOSTDOWN: ['there is no way to the host', LISTENS],
-  ENETUNREACH: ['there is no way to the host', LISTENS],
-  ENETDOWN: ['there is no way to the host', LISTENS],
+  EHOSTUNREACH: ['there is no route to the host', LISTENS],
+  EHOSTDOWN: ['there is no route to the host', LISTENS],
+  ENETUNREACH: ['there is no route to the host', LISTENS],
+  ENETDOWN: ['there is no route to the host', LISTENS],
   EACCES: ['this user may not use the socket', 'correct the permissions of the socket, or use a host and a port'],
   CERT_HAS_EXPIRED: ['its certificate has expired', 'renew the certificate of the server'],
   ERR_TLS_CERT_ALTNAME_INVALID: ['its certificate is for another host', 'set `state:` to a host that it is for'],
@@ -198,6 +198,6 @@ function entryFor(code: string, message: string): Entry | undefined {
   }
   if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code];
   if (TLS_CODE.test(code)) return ['its TLS cannot be trusted or used', CERTIFICATE];
-  if (message.startsWith('received invalid response')) return ['it does not speak as PostgreSQL does', LISTENS];
+  if (message.startsWith('received invalid response')) return ['it does not speak the protocol of PostgreSQL', LISTENS];
   return Object.hasOwn(BY_MESSAGE, message) ? BY_MESSAGE[message] : undefined;
 }
