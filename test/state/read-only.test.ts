@@ -64,7 +64,7 @@ test('a file that is only looked at is not made, migrated or changed', async (t)
   assert.deepEqual(readFileSync(path), before);
 
   const missing = { kind: 'file', path: join(folder, 'missing.db') } as const;
-  await assert.rejects(openStateToRead(missing, 'full'), /no state file at .*missing\.db; serve/);
+  await assert.rejects(openStateToRead(missing, 'full'), /no state file at .*missing\.db; `serve`/);
   assert.equal(isUnwritable(missing.path), false);
 });
 
