@@ -105,7 +105,8 @@ export class Dispatcher {
 export class Dispatch {
   readonly #request: Dispatchable;
   readonly #dispatcher: Dispatcher;
-  readonly #tried = new Map<Model, Set<Member>>();
+  /** Undefined until an upstream has rejected it. */
+  #tried: Map<Model, Set<Member>> | undefined;
   readonly #startedAtMs = performance.now();
   #target: Target | undefined;
   #attempt: Attempt | undefined;
@@ -235,7 +236,8 @@ export class Dispatch {
       });
       this.#attempt = attempt;
       traceHead(trace, attempt);
-      const rejection = await rejectionOf(attempt);
+      const opening = await attempt.opened;
+      const rejection = rejectionOf(attempt, opening);
       failure = rejection?.failure;
       if (rejection !== undefined) this.#triedFor(route.model).add(member);
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
@@ -245,7 +247,7 @@ export class Dispatch {
         this.#mayHaveWorked ||= work === 'unknown';
         return { kind: 'rejected', next };
       }
-      relayed = await relayResponse(attempt, sink, meter, {
+      relayed = await relayResponse(attempt, opening, sink, meter, {
         ...responseOptions(hosted, this.#request.requestId),
         bytes: bytesOptions(hosted, model),
         stream: request.stream,
@@ -282,7 +284,7 @@ export class Dispatch {
   #find(among: Among): Target | undefined {
     for (const route of this.#request.routes) {
       const { model } = route;
-      const tried = this.#tried.get(model) ?? this.#elsewhere(model);
+      const tried = this.#tried?.get(model) ?? this.#elsewhere(model);
       const member = this.#providerOf(route).pick(model.upstream, tried, among);
       if (member !== undefined) return { route, member };
     }
@@ -312,6 +314,7 @@ export class Dispatch {
   }
 
   #triedFor(model: Model): Set<Member> {
+    this.#tried ??= new Map();
     const tried = this.#tried.get(model) ?? new Set(this.#elsewhere(model));
     this.#tried.set(model, tried);
     return tried;

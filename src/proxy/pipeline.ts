@@ -383,7 +383,8 @@ export class Pipeline {
     exchange.showIgnored(ignored);
     try {
       const isCached = admitted.cached !== undefined;
-      const end = isCached ? endOfCached(admitted, relayed) : await endOf(admitted, relayed, { counter, paces });
+      const ending = isCached ? endOfCached(admitted, relayed) : endOf(admitted, relayed, { counter, paces });
+      const end = ending instanceof Promise ? await ending : ending;
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
       const spentBy = spentByOf(exchange.request.headers, admitted.user);

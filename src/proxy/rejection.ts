@@ -7,7 +7,7 @@ import { errorFacts } from '../dialects/error-facts.ts';
 import type { AttemptFailure } from '../observe/failure-causes.ts';
 import { readErrorBody } from '../relay/failures.ts';
 import type { RelayResult } from '../relay/relay.ts';
-import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { type Attempt, type Opening, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
 
 /** Why an upstream cannot have begun to work. */
@@ -19,18 +19,16 @@ interface Rejection {
 }
 
 /** The rejection, where the upstream cannot have begun to work: no connection was made, or it rejected the request. */
-export async function rejectionOf(attempt: Attempt): Promise<Rejection | undefined> {
-  try {
-    const { status } = await attempt.head();
-    if (!isRejection(status)) return undefined;
-    const failure = { cause: causeOf({ reason: 'rejected', status }), message: `the upstream answered ${status}` };
-    return { failure, isOfUpstream: status !== 429 };
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
+export function rejectionOf(attempt: Attempt, opening: Opening): Rejection | undefined {
+  if (opening instanceof UpstreamFailure) {
     if (attempt.sent || attempt.wasAborted) return undefined;
-    const failure = attempt.isInconclusive ? undefined : { cause: error.kind, message: error.message };
+    const failure = attempt.isInconclusive ? undefined : { cause: opening.kind, message: opening.message };
     return { failure, isOfUpstream: true };
   }
+  const { status } = opening;
+  if (!isRejection(status)) return undefined;
+  const failure = { cause: causeOf({ reason: 'rejected', status }), message: `the upstream answered ${status}` };
+  return { failure, isOfUpstream: status !== 429 };
 }
 
 /** How long a rejection is read before the next upstream is tried. Hosts send one at once. */

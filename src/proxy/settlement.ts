@@ -1,10 +1,11 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
+import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { foundByCalls, toolsFor, withLeast } from '../catalog/tool-cost.ts';
 import type { FailureReason } from '../core/failure.ts';
-import { billedCalls, type ToolCall } from '../core/host-tools.ts';
-import type { InputTerms, Prices } from '../core/model-terms.ts';
+import { billedCalls, type ToolCall, type ToolCalls } from '../core/host-tools.ts';
+import type { Prices } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, NO_USAGE, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -18,7 +19,7 @@ import { countUsage } from '../tokens/usage.ts';
 import type { TextSample } from '../wire/text-sample.ts';
 import type { Admitted } from './admitted.ts';
 import type { ModelPaces } from './pace.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, Route } from './plan.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 import { thoughtAtMost } from './thinking.ts';
 import { callsMade } from './tool-calls.ts';
@@ -30,18 +31,41 @@ interface Means {
   readonly paces: ModelPaces;
 }
 
-/** Counts the tokens if the upstream did not report them, and learns how fast it is if it did. */
-export async function endOf(
-  { request, routes, dispatch, model: asked, plan }: Admitted,
-  { metered, termination }: RelayResult,
-  { counter, paces }: Means,
-): Promise<RequestEnd & { readonly price: string }> {
+type Ended = RequestEnd & { readonly price: string };
+type Used = Pick<Metered, 'usage' | 'source'>;
+
+/** Counts the tokens if the upstream did not report them, which takes a promise, and learns how fast it is if it did. */
+export function endOf(admitted: Admitted, relayed: RelayResult, means: Means): Ended | Promise<Ended> {
+  const work = workOf(admitted, relayed);
+  const end = (used: Used) => endAs(used, work, admitted, relayed, means.paces);
+  const { written } = relayed.metered;
+  if (written === undefined) {
+    const { usage, source } = relayed.metered;
+    return end({ usage: withLifetimes(usage, work.sent), source });
+  }
+  return countedUsage(relayed, written, work, admitted.plan, means).then(end);
+}
+
+/** What a request was served with. */
+interface Work {
+  readonly model: Model;
+  readonly route: Route;
+  readonly sent: ModelRequest;
+  readonly tiers: { readonly requestedTier: string | undefined; readonly servedTier: string | undefined };
+  readonly prices: Prices;
+  /** Nobody can count what an image takes that was not finished: it is charged as it was held. */
+  readonly isCutShort: boolean;
+  /** The calls of the host's tools: those that were made, and those that are billed. */
+  readonly made: readonly ToolCalls[];
+  readonly calls: readonly ToolCalls[];
+}
+
+function workOf({ request, routes, dispatch, model: asked }: Admitted, { metered }: RelayResult): Work {
   const model = dispatch?.model ?? asked;
   const route = routes.find((route) => route.model === model) ?? routes[0];
   const sent = route.hosted.request;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
-  // Nobody can count what an image takes that was not finished: it is charged as it was held.
   const isCutShort = sent.hasImages === true && metered.written !== undefined;
   const seen = isCutShort ? [] : metered.calls;
   const tools = toolsFor(model, sent.hostTools);
@@ -49,21 +73,16 @@ export async function endOf(
   const hasWorked = isAnswered(metered, sent);
   const made = hasWorked ? callsOf(seen) : [];
   const calls = hasWorked ? withLeast(prices, tools, callsOf(billedCalls(seen))) : [];
-  const readAgain = made.filter(({ of }) => !of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
-  const work = { calls: readAgain, foundTokens: foundByCalls(prices, made) };
-  const { failure } = errorOf(termination) ?? {};
-  const isStopped = termination.kind === 'client_gone' || STOPPED.has(failure?.reason);
-  const silentTokens = isStopped ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
-  const unseen = {
-    thoughtTokens: thoughtAtMost(sent, model, silentTokens),
-    maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
-  };
-  const terms = { model, prices, work, unseen, broughtTokens: plan.broughtTokens };
-  const { written } = metered;
-  const used =
-    written === undefined
-      ? { usage: withLifetimes(metered.usage, sent), source: metered.source }
-      : await countedUsage(metered, written, sent, terms, counter);
+  return { model, route, sent, tiers, prices, isCutShort, made, calls };
+}
+
+function endAs(
+  used: Used,
+  { model, sent, tiers, prices, isCutShort, calls }: Work,
+  { dispatch, plan }: Admitted,
+  { termination }: RelayResult,
+  paces: ModelPaces,
+): Ended {
   const source = isCutShort ? 'counted' : used.source;
   const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
   const counted = isCutShort ? asHeldImages(known, sent, plan) : known;
@@ -73,21 +92,16 @@ export async function endOf(
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
   const { served, firstByteMs } = dispatch ?? {};
+  const { promptTokens: inputTokens, parts } = usage;
   return {
     outcome: outcomeOf(termination),
     usage,
     source,
     costNanos: usageCost(prices, usage, calls),
-    price: priceText(model, {
-      ...tiers,
-      inputTokens: usage.promptTokens,
-      parts: usage.parts,
-      calls,
-      alias: plan.alias,
-    }),
+    price: priceText(model, { ...tiers, inputTokens, parts, calls, alias: plan.alias }),
     firstByteMs,
     served,
-    failure,
+    failure: errorOf(termination)?.failure,
   };
 }
 
@@ -130,13 +144,9 @@ interface ToolWork {
   readonly foundTokens: number;
 }
 
-interface Terms {
-  readonly model: InputTerms;
-  readonly prices: Prices;
-  readonly work: ToolWork;
-  readonly unseen: Unseen;
-  /** Input that the request refers to. */
-  readonly broughtTokens: number;
+function toolWorkOf({ prices, made }: Work): ToolWork {
+  const calls = made.filter(({ of }) => !of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
+  return { calls, foundTokens: foundByCalls(prices, made) };
 }
 
 /** What bounds output that nobody saw. */
@@ -146,17 +156,29 @@ interface Unseen {
   readonly maximumTokens: number;
 }
 
+function unseenIn({ model, route, sent }: Work, { metered, termination }: RelayResult, paces: ModelPaces): Unseen {
+  const isStopped = termination.kind === 'client_gone' || STOPPED.has(errorOf(termination)?.failure?.reason);
+  const silentTokens = isStopped ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
+  return {
+    thoughtTokens: thoughtAtMost(sent, model, silentTokens),
+    maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
+  };
+}
+
 async function countedUsage(
-  { usage, earlyReport }: Metered,
+  relayed: RelayResult,
   written: TextSample,
-  request: ModelRequest,
-  { model, prices, work, unseen, broughtTokens }: Terms,
-  counter: TokenCounter,
-): Promise<Pick<Metered, 'usage' | 'source'>> {
+  work: Work,
+  { broughtTokens }: Plan,
+  { counter, paces }: Means,
+): Promise<Used> {
+  const { usage, earlyReport } = relayed.metered;
+  const { sent: request, model, prices } = work;
+  const unseen = unseenIn(work, relayed, paces);
   const sample = sampleInput(request, model);
   const input = { ...sample, extraTokens: sample.extraTokens + broughtTokens };
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
-  const counted = withPrediction(withToolWork(shown, work, request), request);
+  const counted = withPrediction(withToolWork(shown, toolWorkOf(work), request), request);
   const { extraTokens } = input;
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices, extraTokens) : counted);
 }

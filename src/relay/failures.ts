@@ -94,10 +94,14 @@ const HINTS: Readonly<Record<number, string>> = {
 /** Codes such as `insufficient_quota`: no prompt, name or key looks like that. */
 const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
 
-/** All bytes of a response, or undefined if there are more than `maximum`. */
-export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
+/** All bytes of a response, or undefined if there are more than `maximum`. No promise if all of them are there. */
+export function readAll(attempt: Attempt, maximum: number): Buffer | undefined | Promise<Buffer | undefined> {
   const whole = attempt.whole();
-  if (whole !== undefined) return whole.length > maximum ? undefined : whole;
+  if (whole === undefined) return readArriving(attempt, maximum);
+  return whole.length > maximum ? undefined : whole;
+}
+
+async function readArriving(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
   for (let chunk = await attempt.next(); chunk !== undefined; chunk = await attempt.next()) {

@@ -28,15 +28,20 @@ export interface JsonOptions {
   readonly secrets: Secrets;
 }
 
-/** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
-export async function relayJson(attempt: Attempt, meter: Meter, options: JsonOptions): Promise<RelayResult> {
+/** Reads the whole response, at once if all of it is there. Rejects with an UpstreamFailure if it is incomplete. */
+export function relayJson(attempt: Attempt, meter: Meter, options: JsonOptions): RelayResult | Promise<RelayResult> {
+  const relay = (body: Buffer | undefined) => {
+    if (body !== undefined) return relayBody(body, meter, options);
+    attempt.abort();
+    return invalidResponse(meter, options.dialect, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+  };
+  const body = readAll(attempt, MAX_RESPONSE_BYTES);
+  return body instanceof Promise ? body.then(relay) : relay(body);
+}
+
+function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResult {
   const { dialect, secrets, translateAnswer } = options;
   const invalid = (note: string) => invalidResponse(meter, dialect, note);
-  const body = await readAll(attempt, MAX_RESPONSE_BYTES);
-  if (body === undefined) {
-    attempt.abort();
-    return invalid(`the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
-  }
   const excess = body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
   if (excess !== undefined) {
     meter.readUnparsed(body.length);

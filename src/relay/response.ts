@@ -1,5 +1,5 @@
 /** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
-import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
+import { type Attempt, type Opening, type ResponseHead, UpstreamFailure } from '../upstream/attempt.ts';
 import { type BytesOptions, relayBytes } from './binary.ts';
 import { relayErrorResponse, relayFailure } from './failures.ts';
 import { invalidResponse, type JsonOptions, relayJson } from './json.ts';
@@ -14,16 +14,19 @@ export interface RelayOptions extends StreamOptions, JsonOptions {
   readonly stream: boolean;
 }
 
-/** Relays everything but the final bytes, which wait for the settlement. */
+/** Relays everything but the final bytes, which wait for the settlement. `opening`: that of the attempt. */
 export async function relayResponse(
   attempt: Attempt,
+  opening: Opening,
   sink: StreamSink,
   meter: Meter,
   options: RelayOptions,
 ): Promise<RelayResult> {
   let relayed: RelayResult;
   try {
-    relayed = await relayByHead(await attempt.head(), attempt, sink, meter, options);
+    if (opening instanceof UpstreamFailure) throw opening;
+    const relaying = relayByHead(opening, attempt, sink, meter, options);
+    relayed = relaying instanceof Promise ? await relaying : relaying;
   } catch (error) {
     relayed = relayFailure(attempt, error, meter);
   }

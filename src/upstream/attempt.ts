@@ -33,6 +33,9 @@ export interface ResponseHead {
   readonly retryAfter: string | undefined;
 }
 
+/** How a response begins: with its head, or not at all, and why. */
+export type Opening = ResponseHead | UpstreamFailure;
+
 /** The connection that feeds an attempt. */
 export interface Source {
   pause(): void;
@@ -66,7 +69,8 @@ export class Attempt {
    */
   firstByteMs: number | undefined;
   readonly #startedAtMs = performance.now();
-  readonly #head = Promise.withResolvers<ResponseHead>();
+  #opening: Opening | undefined;
+  readonly #opened = Promise.withResolvers<Opening>();
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
   #ended = false;
@@ -79,12 +83,8 @@ export class Attempt {
   #resumedBytes = 0;
   #isStopped = false;
   #onSent: () => void = () => {};
+  #onOpened: (opening: Opening) => void = () => {};
   #wake: (() => void) | undefined;
-
-  constructor() {
-    // The attempt may fail before anyone calls head(): that is no unhandled rejection.
-    this.#head.promise.catch(() => {});
-  }
 
   /** True if the gateway ended the attempt. */
   get wasAborted(): boolean {
@@ -96,9 +96,16 @@ export class Attempt {
     return this.wasAborted || this.#failure?.kind === 'no_socket' || this.#failure?.kind === 'not_loaded';
   }
 
+  /** Resolves once the response begins, or is known not to. Never rejects. */
+  get opened(): Promise<Opening> {
+    return this.#opened.promise;
+  }
+
   /** The status and headers of the response. Rejects with an UpstreamFailure. */
-  head(): Promise<ResponseHead> {
-    return this.#head.promise;
+  async head(): Promise<ResponseHead> {
+    const opening = await this.opened;
+    if (opening instanceof UpstreamFailure) throw opening;
+    return opening;
   }
 
   /**
@@ -190,9 +197,23 @@ export class Attempt {
     else this.#onSent = callback;
   }
 
+  /** Calls back before `opened` resolves. */
+  onOpened(callback: (opening: Opening) => void): void {
+    if (this.#opening === undefined) this.#onOpened = callback;
+    else callback(this.#opening);
+  }
+
   /** For the source: the response headers have arrived. */
   receiveHead(head: ResponseHead): void {
-    this.#head.resolve(head);
+    this.#open(head);
+  }
+
+  /** Only the first counts. */
+  #open(opening: Opening): void {
+    if (this.#opening !== undefined) return;
+    this.#opening = opening;
+    this.#onOpened(opening);
+    this.#opened.resolve(opening);
   }
 
   /** For the source: a part of the response body has arrived. */
@@ -220,7 +241,7 @@ export class Attempt {
   fail(failure: UpstreamFailure): void {
     if (this.#failure !== undefined || this.#ended) return;
     this.#failure = failure;
-    this.#head.reject(failure);
+    this.#open(failure);
     this.#source?.abort();
     this.#notify();
   }

@@ -53,7 +53,7 @@ export class Deadline {
   }
 
   #start(milliseconds: number): void {
-    this.#firesAtMs = this.#nowMs() + milliseconds;
+    this.#firesAtMs = this.#dueAtMs;
     this.#timer = setTimeout(() => this.#fire(), milliseconds);
   }
 

@@ -1,6 +1,6 @@
 /** A provider's upstreams: picks one for each request, and tracks their health and backoffs. */
 import { currentSecrets, type Secrets } from '../wire/secrets.ts';
-import type { Attempt } from './attempt.ts';
+import { type Attempt, type ResponseHead, UpstreamFailure } from './attempt.ts';
 import { type Backoff, isOver, NO_BACKOFF, nextRequestMs, onRequestSent, onRetryAfter, onSuccess } from './backoff.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
 import { type Among, type Choice, choose, eligible } from './choice.ts';
@@ -122,21 +122,21 @@ export class Member {
     // A response can take minutes. For an upstream that was unreachable, a connection is enough to
     // let other requests try it as their last resort.
     if (isProbe) attempt.onSent(() => this.#signal('connected'));
-    attempt.head().then(
-      ({ status, retryAfter }) => {
-        const backoffMs = isRejection(status) ? parseRetryAfter(retryAfter, Date.now()) : undefined;
-        this.#trackModel(model, status === 429 ? backoffMs : undefined);
-        if (status >= 200 && status < 300) this.#endBackoffs(model, sentAtMs);
-        if (backoffMs === undefined) this.#signal(status === 429 || status >= 500 ? 'failure' : 'success');
-        // A rate limit is about the model: the upstream itself works, and may serve other models.
-        else if (status === 429) this.#signal('success');
-        else this.#backOff(backoffMs);
-      },
-      () => {
-        if (!attempt.isInconclusive) this.#signal(attempt.sent ? 'failure' : 'unreachable');
-        else if (isProbe) this.#signal('inconclusive');
-      },
-    );
+    attempt.onOpened((opening) => {
+      if (!(opening instanceof UpstreamFailure)) this.#trackHead(opening, model, sentAtMs);
+      else if (!attempt.isInconclusive) this.#signal(attempt.sent ? 'failure' : 'unreachable');
+      else if (isProbe) this.#signal('inconclusive');
+    });
+  }
+
+  #trackHead({ status, retryAfter }: ResponseHead, model: string, sentAtMs: number): void {
+    const backoffMs = isRejection(status) ? parseRetryAfter(retryAfter, Date.now()) : undefined;
+    this.#trackModel(model, status === 429 ? backoffMs : undefined);
+    if (status >= 200 && status < 300) this.#endBackoffs(model, sentAtMs);
+    if (backoffMs === undefined) this.#signal(status === 429 || status >= 500 ? 'failure' : 'success');
+    // A rate limit is about the model: the upstream itself works, and may serve other models.
+    else if (status === 429) this.#signal('success');
+    else this.#backOff(backoffMs);
   }
 
   release(): void {

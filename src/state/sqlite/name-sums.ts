@@ -58,8 +58,9 @@ export class NameSumWriter {
       if (name === '') continue;
       // None of the other parts contains a line break, and no name is empty.
       const placeOf = (named: string) => `${day}\n${kind}\n${named}\n${keyId}\n${model}`;
-      const isKnown = this.#sums.has(placeOf(name)) || this.#hasPlace(day.slice(0, 7), kind, keyId, name);
-      const place = placeOf(isKnown ? name : '');
+      const own = placeOf(name);
+      const isKnown = this.#sums.has(own) || this.#hasPlace(day.slice(0, 7), kind, keyId, name);
+      const place = isKnown ? own : placeOf('');
       let sum = this.#sums.get(place);
       if (sum === undefined) {
         sum = { day, kind, name: isKnown ? name : OTHER_NAMES, keyId, model, ...noFigures() };
