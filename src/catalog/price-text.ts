@@ -38,7 +38,7 @@ export function priceText(model: ModelTerms, facts: PriceFacts): string {
   if (tier !== undefined) text += ` tier=${tier}`;
   if (prices !== listed) text += ` above=${listed.above?.tokens}`;
   if (facts.parts !== undefined) text += partsText(prices, facts.parts);
-  if (facts.calls !== undefined) text += callsText(prices, facts.calls);
+  if (facts.calls !== undefined && facts.calls.length > 0) text += callsText(prices, facts.calls);
   if (model.pricesOf !== undefined) text += ` of=${model.pricesOf}`;
   return facts.alias === undefined ? text : `${text} as=${facts.alias}`;
 }

@@ -65,6 +65,8 @@ export function mostCalls(maximum: unknown): number {
 
 /** What is billed of the calls of an answer: one of those that share a container. All of them bring something in. */
 export function billedCalls(calls: readonly ToolCall[]): readonly ToolCall[] {
+  // Most answers have none.
+  if (calls.length === 0) return calls;
   const containers = new Set<string>();
   return calls.filter(({ name, container, isBilled }) => {
     if (container === undefined || !isBilled) return isBilled;

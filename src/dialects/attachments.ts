@@ -228,7 +228,7 @@ const REFERENCES: ReadonlySet<string> = new Set([
 
 /** The member of an object that names something the gateway cannot see; undefined if none does. */
 export function referenceIn(holder: Fields): Attachment | undefined {
-  for (const field of Object.keys(holder)) {
+  for (const field in holder) {
     if (REFERENCES.has(foldCase(field)) && !isEmpty(holder[field])) return { kind: 'reference', holder, field };
   }
   return undefined;

@@ -18,6 +18,9 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
 /** Whom an app acts for, byte for byte as it says; empty if it names nobody. */
 export type EndUser = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly problem: string };
 
+/** OpenAI's name for it from 2025 on, and its older one, stand between the header and Anthropic's. */
+const PLACES = ['X-Inf-Gw-User', 'safety_identifier', 'user', 'metadata.user_id'];
+const NOBODY: EndUser = { ok: true, name: '' };
 const FIELDS_OF_USER: ReadonlySet<string> = new Set(['safety_identifier', 'user', 'metadata']);
 
 /** The first of the places of a name that has one decides. */
@@ -25,22 +28,20 @@ export function endUserOf(headers: Headers, fields: Fields = {}): EndUser {
   // A host may read another one.
   const variant = caseVariant('', Object.keys(fields), FIELDS_OF_USER);
   if (variant !== undefined) return { ok: false, problem: variant };
-  for (const [place, name] of placesOfUser(headers, fields)) {
-    if (name === undefined || name === null || name === '') continue;
-    if (isEndUser(name)) return { ok: true, name };
-    const expected = `a string of at most ${MAX_END_USER_BYTES} bytes of UTF-8`;
-    return { ok: false, problem: `${place}: expected the name of an end user, ${expected}` };
-  }
-  return { ok: true, name: '' };
-}
-
-function* placesOfUser(headers: Headers, fields: Fields): Generator<readonly [place: string, name: unknown]> {
+  const { safety_identifier, user, metadata } = fields;
   const header = headers[USER_HEADER];
-  if (header !== undefined) yield ['X-Inf-Gw-User', utf8Of(header)];
-  // OpenAI's name for it from 2025 on, and its older one.
-  yield ['safety_identifier', fields.safety_identifier];
-  yield ['user', fields.user];
-  if (isObject(fields.metadata)) yield ['metadata.user_id', withoutSession(fields.metadata.user_id)];
+  const named = [
+    header === undefined ? header : utf8Of(header),
+    safety_identifier,
+    user,
+    isObject(metadata) ? withoutSession(metadata.user_id) : undefined,
+  ];
+  const place = named.findIndex((name) => name !== undefined && name !== null && name !== '');
+  if (place < 0) return NOBODY;
+  const name = named[place];
+  if (isEndUser(name)) return { ok: true, name };
+  const expected = `a string of at most ${MAX_END_USER_BYTES} bytes of UTF-8`;
+  return { ok: false, problem: `${PLACES[place]}: expected the name of an end user, ${expected}` };
 }
 
 /** The header that names this end user, as Node reads it. */

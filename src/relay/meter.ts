@@ -64,7 +64,8 @@ export class Meter {
   #kept: KeptAnswer | undefined;
   /** By their ids: what was seen last of a call says most. */
   readonly #calls = new Map<string, ToolCall>();
-  readonly #written = new TextSample();
+  /** Undefined until it is asked for: most whole answers report what they took. */
+  #written: TextSample | undefined;
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
   /** How often there was more of the answer: output, the end of a choice, a call of a tool, or a report of more output. */
@@ -118,8 +119,8 @@ export class Meter {
     for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
       if (unseenTokens > 0) this.#silence.explain(this.#nowMs());
       else if (written.length > 0) this.#silence.end(this.#nowMs());
-      for (const text of written) this.#written.add(text, index);
-      this.#written.addUnseen(unseenTokens);
+      for (const text of written) this.written.add(text, index);
+      this.written.addUnseen(unseenTokens);
       this.#audioBytes += audioBytes;
       if (finished) {
         if (this.#finished.size < MAX_CHOICES) this.#finished.add(index);
@@ -149,7 +150,7 @@ export class Meter {
    */
   readError(facts: AnswerFacts): void {
     this.read(facts);
-    const isNothingWritten = this.#written.tokensAtMost === 0;
+    const isNothingWritten = this.written.tokensAtMost === 0;
     if (isNothingWritten && facts.usage !== undefined) this.#isReportFinal = true;
     if (isNothingWritten && facts.isInputBilled === true) {
       this.hasRead = true;
@@ -161,7 +162,7 @@ export class Meter {
   readUnparsed(bytes: number): void {
     this.hasRead = true;
     this.advances++;
-    this.#written.addUnparsed(bytes);
+    this.written.addUnparsed(bytes);
   }
 
   /**
@@ -169,7 +170,7 @@ export class Meter {
    * the end do not count: nothing is left to stop.
    */
   outputTokens({ audioWeight, excessTokens }: Scale): number {
-    return this.outputTokensIf(this.#written.tokens - excessTokens, audioWeight);
+    return this.outputTokensIf(this.written.tokens - excessTokens, audioWeight);
   }
 
   /** The same with another figure for the text. */
@@ -182,7 +183,7 @@ export class Meter {
 
   /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
   hasWrittenMoreThan(tokens: number, scale: Scale): boolean {
-    const atMost = this.#written.tokensAtMost - scale.excessTokens;
+    const atMost = this.written.tokensAtMost - scale.excessTokens;
     return this.outputTokensIf(atMost, scale.audioWeight) > tokens && this.outputTokens(scale) > tokens;
   }
 
@@ -192,6 +193,7 @@ export class Meter {
 
   /** What was written so far, for counting its tokens. */
   get written(): TextSample {
+    this.#written ??= new TextSample();
     return this.#written;
   }
 
@@ -241,10 +243,10 @@ export class Meter {
   }
 
   #counted(): Metered {
-    const completionTokens = Math.max(this.#leastOutput, this.#written.tokens + this.#audioTokens);
+    const completionTokens = Math.max(this.#leastOutput, this.written.tokens + this.#audioTokens);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
     const usage = withAudio(counted, this.#audioTokens);
-    const rest = { written: this.#written, earlyReport: undefined, silentMs: 0 };
+    const rest = { written: this.written, earlyReport: undefined, silentMs: 0 };
     return { ...this.#known, usage, source: 'counted', ...rest };
   }
 

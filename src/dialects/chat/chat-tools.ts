@@ -192,18 +192,19 @@ function pluginsIn(plugins: unknown): readonly HostTool[] {
 
 /** Several fields that switch on the same tool are of one call. */
 function switchedOn(fields: Fields): readonly HostTool[] {
-  const tools = new Map<string, HostTool>();
+  let tools: Map<string, HostTool> | undefined;
   for (const name in fields) {
     const value = fields[name];
     const on = switchOf(name);
     if (on === undefined || isOff(value)) continue;
     const { tool, kinds, calls = () => 1 } = on;
     const found = hostTool(tool, on === FILTER ? undefined : value, [name], kinds, calls(value));
+    tools ??= new Map();
     const known = tools.get(tool);
     if (found.calls === 0) continue;
     tools.set(tool, known === undefined ? found : { ...known, settings: [...known.settings, ...found.settings] });
   }
-  return [...tools.values()];
+  return tools === undefined ? [] : [...tools.values()];
 }
 
 function switchOf(name: string): Switch | undefined {
