@@ -45,7 +45,11 @@ export function registerRequests(program: Command): void {
     .description('list requests that have ended, newest first')
     .option('--key <key>', 'only this key (id or name)')
     .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
-    .option('--user <name>', 'only those of this end user, as `usage --by user` names them', parseWith(readReportedUser))
+    .option(
+      '--user <name>',
+      'only those of this end user, as `usage --by user` names them',
+      parseWith(readReportedUser),
+    )
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--refused', 'refused requests instead, which the gateway keeps only while it runs')
