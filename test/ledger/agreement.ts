@@ -6,7 +6,7 @@ import type { Engine } from '../../src/ledger/engine.ts';
 import type { Admission, EnabledKey } from '../../src/ledger/ledger.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, USD } from './bench.ts';
-import type { SharedDatabase, SharedStore } from './shared-store.ts';
+import { NEVER_MS, type SharedDatabase, type SharedStore } from './shared-store.ts';
 
 const OTHER_TIER = '"t":[9,9,9,9,1]';
 const RICH = Array.from({ length: 10 }, (_, each) => `[0,"req_${each}","m",0,1,1,"${'9'.repeat(18)}"]`);
@@ -108,6 +108,7 @@ export function testAgreement(database: SharedDatabase): void {
       const { bench, store, other, key } = await pair(t, database);
       const request = bench.request(key, { holdNanos: 70n });
       await bench.process([{ kind: 'identify', keyHash: key.hash }]);
+      other.renew(bench.settings, bench.clock, NEVER_MS);
       await other.engine.process([{ kind: 'admit', request }]);
       await other.engine.flush();
       await other.kill();
@@ -115,8 +116,8 @@ export function testAgreement(database: SharedDatabase): void {
       assert.deepEqual(await store.rows('holds'), []);
       await store.engine.beat();
       await store.engine.beat();
-      const [reaped] = await database.read('SELECT * FROM inf_gw.reap()');
-      assert.deepEqual([reaped?.names, reaped?.settled], [['second'], 1n]);
+      // The first gateway's own sign of life may have done so just before.
+      await database.read('SELECT * FROM inf_gw.reap()');
       assert.deepEqual(await bench.balance(), [USD - 70n, 0n]);
       // Its request still counts in the window.
       assert.equal((await bench.identify(key)).figures.remainingRequests, 2);

@@ -11,13 +11,11 @@ import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { type EntryRow, factsIn, type RebuildRow, type Rebuilt, rebuiltOf } from '../../src/state/postgres/log.ts';
 import { type BenchKey, LedgerBench } from './bench.ts';
 import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
-import type { SharedDatabase, SharedProcess, SharedStore } from './shared-store.ts';
+import { NEVER_MS, type SharedDatabase, type SharedProcess, type SharedStore } from './shared-store.ts';
 
 const TIER = { rpm: 6, tpm: 400, concurrency: 4, creditEnforced: true };
 /** A few steps before the end of a month. */
 const START = Date.UTC(2026, 10, 30, 23, 59);
-/** Longer than a history. */
-const NEVER_MS = 1_000_000_000;
 const USER_LIMITS = { ...NO_USER_LIMITS, rpm: 4, budgets: [{ period: '90s', limitNanos: 60n }] };
 const SETTINGS = { ...TIER, modelsRpm: 6_000 };
 

@@ -35,6 +35,8 @@ const STAGE = `
   CREATE TRIGGER fail BEFORE INSERT ON inf_gw.holds FOR EACH ROW EXECUTE FUNCTION stage.fail();
   CREATE TRIGGER fail BEFORE INSERT ON inf_gw.journal FOR EACH ROW EXECUTE FUNCTION stage.fail();`;
 
+/** For a gateway that writes nothing before it is told to: longer than any test. */
+export const NEVER_MS = 1_000_000_000;
 /** What every decision changes, whatever it is. */
 const VOLATILE = new Set(['last_us', 'seq', 'recorded_seq']);
 const RANKS: Partial<Record<Command['kind'], number>> = { settle: 0, free_slot: 1, grow: 2 };
