@@ -116,6 +116,8 @@ async function openThread(test: TestContext, place: Place = 'thread') {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-refusals-'));
   const path = join(directory, 'state.db');
   const { database } = openDatabase(path);
+  // The ledger writes to the same file, and the test waits for it.
+  database.pragma('busy_timeout = 10000');
   const secret = mintKey();
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const change = bookOf(database).keys.create(secret, { ...none, name: 'app' }, Date.now());
