@@ -144,10 +144,15 @@ export class NaiveLedger {
     const levels = naiveChain(key, request.user);
     const { model, user, holdNanos } = request;
     if (this.isGone(key, nowMs)) return { reason: 'unknown_key' };
-    const off = levels.find(({ state }) => state !== 'enabled');
-    if (off !== undefined) return { reason: 'key_disabled', ...at(off, key) };
+    // Only the body may name the end user: after what else it says.
+    const off = (ofUsers: boolean) =>
+      levels.find(({ state, name }) => state !== 'enabled' && (name.kind === 'user') === ofUsers);
+    const disabled = off(false);
+    if (disabled !== undefined) return { reason: 'key_disabled', ...at(disabled, key) };
     const without = levels.find(({ allowlist }) => allowlist !== null && !allowlist.includes(model));
     if (without !== undefined) return { reason: 'model_not_allowed', ...at(without, key) };
+    const blocked = off(true);
+    if (blocked !== undefined) return { reason: 'key_disabled', ...at(blocked, key) };
     const asking = levels.find((level) => (level as Partial<NaiveOwner>).ofUsers?.required);
     if (user === undefined && asking !== undefined) return { reason: 'user_required', ...at(asking, key) };
     const month = utcMonth(nowMs);
