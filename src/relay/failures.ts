@@ -2,6 +2,7 @@
  * Maps upstream failures to errors for the client, with as much of the upstream's message as it may
  * read.
  */
+import { isUtf8 } from 'node:buffer';
 import type { ClientError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
 import { parseJson } from '../core/json.ts';
@@ -49,7 +50,9 @@ export async function relayErrorResponse(
 /** An error in JSON, or the plain words of servers that refuse a body before the host's own code has seen it. */
 function errorIn(body: Buffer, { contentType, isEncoded }: ResponseHead): unknown {
   const text = body.toString('utf8');
-  const isPlainText = !isEncoded && /^\s*text\/plain\b/i.test(contentType);
+  // In another encoding no search would find what is to be withheld. ASCII in UTF-16 is UTF-8 as well, but for its zeros.
+  const isText = !isEncoded && isUtf8(body) && !body.includes(0);
+  const isPlainText = isText && /^\s*text\/plain\b/i.test(contentType);
   return (parseJson(text) ?? (isPlainText ? { value: text } : undefined))?.value;
 }
 

@@ -3,7 +3,7 @@
  * read.
  */
 import { isObject, objectsIn } from '../core/json.ts';
-import { holdsSecret, type Secrets } from './secrets.ts';
+import { holdsCredential, holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
 export interface UpstreamWords {
@@ -154,6 +154,8 @@ export function isForClients(error: unknown, secrets: Secrets): boolean {
 export function wordsForClients(words: UpstreamWords, secrets: Secrets): string | undefined {
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
   if (isAboutTheOperator(words) || holdsSecret(words.message, secrets)) return undefined;
+  // Lines, or characters that were taken for blanks, may part a credential. Words would make up shorter secrets.
+  if (holdsCredential(words.message.replace(/\s+/g, ''), secrets)) return undefined;
   // Truncated only after the search, or part of a secret could remain at the cut.
   return words.message.slice(0, MAX_MESSAGE_CHARACTERS);
 }

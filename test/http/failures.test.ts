@@ -119,6 +119,19 @@ describe('an error response of the upstream', () => {
     assert.ok(!secret.message.includes('route'), secret.message);
   });
 
+  for (const [what, words] of [
+    ['in UTF-16', Buffer.from(`Bad header ${UPSTREAM_KEY}`, 'utf16le')],
+    ['compressed without saying so', gzipSync(`Bad header ${UPSTREAM_KEY}`)],
+    ['in another encoding', Buffer.from('Clé inconnue', 'latin1')],
+    ['with the key on several lines', Buffer.from(`Bad header ${UPSTREAM_KEY.replaceAll(/.{6}/g, '$&\r\n')}`)],
+  ] as const) {
+    test(`in plain text ${what} has no message to pass on`, async () => {
+      const script: Script = (call) => call.answer(400, words, { 'content-type': 'text/plain' });
+      const { message } = await failBoth(script, 400, 'invalid_request');
+      assert.equal(message, 'The provider rejected the request with status 400.');
+    });
+  }
+
   for (const body of ['', '<html>Bad gateway</html>', '{"error":', 'null', '[]', '{"error":{"message":7}}']) {
     test(`${JSON.stringify(body)} has no message to pass on`, async () => {
       const { message } = await failBoth(answering(body, 500), 502, 'upstream_error');
