@@ -16,7 +16,7 @@ import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from '../r
 import { type RelayOptions, relayResponse } from '../relay/response.ts';
 import { REPORT_MS } from '../relay/stream.ts';
 import type { HostRequest } from '../translate/translate.ts';
-import type { Attempt } from '../upstream/attempt.ts';
+import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
@@ -235,8 +235,8 @@ export class Dispatch {
         headers: trace === undefined ? headers : { ...headers, ...trace.headers },
       });
       this.#attempt = attempt;
-      traceHead(trace, attempt);
       const opening = await attempt.opened;
+      if (!(opening instanceof UpstreamFailure)) trace?.receiveHead(opening.status);
       const rejection = rejectionOf(attempt, opening);
       failure = rejection?.failure;
       if (rejection !== undefined) this.#triedFor(route.model).add(member);
@@ -370,14 +370,6 @@ function traceAttempt(
   model: string,
 ): AttemptTrace | undefined {
   return trace?.attempt({ upstream, model, dialect: dialect.name, stream, choices, maxOutput });
-}
-
-function traceHead(trace: AttemptTrace | undefined, attempt: Attempt): void {
-  if (trace === undefined) return;
-  attempt.head().then(
-    ({ status }) => trace.receiveHead(status),
-    () => {},
-  );
 }
 
 /** `relayed` is undefined if another attempt follows. */
