@@ -74,7 +74,7 @@ export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
     ...(model.isWithoutTokenPrices ? [] : [`${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens`]),
     ...units.map(({ text, usd }) => `${usd} USD ${unitText(text)}`),
   ];
-  return okStep('price', `${texts.join(', ')}, of ${from}`, {
+  return okStep('price', `${texts.join(', ')}, from ${from}`, {
     input_usd: formatUsd(input),
     cached_input_usd: formatUsd(cachedInput),
     output_usd: formatUsd(output),

@@ -242,7 +242,7 @@ test('what would happen to a form is explained, units and all', async () => {
   const explained = await gateway.explain(gateway.key(), body, PATH);
   assert.equal(explained.code, null, explained.message);
   const price = explained.steps.find(({ step }) => step === 'price');
-  assert.match(price?.message ?? '', /^0\.000100 USD per second, of the config/);
+  assert.match(price?.message ?? '', /^0\.000100 USD per second, from the config/);
   assert.deepEqual(price?.units, [{ text: 'per_second', units: 2, usd: '0.000100' }]);
   assert.equal(explained.steps.find(({ step }) => step === 'hold')?.hold_usd, '0.000200');
 });

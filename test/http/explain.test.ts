@@ -182,11 +182,11 @@ test('what is billed by the piece is explained without tokens, and has no price 
     assert.partialDeepStrictEqual(estimate, { input_tokens: 0, text_tokens: 0, other_tokens: 0, output_tokens: 0 });
     assert.deepEqual(
       [estimate?.message, price?.message],
-      ['no tokens: fake/painter is billed by the piece alone', '0.04 USD per image, of the config'],
+      ['no tokens: fake/painter is billed by the piece alone', '0.04 USD per image, from the config'],
     );
     const byTokens = await stepsFor('fake/maker');
     assert.match(byTokens.estimate?.message ?? '', / and 200 of output \(the most that fake\/maker makes of it\)/);
-    assert.equal(byTokens.price?.message, '1.00 in, 2.00 out, USD per million tokens, of the config');
+    assert.equal(byTokens.price?.message, '1.00 in, 2.00 out, USD per million tokens, from the config');
   });
 });
 
