@@ -3,7 +3,7 @@
  * hosts written in one.
  */
 import type { DialectName } from '../core/dialects.ts';
-import { isObject, objectsIn } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
 import { counted } from '../core/plural.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { isEmbeddedAlone } from '../core/vertex.ts';
@@ -105,7 +105,7 @@ const GOOGLE: EmbeddingClient & EmbeddingHost = {
       ...(dimensions != null && { outputDimensionality: dimensions }),
     })),
   }),
-  readAnswer: ({ embedding, embeddings = [embedding] }) => objectsIn(embeddings).map(({ values }) => vectorOf(values)),
+  readAnswer: ({ embedding, embeddings = [embedding] }) => entriesIn(embeddings).map(({ values }) => vectorOf(values)),
   writeAnswer({ vectors, usage }, { body }) {
     const embeddings = vectors.map((values) => ({ values }));
     return {
@@ -155,7 +155,7 @@ const VERTEX: EmbeddingHost = {
   readAnswer: ({ predictions, embedding }) =>
     predictions === undefined
       ? GOOGLE.readAnswer({ embedding })
-      : objectsIn(predictions).map(({ embeddings }) => vectorOf(isObject(embeddings) ? embeddings.values : undefined)),
+      : entriesIn(predictions).map(({ embeddings }) => vectorOf(isObject(embeddings) ? embeddings.values : undefined)),
 };
 
 type Among<Format> = Readonly<Partial<Record<DialectName, Format>>>;
@@ -199,15 +199,20 @@ export function translateEmbeddings(asked: ModelRequest, to: DialectName, terms:
 
 /** Without one for each, nobody could tell for which text a vector is. */
 function mismatchOf(vectors: Answered['vectors'], texts: number): string | undefined {
-  const count = vectors.filter(({ length }) => length > 0).length;
-  if (count === texts && vectors.length === texts) return undefined;
+  const count = vectors.length > texts ? vectors.length : vectors.filter(({ length }) => length > 0).length;
+  if (count === texts) return undefined;
   return `${counted(count, 'vector')} for ${counted(texts, 'text')}`;
 }
 
 /** Hosts say for which text each vector is. */
 function inOrder(data: unknown): readonly Fields[] {
   const place = ({ index }: Fields) => (typeof index === 'number' ? index : 0);
-  return objectsIn(data).toSorted((a, b) => place(a) - place(b));
+  return entriesIn(data).toSorted((a, b) => place(a) - place(b));
+}
+
+/** Each keeps its place, also one that is no object. */
+function entriesIn(list: unknown): readonly Fields[] {
+  return Array.isArray(list) ? list.map((item) => (isObject(item) ? item : {})) : [];
 }
 
 /** Some hosts write base64 whatever is asked for. Empty if it is no vector. */
