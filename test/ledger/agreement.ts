@@ -114,7 +114,8 @@ export function testAgreement(database: SharedDatabase): void {
       await other.kill();
       await store.advanceInSilence(9_000);
       assert.deepEqual(await store.rows('holds'), []);
-      await store.engine.beat();
+      // A beat right after another one asks nothing, so that it does not hear how late it is.
+      await store.engine.probe();
       await store.engine.beat();
       // The first gateway's own sign of life may have done so just before.
       await database.read('SELECT * FROM inf_gw.reap()');
