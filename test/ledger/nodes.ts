@@ -167,6 +167,31 @@ export function testNodes(database: SharedDatabase): void {
     assert.equal(other.link.opened, opened);
   });
 
+  test('one that cannot settle what a dead one has left is heard of all the same, and goes on', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    const left = await admitOn(bench, other, bench.request(key, { holdNanos: 40n }));
+    await other.engine.write();
+    await database.read(`CREATE FUNCTION stage.keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full';
+      END $$;
+      CREATE TRIGGER keep BEFORE DELETE ON inf_gw.holds FOR EACH ROW EXECUTE FUNCTION stage.keep()`);
+    try {
+      await other.kill();
+      await store.advanceInSilence(9_000);
+      // It looks for dead ones once it has listened for a while.
+      const now = performance.now.bind(performance);
+      t.mock.method(performance, 'now', () => now() + 11_000);
+      await store.engine.probe();
+      assert.equal(store.engine.fault, undefined);
+      await bench.admit(key);
+    } finally {
+      await database.read('DROP FUNCTION stage.keep CASCADE');
+    }
+    await until(async () => (await store.rows('journal')).length > 0);
+    assert.equal((await store.rows('journal'))[0]?.request_id, left);
+    assert.deepEqual(store.process.faults, []);
+  });
+
   test('one that cannot write what it has decided says so, although nobody waits for that', async (t) => {
     const { bench, store, other, key } = await pair(t, database);
     await store.whileBroken(async () => {

@@ -242,10 +242,11 @@ export class Membership {
       if (fault === undefined) throw error;
       if (!this.#isClosing) this.#events.onFault(fault);
     }
+    await this.#lookForDead();
     if (this.#seat !== undefined) this.#beatSoon();
   }
 
-  /** Gives a sign of life, and looks for those of the others. */
+  /** Gives a sign of life. */
   async beat(): Promise<void> {
     try {
       await this.run((seat) => this.#giveSign(seat));
@@ -264,7 +265,16 @@ export class Membership {
     if (row?.epoch !== epoch) throw new EpochOverError();
     if (row.stops !== null) this.#events.onStops(row.stops);
     this.#events.onBeat?.();
-    if (performance.now() - this.#seatedAtMs > LISTENING_MS) await this.#reap(link);
+  }
+
+  /** What fails of this is tried again with the next sign of life: the others hear of this gateway all the same. */
+  async #lookForDead(): Promise<void> {
+    if (this.#seat === undefined || performance.now() - this.#seatedAtMs <= LISTENING_MS) return;
+    try {
+      await this.run(({ link }) => this.#reap(link));
+    } catch (error) {
+      if (this.faultOf(error) === undefined) throw error;
+    }
   }
 
   async #reap(link: Link): Promise<void> {
