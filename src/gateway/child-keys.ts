@@ -11,7 +11,14 @@ import { type Reader, type Reading, readAmount, readKeyName, readModelId } from 
 import { keyJson } from '../operator/key-json.ts';
 import { TIER_NAMES } from '../operator/terms.ts';
 import type { ChildAnswer, ChildQuestion, ChildRefusal } from '../proxy/child-keys.ts';
-import { childName, childPrefixes, type KeyRecord, type KeyTerms, limitsInForce } from '../state/keys.ts';
+import {
+  childName,
+  childPrefixes,
+  type KeyChange,
+  type KeyRecord,
+  type KeyTerms,
+  limitsInForce,
+} from '../state/keys.ts';
 import type { OpenState } from '../state/state.ts';
 
 /** Whoever has a key that may make others cannot fill the state with them. */
@@ -63,9 +70,10 @@ async function createChild(state: State, parentId: string, asked: Asked, tier: L
   const reading = newChild(asked, parent, await childrenOf(state, parentId), tier);
   if (!reading.ok) return { kind: 'invalid', problem: reading.expected };
   const secret = mintKey();
-  const key = await insert(state, parent, secret, reading.value, Date.now());
-  if (key === undefined) return { kind: 'invalid', problem: NAME_TAKEN };
-  return { kind: 'done', json: { ...(await shown(key, parent, state, tier)), key: secret } };
+  const change = await insert(state, parent, secret, reading.value, Date.now());
+  if (change.kind === 'no_such_key') return { kind: 'may_not' };
+  if (change.kind !== 'done') return { kind: 'invalid', problem: NAME_TAKEN };
+  return { kind: 'done', json: { ...(await shown(change.key, parent, state, tier)), key: secret } };
 }
 
 /** What is asked for, beside the keys that there are. */
@@ -79,7 +87,7 @@ function newChild(asked: Asked, parent: KeyRecord, children: readonly KeyRecord[
 }
 
 /**
- * Undefined if there is a child of this name. What others call their keys is none of its business: among the names of
+ * `name_taken` if there is a child of this name. What others call their keys is none of its business: among the names of
  * all keys it has that of its parent before its own, or where even that is taken the parent's id.
  */
 async function insert(
@@ -88,15 +96,15 @@ async function insert(
   secret: string,
   terms: ChildTerms,
   nowMs: number,
-): Promise<KeyRecord | undefined> {
+): Promise<KeyChange> {
   for (const prefix of childPrefixes(parent)) {
     const children = await childrenOf(state, parent.id);
-    if (children.some((child) => childName(child, parent) === terms.name)) return undefined;
+    if (children.some((child) => childName(child, parent) === terms.name)) break;
     const named = { ...terms, name: `${prefix}${terms.name}`, parentId: parent.id };
     const change = await state.keys.create(secret, named, nowMs);
-    if (change.kind === 'done') return change.key;
+    if (change.kind !== 'name_taken') return change;
   }
-  return undefined;
+  return { kind: 'name_taken' };
 }
 
 async function listChildren(state: State, parentId: string, tier: Limits): Promise<ChildAnswer> {

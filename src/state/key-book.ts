@@ -75,11 +75,11 @@ export class KeyBook {
   }
 
   /** The ids of the keys that a key has made, those that these have made, and so on. */
-  *innerIds(id: string): Operation<readonly string[]> {
-    const text = `WITH RECURSIVE inner_keys (key_id) AS (
-        SELECT k.id FROM inf_gw.keys AS k WHERE k.parent_id = $1
-        UNION SELECT k.id FROM inner_keys AS i JOIN inf_gw.keys AS k ON k.parent_id = i.key_id
-      ) SELECT key_id FROM inner_keys`;
+  *innerIds(id: string, { withDeleted } = { withDeleted: true }): Operation<readonly string[]> {
+    const text = `WITH RECURSIVE inner_keys (key_id, state) AS (
+        SELECT k.id, k.state FROM inf_gw.keys AS k WHERE k.parent_id = $1
+        UNION SELECT k.id, k.state FROM inner_keys AS i JOIN inf_gw.keys AS k ON k.parent_id = i.key_id
+      ) SELECT key_id FROM inner_keys ${withDeleted ? '' : `WHERE ${LIVES}`}`;
     return (yield* rows(text, [id])).map((row) => row.key_id as string);
   }
 
@@ -133,7 +133,8 @@ export class KeyBook {
     // From here on nobody makes keys under it.
     yield* stopDecisions(this.#dialect);
     const key = yield* this.find(idOrName);
-    const inner = key === undefined ? [] : yield* this.innerIds(key.id);
+    // Over time, a key may have made any number that are deleted: gateways do not wait for those.
+    const inner = key === undefined ? [] : yield* this.innerIds(key.id, { withDeleted: false });
     const text = `UPDATE inf_gw.keys SET state = 'deleted' WHERE ${this.#dialect.isAnyOf('id', '$1')}`;
     return yield* this.#change(idOrName, ({ id }) => rows(text, [[id, ...inner]]), inner);
   }
@@ -181,6 +182,11 @@ export class KeyBook {
   *#insert(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
     const id = newId('key', wallMs);
     const { name, groupId = null, parentId = null } = key;
+    if (parentId !== null) {
+      yield* stopDecisions(this.#dialect);
+      const parent = yield* this.#one(`id = $1 AND ${LIVES}`, parentId);
+      if (parent === undefined) return { kind: 'no_such_key' };
+    }
     if (groupId !== null && !(yield* isThere(this.#dialect, groupId))) return { kind: 'no_such_group' };
     const terms = { ...NO_TERMS, ...key };
     const values = [

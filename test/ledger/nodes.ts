@@ -1,6 +1,7 @@
 /** Gateways among each other: names, leaving, and what is taken for dead. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { mintKey } from '../../src/core/api-key.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
 import { UserError } from '../../src/core/errors.ts';
 import type { Admission } from '../../src/ledger/ledger.ts';
@@ -119,6 +120,23 @@ export function testNodes(database: SharedDatabase): void {
     await bench.settle(first, { costNanos: 30n, ...tokens(100) });
     const [identity] = await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
     assert.equal((identity as { figures: { remainingTokens: number } }).figures.remainingTokens, 10_000 - 110);
+  });
+
+  test('hear of the keys that go with one that is deleted, and not of those that had gone before', async (t) => {
+    const { store } = await pair(t, database);
+    const { keys } = store.operator;
+    const make = async (name: string, parentId: string | null = null) => {
+      const change = await keys.create(mintKey(), { name, parentId, mayCreate: true }, NOON);
+      assert.ok(change.kind === 'done');
+      return change.key.id;
+    };
+    const outer = await make('outer');
+    const [gone, living] = [await make('gone', outer), await make('living', outer)];
+    await keys.setState(gone, 'deleted');
+    await keys.setState(outer, 'deleted');
+    const [edit] = await database.read('SELECT facts FROM inf_gw.log WHERE node_id = 0 ORDER BY seq DESC LIMIT 1');
+    const heard = (JSON.parse(edit?.facts as string) as { id: string }[]).map(({ id }) => id);
+    assert.deepEqual(heard.toSorted(), [outer, living].toSorted());
   });
 
   test('add up the old days of end users in one order: of two that waited for each other, one would fail', async (t) => {

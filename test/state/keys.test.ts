@@ -78,6 +78,17 @@ onEachStore((open) => {
       assert.equal((await makeKey(state, { name: 'deep' })).name, 'deep', 'their names are free again');
     });
 
+    test('is under no key that is gone, whoever has just deleted that', async (t) => {
+      const { state } = await open(t);
+      const outer = await makeKey(state, { mayCreate: true });
+      await state.keys.setState(outer.id, 'deleted');
+      for (const parentId of [outer.id, 'key_x']) {
+        const change = await state.keys.create(mintKey(), { name: 'late', parentId }, NOON);
+        assert.equal(change.kind, 'no_such_key');
+      }
+      assert.deepEqual(await state.keys.list({ withDeleted: false }), []);
+    });
+
     test('is found by its id, by its name, and by the key itself', async (t) => {
       const { keys } = (await open(t)).state;
       const secret = mintKey();
