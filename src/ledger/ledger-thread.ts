@@ -194,11 +194,17 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
 
   async #work(): Promise<void> {
     const batch = this.#queue.splice(0, this.#engine.maxBatch);
-    if (batch.length > 0) await this.#process(batch);
+    if (batch.length > 0) for (const part of this.#partsOf(batch)) await this.#process(part);
     else if (this.#fault !== undefined) await this.#probe();
     await this.#chores.run();
     if (this.#fault === undefined) await this.#tryTo(() => this.#engine.maintain());
     this.#chargeOrphans();
+  }
+
+  /** While nothing is admitted, what ends requests goes alone: it does not fail with what comes, however much that is. */
+  #partsOf(batch: readonly QueuedCommand[]): readonly (readonly QueuedCommand[])[] {
+    if (this.#engine.fault === undefined) return [batch];
+    return byWait(batch).filter(({ length }) => length > 0);
   }
 
   /** What an earlier process has left open, once all is decided that it has sent. */
@@ -324,8 +330,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
    */
   #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
     this.#report(fault);
-    const waiting = batch.filter(({ envelope }) => waitsForStore(envelope.command));
-    const others = batch.filter(({ envelope }) => !waitsForStore(envelope.command));
+    const [waiting, others] = byWait(batch);
     this.#responder.reply(others, ({ envelope: { ticket } }) => ({ ticket, unavailable: fault.message }));
     this.#queue.unshift(...waiting);
   }
@@ -364,4 +369,10 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     clearTimeout(this.#retryTimer);
     this.#chores.stop();
   }
+}
+
+/** What requests in flight need, which waits until it can be written, and all else. */
+function byWait(batch: readonly QueuedCommand[]): readonly [waiting: QueuedCommand[], others: QueuedCommand[]] {
+  const waits = ({ envelope }: QueuedCommand) => waitsForStore(envelope.command);
+  return [batch.filter(waits), batch.filter((queued) => !waits(queued))];
 }

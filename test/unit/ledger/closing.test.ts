@@ -1,4 +1,4 @@
-/** The end of the ledger: its state is closed once, whatever else ends meanwhile. */
+/** How the ledger ends what was begun: its requests while nothing is admitted, and itself, once, whatever else ends meanwhile. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,6 +96,34 @@ test('a handover waits for a flush that runs, whatever was decided meanwhile', a
   ledger.tell('keep');
   await bounded(ledger.call('close'), 'the end of the ledger');
   assert.equal(most, 1);
+});
+
+test('what ends requests does not fail with what comes while nothing is admitted', async () => {
+  const batches: string[][] = [];
+  const fault = { message: 'nobody hears of it', kind: 'other' } as const;
+  const ledger = ledgerOf({
+    maxBatch: 8,
+    fault,
+    faultOf: () => fault,
+    process: (commands) => {
+      batches.push(commands.map(({ kind }) => kind));
+      if (commands.some(({ kind }) => kind === 'identify')) throw new Error(fault.message);
+      return commands.map(() => undefined);
+    },
+    probe: () => {},
+    close: async () => {},
+  });
+  const [identify, charge] = [
+    { kind: 'identify', keyHash: '' } as const,
+    { kind: 'charge_held', requestId: '' } as const,
+  ];
+  ledger.tell('ask', 'commands', [
+    [1, 'other', identify],
+    [2, 'other', charge],
+    [3, 'other', identify],
+  ]);
+  await bounded(ledger.call('close'), 'the end of the ledger');
+  assert.deepEqual(batches, [['charge_held'], ['identify', 'identify']]);
 });
 
 for (const place of ['thread', 'here'] as const) {
