@@ -93,7 +93,7 @@ export class KeyBook {
     return transaction(this.#rotate(idOrName, secret, wallMs));
   }
 
-  /** A key that is deleted takes those with it that it has made: without it they are refused for good. */
+  /** A key that is deleted takes those with it that it has made: without it they are refused forever. */
   setState(idOrName: string, state: KeyState): Operation<KeyChange> {
     if (state === 'deleted') return transaction(this.#delete(idOrName));
     const text = 'UPDATE inf_gw.keys SET state = $2 WHERE id = $1';
