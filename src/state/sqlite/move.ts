@@ -179,7 +179,7 @@ export class FileTarget implements MoveTarget {
     this.#lock.release();
   }
 
-  /** A full disk is no fault of the program: its error says what to do. */
+  /** A full disk is not the program's fault: the error says what to do. */
   #onDisk(work: () => void): void {
     try {
       work();

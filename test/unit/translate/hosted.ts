@@ -37,7 +37,7 @@ function requestOf(from: DialectName, fields: Fields): ModelRequest {
   return result.request;
 }
 
-/** What a host is told of a request, as a row of a table. `other`: the dialect of the client, or of the host. */
+/** What a host reads of a request, as a row of a table. `other`: the dialect of the client, or of the host. */
 export type Told = readonly [
   what: string,
   other: DialectName,
