@@ -23,6 +23,7 @@ const SELDOM = [
   'pg',
   'pino-pretty',
   'prom-client/lib/cluster.js',
+  'undici/lib/llhttp/llhttp-wasm.js',
 ];
 /** What test/crash and test/takeover import beside the program, to change it. */
 const CHANGED_BY_TESTS = [
@@ -46,9 +47,11 @@ const fileOf = (name: string): string => `packages/${name.replace('@', '').repla
 const seldom: Plugin = {
   name: 'seldom',
   setup({ onResolve }) {
-    onResolve({ filter: /^[@\w]/ }, ({ path }) =>
-      SELDOM.includes(path) ? { path: `../${fileOf(path)}`, external: true } : undefined,
-    );
+    onResolve({ filter: /^(?:[@\w]|\.\.\/)/ }, ({ path }) => {
+      // Within its package, a file is named from the one beside.
+      const name = SELDOM.find((each) => each === path || (path.startsWith('../') && each.endsWith(path.slice(2))));
+      return name === undefined ? undefined : { path: `../${fileOf(name)}`, external: true };
+    });
   },
 };
 

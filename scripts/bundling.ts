@@ -29,8 +29,8 @@ const neverLoaded: Plugin = {
   name: 'never-loaded',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: NEVER_LOADED }, ({ path }) => ({ path, namespace: 'never-loaded' }));
-    // undici does without it where Node was built so. No host is asked by HTTP/2.
-    onResolve({ filter: /^node:http2$/ }, ({ path, importer }) =>
+    // undici does without HTTP/2 where Node was built so, and no host is asked by it. What it has of fetch, it loads for forms.
+    onResolve({ filter: /^node:http2$|\/web\// }, ({ path, importer }) =>
       importer.includes('/node_modules/undici/') ? { path, namespace: 'never-loaded' } : undefined,
     );
     onLoad({ filter: /^/, namespace: 'never-loaded' }, ({ path }) => ({
@@ -62,6 +62,8 @@ export const BUNDLING: BuildOptions & { readonly plugins: Plugin[] } = {
   target: 'node22.19',
   define: {
     BUILT_VERSION: JSON.stringify(readPackage(ROOT).version),
+    // undici as it is built into Node: without an HTTP parser that it only tries out.
+    esbuildDetection: 'true',
     BUILT_EXAMPLE: JSON.stringify(readFileSync(join(ROOT, 'config.example.yaml'), 'utf8')),
     // Otherwise React's checks for developers are in the bundle, too.
     'process.env.NODE_ENV': '"production"',
