@@ -55,12 +55,17 @@ async function loseAnswer(bench: LedgerBench, commands: readonly Command[], work
   process.link.pass();
 }
 
-/** The batch is decided, and its flush is lost with the connections. */
+/** The batch is decided, and the connections are lost before its flush is asked for. */
 async function loseFlush({ store }: LedgerBench, commands: readonly Command[]): Promise<void> {
   const { engine, link } = (store as SharedStore).process;
   await engine.process(commands);
   link.cut();
-  await assert.rejects(engine.flush(), (error) => engine.faultOf(error) !== undefined);
+  for (const ask of [() => engine.probe(), () => engine.flush()]) {
+    await assert.rejects(
+      async () => ask(),
+      (error) => engine.faultOf(error) !== undefined,
+    );
+  }
   assert.ok(engine.isLostWithFlush(commands));
 }
 

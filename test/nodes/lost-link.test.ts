@@ -76,6 +76,14 @@ async function cutAndReturn(link: Link, store: SharedLedgerStore): Promise<void>
   );
 }
 
+test('the flush of a batch is sent with it: nothing more is said to the database until both are done', async (t) => {
+  const { link, store } = await openStore(t, 'is far away');
+  await store.append(ASKING, BEGIN, null);
+  link.hold(['toServer']);
+  await store.flush();
+  link.pass();
+});
+
 describe('after a gateway has lost its connections', () => {
   test('nothing is lost that nobody waited for: it serves at once', async (t) => {
     const { link, store } = await openStore(t, 'asks');

@@ -46,6 +46,8 @@ const RETENTION_ROWS = 1_000;
 const WRITE_MS = 20;
 /** What another gateway has decided and not written by then, this one writes: it is frozen, or gone. */
 const ABANDONED_US = 1_000_000n;
+/** A flush that was sent with a batch so long ago does not tell whether the others have taken this gateway for dead since. */
+const FLUSH_TELLS_MS = 2_000;
 /** The facts of keys that will be idle so soon are asked for again. */
 const SOON_MS = 5_000;
 /** The time between two looks at keys that nobody uses. */
@@ -186,8 +188,10 @@ export class SharedEngine implements Engine {
   async flush(): Promise<void> {
     const settled = this.#settled;
     this.#settled = [];
+    const sentMs = this.#heardMs;
     try {
       await this.#store.flush();
+      if (this.#clock.monotonicMs() - sentMs > FLUSH_TELLS_MS) await this.#store.flush();
       for (const id of settled) this.#open.delete(id);
     } catch (error) {
       this.#settled.unshift(...settled);
@@ -534,7 +538,7 @@ export class SharedEngine implements Engine {
     try {
       const latestUs = decides ? this.#clockGuard.latestUs(sentMs) : null;
       const recorded = replica.recordFor(nodeId);
-      const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs);
+      const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs, this.needsFlush);
       this.#appendedAtMs = performance.now();
       this.#heardMs = sentMs;
       if (appended.atUs !== undefined) this.#clockGuard.saw(appended.atUs, sentMs);

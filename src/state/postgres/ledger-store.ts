@@ -154,16 +154,18 @@ export class SharedLedgerStore {
 
   /**
    * Adds to the log, in one transaction. Where it rejects, nobody knows whether it was committed. `latestUs`: the latest
-   * time that the database's clock can rightly show; null for any.
+   * time that the database's clock can rightly show; null for any. `isFlushed`: whether a flush is sent with it.
    */
-  append(addition: Addition, place: Place, latestUs: bigint | null): Promise<Appended> {
+  append(addition: Addition, place: Place, latestUs: bigint | null, isFlushed = true): Promise<Appended> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
       const values = [nodeId, epoch, latestUs, place.seq, place.atUs, ...argumentsOf(addition)];
       const isLast = addition.givenBack.length > 0;
       const [name, text] = isLast ? ['append_durably', APPEND_DURABLY] : ['append', APPEND];
-      const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values);
+      const isAwaited = addition.settlements.length > 0 || addition.writes;
+      const flushFor = isAwaited && isFlushed ? { nodeId, epoch } : undefined;
+      const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values, flushFor);
       const { o_us: us, o_seq: seq, o_log: log, o_facts: facts } = row as LogRow;
-      if (addition.settlements.length > 0 || addition.writes) this.#decided++;
+      if (isAwaited) this.#decided++;
       const entries = log === null ? [] : (JSON.parse(log) as EntryRow[]);
       return { atUs: us === null ? undefined : BigInt(us), seq: BigInt(seq), entries, facts };
     });
@@ -197,7 +199,7 @@ export class SharedLedgerStore {
     if (this.#hasLostBatches) throw new Error('Connection terminated');
     await this.#membership.run(async ({ link, nodeId, epoch }) => {
       const decided = this.#decided;
-      if (!(await link.flush(nodeId, epoch))) throw new EpochOverError();
+      if (!(await link.flush({ nodeId, epoch }))) throw new EpochOverError();
       this.#flushed = decided;
     });
   }

@@ -34,28 +34,38 @@ const SETTINGS = [
 ];
 
 /** The same for a gateway whose machine still answers, or a proxy in its place. Known from PostgreSQL 17 on. */
-const BOUND_TRANSACTIONS = `SELECT set_config(name, '${TRANSACTION_MS}', false) FROM pg_settings
+const boundTransactions = (ms: number) => `SELECT set_config(name, '${ms}', false) FROM pg_settings
   WHERE name = 'transaction_timeout'`;
 
-const FLUSH = `SELECT pg_logical_emit_message(true, 'inf-gw', ''),
+const FLUSH = `SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'inf-gw', ''),
   EXISTS (SELECT FROM inf_gw.nodes WHERE id = $1 AND epoch = $2) AS takes_part`;
 
 /** What all but the first connection are for, in the order of their fields. */
-const BESIDE = ['flush', 'side'];
+const BESIDE = ['ledger', 'side'];
+
+/** A gateway as it decides, and its epoch. */
+interface Decider {
+  readonly nodeId: number;
+  readonly epoch: string;
+}
 
 export class Link {
-  /** Decides. Its commits do not wait for the disk, nor for a standby. */
-  readonly #deciding: pg.Client;
-  /** Waits for the disk, for all commits so far of all gateways: the log is in order. */
-  readonly #flushing: pg.Client;
+  /**
+   * Decide, one at a time. Their commits do not wait for the disk, nor for a standby: a flush right behind one does, and
+   * there are two, so that the next decision does not wait for that.
+   */
+  readonly #deciding: readonly [pg.Client, pg.Client];
   /** Everything else. It waits for nothing that decides, so a heartbeat is never late for it. */
   readonly #side: pg.Client;
   /** The end of the last query on `#side`: it runs one at a time. */
   #sideTurn: Promise<unknown> = Promise.resolve();
+  /** Those of `#deciding` on which something runs that no decision should wait for, and its end. */
+  readonly #busy = new Map<pg.Client, Promise<unknown>>();
+  /** Sent with the last decision, and not asked for since: whether the gateway took part. */
+  #flush: Promise<boolean> | undefined;
 
-  private constructor(deciding: pg.Client, flushing: pg.Client, side: pg.Client) {
-    this.#deciding = deciding;
-    this.#flushing = flushing;
+  private constructor(first: pg.Client, second: pg.Client, side: pg.Client) {
+    this.#deciding = [first, second];
     this.#side = side;
   }
 
@@ -63,22 +73,26 @@ export class Link {
   static async open(address: PostgresAddress, name: string): Promise<Link> {
     const clients: pg.Client[] = [];
     try {
-      const deciding = await openChecked(address, `inf-gw ${name} ledger`);
-      clients.push(deciding);
-      const isIt = ({ host, port }: ServerAddress) => host === deciding.host && port === deciding.port;
+      const first = await openChecked(address, `inf-gw ${name} ledger`);
+      clients.push(first);
+      const isIt = ({ host, port }: ServerAddress) => host === first.host && port === first.port;
       const server = { ...(serversOf(address).find(isIt) ?? address), others: [] };
       const opened = await Promise.allSettled(
         BESIDE.map((purpose) => openChecked(server, `inf-gw ${name} ${purpose}`)),
       );
       for (const each of opened) if (each.status === 'fulfilled') clients.push(each.value);
       for (const each of opened) if (each.status === 'rejected') throw each.reason;
-      const [, flushing, side] = clients as [pg.Client, pg.Client, pg.Client];
-      await refusePooler(deciding, flushing, address);
-      await assertSameServer(deciding, flushing);
+      const [, second, side] = clients as [pg.Client, pg.Client, pg.Client];
+      await refusePooler(first, second, address);
+      await assertSameServer(first, second);
       await Promise.all(clients.map((client) => run(client, SETTINGS.map((setting) => `SET ${setting}`).join('; '))));
-      await run(deciding, 'SET synchronous_commit = off');
-      await run(deciding, BOUND_TRANSACTIONS);
-      return new Link(deciding, flushing, side);
+      await Promise.all(
+        [first, second].map(async (client) => {
+          await run(client, 'SET synchronous_commit = off');
+          await run(client, boundTransactions(TRANSACTION_MS));
+        }),
+      );
+      return new Link(first, second, side);
     } catch (error) {
       for (const client of clients) sever(client);
       throw error;
@@ -90,21 +104,45 @@ export class Link {
     return this.#side;
   }
 
-  /** Calls a function that decides or writes. */
-  async decide<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return (await query<Row>(this.#deciding, { name, text, values }, ANSWER_MS)).rows;
+  /**
+   * Calls a function that decides or writes. With `flushFor` a flush is sent right behind it, which spares a round trip: the
+   * next call of `flush` waits for that one.
+   */
+  async decide<Row extends pg.QueryResultRow>(
+    name: string,
+    text: string,
+    values: unknown[],
+    flushFor?: Decider,
+  ): Promise<Row[]> {
+    const client = this.#idle;
+    const answer = query<Row>(client, { name, text, values }, ANSWER_MS);
+    if (flushFor === undefined) return (await answer).rows;
+    const flush = this.#flushOn(client, flushFor);
+    // Whoever asks for it is told.
+    flush.catch(() => {});
+    const { rows } = await answer;
+    this.#flush = flush;
+    return rows;
   }
 
-  /** Makes every commit so far durable. Returns whether the gateway takes part under this epoch. */
-  async flush(nodeId: number, epoch: string): Promise<boolean> {
-    const flush = { name: 'flush', text: FLUSH, values: [nodeId, epoch] };
-    const { rows } = await query<{ takes_part: boolean }>(this.#flushing, flush, ANSWER_MS);
-    return rows[0]?.takes_part === true;
+  /**
+   * Makes every commit so far durable, of all gateways: the log of the server is in order. Returns whether the gateway takes
+   * part under this epoch.
+   */
+  flush(decider: Decider): Promise<boolean> {
+    const flush = this.#flush ?? this.#flushOn(this.#idle, decider);
+    this.#flush = undefined;
+    return flush;
   }
 
-  /** Reads much, row by row, while nothing is decided here. No heartbeat waits for it, and only flushes do. */
+  /** Reads much, row by row, while nothing is decided here. No heartbeat waits for it. */
   async read<Row extends pg.QueryResultRow>(name: string, text: string, onRow: (row: Row) => void): Promise<void> {
-    await queryRows(this.#flushing, { name, text }, READ_MS, onRow);
+    const client = this.#idle;
+    await this.#beside(client, async () => {
+      await run(client, boundTransactions(0));
+      await queryRows(client, { name, text }, READ_MS, onRow);
+      await run(client, boundTransactions(TRANSACTION_MS));
+    });
   }
 
   /** Runs a query beside the decisions. */
@@ -118,11 +156,37 @@ export class Link {
 
   /** Gives the connections up at once. What runs on them rejects. */
   sever(): void {
-    for (const client of [this.#deciding, this.#flushing, this.#side]) sever(client);
+    for (const client of this.#clients) sever(client);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#deciding, this.#flushing, this.#side].map((client) => disconnect(client)));
+    await Promise.all(this.#clients.map((client) => disconnect(client)));
+  }
+
+  get #clients(): readonly pg.Client[] {
+    return [...this.#deciding, this.#side];
+  }
+
+  /** One of `#deciding` that is free; if there is none, the one that was taken first. */
+  get #idle(): pg.Client {
+    return this.#deciding.find((client) => !this.#busy.has(client)) ?? ([...this.#busy.keys()][0] as pg.Client);
+  }
+
+  async #flushOn(client: pg.Client, { nodeId, epoch }: Decider): Promise<boolean> {
+    const flush = { name: 'flush', text: FLUSH, values: [nodeId, epoch] };
+    const { rows } = await this.#beside(client, () => query<{ takes_part: boolean }>(client, flush, ANSWER_MS));
+    return rows[0]?.takes_part === true;
+  }
+
+  async #beside<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+    const done = work();
+    this.#busy.delete(client);
+    this.#busy.set(client, done);
+    try {
+      return await done;
+    } finally {
+      if (this.#busy.get(client) === done) this.#busy.delete(client);
+    }
   }
 }
 
