@@ -11,7 +11,8 @@ import type { RefusalCount } from '../../src/state/usage.ts';
 import type { Cleanup, End, Stage } from './stage.ts';
 
 /** Ends one request with the functions of the ledger, and counts it wherever the ledger does. */
-const SETTLE = `SELECT inf_gw.end_holds(1, $1, ${SETTLEMENT.columns.map((_, at) => `$${at + 2}`).join(', ')})`;
+const SETTLE = `UPDATE inf_gw.account SET balance_nanos = balance_nanos - e.charged, held_nanos = held_nanos - e.released
+  FROM inf_gw.end_holds(1, $1, ${SETTLEMENT.columns.map((_, at) => `$${at + 2}`).join(', ')}) e`;
 
 const FIGURES = 'requests, errors, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
 const SUMS = FIGURES.replaceAll(/(\w+)/g, 'sum($1) AS $1');

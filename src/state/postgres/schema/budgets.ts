@@ -66,13 +66,17 @@ BEGIN
   END LOOP;
 END $$;
 
--- Adds the costs of requests that have just ended at p_us to the sliding windows of their keys, and drops the oldest steps
--- where one is new. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.book_steps(p_key_ids text[], p_costs bigint[], p_us bigint) RETURNS void LANGUAGE sql AS $$
+-- Adds the costs of requests that have just ended at p_us to the sliding windows of their keys and their other levels, and drops
+-- the oldest steps where one is new. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_steps(p_key_ids text[], p_levels text[], p_costs bigint[], p_us bigint) RETURNS void
+LANGUAGE sql AS $$
   WITH steps AS (
     INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
-    SELECT b.key_id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost_nanos)
-    FROM unnest(p_key_ids, p_costs) AS d (key_id, cost_nanos) JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL
+    SELECT l.id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost_nanos)
+    FROM unnest(p_key_ids, p_levels, p_costs) AS d (key_id, levels, cost_nanos)
+      CROSS JOIN LATERAL (SELECT d.key_id AS id UNION ALL SELECT inf_gw.levels_in(d.levels)) l
+      CROSS JOIN LATERAL (SELECT DISTINCT b.window_s FROM inf_gw.budgets b
+        WHERE b.key_id IN (l.id, ${templateOf('l.id')}) AND b.window_s IS NOT NULL) b
     WHERE d.cost_nanos > 0 GROUP BY 1, 2, 3
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
     RETURNING key_id, window_s, at_ms

@@ -74,14 +74,13 @@ export const LEVELS = `
 CREATE OR REPLACE FUNCTION inf_gw.levels_in(p_levels text) RETURNS SETOF text LANGUAGE sql IMMUTABLE
   AS $$ SELECT jsonb_array_elements_text(p_levels::jsonb) $$;
 
--- Adds rows of the journal, admitted from p_from_ms to p_to_ms, to the sums of their levels, or takes them out: p_sign is 1 or
--- -1, and what is taken out is added again. The end users in p_added have their days of then in their month, or that is dropped. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_request_ids text[], p_from_ms bigint, p_to_ms bigint, p_sign int,
-  p_added text[] DEFAULT '{}') RETURNS void LANGUAGE plpgsql AS $$
+-- Adds rows of the journal to the sums of their levels, or takes them out: p_sign is 1 or -1, and what is taken out is added
+-- again. The end users in p_added have their days of then in their month, or that is dropped. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_rows inf_gw.journal[], p_sign int, p_added text[] DEFAULT '{}')
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   WITH booked AS (
-    SELECT inf_gw.levels_in(j.levels) AS level_id, j.* FROM inf_gw.journal j
-      WHERE j.request_id = ANY (p_request_ids) AND j.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND j.levels IS NOT NULL
+    SELECT l.level_id, j.* FROM unnest(p_rows) j CROSS JOIN LATERAL inf_gw.levels_in(j.levels) AS l (level_id)
   ), days AS (
     INSERT INTO inf_gw.level_days AS u (level_id, day, ${SUM_COLUMNS})
     SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, ${SIGNED}
@@ -96,29 +95,9 @@ BEGIN
   GROUP BY level_id, month
   ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES};
   IF p_sign < 0 THEN
-    DELETE FROM inf_gw.level_days u USING inf_gw.journal j WHERE j.request_id = ANY (p_request_ids)
-      AND j.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND u.level_id IN (SELECT inf_gw.levels_in(j.levels))
+    DELETE FROM inf_gw.level_days u USING unnest(p_rows) j WHERE u.level_id IN (SELECT inf_gw.levels_in(j.levels))
       AND u.day = inf_gw.utc_day(j.admitted_at_ms * 1000) AND u.requests = 0;
   END IF;
-END $$;
-
--- Adds requests that have just ended at p_us to the sums and, where there are any, to the sliding windows of their levels. The
--- caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.book_levels(p_request_ids text[], p_from_ms bigint, p_to_ms bigint, p_slides boolean,
-  p_us bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM inf_gw.book_level_sums(p_request_ids, p_from_ms, p_to_ms, 1);
-  IF NOT p_slides THEN RETURN; END IF;
-  PERFORM inf_gw.add_to_steps(l.id, p_us / 1000, l.nanos)
-  FROM (
-    SELECT b.id, sum(b.cost_nanos)::bigint AS nanos FROM (
-      SELECT inf_gw.levels_in(j.levels) AS id, j.cost_nanos FROM inf_gw.journal j
-        WHERE j.request_id = ANY (p_request_ids) AND j.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND j.levels IS NOT NULL
-          AND j.cost_nanos > 0) b
-      WHERE EXISTS (SELECT FROM inf_gw.budgets w WHERE w.window_s IS NOT NULL
-        AND w.key_id IN (b.id, ${templateOf('b.id')}))
-    GROUP BY b.id
-  ) l;
 END $$;
 
 -- Drops what end users were booked that no limit of theirs counts any more, at most p_most rows of each table. The journal

@@ -156,15 +156,13 @@ BEGIN
   ) l WHERE l.bytes <= ${MOST_READ_BYTES} OR l.seq = p_seen + 1;
 END $$;
 
--- Writes what was decided on an entry: its new holds, and those that have grown. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.write_decisions(p_node int, p_written bigint, ${HELD}, ${GROWN}, ${LISTINGS})
-RETURNS boolean LANGUAGE plpgsql AS $$
+-- Writes what was decided on an entry: its new holds, and those that have grown. Returns what is held more; the account and the
+-- position of the gateway are the caller's, who holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.write_decisions(p_node int, ${HELD}, ${GROWN}, ${LISTINGS}) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   v_held bigint := 0; v_more bigint := 0;
 BEGIN
-  UPDATE inf_gw.positions SET written_seq = p_written WHERE node_id = p_node AND asked_seq = p_written AND written_seq < p_written;
-  IF NOT FOUND THEN RETURN false; END IF;
   IF cardinality(h_request_id) > 0 THEN
     WITH held AS (
       INSERT INTO inf_gw.holds (node_id, ${names(DECIDED_HOLD.columns)})
@@ -173,7 +171,7 @@ BEGIN
         WHERE EXISTS (SELECT FROM inf_gw.keys k WHERE k.id = a.key_id)
           AND (a.levels IS NULL OR jsonb_typeof(a.levels::jsonb) = 'array')
         RETURNING hold_nanos
-    ) SELECT sum(hold_nanos) INTO v_held FROM held;
+    ) SELECT coalesce(sum(hold_nanos), 0) INTO v_held FROM held;
   END IF;
   IF cardinality(g_request_id) > 0 THEN
     WITH g AS (
@@ -189,8 +187,7 @@ BEGIN
     INSERT INTO inf_gw.listings (${names(LISTED.columns)})
       SELECT * FROM unnest(${names(LISTED.columns, 'l_')}) AS l (${names(LISTED.columns)});
   END IF;
-  IF v_held <> 0 OR v_more <> 0 THEN UPDATE inf_gw.account SET held_nanos = held_nanos + v_held + v_more; END IF;
-  RETURN true;
+  RETURN v_held + v_more;
 END $$;
 
 -- Adds an entry of a gateway to the log, and returns those that it has not seen. p_commands is NULL where it asks for
@@ -204,10 +201,12 @@ CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us
   OUT o_us bigint, OUT o_seq bigint, OUT o_log text, OUT o_facts text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_written bigint; v_released bigint;
+  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_last bigint; v_until bigint; v_asked bigint; v_written bigint;
+  v_writes boolean; v_held bigint := 0; v_charged bigint := 0; v_released bigint; v_ended record;
 BEGIN
   -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
-  IF octet_length(p_commands) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded) > ${MOST_COMMAND_BYTES}
+  IF p_commands IS NULL AND cardinality(f_id) + cardinality(b_id) + cardinality(s_request_id) > 0
+    OR octet_length(p_commands) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded) > ${MOST_COMMAND_BYTES}
     OR cardinality(k_ids) > ${MOST_KEYS}
     -- Not all that is JSON is JSONB, as which it is read by whoever begins.
     OR jsonb_typeof(p_commands::jsonb) <> 'object' OR jsonb_typeof(p_recorded::jsonb) <> 'array'
@@ -216,7 +215,8 @@ BEGIN
   END IF;
   -- One lock for everybody: the clock is read and everything is written under it.
   SELECT last_us, seq INTO v_us, v_last FROM inf_gw.account FOR UPDATE;
-  PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;
+  SELECT p.asked_seq, p.written_seq INTO v_asked, v_written
+    FROM inf_gw.nodes n LEFT JOIN inf_gw.positions p ON p.node_id = n.id WHERE n.id = p_node AND n.epoch = p_epoch;
   IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
   -- Windows need a clock that runs true. What only ends requests is written at any time.
   IF p_decides AND inf_gw.now_us() < v_us - 1000000 THEN
@@ -244,30 +244,39 @@ BEGIN
   o_us := v_us;
   -- Facts are those from before the commands.
   IF cardinality(k_ids) > 0 THEN o_facts := inf_gw.facts(k_ids, v_us); END IF;
-  IF w_seq IS NOT NULL AND inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN v_written := w_seq; END IF;
+  -- What others have written for it is not written again.
+  v_writes := coalesce(w_seq = v_asked AND w_seq > v_written, false);
+  IF v_writes THEN
+    v_held := inf_gw.write_decisions(p_node, ${names(BATCH_COLUMNS)});
+    v_written := w_seq;
+  END IF;
   IF cardinality(f_id) > 0 THEN
     UPDATE inf_gw.holds SET has_slot = false WHERE request_id = ANY (f_id) AND node_id = p_node AND has_slot;
   END IF;
   IF cardinality(b_id) > 0 THEN
     WITH gone AS (DELETE FROM inf_gw.holds WHERE request_id = ANY (b_id) AND node_id = p_node RETURNING hold_nanos)
-      SELECT sum(hold_nanos) INTO v_released FROM gone;
-    UPDATE inf_gw.account SET held_nanos = held_nanos - coalesce(v_released, 0);
+      SELECT coalesce(sum(hold_nanos), 0) INTO v_released FROM gone;
+    v_held := v_held - v_released;
   END IF;
   IF cardinality(s_request_id) > 0 THEN
-    PERFORM inf_gw.end_holds(p_node, v_us, ${names(SETTLEMENT.columns, 's_')});
+    v_ended := inf_gw.end_holds(p_node, v_us, ${names(SETTLEMENT.columns, 's_')});
+    v_held := v_held - v_ended.released; v_charged := v_ended.charged;
   END IF;
-  IF p_commands IS NOT NULL OR v_written IS NOT NULL THEN
-    o_seq := v_last + 1;
-    INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, seen_seq, recorded, written_seq, decided, digest)
-      VALUES (o_seq, v_us, p_node, p_commands, CASE WHEN p_commands IS NOT NULL THEN o_facts END, p_seen, p_recorded,
-        v_written, CASE WHEN v_written IS NOT NULL THEN w_decided END, CASE WHEN v_written IS NOT NULL THEN w_digest END);
-    UPDATE inf_gw.account SET last_us = v_us, seq = o_seq, recorded_seq = greatest(recorded_seq, p_seen);
-    IF p_writes THEN
-      -- It has followed its own last entry: what that has come to is written.
-      INSERT INTO inf_gw.positions AS p (node_id, asked_seq, written_seq) VALUES (p_node, o_seq, 0)
-        ON CONFLICT (node_id) DO UPDATE SET asked_seq = excluded.asked_seq WHERE p.asked_seq <= p.written_seq;
-      IF NOT FOUND THEN RAISE EXCEPTION 'the last entry of the node is not written' USING ERRCODE = 'IG004'; END IF;
-    END IF;
+  IF p_commands IS NULL AND NOT v_writes THEN RETURN; END IF;
+  o_seq := v_last + 1;
+  INSERT INTO inf_gw.log (seq, at_us, node_id, commands, facts, seen_seq, recorded, written_seq, decided, digest)
+    VALUES (o_seq, v_us, p_node, p_commands, CASE WHEN p_commands IS NOT NULL THEN o_facts END, p_seen, p_recorded,
+      CASE WHEN v_writes THEN w_seq END, CASE WHEN v_writes THEN w_decided END, CASE WHEN v_writes THEN w_digest END);
+  UPDATE inf_gw.account SET last_us = v_us, seq = o_seq, recorded_seq = greatest(recorded_seq, p_seen),
+    held_nanos = held_nanos + v_held, balance_nanos = balance_nanos - v_charged;
+  -- It has followed its own last entry: what that has come to is written.
+  IF p_writes AND v_asked > v_written THEN
+    RAISE EXCEPTION 'the last entry of the node is not written' USING ERRCODE = 'IG004';
+  END IF;
+  IF p_writes OR v_writes THEN
+    v_asked := CASE WHEN p_writes THEN o_seq ELSE v_asked END;
+    INSERT INTO inf_gw.positions AS p (node_id, asked_seq, written_seq) VALUES (p_node, v_asked, coalesce(v_written, 0))
+      ON CONFLICT (node_id) DO UPDATE SET asked_seq = excluded.asked_seq, written_seq = excluded.written_seq;
   END IF;
 END $$;
 
@@ -277,16 +286,20 @@ CREATE OR REPLACE FUNCTION inf_gw.write_for(p_seen bigint, p_recorded text, p_no
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  v_us bigint; v_seq bigint;
+  v_us bigint; v_seq bigint; v_held bigint;
 BEGIN
   IF jsonb_typeof(p_recorded::jsonb) <> 'array' OR ${anyNegative(DECIDED_AMOUNTS)} THEN
     RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
   END IF;
   SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
-  IF p_seen >= v_seq OR NOT inf_gw.write_decisions(p_node, w_seq, ${names(BATCH_COLUMNS)}) THEN RETURN false; END IF;
+  IF p_seen >= v_seq THEN RETURN false; END IF;
+  UPDATE inf_gw.positions SET written_seq = w_seq WHERE node_id = p_node AND asked_seq = w_seq AND written_seq < w_seq;
+  IF NOT FOUND THEN RETURN false; END IF;
+  v_held := inf_gw.write_decisions(p_node, ${names(BATCH_COLUMNS)});
   INSERT INTO inf_gw.log (seq, at_us, node_id, seen_seq, recorded, written_seq, decided, digest)
     VALUES (v_seq, v_us, p_node, p_seen, p_recorded, w_seq, w_decided, w_digest);
-  UPDATE inf_gw.account SET last_us = v_us, seq = v_seq, recorded_seq = greatest(recorded_seq, p_seen);
+  UPDATE inf_gw.account SET last_us = v_us, seq = v_seq, recorded_seq = greatest(recorded_seq, p_seen),
+    held_nanos = held_nanos + v_held;
   RETURN true;
 END $$;
 

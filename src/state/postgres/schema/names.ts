@@ -41,43 +41,45 @@ CREATE TABLE inf_gw.usage_name_keys (
 );
 `;
 
-/** The requests that have just ended, once for each name of theirs. */
-const ENDED = `inf_gw.journal x, LATERAL (VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)
-    WHERE x.request_id = ANY (p_request_ids) AND x.admitted_at_ms BETWEEN p_from_ms AND p_to_ms AND n.name IS NOT NULL`;
+/** Rows of the journal, once for each name of theirs. */
+const NAMED = `unnest(p_rows) x, LATERAL (VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)
+    WHERE n.name IS NOT NULL`;
 
 /** The place of a name, `n`, in its month, as `p`: looked for on its own, or all places are read for a few names. */
 const placeOf = (month: string) => `LATERAL (SELECT k.name FROM inf_gw.usage_name_keys k
       WHERE k.month = ${month} AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name LIMIT 1) p`;
 
 export const NAMES = `
--- Adds requests that have just ended to the sums of who they were for. They were admitted from p_from_ms to p_to_ms, which
--- spares a look into the other months of the journal. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.book_names(p_request_ids text[], p_from_ms bigint, p_to_ms bigint) RETURNS void
-LANGUAGE plpgsql AS $$
+-- Adds rows of the journal to the sums of who they were for. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.book_names(p_rows inf_gw.journal[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  r record; v_last bigint; v_full text[];
+  r record; v_month text; v_kind text; v_key_id text; v_names bigint; v_places bigint;
 BEGIN
   -- A key gets a place for one more name while it has fewer than there are places that no key has.
   FOR r IN
     WITH named AS (
-      SELECT DISTINCT inf_gw.utc_month(x.admitted_at_ms * 1000) AS month, n.kind, x.key_id, n.name FROM ${ENDED}
+      SELECT DISTINCT inf_gw.utc_month(x.admitted_at_ms * 1000) AS month, n.kind, x.key_id, n.name FROM ${NAMED}
     )
     SELECT n.* FROM named n LEFT JOIN ${placeOf('n.month')} ON true WHERE p.name IS NULL ORDER BY 1, 2, 3, 4
   LOOP
-    -- Once a key has got no place it gets none: its places need not be counted again.
-    CONTINUE WHEN v_full = ARRAY[r.month, r.kind, r.key_id];
-    SELECT coalesce(max(k.id), 0) INTO v_last FROM inf_gw.usage_names k WHERE k.month = r.month AND k.kind = r.kind;
-    IF ${MAX_NAMES} - v_last <= (SELECT count(*) FROM inf_gw.usage_name_keys k
-      WHERE k.month = r.month AND k.kind = r.kind AND k.key_id = r.key_id) THEN
-      v_full := ARRAY[r.month, r.kind, r.key_id];
-      CONTINUE;
+    IF v_month IS DISTINCT FROM r.month OR v_kind <> r.kind THEN
+      SELECT coalesce(max(k.id), 0) INTO v_names FROM inf_gw.usage_names k WHERE k.month = r.month AND k.kind = r.kind;
+      v_month := r.month; v_kind := r.kind; v_key_id := NULL;
     END IF;
-    INSERT INTO inf_gw.usage_names (month, kind, name, id) VALUES (r.month, r.kind, r.name, v_last + 1)
+    IF v_key_id IS DISTINCT FROM r.key_id THEN
+      SELECT count(*) INTO v_places FROM inf_gw.usage_name_keys k
+        WHERE k.month = r.month AND k.kind = r.kind AND k.key_id = r.key_id;
+      v_key_id := r.key_id;
+    END IF;
+    CONTINUE WHEN v_places >= ${MAX_NAMES} - v_names;
+    INSERT INTO inf_gw.usage_names (month, kind, name, id) VALUES (r.month, r.kind, r.name, v_names + 1)
       ON CONFLICT (month, kind, name) DO NOTHING;
+    IF FOUND THEN v_names := v_names + 1; END IF;
     INSERT INTO inf_gw.usage_name_keys (month, kind, key_id, name) VALUES (r.month, r.kind, r.key_id, r.name);
+    v_places := v_places + 1;
   END LOOP;
   WITH named AS (
-    SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ${ENDED}
+    SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ${NAMED}
   )
   INSERT INTO inf_gw.usage_name_days AS u (${NAME_SUM_COLUMNS})
     SELECT n.day, n.kind, coalesce(p.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),

@@ -149,7 +149,7 @@ END $$;
 -- Settles all holds of a node as held. The caller holds the lock. Returns how many.
 CREATE OR REPLACE FUNCTION inf_gw.settle_holds_of(p_node int, p_us bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  v_ended text[]; v_reaped jsonb; r record;
+  v_reaped jsonb; r record; v_ended record;
 BEGIN
   SELECT jsonb_agg(jsonb_build_array(h.request_id, h.input_tokens, h.output_tokens, h.hold_nanos::text, h.reserved_tokens,
     h.has_slot::int)) INTO v_reaped FROM inf_gw.holds h WHERE h.node_id = p_node;
@@ -157,8 +157,9 @@ BEGIN
     INTO r FROM inf_gw.holds h WHERE h.node_id = p_node;
   IF r.request_id IS NULL THEN RETURN 0; END IF;
   v_ended := inf_gw.end_holds(p_node, p_us, ${names(SETTLEMENT.columns, 'r.')});
+  UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_ended.charged, held_nanos = held_nanos - v_ended.released;
   PERFORM inf_gw.log_change(p_us, jsonb_build_object('reaped', p_node, 's', v_reaped), '{}');
-  RETURN cardinality(v_ended);
+  RETURN v_ended.ended;
 END $$;
 
 -- Takes a request that an operator wants stopped to its node. False if no request in flight has this id.

@@ -24,14 +24,14 @@ const ITS_DAY = `d.day = inf_gw.utc_day(v_old.admitted_at_ms * 1000) AND d.key_i
 export const ENDS = arraysOf(SETTLEMENT.columns, 's_');
 
 export const SETTLE = `
--- Ends requests of a gateway: deletes their holds, writes their rows, adds them to the sums and takes them out of the
--- account. Returns those that ended: one without a hold ended before. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OUT ended text[])
-LANGUAGE plpgsql AS $$
+-- Ends requests of a gateway: deletes their holds, writes their rows and adds them to the sums. Returns how many ended, since
+-- one without a hold ended before, what they are charged and what they no longer hold: the account is the caller's, who
+-- holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OUT ended bigint, OUT charged bigint,
+  OUT released bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_key_ids text[]; v_costs bigint[]; v_cost bigint; v_released bigint; v_booked boolean; v_slides boolean;
-  v_named boolean; v_from_ms bigint; v_to_ms bigint;
+  v_key_ids text[]; v_levels text[]; v_costs bigint[]; v_rows inf_gw.journal[]; v_slides boolean;
 BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(SETTLEMENT.columns, 's_')}) AS s (${names(SETTLEMENT.columns)})
@@ -45,7 +45,7 @@ BEGIN
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
       hold_nanos, node_id, levels, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
-    FROM d
+    FROM d RETURNING *
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
     SELECT inf_gw.utc_day(admitted_us / 86400000000 * 86400000000), key_id, served, source, ${SUMS}
@@ -58,16 +58,14 @@ BEGIN
     ON CONFLICT (key_id, month, model, source)
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   )
-  SELECT coalesce(array_agg(request_id), '{}'), array_agg(key_id), array_agg(cost_nanos), sum(cost_nanos)::bigint,
-    sum(hold_nanos)::bigint, bool_or(levels IS NOT NULL), bool_or(num_nonnulls(by_user, by_tag, by_app) > 0),
-    min(admitted_us) / 1000, max(admitted_us) / 1000, EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
-    INTO ended, v_key_ids, v_costs, v_cost, v_released, v_booked, v_named, v_from_ms, v_to_ms, v_slides FROM d;
-  IF cardinality(ended) > 0 THEN
-    UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_cost, held_nanos = held_nanos - v_released;
-    IF v_slides THEN PERFORM inf_gw.book_steps(v_key_ids, v_costs, p_us); END IF;
+  SELECT count(*), coalesce(sum(cost_nanos), 0), coalesce(sum(hold_nanos), 0), array_agg(key_id), array_agg(levels), array_agg(cost_nanos),
+    array_agg(j::inf_gw.journal) FILTER (WHERE levels IS NOT NULL OR num_nonnulls(by_user, by_tag, by_app) > 0),
+    EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
+    INTO ended, charged, released, v_key_ids, v_levels, v_costs, v_rows, v_slides FROM j;
+  IF v_slides THEN
+    PERFORM inf_gw.book_steps(v_key_ids, v_levels, v_costs, p_us);
   END IF;
-  IF v_named THEN PERFORM inf_gw.book_names(ended, v_from_ms, v_to_ms); END IF;
-  IF v_booked THEN PERFORM inf_gw.book_levels(ended, v_from_ms, v_to_ms, v_slides, p_us); END IF;
+  IF v_rows IS NOT NULL THEN PERFORM inf_gw.book_names(v_rows), inf_gw.book_level_sums(v_rows, 1); END IF;
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
@@ -78,7 +76,7 @@ CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_ke
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
-  v_ids text[]; v_added text[] := '{}'; v_before text; v_model text := coalesce(p_model, p_requested_model);
+  v_new inf_gw.journal; v_ids text[]; v_added text[] := '{}'; v_before text; v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
@@ -98,7 +96,7 @@ BEGIN
       PERFORM FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id IN (SELECT inf_gw.levels_in(v_old.levels)) FOR UPDATE;
       v_added := ARRAY(SELECT l FROM inf_gw.levels_in(v_old.levels) l
         WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id = l));
-      PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], v_old.admitted_at_ms, v_old.admitted_at_ms, -1, v_added);
+      PERFORM inf_gw.book_level_sums(ARRAY[v_old], -1, v_added);
     END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
@@ -119,16 +117,17 @@ BEGIN
   INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
   VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
     p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_levels, p_request_id, v_model, coalesce(p_price, v_old.price),
-    ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000);
+    ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000)
+  RETURNING * INTO v_new;
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
   -- Those of the row that it takes the place of are booked.
   IF num_nonnulls(v_old.by_user, v_old.by_tag, v_old.by_app) = 0 THEN
-    PERFORM inf_gw.book_names(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000);
+    PERFORM inf_gw.book_names(ARRAY[v_new]);
   END IF;
   IF p_levels IS NOT NULL THEN
-    PERFORM inf_gw.book_level_sums(ARRAY[p_request_id], p_admitted_us / 1000, p_admitted_us / 1000, 1, v_added);
+    PERFORM inf_gw.book_level_sums(ARRAY[v_new], 1, v_added);
   END IF;
   PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
     FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
