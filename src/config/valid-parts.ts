@@ -3,19 +3,19 @@
  * all problems.
  */
 import type * as z from 'zod';
-import { isObject } from '../core/json.ts';
+import { isObject, objectOf } from '../core/json.ts';
 import { providerName } from './price-schema.ts';
 import { configSchema, KINDS, meantKind, type ParsedConfig, providerSchema } from './schema.ts';
 
 /** The config with defaults in place of every invalid part. */
 export function validParts(raw: unknown): ParsedConfig {
-  const fields = isObject(raw) ? raw : {};
+  const fields = objectOf(raw);
   const valid: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(configSchema.shape)) {
     if (schema.safeParse(fields[name]).success) valid[name] = fields[name];
   }
   valid.tiers = isObject(fields.tiers) ? validEntries(fields.tiers, (tiers) => ({ tiers }), {}) : undefined;
-  const providers = isObject(fields.providers) ? fields.providers : {};
+  const providers = objectOf(fields.providers);
   valid.providers = Object.assign(
     {},
     ...Object.entries(providers).map(([name, provider]) =>
@@ -40,7 +40,7 @@ function validEntries(
 
 /** What is wrong in a provider beside its name, and beside its `kind`, which decides what it may have. */
 export function hiddenIssues(raw: unknown): z.core.$ZodIssue[] {
-  const providers = isObject(raw) && isObject(raw.providers) ? raw.providers : {};
+  const providers = objectOf(objectOf(raw).providers);
   return Object.entries(providers).flatMap(([name, provider]) => {
     const isHidden = !providerName.safeParse(name).success;
     const isMeant = isObject(provider) && !isKind(provider.kind);

@@ -1,5 +1,5 @@
 /** What an error of a host says of work that it has done all the same, and bills. */
-import { isObject } from '../core/json.ts';
+import { isObject, objectOf } from '../core/json.ts';
 import { type AnswerFacts, NO_FACTS } from './answer.ts';
 import { readCompletion } from './chat/chat-answer.ts';
 import type { Fields } from './dialect.ts';
@@ -36,7 +36,7 @@ function ofError(facts: AnswerFacts): AnswerFacts {
 /** Whether the host has read the prompt, and refuses it for what it says, as Azure does, which bills that. */
 function isPromptFiltered(error: unknown): boolean {
   if (!isObject(error)) return false;
-  const inner = isObject(error.innererror) ? error.innererror : {};
+  const inner = objectOf(error.innererror);
   return (
     error.code === 'content_filter' ||
     inner.code === 'ResponsibleAIPolicyViolation' ||

@@ -1,6 +1,6 @@
 /** The rerank dialect: `POST /v1/rerank`, in the form of Cohere (v2), Jina and the hosts that follow them. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, objectOf } from '../core/json.ts';
 import { type Unit, unitName, unitsOf } from '../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
@@ -108,8 +108,8 @@ function walkInput({ body }: ModelRequest, visit: InputVisitor): number {
 }
 
 function readAnswer({ results, usage, meta, id, model }: Fields): AnswerFacts {
-  const billed = isObject(meta) && isObject(meta.billed_units) ? meta.billed_units : {};
-  const reported = isObject(usage) ? usage : {};
+  const billed = objectOf(objectOf(meta).billed_units);
+  const reported = objectOf(usage);
   const searches = searchesIn(billed.search_units) ?? searchesIn(reported.search_units);
   const tokens = tokensIn(reported) ?? tokensIn(billed);
   return {

@@ -1,6 +1,6 @@
 /** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, objectOf } from '../core/json.ts';
 import { printableName } from '../core/printable.ts';
 import { type Unit, unitName, unitsOf } from '../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
@@ -148,7 +148,7 @@ function usageOf(usage: unknown): TokenUsage | undefined {
   const tokens = mediaTokens(usage);
   if (tokens === undefined) return undefined;
   const { promptTokens } = tokens;
-  const { audio_tokens: heard } = isObject(usage.input_token_details) ? usage.input_token_details : {};
+  const { audio_tokens: heard } = objectOf(usage.input_token_details);
   // What is not said to be text was heard.
   const audioInputTokens = Math.min(promptTokens, countOf(heard) ?? promptTokens);
   return { ...tokens, cachedTokens: 0, parts: { ...NO_PARTS, audioInputTokens } };

@@ -1,5 +1,5 @@
 /** What requests to a host of Amazon Bedrock look like before they are signed, and what the events of its streams become. Pure. */
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, objectOf, parseJson } from '../core/json.ts';
 import { dataEvent, namedEvent } from '../wire/sse.ts';
 import { bodyWithout, knownBetas } from './claude.ts';
 import { bodyFor, type Endpoint, type OutgoingCall, type OutgoingRequest, pathFor } from './host.ts';
@@ -74,7 +74,7 @@ export function eventOf({ headers, body }: Frame): string {
 }
 
 function errorEvent(type: string, said: unknown): string {
-  const { message, originalMessage } = isObject(said) ? said : {};
+  const { message, originalMessage } = objectOf(said);
   const words = typeof message === 'string' ? message : originalMessage;
   return namedEvent('error', JSON.stringify({ error: { type, message: words ?? type } }));
 }

@@ -3,6 +3,8 @@
  * hosts says it to a writer for each dialect of clients.
  */
 import { isObject, parseJson } from '../core/json.ts';
+import type { TokenUsage } from '../core/usage.ts';
+import { countOf } from '../dialects/answer.ts';
 import type { Fields, StreamEnds } from '../dialects/dialect.ts';
 
 /** What an answer says about itself. */
@@ -21,6 +23,24 @@ export interface AnswerUsage {
   readonly output: number;
   /** Part of the output. Undefined if the host does not say it. */
   readonly reasoning: number | undefined;
+}
+
+/** As it is billed. `reasoning`: not checked. */
+export function usageOf(billed: TokenUsage | undefined, reasoning: unknown): AnswerUsage | undefined {
+  if (billed === undefined) return undefined;
+  const { promptTokens, cachedTokens, completionTokens, parts } = billed;
+  return {
+    input: promptTokens,
+    cached: cachedTokens,
+    cacheWritten: (parts?.cacheWriteTokens ?? 0) + (parts?.cacheWrite1hTokens ?? 0),
+    output: completionTokens,
+    reasoning: countOf(reasoning),
+  };
+}
+
+/** Nothing for what a host has in the place of a text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** Why a model has ended: it had written all, it waits for its calls, or it was cut short by a limit or by a filter. */

@@ -2,7 +2,7 @@
  * Custom tools, which take a text and not JSON, as functions: the one field that holds their text,
  * and how it is read back from a stream of JSON.
  */
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, objectOf, parseJson } from '../core/json.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import type { Findings } from './findings.ts';
 import type { Call } from './request.ts';
@@ -24,7 +24,7 @@ const CUSTOM_TEXT = 'The text that the tool takes.';
 
 function describe(format: unknown, where: string, findings: Findings): string {
   if (format === undefined || format === null) return CUSTOM_TEXT;
-  const { type, syntax, definition } = isObject(format) ? format : {};
+  const { type, syntax, definition } = objectOf(format);
   if (type === 'text') return CUSTOM_TEXT;
   if (type === 'grammar' && typeof syntax === 'string' && typeof definition === 'string') {
     return `${CUSTOM_TEXT} It must match this grammar (${syntax}):\n${definition}`;

@@ -3,7 +3,7 @@
  * hosts written in one.
  */
 import type { DialectName } from '../core/dialects.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, objectOf } from '../core/json.ts';
 import { counted } from '../core/plural.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { isEmbeddedAlone } from '../core/vertex.ts';
@@ -212,7 +212,7 @@ function inOrder(data: unknown): readonly Fields[] {
 
 /** Each keeps its place, also one that is no object. */
 function entriesIn(list: unknown): readonly Fields[] {
-  return Array.isArray(list) ? list.map((item) => (isObject(item) ? item : {})) : [];
+  return Array.isArray(list) ? list.map((item) => objectOf(item)) : [];
 }
 
 /** Some hosts write base64 whatever is asked for. Empty if it is no vector. */

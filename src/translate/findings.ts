@@ -2,6 +2,7 @@
 import { isObject } from '../core/json.ts';
 import { printableName } from '../core/printable.ts';
 import type { Fields } from '../dialects/dialect.ts';
+import type { Said } from './request.ts';
 
 /** For what has no counterpart at all. */
 export const UNSAYABLE = 'not translated for the provider of this model, which speaks another dialect; leave it out';
@@ -10,6 +11,8 @@ export const UNSAYABLE = 'not translated for the provider of this model, which s
 const MOST_UNKNOWN = 8;
 /** A name that a header may hold, and not a long one. */
 const PLAIN_NAME = /^[\w.-]{1,64}$/;
+
+const FULL_DETAILS: readonly unknown[] = [undefined, 'auto', 'high', 'original'];
 
 export class Findings {
   #problem: string | undefined;
@@ -32,6 +35,19 @@ export class Findings {
 
   ignore(name: string): void {
     this.#ignored.add(name);
+  }
+
+  /** Leaves out how much of an image is to be seen, at a host that sees as much of it as it can. */
+  ignoreDetail({ value, field }: Said<unknown>): void {
+    if (!FULL_DETAILS.includes(value)) this.ignore(field);
+  }
+
+  /** The host's name of a tier. Undefined for none, and for one that it does not have, which is refused. */
+  tier(tiers: ReadonlyMap<unknown, string | undefined>, tier: unknown): string | undefined {
+    if (tier !== undefined && !tiers.has(tier)) {
+      this.refuse('service_tier', `expected one of ${[...tiers.keys()].join(', ')}`);
+    }
+    return tiers.get(tier);
   }
 
   /** Leaves out a field that nobody knows. Its name, which the sender has chosen, may be none to show. */

@@ -2,7 +2,7 @@
  * Parses upstream errors in the formats that hosts use, and decides which messages a client may
  * read.
  */
-import { isObject, objectsIn } from '../core/json.ts';
+import { isObject, objectOf, objectsIn } from '../core/json.ts';
 import { holdsCredential, holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
@@ -48,7 +48,7 @@ export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): Upstr
 /** The seconds to wait that an error of Google's has in its details, as `Retry-After` would say them. */
 export function retryDelayIn(value: unknown): string | undefined {
   const first = Array.isArray(value) ? value[0] : value;
-  const error = isObject(first) && isObject(first.error) ? first.error : {};
+  const error = objectOf(objectOf(first).error);
   const details = objectsIn(error.details);
   const delay = details.map(({ retryDelay }) => retryDelay).find((each) => typeof each === 'string');
   return delay?.replace(/s$/, '');

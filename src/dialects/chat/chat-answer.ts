@@ -1,6 +1,6 @@
 /** Extracts what the gateway needs from a completion or a stream chunk: usage and progress. */
 
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -50,7 +50,7 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   if (reported === undefined) return undefined;
   const completionTokens = Math.max(reported, total === undefined ? 0 : total - promptTokens);
   if (promptTokens + completionTokens === 0) return undefined;
-  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const details = objectOf(usage.prompt_tokens_details);
   const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
   const parts = readParts(usage, { promptTokens: promptTokens - cachedTokens, completionTokens });
   return { promptTokens, cachedTokens, completionTokens, ...(parts !== undefined && { parts }) };
@@ -61,8 +61,8 @@ function readParts(
   usage: Readonly<Record<string, unknown>>,
   left: { readonly promptTokens: number; readonly completionTokens: number },
 ): UsageParts | undefined {
-  const input = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
-  const output = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  const input = objectOf(usage.prompt_tokens_details);
+  const output = objectOf(usage.completion_tokens_details);
   const cacheWriteTokens = Math.min(left.promptTokens, countOf(input.cache_write_tokens) ?? 0);
   const audioInputTokens = Math.min(left.promptTokens - cacheWriteTokens, countOf(input.audio_tokens) ?? 0);
   const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);

@@ -3,7 +3,7 @@
  * tools on. As the hosts documented them in 2026-11.
  */
 import { type HostTool, MAX_CALLS } from '../../core/host-tools.ts';
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { foldCase } from '../../wire/names.ts';
 import type { Fields } from '../dialect.ts';
 import {
@@ -183,7 +183,7 @@ function pluginsIn(plugins: unknown): readonly HostTool[] {
   if (plugins === undefined || plugins === null) return [];
   if (!Array.isArray(plugins)) return [hostTool(PLUGINS, plugins, [PLUGINS], OTHER_PLUGIN)];
   return plugins.flatMap((plugin, index) => {
-    const { id, enabled } = isObject(plugin) ? plugin : {};
+    const { id, enabled } = objectOf(plugin);
     if (enabled === false) return [];
     const name = typeof id === 'string' ? (PLUGIN_TOOLS.get(id) ?? id) : PLUGINS;
     return [hostTool(name, plugin, [PLUGINS, index], PLUGIN_KINDS.get(String(id)) ?? OTHER_PLUGIN)];
@@ -221,7 +221,7 @@ function isOff(value: unknown): boolean {
 
 /** Twenty unless the request says otherwise. */
 function sourcesOf(parameters: unknown): number {
-  const { mode, max_search_results: most = 20 } = isObject(parameters) ? parameters : {};
+  const { mode, max_search_results: most = 20 } = objectOf(parameters);
   if (mode === 'off') return 0;
   return typeof most === 'number' ? Math.min(Math.max(1, Math.ceil(most)), MAX_CALLS) : MAX_CALLS;
 }

@@ -1,12 +1,12 @@
 /** Reads Converse's answers: what a model has written in their blocks, whole or in deltas, and their usage. */
-import { isObject, objectsIn } from '../../core/json.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, NO_OUTPUT, type Output, together, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
 export function readConverse(answer: Fields): AnswerFacts {
   const { output } = answer;
-  const message = isObject(output) && isObject(output.message) ? output.message : {};
+  const message = objectOf(objectOf(output).message);
   const isAnswer = Array.isArray(message.content);
   const finished = typeof answer.stopReason === 'string';
   const written = together(blocksIn(message).map(outputOfBlock));
@@ -40,7 +40,7 @@ function outputOfBlock({ text, toolUse, reasoningContent, citationsContent, imag
   if (isObject(toolUse)) written.push(toolUse.name, inputText(toolUse.input));
   if (isObject(reasoningContent)) {
     const { reasoningText, redactedContent } = reasoningContent;
-    const { text, signature } = isObject(reasoningText) ? reasoningText : {};
+    const { text, signature } = objectOf(reasoningText);
     written.push(text);
     unseenTokens += unseenTokensOf(redactedContent) + unseenTokensOf(signature, bytesOf(text));
   }
@@ -67,7 +67,7 @@ export class BlockReader {
     if (!isObject(delta)) return NO_OUTPUT;
     const { text, toolUse, reasoningContent: thought, citation, image } = delta;
     const call = isObject(toolUse) ? toolUse.input : undefined;
-    const { text: thinking, signature, redactedContent } = isObject(thought) ? thought : {};
+    const { text: thinking, signature, redactedContent } = objectOf(thought);
     const unseenTokens = unseenTokensOf(redactedContent) + unseenTokensOf(signature, this.#thoughtBytes);
     this.#thoughtBytes += bytesOf(thinking);
     const cited = citation === undefined ? 0 : TOKENS_PER_CITATION;

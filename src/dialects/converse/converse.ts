@@ -1,6 +1,6 @@
 /** Converse, as hosts of Amazon Bedrock speak it: `POST /model/{model}/converse`, and `/converse-stream`. Clients do not. */
 import { type ClientError, errorBody } from '../../core/errors.ts';
-import { isObject, objectsIn, parseJson } from '../../core/json.ts';
+import { isObject, objectOf, objectsIn, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
@@ -105,9 +105,9 @@ function written(output: Output): AnswerFacts {
 
 function checkConverse(dialect: Dialect, body: JsonBody, model: string): Checked {
   const { fields } = body;
-  const maximum = countOf(within(fields, 'inferenceConfig').maxTokens);
-  const { type: tier } = within(fields, 'serviceTier');
-  const { thinking } = within(fields, 'additionalModelRequestFields');
+  const maximum = countOf(objectOf(fields.inferenceConfig).maxTokens);
+  const { type: tier } = objectOf(fields.serviceTier);
+  const { thinking } = objectOf(fields.additionalModelRequestFields);
   return {
     ok: true,
     request: textRequest(dialect, body, model, maximum, {
@@ -117,11 +117,6 @@ function checkConverse(dialect: Dialect, body: JsonBody, model: string): Checked
       hostTools: [],
     }),
   };
-}
-
-function within(fields: Fields, name: string): Fields {
-  const value = fields[name];
-  return isObject(value) ? value : {};
 }
 
 const FIELDS: FieldKinds = {

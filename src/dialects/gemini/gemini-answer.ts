@@ -1,5 +1,5 @@
 /** Reads answers, whole or in pieces, and their usage. */
-import { isObject, objectsIn } from '../../core/json.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, type ChoiceProgress, countOf, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -11,7 +11,7 @@ export function readGemini(answer: Fields): AnswerFacts {
   const candidates = objectsIn(answer.candidates);
   const progress = isBlocked(answer) ? [BLOCKED] : candidates.map(progressOf);
   const isAnswer = Array.isArray(answer.candidates) || progress.length > 0;
-  const usage = isObject(answer.usageMetadata) ? answer.usageMetadata : {};
+  const usage = objectOf(answer.usageMetadata);
   return {
     usage: readUsage(answer.usageMetadata),
     hasUsage: isObject(answer.usageMetadata),

@@ -1,5 +1,5 @@
 /** Validates a request to generate content, and extracts the fields that the gateway acts on. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import {
   type Check,
@@ -143,7 +143,7 @@ function contentProblem(content: unknown, where: string): string | undefined {
   for (const [index, part] of listOf(content.parts).entries()) {
     const at = `${where}.parts[${index}]`;
     if (!isObject(part)) return `${at}: expected an object, such as { "text": "…" }`;
-    const resolution = isObject(part.mediaResolution) ? part.mediaResolution : {};
+    const resolution = objectOf(part.mediaResolution);
     if ((resolution.numTokens ?? undefined) !== undefined) {
       return `${at}.mediaResolution.numTokens: no tokens are held by it; say a level`;
     }
@@ -184,7 +184,7 @@ const SILENT = /^(?:image\/|text\/|application\/(?:pdf|json)\b)/i;
 
 function isAudible(part: unknown): boolean {
   if (!isObject(part)) return false;
-  const response = isObject(part.functionResponse) ? part.functionResponse : {};
+  const response = objectOf(part.functionResponse);
   const data = [part.inlineData, part.fileData].filter(isObject);
   return data.some(({ mimeType }) => !SILENT.test(String(mimeType))) || listOf(response.parts).some(isAudible);
 }

@@ -1,5 +1,5 @@
 /** Google's embeddings: `POST /v1beta/models/{model}:embedContent` for one content, `:batchEmbedContents` for several. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { BodyResult, JsonBody } from '../../wire/body.ts';
 import { dataEvent } from '../../wire/sse.ts';
 import { type Checks, caseVariant, firstProblem, text, wholeNumber } from '../checks.ts';
@@ -53,7 +53,7 @@ export function embeddingRequestsOf(fields: Fields): readonly Fields[] {
 
 /** What newer clients say of a request, which may also stand beside its content. */
 export function embeddingConfigOf({ embedContentConfig: config }: Fields): Fields {
-  return isObject(config) ? config : {};
+  return objectOf(config);
 }
 
 /** The texts of a valid content. */

@@ -1,10 +1,10 @@
 /** Parts of a request that its fields have in a form of their own. */
-import { isObject } from '../../core/json.ts';
+import { objectOf } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
 
 /** What a request says of how to generate. */
 export function configOf({ generationConfig: config }: Fields): Fields {
-  return isObject(config) ? config : {};
+  return objectOf(config);
 }
 
 /** A list: Google's hosts take one item by itself, too. */

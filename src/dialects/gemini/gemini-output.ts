@@ -1,5 +1,5 @@
 /** What a model has written in a part of a candidate. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { bytesOfBase64, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 
 /** The most that Google bills for an image: one of 4K. */
@@ -22,7 +22,7 @@ export function outputOfPart(part: unknown): Output {
   }
   if (isObject(toolCall) && isObject(toolCall.args)) written.push(JSON.stringify(toolCall.args));
   if (isObject(code) && typeof code.code === 'string') written.push(code.code);
-  const data = isObject(inlineData) ? inlineData : {};
+  const data = objectOf(inlineData);
   const isAudio = String(data.mimeType).startsWith('audio/');
   const isImage = data.data !== undefined && !isAudio;
   return {

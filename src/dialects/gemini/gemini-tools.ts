@@ -1,6 +1,6 @@
 /** The tools that a request has Google run, as it documented them in 2026-11, and their calls in answers. */
 import { DEFAULT_CALLS, type HostTool, type ToolCall } from '../../core/host-tools.ts';
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
 import { type Path, pathText, readTool, type ToolFields, toolFields } from '../host-tools.ts';
 import { listOf } from './gemini-fields.ts';
@@ -32,7 +32,7 @@ interface FoundTool {
 
 function findTools({ tools }: Fields): readonly FoundTool[] {
   return listOf(tools).flatMap((tool, index) =>
-    Object.entries(isObject(tool) ? tool : {})
+    Object.entries(objectOf(tool))
       .filter(([member, value]) => !FREE_TOOLS.has(member) && value !== null)
       .map(([member, value]) => ({ member, value, path: ['tools', index, member] })),
   );
@@ -76,7 +76,7 @@ export function toolProblem(fields: Fields): string | undefined {
 /** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */
 export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall[] {
   const { groundingMetadata: grounding, urlContextMetadata: pages, content } = candidate;
-  const searches: Fields = isObject(grounding) ? grounding : {};
+  const searches: Fields = objectOf(grounding);
   const images = listOf(searches.imageSearchQueries);
   const urls = isObject(pages) ? listOf(pages.urlMetadata) : [];
   const code = (isObject(content) ? listOf(content.parts) : []).filter(

@@ -2,7 +2,7 @@
  * Embeddings of Google's Vertex AI, which clients do not ask in: `:predict` for several texts at once, and `:embedContent`
  * for one content, of newer models.
  */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { type Unit, unitName, unitsOf } from '../../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import type { JsonBody } from '../../wire/body.ts';
@@ -77,7 +77,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
 function tokensIn(predictions: unknown): number | undefined {
   if (!Array.isArray(predictions)) return undefined;
   const counts = predictions.map((each) => {
-    const embeddings = isObject(each) && isObject(each.embeddings) ? each.embeddings : {};
+    const embeddings = objectOf(objectOf(each).embeddings);
     return isObject(embeddings.statistics) ? countOf(embeddings.statistics.token_count) : undefined;
   });
   const sum = counts.reduce<number>((total, count) => total + (count ?? Number.NaN), 0);

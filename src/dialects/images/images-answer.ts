@@ -1,6 +1,6 @@
 /** What answers with images say, whole and streamed: how many there are, how they were made, and their tokens. */
 import type { ToolCall } from '../../core/host-tools.ts';
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { type Unit, unitName } from '../../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, type ChoiceProgress, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from '../answer.ts';
@@ -40,8 +40,8 @@ function usageOf(usage: unknown): TokenUsage | undefined {
   const tokens = mediaTokens(usage);
   if (tokens === undefined) return undefined;
   const { promptTokens, completionTokens } = tokens;
-  const { image_tokens: imagesRead } = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
-  const { text_tokens: textWritten } = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const { image_tokens: imagesRead } = objectOf(usage.input_tokens_details);
+  const { text_tokens: textWritten } = objectOf(usage.output_tokens_details);
   const parts = {
     ...NO_PARTS,
     imageInputTokens: Math.min(promptTokens, countOf(imagesRead) ?? 0),

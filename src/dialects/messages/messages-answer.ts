@@ -1,5 +1,5 @@
 /** Reads messages and their usage. */
-import { isObject, objectsIn } from '../../core/json.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -9,7 +9,7 @@ import { hostCallsOf } from './messages-tools.ts';
 export function readMessage(answer: Fields): AnswerFacts {
   const isMessage = Array.isArray(answer.content);
   const finished = typeof answer.stop_reason === 'string';
-  const usage = isObject(answer.usage) ? answer.usage : {};
+  const usage = objectOf(answer.usage);
   return {
     usage: readUsage(answer.usage),
     hasUsage: isObject(answer.usage),
@@ -65,7 +65,7 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
 function sumOf(reports: readonly Fields[]): Sum | undefined {
   const sum: Sum = { input: 0, cacheRead: 0, written: 0, written1h: 0, output: 0 };
   for (const report of reports) {
-    const lifetimes = isObject(report.cache_creation) ? report.cache_creation : {};
+    const lifetimes = objectOf(report.cache_creation);
     const written5m = countOf(lifetimes.ephemeral_5m_input_tokens) ?? 0;
     const written1h = countOf(lifetimes.ephemeral_1h_input_tokens) ?? 0;
     sum.input += figureOf(report.input_tokens);

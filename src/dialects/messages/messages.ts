@@ -2,7 +2,7 @@
 import { DIALECT_HEADERS, DIALECT_PATHS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/host-tools.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, objectOf, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output, together } from '../answer.ts';
@@ -68,7 +68,7 @@ class MessagesStream implements StreamReader {
   #factsOf(event: Fields, type: unknown): AnswerFacts {
     switch (type) {
       case 'message_start': {
-        const message = isObject(event.message) ? event.message : {};
+        const message = objectOf(event.message);
         // Hosts that go on where they stopped for a tool send whole blocks here, and may end here.
         const blocks = Array.isArray(message.content) && !this.#hasStarted ? message.content : [];
         this.#hasStarted = true;
@@ -86,7 +86,7 @@ class MessagesStream implements StreamReader {
       case 'content_block_delta':
         return factsOf(this.#blocks.add(event.delta));
       case 'message_delta': {
-        const delta = isObject(event.delta) ? event.delta : {};
+        const delta = objectOf(event.delta);
         return this.#withUsage(event.usage, typeof delta.stop_reason === 'string', NO_OUTPUT);
       }
       default:

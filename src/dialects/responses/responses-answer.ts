@@ -1,5 +1,5 @@
 /** Reads responses and their usage. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -35,9 +35,9 @@ function readUsage(usage: unknown, toolUsage: unknown): TokenUsage | undefined {
   const total = countOf(usage.total_tokens) ?? 0;
   const completionTokens = Math.max(reported, total - promptTokens);
   if (promptTokens + completionTokens === 0) return undefined;
-  const details = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
+  const details = objectOf(usage.input_tokens_details);
   const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
-  const lifetimes = isObject(details.cache_write_tokens_details) ? details.cache_write_tokens_details : {};
+  const lifetimes = objectOf(details.cache_write_tokens_details);
   const written = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
   const cacheWrite1hTokens = Math.min(written, countOf(lifetimes.ttl_12h_tokens) ?? 0);
   const toolCalls = { ...searchesIn(toolUsage), ...reportedCalls(usage.server_side_tool_usage_details, '_calls') };

@@ -1,5 +1,5 @@
 /** The mock provider's requests and answers in Google's dialect. */
-import { isObject, objectsIn, parseJson } from '../../core/json.ts';
+import { isObject, objectOf, objectsIn, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { statusNameOf } from '../../dialects/gemini/gemini-errors.ts';
 import { dataEvent } from '../../wire/sse.ts';
@@ -17,7 +17,7 @@ function read(fields: Fields): Reading {
     const results = objectsIn(parts).flatMap(({ functionResponse }) => (isObject(functionResponse) ? [RESULT] : []));
     return results.length > 0 ? results : promptsIn(parts);
   });
-  const config = isObject(fields.generationConfig) ? fields.generationConfig : {};
+  const config = objectOf(fields.generationConfig);
   const tools = objectsIn(fields.tools).flatMap(toolsIn);
   const isJson = config.responseMimeType === 'application/json';
   const schema = config.responseJsonSchema ?? lowerTypes(config.responseSchema) ?? { type: 'object' };
@@ -50,7 +50,7 @@ function lowerTypes(schema: unknown): unknown {
 }
 
 function readChoice(config: unknown): ToolChoice {
-  const calling = isObject(config) && isObject(config.functionCallingConfig) ? config.functionCallingConfig : {};
+  const calling = objectOf(objectOf(config).functionCallingConfig);
   const names = Array.isArray(calling.allowedFunctionNames) ? { names: calling.allowedFunctionNames.map(String) } : {};
   if (calling.mode === 'NONE') return { kind: 'none' };
   return { kind: calling.mode === 'ANY' ? 'any' : 'auto', ...names };

@@ -1,6 +1,6 @@
 /** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
 import type { ClientDialect } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
+import { objectOf } from '../../core/json.ts';
 import { counted } from '../../core/plural.ts';
 import type { ModelRequest } from '../../dialects/dialect.ts';
 import { inputParts, tokensAt } from '../../dialects/input.ts';
@@ -150,7 +150,7 @@ function callOf(
 function sampleArguments({ kind, schema }: MockTool): string[] {
   if (kind === 'custom') return ['text'];
   const sample = sampleOf(schema ?? { type: 'object' });
-  return jsonPiecesOf(isObject(sample) ? sample : {});
+  return jsonPiecesOf(objectOf(sample));
 }
 
 /** The answer to a request that demands JSON. */

@@ -2,7 +2,7 @@
  * A small value that a JSON schema allows: what the mock answers where a client asks for structured output. Pure.
  * Keywords that would need a search, such as `not` and `if`, are passed over.
  */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { decoded } from '../secrets.ts';
 import { matchOf } from './pattern-match.ts';
@@ -61,8 +61,7 @@ class Sampler {
     if (Array.isArray(allOf) && allOf.length > 0) {
       const [first, ...rest] = allOf;
       const remaining = { ...own, ...some({ anyOf, oneOf }), ...(rest.length > 0 && { allOf: rest }) };
-      for (const part of this.#alternatives(isObject(first) ? first : {}))
-        yield* this.#alternatives(both(remaining, part));
+      for (const part of this.#alternatives(objectOf(first))) yield* this.#alternatives(both(remaining, part));
       return;
     }
     const choices = Array.isArray(anyOf) ? anyOf : oneOf;
@@ -116,9 +115,9 @@ class Sampler {
 
   /** The fields that are required, and as many others as make up `minProperties`. */
   #object(schema: Fields, depth: number): unknown {
-    const properties = isObject(schema.properties) ? schema.properties : {};
+    const properties = objectOf(schema.properties);
     const names = new Set(stringsIn(schema.required));
-    const dependent = isObject(schema.dependentRequired) ? schema.dependentRequired : {};
+    const dependent = objectOf(schema.dependentRequired);
     for (const name of names) for (const other of stringsIn(dependent[name])) names.add(other);
     const least = Math.min(countOf(schema.minProperties) ?? 0, MAX_MADE);
     for (const name of Object.keys(properties)) if (names.size < least) names.add(name);
@@ -143,7 +142,7 @@ class Sampler {
     const found: unknown[] = [];
     for (let i = 0; i < length; i++) {
       const own = i < first.length ? first[i] : (other ?? true);
-      const item = i < holding && isObject(contains) ? both(isObject(own) ? own : {}, contains) : own;
+      const item = i < holding && isObject(contains) ? both(objectOf(own), contains) : own;
       const value = this.value(item, depth - 1, schema.uniqueItems === true ? i : 0);
       if (value === NONE) return NONE;
       found.push(value);

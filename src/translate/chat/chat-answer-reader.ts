@@ -1,9 +1,8 @@
 /** Reads chat completions, and the chunks of their streams. */
-import { isObject, objectsIn } from '../../core/json.ts';
-import { countOf } from '../../dialects/answer.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { readUsage } from '../../dialects/chat/chat-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+import { type AnswerEnd, type AnswerWriter, type HostReader, usageOf } from '../answer.ts';
 import { THINKING_FIELDS } from '../thought-signature.ts';
 import { detailsIn, PastThinking } from './past-thinking.ts';
 
@@ -76,7 +75,8 @@ export class ChatAnswerReader implements HostReader {
 
   /** Returns the first choice: no request that is translated asks for more. */
   #readHead(answer: Fields): Fields | undefined {
-    this.#writer.usage = usageOf(answer.usage) ?? this.#writer.usage;
+    const { reasoning_tokens: reasoning } = objectOf(objectOf(answer.usage).completion_tokens_details);
+    this.#writer.usage = usageOf(readUsage(answer.usage), reasoning) ?? this.#writer.usage;
     if (typeof answer.service_tier === 'string') this.#writer.serviceTier = answer.service_tier;
     this.#writer.begin(answer);
     return objectsIn(answer.choices)[0];
@@ -236,20 +236,6 @@ const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
 
 function endOf(finishReason: string): AnswerEnd {
   return ENDS.get(finishReason) ?? 'complete';
-}
-
-/** As it is billed. */
-function usageOf(usage: unknown): AnswerUsage | undefined {
-  const billed = readUsage(usage);
-  if (!isObject(usage) || billed === undefined) return undefined;
-  const details = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
-  return {
-    input: billed.promptTokens,
-    cached: billed.cachedTokens,
-    cacheWritten: billed.parts?.cacheWriteTokens ?? 0,
-    output: billed.completionTokens,
-    reasoning: countOf(details.reasoning_tokens),
-  };
 }
 
 const OPENING = '{[';

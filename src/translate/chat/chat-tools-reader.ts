@@ -1,5 +1,5 @@
 /** Reads the tools of a chat request, and which of them the model may or must call. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { customParameters } from '../custom-input.ts';
@@ -130,16 +130,12 @@ function readCustom(definition: unknown, where: string, findings: Findings): Off
   findings.expectOnly(CUSTOM_FIELDS, definition, where);
   const { format } = definition;
   const grammar =
-    isObject(format) && format.type === 'grammar' ? { ...fieldsOf(format.grammar), type: format.type } : format;
+    isObject(format) && format.type === 'grammar' ? { ...objectOf(format.grammar), type: format.type } : format;
   return {
     parameters: customParameters(grammar, `${where}.format`, findings),
     ...readNames(definition, where, findings),
     strict: undefined,
   };
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isObject(value) ? value : {};
 }
 
 /** `named`: the model must call the one that is named. */
@@ -192,7 +188,7 @@ const ALLOWED_FIELDS: ReadonlySet<string> = new Set(['mode', 'tools']);
 function readAllowed(choice: Fields, findings: Findings): NamedChoice {
   const where = 'tool_choice.allowed_tools';
   findings.expectOnly(new Set(['type', 'allowed_tools']), choice, 'tool_choice');
-  const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools : {};
+  const allowed = objectOf(choice.allowed_tools);
   findings.expectOnly(ALLOWED_FIELDS, allowed, where);
   const { mode, tools } = allowed;
   if (!MODES.includes(mode)) findings.refuse(`${where}.mode`, 'expected auto or required');

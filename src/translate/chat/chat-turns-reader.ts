@@ -1,5 +1,5 @@
 /** Reads the messages of a chat request as turns. */
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, objectOf, parseJson } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
@@ -146,7 +146,7 @@ function readCall(call: Fields, where: string, findings: Findings): Call {
 
 function readFunctionCall(id: string, value: unknown, where: string, findings: Findings): Call {
   if (!isObject(value)) findings.refuse(where, 'expected an object with name and arguments');
-  const call = isObject(value) ? value : {};
+  const call = objectOf(value);
   expectMessage(FUNCTION_FIELDS, call, { scope: CALLS, where }, findings);
   const hostName = findings.text(call.name, `${where}.name`);
   return {

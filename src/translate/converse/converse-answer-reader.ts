@@ -1,8 +1,8 @@
 /** Reads answers of Converse, and the events of their streams. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { blocksIn, readUsage, tierOf } from '../../dialects/converse/converse-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+import { type AnswerEnd, type AnswerWriter, type HostReader, textOf, usageOf } from '../answer.ts';
 
 /** A block that has begun. Texts need nothing to be kept. */
 type OpenBlock =
@@ -22,8 +22,8 @@ export class ConverseAnswerReader implements HostReader {
   readWhole(answer: Fields): void {
     this.#readReport(answer);
     this.#writer.begin({});
-    const message = isObject(answer.output) && isObject(answer.output.message) ? answer.output.message : {};
-    for (const block of blocksIn(message)) this.#readBlock(block);
+    const { message } = objectOf(answer.output);
+    for (const block of blocksIn(objectOf(message))) this.#readBlock(block);
     this.#finish(answer.stopReason);
   }
 
@@ -53,7 +53,7 @@ export class ConverseAnswerReader implements HostReader {
     // The key of a block that is whole is no other's.
     const key = Symbol();
     if (typeof text === 'string') this.#writer.text(text);
-    else if (isObject(cited)) for (const part of blocksIn(cited)) this.#writer.text(stringOf(part.text));
+    else if (isObject(cited)) for (const part of blocksIn(cited)) this.#writer.text(textOf(part.text));
     else if (isObject(toolUse)) {
       this.#startBlock(key, { toolUse });
       this.#readDelta(key, { toolUse: { input: JSON.stringify(toolUse.input ?? {}) } });
@@ -69,7 +69,7 @@ export class ConverseAnswerReader implements HostReader {
     this.#stopBlock(index);
     this.#writer.completeCalls();
     if (!isObject(start) || !isObject(start.toolUse)) return;
-    this.#writer.beginCall(index, start.toolUse.toolUseId, stringOf(start.toolUse.name));
+    this.#writer.beginCall(index, start.toolUse.toolUseId, textOf(start.toolUse.name));
     this.#open.set(index, { kind: 'call', isEmpty: true });
   }
 
@@ -80,7 +80,7 @@ export class ConverseAnswerReader implements HostReader {
     else if (isObject(thought)) this.#readThought(index, thought);
     else if (isObject(toolUse)) {
       const open = this.#open.get(index);
-      const json = stringOf(toolUse.input);
+      const json = textOf(toolUse.input);
       if (open?.kind !== 'call' || json === '') return;
       open.isEmpty = false;
       this.#writer.callArguments(index, json);
@@ -90,10 +90,10 @@ export class ConverseAnswerReader implements HostReader {
   #readThought(index: unknown, { text, signature, redactedContent }: Fields): void {
     const known = this.#open.get(index);
     const open = known?.kind === 'reasoning' ? known : this.#startReasoning(index);
-    open.text += stringOf(text);
-    open.signature += stringOf(signature);
-    open.redacted += stringOf(redactedContent);
-    this.#writer.reasoning(stringOf(text));
+    open.text += textOf(text);
+    open.signature += textOf(signature);
+    open.redacted += textOf(redactedContent);
+    this.#writer.reasoning(textOf(text));
   }
 
   #startReasoning(index: unknown) {
@@ -126,7 +126,7 @@ export class ConverseAnswerReader implements HostReader {
 
   /** `report`: an answer, or the last event of a stream. */
   #readReport(report: Fields): void {
-    this.#writer.usage = usageOf(report.usage) ?? this.#writer.usage;
+    this.#writer.usage = usageOf(readUsage(report.usage), undefined) ?? this.#writer.usage;
     this.#writer.serviceTier = TIERS.get(tierOf(report)) ?? this.#writer.serviceTier;
   }
 }
@@ -140,21 +140,3 @@ const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
 ]);
 
 const TIERS: ReadonlyMap<unknown, string> = new Map(['default', 'flex', 'priority'].map((tier) => [tier, tier]));
-
-function stringOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** As it is billed. */
-function usageOf(usage: unknown): AnswerUsage | undefined {
-  const billed = readUsage(usage);
-  if (billed === undefined) return undefined;
-  const { parts } = billed;
-  return {
-    input: billed.promptTokens,
-    cached: billed.cachedTokens,
-    cacheWritten: (parts?.cacheWriteTokens ?? 0) + (parts?.cacheWrite1hTokens ?? 0),
-    output: billed.completionTokens,
-    reasoning: undefined,
-  };
-}

@@ -128,9 +128,6 @@ const TIERS: ReadonlyMap<unknown, string | undefined> = new Map([
 ]);
 
 function tierOf(tier: unknown, findings: Findings): Fields | undefined {
-  if (tier !== undefined && !TIERS.has(tier)) {
-    findings.refuse('service_tier', `expected one of ${[...TIERS.keys()].join(', ')}`);
-  }
-  const type = TIERS.get(tier);
+  const type = findings.tier(TIERS, tier);
   return type === undefined ? undefined : { type };
 }

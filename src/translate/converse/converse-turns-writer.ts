@@ -105,7 +105,7 @@ class BlocksWriter implements Conversation {
   }
 
   #image({ url, detail }: ImagePart): Block | undefined {
-    if (!DETAILS.includes(detail.value)) this.#findings.ignore(detail.field);
+    this.#findings.ignoreDetail(detail);
     const found = readDataUrl(url.value);
     const format = IMAGE_FORMATS.get(found?.mediaType ?? '');
     if (found !== undefined && format !== undefined) return { image: { format, source: { bytes: found.data } } };
@@ -134,9 +134,6 @@ function reasoningOf({ type, thinking, signature, data }: Fields): Fields | unde
   if (type === 'redacted_thinking') return { redactedContent: data };
   return signature === '' ? undefined : { reasoningText: { text: thinking, signature } };
 }
-
-/** The host sees as much of every image as it can. */
-const DETAILS: readonly unknown[] = [undefined, 'auto', 'high', 'original'];
 
 const IMAGE_FORMATS: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'jpeg'],

@@ -1,10 +1,9 @@
 /** Reads answers of Google's dialect, whole or in pieces, which have the same form. */
 import { newId } from '../../core/ids.ts';
-import { isObject } from '../../core/json.ts';
-import { countOf } from '../../dialects/answer.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { isBlocked, isFinished, partsOf, readUsage } from '../../dialects/gemini/gemini-answer.ts';
-import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+import { type AnswerEnd, type AnswerWriter, type HostReader, usageOf } from '../answer.ts';
 import { blockOfSignature } from '../thought-signature.ts';
 
 export class GeminiAnswerReader implements HostReader {
@@ -26,7 +25,8 @@ export class GeminiAnswerReader implements HostReader {
 
   readEvent(answer: Fields): void {
     this.#id ??= answer.responseId;
-    this.#writer.usage = usageOf(answer.usageMetadata) ?? this.#writer.usage;
+    const { thoughtsTokenCount: reasoning } = objectOf(answer.usageMetadata);
+    this.#writer.usage = usageOf(readUsage(answer.usageMetadata), reasoning) ?? this.#writer.usage;
     this.#writer.serviceTier = tierOf(answer.usageMetadata) ?? this.#writer.serviceTier;
     this.#writer.begin({ id: answer.responseId, model: answer.modelVersion });
     if (isBlocked(answer)) return this.#readBlock(answer.promptFeedback);
@@ -41,7 +41,7 @@ export class GeminiAnswerReader implements HostReader {
   end(): void {}
 
   #readBlock(feedback: unknown): void {
-    const { blockReasonMessage: message } = isObject(feedback) ? feedback : {};
+    const { blockReasonMessage: message } = objectOf(feedback);
     if (typeof message === 'string') this.#writer.refusal(message);
     this.#finish('filtered');
   }
@@ -79,7 +79,7 @@ export class GeminiAnswerReader implements HostReader {
     const number = this.#calls++;
     this.#writer.completeCalls();
     this.#writer.beginCall(key, isNamed ? id : this.#callId(number), typeof name === 'string' ? name : '');
-    this.#writer.callArguments(key, JSON.stringify(isObject(args) ? args : {}));
+    this.#writer.callArguments(key, JSON.stringify(objectOf(args)));
     this.#writer.endArguments(key);
   }
 
@@ -110,17 +110,4 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
 function tierOf(usage: unknown): string | undefined {
   const tier = isObject(usage) ? usage.serviceTier : undefined;
   return typeof tier === 'string' ? TIERS.get(tier.toLowerCase()) : undefined;
-}
-
-/** As it is billed. */
-function usageOf(usage: unknown): AnswerUsage | undefined {
-  const billed = readUsage(usage);
-  if (billed === undefined || !isObject(usage)) return undefined;
-  return {
-    input: billed.promptTokens,
-    cached: billed.cachedTokens,
-    cacheWritten: 0,
-    output: billed.completionTokens,
-    reasoning: countOf(usage.thoughtsTokenCount),
-  };
 }

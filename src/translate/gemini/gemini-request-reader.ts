@@ -1,5 +1,5 @@
 /** Reads requests of Google's dialect, field by field. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { configOf, listOf } from '../../dialects/gemini/gemini-fields.ts';
 import { type Findings, saysNothing, UNSAYABLE } from '../findings.ts';
@@ -89,7 +89,7 @@ const THINKING: ReadonlySet<string> = new Set(['thinkingLevel', 'thinkingBudget'
 
 function readReasoning(value: unknown, findings: Findings): Reasoning {
   const field = 'generationConfig.thinkingConfig';
-  const config = isObject(value) ? value : {};
+  const config = objectOf(value);
   findings.expectOnly(THINKING, config, field);
   const { thinkingLevel: level, thinkingBudget: budget, includeThoughts } = config;
   const isShown = findings.flag(includeThoughts, `${field}.includeThoughts`) === true;

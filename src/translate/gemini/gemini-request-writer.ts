@@ -1,6 +1,7 @@
 /** Writes requests of Google's dialect. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, present, saysNothing } from '../findings.ts';
+import { MESSAGES_THINKING } from '../messages/messages-request-writer.ts';
 import type { Format, NeutralRequest, Reasoning, Said } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
 import { noteUnsayable } from '../unsayable.ts';
@@ -26,7 +27,7 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
     contents,
     ...toolFields(request, findings),
     generationConfig: Object.keys(config).length > 0 ? config : undefined,
-    serviceTier: tierOf(request.serviceTier, findings),
+    serviceTier: findings.tier(TIERS, request.serviceTier),
   });
 }
 
@@ -121,11 +122,9 @@ function unthinking(model: string, field: string, findings: Findings): Fields {
   return TAKES_BUDGET.test(model) ? { thinkingBudget: LEAST_BUDGET } : amountOf('minimal', model);
 }
 
-const THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display']);
-
 /** What a client asks for in the words of the messages dialect. */
 function askedFor(thinking: Fields, model: string, findings: Findings): Fields {
-  findings.expectOnly(THINKING, thinking, 'thinking');
+  findings.expectOnly(MESSAGES_THINKING, thinking, 'thinking');
   const { type, budget_tokens: budget, display } = thinking;
   if (type === 'disabled') return unthinking(model, 'thinking', findings);
   if (type !== 'enabled' && type !== 'adaptive') {
@@ -153,10 +152,3 @@ const TIERS: ReadonlyMap<unknown, string | undefined> = new Map([
   ['flex', 'flex'],
   ['priority', 'priority'],
 ]);
-
-function tierOf(tier: unknown, findings: Findings): string | undefined {
-  if (tier !== undefined && !TIERS.has(tier)) {
-    findings.refuse('service_tier', `expected one of ${[...TIERS.keys()].join(', ')}`);
-  }
-  return TIERS.get(tier);
-}

@@ -1,5 +1,5 @@
 /** Reads contents as turns. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { listOf } from '../../dialects/gemini/gemini-fields.ts';
@@ -23,7 +23,7 @@ type Located = readonly [part: Fields, where: string];
 
 function partsIn(content: unknown, where: string): readonly Located[] {
   const parts = isObject(content) ? listOf(content.parts) : [];
-  return parts.map((part, index) => [isObject(part) ? part : {}, `${where}.parts[${index}]`]);
+  return parts.map((part, index) => [objectOf(part), `${where}.parts[${index}]`]);
 }
 
 /** What says nothing of the content: notes, and hints how closely to look. */

@@ -152,11 +152,8 @@ function textsBeforeCalls(written: readonly Written[]): ReadonlySet<Written> {
   return found;
 }
 
-/** The host sees as much of every image as it can. */
-const DETAILS: readonly unknown[] = [undefined, 'auto', 'high', 'original'];
-
 function imagePart({ url, detail }: ImagePart, findings: Findings): GeminiPart | undefined {
-  if (!DETAILS.includes(detail.value)) findings.ignore(detail.field);
+  findings.ignoreDetail(detail);
   const found = readDataUrl(url.value);
   if (found?.mediaType.startsWith('image/')) return { inlineData: { mimeType: found.mediaType, data: found.data } };
   const fetched = imageTypeOf(url.value);

@@ -1,9 +1,8 @@
 /** Reads messages, and the events of their streams. */
-import { isObject, objectsIn } from '../../core/json.ts';
-import { countOf } from '../../dialects/answer.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { readUsage } from '../../dialects/messages/messages-answer.ts';
-import type { AnswerEnd, AnswerUsage, AnswerWriter, HostReader } from '../answer.ts';
+import { type AnswerEnd, type AnswerWriter, type HostReader, textOf, usageOf } from '../answer.ts';
 
 /** A block that has begun. Texts need nothing to be kept. */
 type OpenBlock =
@@ -86,17 +85,17 @@ export class MessagesAnswerReader implements HostReader {
     this.#writer.completeCalls();
     switch (block.type) {
       case 'text':
-        return this.#writer.text(stringOf(block.text));
+        return this.#writer.text(textOf(block.text));
       case 'thinking':
       case 'redacted_thinking': {
-        const thinking = stringOf(block.thinking);
+        const thinking = textOf(block.thinking);
         this.#writer.beginReasoning();
         this.#writer.reasoning(thinking);
-        this.#open.set(index, { kind: 'thinking', block, thinking, signature: stringOf(block.signature) });
+        this.#open.set(index, { kind: 'thinking', block, thinking, signature: textOf(block.signature) });
         return;
       }
       case 'tool_use':
-        this.#writer.beginCall(index, block.id, stringOf(block.name));
+        this.#writer.beginCall(index, block.id, textOf(block.name));
         this.#open.set(index, { kind: 'call', input: block.input, isEmpty: true });
     }
   }
@@ -105,15 +104,15 @@ export class MessagesAnswerReader implements HostReader {
     const open = this.#open.get(index);
     switch (delta.type) {
       case 'text_delta':
-        return this.#writer.text(stringOf(delta.text));
+        return this.#writer.text(textOf(delta.text));
       case 'thinking_delta':
-        if (open?.kind === 'thinking') open.thinking += stringOf(delta.thinking);
-        return this.#writer.reasoning(stringOf(delta.thinking));
+        if (open?.kind === 'thinking') open.thinking += textOf(delta.thinking);
+        return this.#writer.reasoning(textOf(delta.thinking));
       case 'signature_delta':
-        if (open?.kind === 'thinking') open.signature += stringOf(delta.signature);
+        if (open?.kind === 'thinking') open.signature += textOf(delta.signature);
         return;
       case 'input_json_delta': {
-        const json = stringOf(delta.partial_json);
+        const json = textOf(delta.partial_json);
         if (open?.kind !== 'call' || json === '') return;
         open.isEmpty = false;
         return this.#writer.callArguments(index, json);
@@ -140,7 +139,7 @@ export class MessagesAnswerReader implements HostReader {
     const { stop_reason: reason, stop_details: details } = end;
     if (typeof reason !== 'string') return;
     this.end();
-    if (reason === 'refusal' && isObject(details)) this.#writer.refusal(stringOf(details.explanation));
+    if (reason === 'refusal' && isObject(details)) this.#writer.refusal(textOf(details.explanation));
     this.#writer.finish(ENDS.get(reason) ?? 'complete');
   }
 
@@ -151,7 +150,8 @@ export class MessagesAnswerReader implements HostReader {
       ...this.#usage,
       ...Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null)),
     };
-    this.#writer.usage = usageOf(this.#usage) ?? this.#writer.usage;
+    const { thinking_tokens: reasoning } = objectOf(this.#usage.output_tokens_details);
+    this.#writer.usage = usageOf(readUsage(this.#usage), reasoning) ?? this.#writer.usage;
     this.#writer.serviceTier = TIERS.get(this.#usage.service_tier) ?? this.#writer.serviceTier;
   }
 }
@@ -173,22 +173,3 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
   ['standard', 'default'],
   ['priority', 'priority'],
 ]);
-
-function stringOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** As it is billed. */
-function usageOf(usage: Fields): AnswerUsage | undefined {
-  const billed = readUsage(usage);
-  if (billed === undefined) return undefined;
-  const { parts } = billed;
-  const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
-  return {
-    input: billed.promptTokens,
-    cached: billed.cachedTokens,
-    cacheWritten: (parts?.cacheWriteTokens ?? 0) + (parts?.cacheWrite1hTokens ?? 0),
-    output: billed.completionTokens,
-    reasoning: countOf(details.thinking_tokens),
-  };
-}

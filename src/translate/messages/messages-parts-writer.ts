@@ -29,12 +29,10 @@ function blockOf(part: Part, findings: Findings): Block | undefined {
   }
 }
 
-/** The host sees as much of every image as it can. */
-const DETAILS: readonly unknown[] = [undefined, 'auto', 'high', 'original'];
 const IMAGE_TYPES: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
 function imageBlock({ url, detail }: ImagePart, findings: Findings): Block | undefined {
-  if (!DETAILS.includes(detail.value)) findings.ignore(detail.field);
+  findings.ignoreDetail(detail);
   if (isSecureAddress(url.value)) return { type: 'image', source: { type: 'url', url: url.value } };
   const found = readDataUrl(url.value);
   // A name that is in use, but not registered.

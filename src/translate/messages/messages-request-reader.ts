@@ -1,6 +1,6 @@
 /** Reads messages requests, field by field. */
 import { hash } from 'node:crypto';
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
 import type { Format, Reasoning } from '../request.ts';
@@ -130,6 +130,6 @@ function readFormat(config: unknown, findings: Findings): Format {
   if (!isObject(schema)) findings.refuse(`${where}.schema`, 'expected an object');
   return {
     kind: 'json_schema',
-    definition: { name: 'answer', schema: isObject(schema) ? schema : {}, strict: true },
+    definition: { name: 'answer', schema: objectOf(schema), strict: true },
   };
 }

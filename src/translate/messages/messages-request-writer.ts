@@ -144,12 +144,12 @@ function thinkingOf(effort: unknown, level: string | undefined, isShown: boolean
   return level === undefined ? undefined : { type: 'adaptive', ...(isShown && { display: 'summarized' }) };
 }
 
-const THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display']);
+export const MESSAGES_THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display']);
 const THINKING_TYPES: readonly unknown[] = ['enabled', 'adaptive', 'disabled'];
 
 /** What a client asks for in the host's own words. */
 function asked(thinking: Fields, effort: Said<unknown> | undefined, findings: Findings): Fields {
-  findings.expectOnly(THINKING, thinking, 'thinking');
+  findings.expectOnly(MESSAGES_THINKING, thinking, 'thinking');
   if (!THINKING_TYPES.includes(thinking.type)) {
     findings.refuse('thinking.type', 'expected enabled, adaptive or disabled');
   }

@@ -1,5 +1,5 @@
 /** Reads responses requests: every field at the top level is read, ignored by intent, or refused. */
-import { isObject } from '../../core/json.ts';
+import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { type Findings, present, UNSAYABLE } from '../findings.ts';
@@ -133,7 +133,7 @@ const CACHE_OPTIONS = shapeOf('prompt_cache_options', 'mode ttl');
 function readCacheOptions(value: unknown, findings: Findings): Fields {
   if (isObject(value)) expectShape(CACHE_OPTIONS, value, 'prompt_cache_options', findings);
   else findings.refuse('prompt_cache_options', 'expected an object');
-  return isObject(value) ? value : {};
+  return objectOf(value);
 }
 
 const REASONING = shapeOf('reasoning', 'effort summary mode', 'generate_summary context');
@@ -189,7 +189,7 @@ function readFormat(format: unknown, findings: Findings): Format {
     const { type: _, schema, ...definition } = format;
     findings.text(format.name, 'text.format.name');
     if (!isObject(schema)) findings.refuse('text.format.schema', 'expected an object');
-    return { kind: 'json_schema', definition: { ...definition, schema: isObject(schema) ? schema : {} } };
+    return { kind: 'json_schema', definition: { ...definition, schema: objectOf(schema) } };
   }
   findings.refuse('text.format.type', 'expected text, json_schema or json_object');
   return { kind: 'text' };
