@@ -18,7 +18,6 @@ export type Severity = 'info' | 'warning' | 'critical';
 /** The worst first. */
 export const SEVERITIES: readonly Severity[] = ['critical', 'warning', 'info'];
 
-/** What has happened. */
 export interface AlertFacts {
   readonly kind: AlertKind;
   readonly severity: Severity;

@@ -1,6 +1,5 @@
 /** What the audits of both stores share: what a check is, what it has found, and how it asks. */
 
-/** The result of one check. */
 export interface Check {
   readonly name: string;
   /** The number of rows that were checked. */
@@ -71,7 +70,6 @@ export interface AuditDialect {
   collated(text: string): string;
   /** The place of a sign in a text, from 1 on. */
   readonly indexOf: string;
-  /** The largest of some integers. */
   readonly greatest: string;
   /** Tables with a `key_id` that must be that of a key or a group. */
   readonly tablesOfKeys: readonly string[];

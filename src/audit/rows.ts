@@ -62,7 +62,6 @@ export const SUMS_OF_ROWS = `count(*) AS requests,
     sum(cache_write_tokens) AS cache_write_tokens, sum(completion_tokens) AS completion_tokens,
     sum(cost_nanos) AS cost_nanos`;
 
-/** Sums of sums. */
 export const SUMS = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
 /** Of a join: `e_…` is what is expected, and `s_…` what is stored; NULL where there is no such row. */
 export const COMPARED_FIGURES = ['e', 's']

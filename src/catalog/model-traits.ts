@@ -6,9 +6,7 @@ import type { HostTool } from '../core/host-tools.ts';
 
 /** What a model does, of itself. */
 export interface ModelTraits {
-  /** The tools that it runs. */
   readonly tools: readonly HostTool[];
-  /** Whether it thinks. */
   readonly thinks: boolean;
 }
 

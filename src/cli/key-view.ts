@@ -34,7 +34,6 @@ import {
 } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
-/** The JSON of a key. */
 export async function keyJson(key: KeyRecord, state: State) {
   const group = (await groupsAround([key], state)).get(key.groupId ?? '')?.name ?? null;
   const figures = { month: await monthOf(key, state), spends: await spentBy(key, state), group };
@@ -71,7 +70,6 @@ function monthOf(key: KeyRecord, state: State): Promise<MonthFigures> {
   return state.usage.monthOf(key.id, utcMonth(state.nowMs));
 }
 
-/** This month's figures of these keys. */
 function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap<string, MonthFigures>> {
   const ids = keys.map(({ id }) => id);
   return state.usage.monthsOf(ids, utcMonth(state.nowMs));
@@ -100,7 +98,6 @@ export function warnOfUnknownModels(models: readonly string[], state: State): vo
   }
 }
 
-/** Prints everything about a key. */
 export async function printKey(key: KeyRecord, state: State): Promise<void> {
   printFields(await keyFields(key, state));
 }

@@ -144,12 +144,10 @@ export function printTable(table: Table): void {
   printLines(tableLines(table, look()));
 }
 
-/** Prints names and values below each other. */
 export function printFields(fields: readonly Field[]): void {
   printLines(fieldLines(fields, look()));
 }
 
-/** Prints lines that are clean and styled. */
 export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) process.stdout.write(`${readable(lines).join('\n')}\n`);
 }

@@ -51,14 +51,12 @@ Examples:
     .action((file: string, _: unknown, command: Command) => importPrices(file, command));
 }
 
-/** An import that was written. */
 interface Imported {
   readonly path: string;
   readonly importedAt: string;
   readonly source: string;
   readonly selection: Selection;
   readonly changes: Changes;
-  /** Whether the config includes the file. */
   readonly isIncluded: boolean;
 }
 

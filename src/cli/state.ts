@@ -12,7 +12,6 @@ import { CREATORS, emptyState, isMissingFile, openState } from '../state/open.ts
 import type { OpenState } from '../state/state.ts';
 import { notice } from './output.ts';
 
-/** The options that every command takes. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: true;

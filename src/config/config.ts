@@ -10,7 +10,6 @@ import type { ModelTerms } from '../core/model-terms.ts';
 import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
 
-/** A model in the config. */
 export interface ModelConfig extends ModelTerms {
   readonly name: string;
   /** What its host speaks to it, where that is not the same for all models of the provider. */
@@ -23,7 +22,6 @@ interface ProviderBase {
   readonly models: readonly ModelConfig[];
   /** Names of fields that requests to the provider may not have. */
   readonly refuseFields: readonly string[];
-  /** Headers that requests to the provider may not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
   /** Tools of clients' own hosts that requests leave out when they are translated. */
   readonly ignoreTools: readonly string[];

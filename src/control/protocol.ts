@@ -252,7 +252,6 @@ export interface SkippedRow {
   readonly missing_variable: string;
 }
 
-/** The state of a running gateway. */
 export interface Snapshot {
   readonly version: string;
   readonly pid: number;

@@ -22,7 +22,6 @@ interface Family {
 
 const MS_PER_S = 1000;
 
-/** The labels that a metric has. */
 type LabelsOf<K extends MetricKey> = Readonly<Record<(typeof METRICS)[K]['labels'][number], string>>;
 
 type HistogramKey = { [K in MetricKey]: (typeof METRICS)[K]['type'] extends 'histogram' ? K : never }[MetricKey];

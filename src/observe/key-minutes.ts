@@ -18,7 +18,6 @@ export interface KeyMinute {
   readonly keyId: string;
   /** What it was charged, step by step, the oldest first. */
   readonly spentNanos: readonly number[];
-  /** How often it was refused. */
   readonly refused: number;
 }
 

@@ -76,7 +76,6 @@ export interface RequestEnd {
   readonly costNanos: Nanos;
   readonly firstByteMs: number | undefined;
   readonly served: Served | undefined;
-  /** Why it failed. */
   readonly failure?: Failure | undefined;
   readonly spentBy?: SpentBy | undefined;
 }

@@ -88,7 +88,6 @@ export function explainGroupChange(
   }
 }
 
-/** The models a key may call. */
 export function allowlistText(allowlist: readonly string[] | null): string {
   if (allowlist === null) return 'all';
   return allowlist.length === 0 ? 'none' : allowlist.join(', ');

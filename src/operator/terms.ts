@@ -282,7 +282,6 @@ export function limitsMissing(limits: SomeLimits, key: LimitTerms): SomeLimits {
   );
 }
 
-/** Whether a key has these limits. */
 export function hasLimits(key: LimitTerms, limits: SomeLimits): boolean {
   return Object.keys(limitsMissing(limits, key)).length === 0;
 }

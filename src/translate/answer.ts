@@ -14,7 +14,6 @@ export interface AnswerHead {
   readonly model?: unknown;
 }
 
-/** What an answer has used. */
 export interface AnswerUsage {
   /** With what was read from the cache and written to it. */
   readonly input: number;
@@ -77,12 +76,10 @@ export interface AnswerWriter {
   finish(end: AnswerEnd): void;
 }
 
-/** Writes a whole answer. */
 export interface WholeWriter extends AnswerWriter {
   whole(): Fields;
 }
 
-/** Writes a stream. */
 export interface StreamWriter extends AnswerWriter, StreamEnds {
   /** The events since the last time. */
   take(): string;

@@ -48,14 +48,12 @@ export interface Call extends Markable {
   readonly input: { readonly json: string } | { readonly text: string } | { readonly value: Fields };
 }
 
-/** What a model has written. */
 export type Written =
   | { readonly kind: 'parts'; readonly parts: readonly Part[] }
   /** `block`: as the messages dialect has it. Undefined if it is sealed for other hosts. */
   | { readonly kind: 'reasoning'; readonly block: Fields | undefined; readonly field: string }
   | Call;
 
-/** The output of a tool. */
 export interface Output extends Markable {
   readonly callId: string;
   readonly content: string | readonly Part[];
@@ -79,7 +77,6 @@ export interface OfferedTool extends Markable {
 
 export type ToolChoice =
   | { readonly kind: 'auto' | 'none' | 'required' }
-  /** The model must call this tool. */
   | { readonly kind: 'named'; readonly hostName: string };
 
 export interface Reasoning {
@@ -115,7 +112,6 @@ export interface NeutralRequest {
   readonly turns: Said<readonly Turn[]>;
   readonly tools: readonly OfferedTool[];
   readonly choice: ToolChoice | undefined;
-  /** Whether the model may call several tools at once. */
   readonly parallelCalls: boolean | undefined;
   /** In tokens. */
   readonly maxOutput: number | undefined;

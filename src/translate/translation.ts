@@ -55,19 +55,16 @@ export type TranslatedRequest =
       readonly fields: Fields;
       /** What the host's dialect cannot say and may be left out: names of fields, such as `seed`. */
       readonly ignored: readonly string[];
-      /** Translates the answer to this request. */
       readonly response: ResponseTranslation;
     }
   /** What cannot be said, and where: `n: …`. */
   | { readonly ok: false; readonly problem: string };
 
-/** Translates the answer to one request. */
 export interface ResponseTranslation {
   /** A whole answer of the host. It is valid: the host's dialect has read it. */
   answer(answer: Fields, context: ResponseContext): Fields;
   /** Why a valid answer does not answer this request, such as `1 vector for 2 texts`; undefined if it is one. */
   mismatch?(answer: Fields): string | undefined;
-  /** Begins to translate a stream. */
   stream(context: ResponseContext): StreamTranslator;
 }
 

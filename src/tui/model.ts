@@ -23,11 +23,9 @@ import { FIRST_LIST, type ListState } from './lists/state.ts';
 export const VIEWS = ['overview', 'keys', 'live', 'requests', 'usage', 'models', 'groups'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** A key as stored in the state file. */
 export interface StoredKey {
   readonly record: KeyRecord;
   readonly limits: Limits;
-  /** This month's figures. */
   readonly month: MonthFigures;
   /** What it has spent of its budgets, and of its limit of the month as one of them. */
   readonly bounds: readonly BudgetSpend[];
@@ -35,7 +33,6 @@ export interface StoredKey {
   readonly lastUsedMs: number | undefined;
 }
 
-/** A group as stored. */
 export interface StoredGroup {
   readonly record: GroupRecord;
   /** The keys in it and in the groups in it. */
@@ -166,7 +163,6 @@ export type ChartRange = (typeof CHART_RANGES)[number];
 /** What a trouble is about. */
 export type TroubleKind = 'gateway' | 'storage' | 'money' | 'upstreams' | 'groups' | 'keys' | 'rates';
 
-/** A text field of a form. */
 export interface Field {
   readonly name: string;
   readonly label: string;

@@ -35,7 +35,6 @@ interface SessionOptions {
 export interface Terminal {
   readonly columns: number;
   readonly rows: number;
-  /** Copies a text to the clipboard of the terminal. */
   copy(text: string): void;
 }
 

@@ -19,11 +19,8 @@ export interface Trouble {
   readonly tone: 'warn' | 'bad';
   /** The view that shows the cause. */
   readonly view: View;
-  /** The key that it is about. */
   readonly keyId?: string;
-  /** The group that it is about. */
   readonly groupId?: string;
-  /** The upstream that it is about. */
   readonly upstream?: string;
 }
 
@@ -138,7 +135,6 @@ function spentGroups({ stored, nowMs }: Model): Trouble[] {
   return [{ about: 'groups', ...said, tone: 'bad', view: 'groups', groupId: first.record.id }];
 }
 
-/** Keys that a spent budget stops. */
 function spentKeys({ stored, nowMs }: Model): Trouble[] {
   const stopped = spentLevels(stored.keys, nowMs);
   const [first] = stopped;

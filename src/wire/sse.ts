@@ -170,12 +170,9 @@ function readFields(text: string): { data: string | undefined; name: string | un
   return { data: data.length === 0 ? undefined : data.join('\n'), name };
 }
 
-/** The event that ends a stream. */
 export const DONE_EVENT = 'data: [DONE]\n\n';
-/** The data of that event. */
 export const DONE = '[DONE]';
 
-/** An event with one line of data. */
 export function dataEvent(data: string): string {
   return `data: ${data}\n\n`;
 }

@@ -13,7 +13,6 @@ type SumRow = Readonly<Record<(typeof NAMES)[number], string>> & SumFigures;
  */
 export class Sums {
   readonly #database: DatabaseSync;
-  /** The temporary table. */
   readonly #table: string;
   /** The table with the stored sums, and its column for the period. */
   readonly #stored: string;
@@ -45,12 +44,10 @@ export class Sums {
       .run(...parameters);
   }
 
-  /** Adds all rows of other sums. */
   addAll(other: Sums): void {
     this.add(`SELECT ${SUM_COLUMNS} FROM ${other.#table}`);
   }
 
-  /** The number of rows stored for a period. */
   storedRows(period: string): number {
     const sql = `SELECT count(*) AS rows FROM ${this.#stored} WHERE ${this.#period} = ?`;
     return Number(this.#database.prepare(sql).get(period)?.rows);

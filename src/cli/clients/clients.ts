@@ -28,7 +28,6 @@ export interface Client {
   /** The name of its command. */
   readonly name: string;
   readonly title: string;
-  /** What it speaks. */
   readonly dialect: DialectName;
   /** The variable by which its user chooses a model, if it has one. */
   readonly modelVariable?: string;

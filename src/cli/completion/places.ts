@@ -7,7 +7,6 @@ import { allNodes, type CommandNode, HELP_OPTION, type Value } from '../command-
  */
 export const CANDIDATES = '__candidates';
 
-/** A word, and what it does. */
 export interface Described {
   readonly word: string;
   readonly description: string;

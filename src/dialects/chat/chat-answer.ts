@@ -6,7 +6,6 @@ import { type AnswerFacts, countOf, reportedCalls } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { readOutput } from './chat-output.ts';
 
-/** Reads a completion. */
 export function readCompletion(answer: Fields): AnswerFacts {
   return readChoices(answer, ({ message, delta }) => message ?? delta);
 }

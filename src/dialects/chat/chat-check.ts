@@ -21,7 +21,6 @@ import { textRequest } from '../text-request.ts';
 import { CHAT_THINKING_FIELDS, hiddenThinkingOfChat } from '../thinking.ts';
 import { hostToolsOf, SWITCH_NAMES } from './chat-tools.ts';
 
-/** A validated chat-completions request. */
 export interface ChatRequest extends ModelRequest {
   readonly messages: readonly Fields[];
   readonly tools: readonly unknown[];

@@ -46,7 +46,6 @@ const READER: StreamReader = {
   completion: () => DONE_EVENT,
 };
 
-/** The request body for the upstream. */
 export function editBody(request: ModelRequest, fields: UpstreamFields): string {
   const { body } = request;
   const values = new Map([['model', JSON.stringify(fields.model)]]);

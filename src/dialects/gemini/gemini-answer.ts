@@ -35,7 +35,6 @@ function tierIn({ serviceTier, trafficType }: Fields): string | undefined {
   return typeof serviceTier === 'string' ? serviceTier.toLowerCase() : TIERS.get(trafficType);
 }
 
-/** A whole answer. */
 export function readWholeGemini(answer: Fields): AnswerFacts {
   const facts = readGemini(answer);
   return withoutPart(facts, facts.progress.some(isWritten));

@@ -25,7 +25,6 @@ export interface CompletionOptions {
   readonly isFunctionCall: boolean;
 }
 
-/** A whole completion. */
 export class CompletionWriter extends TerseWriter<CompletionOptions> implements WholeWriter {
   #head: AnswerHead = {};
   #end: AnswerEnd | undefined;
@@ -111,7 +110,6 @@ interface OpenCall {
   readonly reader: CustomInputReader | undefined;
 }
 
-/** The chunks of a stream. */
 export class ChunkWriter extends TerseWriter<CompletionOptions> implements StreamWriter {
   /** The fields of every chunk; undefined until it has begun. */
   #head: Fields | undefined;

@@ -8,7 +8,6 @@ import type { OfferedTool, ToolChoice } from '../request.ts';
 import { ToolNames } from '../tool-names.ts';
 import { readCacheControl } from './cache-control.ts';
 
-/** What is read of the tools. */
 export interface Tools {
   readonly offered: readonly OfferedTool[];
   readonly choice: ToolChoice | undefined;

@@ -83,7 +83,6 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
   }
 }
 
-/** The events of a stream. */
 export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWriter {
   #head: Fields | undefined;
   /** Calls that may go on, by their keys. */

@@ -108,7 +108,6 @@ function signatureOf({ signature }: Fields): string {
   return typeof signature === 'string' ? signature : '';
 }
 
-/** The events of a stream. */
 export class EventWriter extends TextWriter<MessageOptions> implements StreamWriter {
   readonly #blocks = new ContentBlocks((position) => callId(position, this.context));
   #events = '';

@@ -36,7 +36,6 @@ export interface ItemPlace {
 /** An item that is still being written, and then as it was when it ended. */
 export interface OutputItem {
   readonly value: Fields;
-  /** Ends it. */
   end(status: ItemStatus): void;
 }
 

@@ -51,7 +51,6 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   readonly #callIds = new Set<string>();
   #hasStarted = false;
   #cutReason: CutReason;
-  /** As reported last. */
   usage: AnswerUsage | undefined;
   serviceTier: string | undefined;
 
@@ -74,7 +73,6 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     if (text !== '') this.#textItem(ReasoningItem).write(text);
   }
 
-  /** Begins a piece of reasoning of its own. */
   beginReasoning(): void {
     this.#endText();
     this.#textItem(ReasoningItem);
@@ -141,7 +139,6 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     return this.#log.take();
   }
 
-  /** The whole response. */
   whole(): Fields {
     this.#endAll();
     return this.#response(this.#endState());

@@ -129,7 +129,6 @@ function streamOptions(value: unknown, findings: Findings): void {
 
 const CACHE_OPTIONS = shapeOf('prompt_cache_options', 'mode ttl');
 
-/** Reads `prompt_cache_options`. */
 function readCacheOptions(value: unknown, findings: Findings): Fields {
   if (isObject(value)) expectShape(CACHE_OPTIONS, value, 'prompt_cache_options', findings);
   else findings.refuse('prompt_cache_options', 'expected an object');
@@ -138,7 +137,6 @@ function readCacheOptions(value: unknown, findings: Findings): Fields {
 
 const REASONING = shapeOf('reasoning', 'effort summary mode', 'generate_summary context');
 
-/** Reads `reasoning`. */
 function readReasoning(reasoning: unknown, findings: Findings): Reasoning {
   if (!isObject(reasoning)) {
     findings.refuse('reasoning', 'expected an object');
@@ -165,7 +163,6 @@ const TEXT = shapeOf('text', 'format verbosity');
 const SIMPLE_FORMAT = shapeOf('text.format', 'type');
 const SCHEMA_FORMAT = shapeOf('text.format', 'type name description schema strict');
 
-/** Reads `text`. */
 function readText(text: unknown, findings: Findings): TextSettings {
   const plain: Format = { kind: 'text' };
   if (!isObject(text)) {

@@ -10,7 +10,6 @@ import { ToolNames } from '../tool-names.ts';
 import type { HostTerms } from '../translation.ts';
 import { expectShape, shapeOf, shownType } from './shape.ts';
 
-/** What is read of the tools. */
 export interface Tools {
   readonly offered: readonly OfferedTool[];
   readonly names: ToolNames;

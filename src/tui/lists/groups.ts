@@ -209,12 +209,10 @@ export function followedOwners(model: Model): readonly string[] {
   return [...new Set(owners)].filter((id) => model.groups.users.has(id));
 }
 
-/** The rows that pass the filter, in their order. */
 export function shownRows(model: Model): readonly GroupRow[] {
   return shownOf('groups', GROUPS, model);
 }
 
-/** The row under the cursor. */
 export function currentRow(model: Model): GroupRow | undefined {
   return shownRows(model)[model.lists.groups.cursor];
 }

@@ -51,12 +51,10 @@ export function stateOf({ record, bounds }: StoredKey, model: Model): string {
   return bounds.some((bound) => isSpent(bound, model.nowMs)) ? 'spent' : record.state;
 }
 
-/** The keys that pass the filter, in their order. */
 export function shownKeys(model: Model): readonly StoredKey[] {
   return shownOf('keys', KEYS, model);
 }
 
-/** The key under the cursor. */
 export function currentKey(model: Model): StoredKey | undefined {
   return shownKeys(model)[model.lists.keys.cursor];
 }

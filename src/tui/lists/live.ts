@@ -36,7 +36,6 @@ function errorOf(row: LiveRow): string {
   return outcome === 'ok' || outcome === 'cancelled' ? '' : `${outcome} ${whyOf(row)}`;
 }
 
-/** The requests that pass the filter, in their order. */
 export function shownRequests(model: Model): readonly LiveRow[] {
   return shownOf('live', LIVE, model);
 }

@@ -23,7 +23,6 @@ function usdOf(nanos: Nanos): number {
   return Number(nanos) / Number(NANOS_PER_USD);
 }
 
-/** The models that pass the filter, in their order. */
 export function shownModels(model: Model): readonly CatalogModel[] {
   return shownOf('models', MODELS, model);
 }

@@ -58,7 +58,6 @@ function itemsOf(model: Model): OverviewItem[] {
   ];
 }
 
-/** The chosen one. */
 export function chosenItem(model: Model): OverviewItem | undefined {
   return shownItems(model)[model.lists.overview.cursor];
 }
@@ -86,7 +85,6 @@ export function openUpstream(model: Model): UpstreamHealth | undefined {
   return item?.kind === 'upstream' ? item.upstream : undefined;
 }
 
-/** What passes the filter, in its order. */
 export function shownItems(model: Model): readonly OverviewItem[] {
   return shownOf('overview', OVERVIEW, model);
 }

@@ -42,7 +42,6 @@ export function nameOfUsage({ key, keyId, model, day, month, source, user, tag, 
   return key ?? keyId ?? model ?? day ?? month ?? source ?? ((user ?? tag ?? app) || NO_NAME);
 }
 
-/** The rows that pass the filter, in their order. */
 export function shownUsage(model: Model): readonly ComparedUsage[] {
   return shownOf('usage', USAGE, model);
 }

@@ -1,6 +1,5 @@
 /** The words of a filter, such as `opus state:disabled cost>1 -err:*`: what they say, and whether a row passes. Pure. */
 
-/** A text, a number, or nothing. */
 export type Value = string | number | undefined;
 
 type Operator = ':' | '=' | '>' | '<' | '>=' | '<=';
