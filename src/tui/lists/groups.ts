@@ -136,29 +136,32 @@ class Tree {
   }
 
   #groups(outer: string, depth: number): readonly GroupRow[] {
-    const rows = (this.#groupsIn.get(outer) ?? []).map((level): GroupRow => {
-      const { id, userLimits } = level.record;
-      const hasInside = this.#groupsIn.has(id) || this.#keysIn.has(id) || userLimits !== null;
-      return { kind: 'group', id, depth, level, isUnfolded: hasInside ? this.#isUnfolded(id) : undefined };
-    });
-    return this.#inOrder(rows).flatMap((row) => [
-      row,
-      ...(row.isUnfolded
-        ? [...this.#groups(row.id, depth + 1), ...this.#keys(row.id, depth + 1), ...this.#users(row.id, depth + 1)]
-        : []),
-    ]);
+    const levels = this.#groupsIn.get(outer) ?? [];
+    return this.#withInside(
+      levels.map((level) => ({ kind: 'group', id: level.record.id, depth, level, isUnfolded: this.#unfolding(level) })),
+    );
   }
 
   #keys(outer: string, depth: number): readonly GroupRow[] {
-    const rows = (this.#keysIn.get(outer) ?? []).map((level): GroupRow => {
-      const { id, userLimits } = level.record;
-      const hasInside = this.#keysIn.has(id) || userLimits !== null;
-      return { kind: 'key', id, depth, level, isUnfolded: hasInside ? this.#isUnfolded(id) : undefined };
+    const levels = this.#keysIn.get(outer) ?? [];
+    return this.#withInside(
+      levels.map((level) => ({ kind: 'key', id: level.record.id, depth, level, isUnfolded: this.#unfolding(level) })),
+    );
+  }
+
+  /** Undefined if there is nothing inside. */
+  #unfolding({ record: { id, userLimits } }: StoredGroup | StoredKey): boolean | undefined {
+    const hasInside = this.#groupsIn.has(id) || this.#keysIn.has(id) || userLimits !== null;
+    return hasInside ? this.#isUnfolded(id) : undefined;
+  }
+
+  /** In order, each with what is inside of it. */
+  #withInside(rows: readonly GroupRow[]): readonly GroupRow[] {
+    return this.#inOrder(rows).flatMap((row) => {
+      if (!row.isUnfolded) return [row];
+      const [id, depth] = [row.id, row.depth + 1];
+      return [row, ...this.#groups(id, depth), ...this.#keys(id, depth), ...this.#users(id, depth)];
     });
-    return this.#inOrder(rows).flatMap((row) => [
-      row,
-      ...(row.isUnfolded ? [...this.#keys(row.id, depth + 1), ...this.#users(row.id, depth + 1)] : []),
-    ]);
   }
 
   /** Those of the page that is shown. */

@@ -50,8 +50,7 @@ function aboutOf({ requests, nowMs }: Model): string {
 
 /** The time on this day, otherwise the day. */
 function backTo(wallMs: number, nowMs: number): string {
-  const text = dateTime(wallMs);
-  return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5, 10);
+  return momentOf(wallMs, nowMs).split(' ')[0] ?? '';
 }
 
 /** With fewer columns, what a request has cost says more than why it failed. */
