@@ -4,8 +4,9 @@ import { describe, test } from 'node:test';
 import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
-import { answerOf, CONTEXT, functionTool, THINKING, text, translated } from './chat-messages.ts';
+import { CONTEXT, functionTool, text, translated } from './chat-messages.ts';
 import { MODEL } from './hosted.ts';
+import { answerOf, THINKING } from './messages-host.ts';
 
 const TOOLS = { tools: [functionTool('f'), { type: 'custom', custom: { name: 'c' } }] };
 const FUNCTIONS = { functions: [{ name: 'f' }] };

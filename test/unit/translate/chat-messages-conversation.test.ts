@@ -2,21 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import {
-  call,
-  EPHEMERAL,
-  file,
-  HI,
-  HI_BLOCKS,
-  HOUR,
-  image,
-  PDF,
-  PNG,
-  THINKING,
-  text,
-  translated,
-} from './chat-messages.ts';
-import { MODEL } from './hosted.ts';
+import { call, EPHEMERAL, file, HI, HI_BLOCKS, HOUR, image, text, translated } from './chat-messages.ts';
+import { MODEL, PDF, PNG } from './hosted.ts';
+import { THINKING } from './messages-host.ts';
 
 const REDACTED = { type: 'redacted_thinking', data: 'xyz' };
 

@@ -14,15 +14,13 @@ import {
   HOUR,
   image,
   named,
-  PDF,
-  PNG,
-  THINKING,
   TWO,
   text,
   translate,
   translated,
 } from './chat-messages.ts';
-import { checked, MODEL } from './hosted.ts';
+import { checked, MODEL, PDF, PNG } from './hosted.ts';
+import { THINKING } from './messages-host.ts';
 
 const PLAIN = { model: MODEL, max_tokens: 64_000, messages: [HI_BLOCKS] };
 const GRAMMAR = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };

@@ -5,23 +5,8 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { DONE_EVENT } from '../../../src/wire/sse.ts';
-import {
-  blockStart,
-  CONTEXT,
-  chunksIn,
-  delta,
-  end,
-  json,
-  MESSAGE_STOP,
-  PING,
-  readBack,
-  STREAM,
-  start,
-  stop,
-  streamed,
-  toolUse,
-  translated,
-} from './chat-messages.ts';
+import { CONTEXT, chunksIn, readBack, STREAM, streamed, translated } from './chat-messages.ts';
+import { blockStart, delta, end, json, MESSAGE_STOP, PING, start, stop, toolUse } from './messages-host.ts';
 
 const FUNCTIONS = { ...STREAM, tools: [], functions: [{ name: 'f' }] };
 const ERROR = { code: 'upstream_error', message: 'It broke.' } as const;

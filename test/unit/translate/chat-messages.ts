@@ -7,16 +7,13 @@ import { hosted, translated as translatedFor } from './hosted.ts';
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [] };
 
-export const translate = (body: Fields, terms = TERMS) => hosted('chat', 'messages', body, terms);
+export const translate = (body: Fields) => hosted('chat', 'messages', body, TERMS);
 export const translated = (body: Fields, terms = TERMS) => translatedFor('chat', 'messages', body, terms);
 
 export const HI = { role: 'user', content: 'Hi' };
 export const HI_BLOCKS = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
 export const EPHEMERAL = { type: 'ephemeral' };
 export const HOUR = { type: 'ephemeral', ttl: '1h' };
-export const THINKING = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
-export const PNG = 'data:image/png;base64,iVBORw0KGgo=';
-export const PDF = 'data:application/pdf;base64,JVBERi0=';
 
 export function functionTool(name: string, more: Fields = {}): Fields {
   return { type: 'function', function: { name, ...more } };
@@ -48,19 +45,6 @@ export function file(data: string, more: Fields = {}): Fields {
 
 export function call(id: string, name: string, json: string): Fields {
   return { id, type: 'function', function: { name, arguments: json } };
-}
-
-/** A whole answer of a host. */
-export function answerOf(fields: Fields): Fields {
-  return {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-x',
-    content: [],
-    stop_reason: 'end_turn',
-    ...fields,
-  };
 }
 
 /** A request for a stream with everything. */
@@ -114,26 +98,3 @@ export function readBack(stream: string): ReadBack {
     usage: chunks.at(-1)?.usage,
   };
 }
-
-// What hosts stream.
-
-export const start = (fields: Fields = {}) => ({
-  type: 'message_start',
-  message: answerOf({ stop_reason: null, ...fields }),
-});
-export const blockStart = (index: number, block: Fields) => ({
-  type: 'content_block_start',
-  index,
-  content_block: block,
-});
-export const delta = (index: number, fields: Fields) => ({ type: 'content_block_delta', index, delta: fields });
-export const stop = (index: number) => ({ type: 'content_block_stop', index });
-export const end = (reason: string, usage?: Fields, more: Fields = {}) => ({
-  type: 'message_delta',
-  delta: { stop_reason: reason, ...more },
-  usage,
-});
-export const PING = { type: 'ping' };
-export const MESSAGE_STOP = { type: 'message_stop' };
-export const toolUse = (id: string, name: string, input: Fields = {}) => ({ type: 'tool_use', id, name, input });
-export const json = (text: string) => ({ type: 'input_json_delta', partial_json: text });

@@ -4,9 +4,8 @@ import { describe, test } from 'node:test';
 import type { ClientDialect } from '../../../src/core/dialects.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { unknownToConverse } from '../../support/fake-bedrock.ts';
-import { CONTEXT, problemOf, type Told, translated } from './hosted.ts';
+import { CONTEXT, PNG, problemOf, type Told, translated } from './hosted.ts';
 
-const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const PARAMETERS = { type: 'object', properties: { a: { type: 'string' } } };
 const TOOLS = { tools: [{ type: 'function', function: { name: 'f', description: 'F.', parameters: PARAMETERS } }] };
 const TOOL_SPEC = { toolSpec: { name: 'f', description: 'F.', inputSchema: { json: PARAMETERS } } };

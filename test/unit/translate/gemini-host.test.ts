@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { CONTEXT, problemOf, type Told, translated } from './hosted.ts';
+import { CONTEXT, PNG, problemOf, type Told, translated } from './hosted.ts';
 
-const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const FUNCTION = {
   name: 'f',
   description: 'F.',

@@ -1,16 +1,20 @@
 /** The smallest requests of clients, and what requests become for hosts, as the gateway translates them. */
 import assert from 'node:assert/strict';
 import type { DialectName } from '../../../src/core/dialects.ts';
+import { isObject } from '../../../src/core/json.ts';
 import type { Checked, Fields, ModelRequest } from '../../../src/dialects/dialect.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
 import { type Hosted, hostRequest, type TranslatedModel, translate } from '../../../src/translate/translate.ts';
 import type { TranslatedRequest } from '../../../src/translate/translation.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
+import { SseSplitter } from '../../../src/wire/sse.ts';
 import { CLIENTS, LEFT_OUT, patternOf } from './left-out.ts';
 
 const TERMS: TranslatedModel = { maxOutput: 8_000, defaultOutput: 512, ignoreFields: [], ignoreTools: [] };
 
 export const MODEL = 'host/model';
+export const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+export const PDF = 'data:application/pdf;base64,JVBERi0=';
 export const CONTEXT = { requestId: 'req_0123', nowS: 1_700_000_000 };
 
 const PLAIN: Readonly<Partial<Record<DialectName, Fields>>> = {
@@ -58,14 +62,9 @@ export function hosted(
 }
 
 /** The same of fields that need not be valid, or are too many to be read each time. */
-export function translateUnchecked(
-  from: DialectName,
-  to: DialectName,
-  fields: Fields,
-  terms: Partial<TranslatedModel> = {},
-): TranslatedRequest {
+export function translateUnchecked(from: DialectName, to: DialectName, fields: Fields): TranslatedRequest {
   const body = { text: '', fields: { model: MODEL, ...PLAIN[from], ...fields }, members: [] };
-  return translate({ ...requestOf(from, {}), body }, to, { ...TERMS, ...terms });
+  return translate({ ...requestOf(from, {}), body }, to, TERMS);
 }
 
 /** What a request becomes that can be told. */
@@ -92,4 +91,17 @@ function assertListed(from: DialectName, to: DialectName, ignored: readonly stri
     const row = LEFT_OUT.find(({ by, name: listed }) => client && by[client] && patternOf(listed).test(name));
     assert.ok(row, `${name} is left out, ${from} → ${to}, and not in the table`);
   }
+}
+
+/** The events of a stream, each with a name that is its type. */
+export function eventsIn(stream: string): readonly Fields[] {
+  const splitter = new SseSplitter();
+  const events = splitter.push(Buffer.from(stream));
+  assert.equal(splitter.end(), undefined, 'the last event is not complete');
+  return events.map(({ name, data }) => {
+    const value: unknown = JSON.parse(data ?? '');
+    assert.ok(isObject(value));
+    assert.equal(name, value.type);
+    return value;
+  });
 }

@@ -65,295 +65,192 @@ const SAFETY = { safety_identifier: 's' };
 const BLOCKS = assistant({ thinking_blocks: [{ type: 'thinking', thinking: 'x', signature: 'y' }] });
 const config = (fields: Fields) => ({ generationConfig: fields });
 
+const TENDENCY = 'a tendency, to which no answer can be held';
+const NOTE = 'a note for the records of another host';
+const SEES_ALL = 'the host sees as much of an image as it can';
+const CACHE_HINT = 'a hint for another cache';
+const LOADING = 'how a tool is loaded, and not what it does';
+const UNNAMED_THINKING = 'past thinking that no host of chat has named, which says nothing to another model';
+const ASKER = 'who asks, for the records of another host';
+const BESIDE_THINKING = 'beside thinking, where the host refuses the pair';
+const OWN_TOOL = "a tool of the client's own host, unless the request forces it";
+
+function row(name: string, what: string, by: LeftOut['by'], more: Pick<LeftOut, 'with' | 'ignoreTools'> = {}): LeftOut {
+  return { name, what, by, ...more };
+}
+
 export const LEFT_OUT: readonly LeftOut[] = [
-  { name: 'seed', what: 'a tendency, to which no answer can be held', by: { chat: { seed: 1 } } },
-  {
-    name: 'presence_penalty',
-    what: 'a tendency, to which no answer can be held',
-    by: { chat: { presence_penalty: 0.5 } },
-  },
-  {
-    name: 'frequency_penalty',
-    what: 'a tendency, to which no answer can be held',
-    by: { chat: { frequency_penalty: 0.5 } },
-  },
-  { name: 'verbosity', what: 'a tendency, to which no answer can be held', by: { chat: { verbosity: 'low' } } },
-  {
-    name: 'text.verbosity',
-    what: 'a tendency, to which no answer can be held',
-    by: { responses: { text: { verbosity: 'low' } } },
-  },
-  {
-    name: 'metadata',
-    what: 'a note for the records of another host',
-    by: { chat: { metadata: { a: 'b' } }, responses: { metadata: { a: 'b' } } },
-  },
-  {
-    name: 'client_metadata',
-    what: 'a note for the records of another host',
-    by: { responses: { client_metadata: { a: 'b' } } },
-  },
-  {
-    name: 'image_url.detail',
-    what: 'the host sees as much of an image as it can',
-    by: {
-      chat: {
-        messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PNG, detail: 'low' } }] }],
-      },
+  row('seed', TENDENCY, { chat: { seed: 1 } }),
+  row('presence_penalty', TENDENCY, { chat: { presence_penalty: 0.5 } }),
+  row('frequency_penalty', TENDENCY, { chat: { frequency_penalty: 0.5 } }),
+  row('verbosity', TENDENCY, { chat: { verbosity: 'low' } }),
+  row('text.verbosity', TENDENCY, { responses: { text: { verbosity: 'low' } } }),
+  row('metadata', NOTE, { chat: { metadata: { a: 'b' } }, responses: { metadata: { a: 'b' } } }),
+  row('client_metadata', NOTE, { responses: { client_metadata: { a: 'b' } } }),
+  row('image_url.detail', SEES_ALL, {
+    chat: {
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PNG, detail: 'low' } }] }],
     },
-  },
-  {
-    name: 'input.detail',
-    what: 'the host sees as much of an image as it can',
-    by: { responses: part('input_image', { image_url: PNG, detail: 'low' }) },
-  },
-  {
-    name: 'input.detail',
-    what: 'of files, their rendering',
-    by: { responses: part('input_file', { file_data: PDF, detail: 'low' }) },
-  },
-  {
-    name: 'messages.name',
-    what: '`name` of messages, which tells speakers apart',
-    by: { chat: { messages: [{ ...HI, name: 'n' }] } },
-  },
-  {
-    name: 'messages.<name>',
-    what: 'a field that no message has, such as `provider_specific_fields`; `messages.*` if its name is odd, or the ninth of them',
-    by: {
+  }),
+  row('input.detail', SEES_ALL, { responses: part('input_image', { image_url: PNG, detail: 'low' }) }),
+  row('input.detail', 'of files, their rendering', {
+    responses: part('input_file', { file_data: PDF, detail: 'low' }),
+  }),
+  row('messages.name', '`name` of messages, which tells speakers apart', {
+    chat: { messages: [{ ...HI, name: 'n' }] },
+  }),
+  row(
+    'messages.<name>',
+    'a field that no message has, such as `provider_specific_fields`; `messages.*` if its name is odd, or the ninth of them',
+    {
       chat: assistant({ provider_specific_fields: { a: 1 } }),
       messages: assistant({ provider_specific_fields: { a: 1 } }),
     },
-  },
-  {
-    name: 'messages.tool_calls.<name>',
-    what: 'a field that no call has, such as `extra_content`',
-    by: {
-      chat: {
-        messages: [
-          HI,
-          {
-            role: 'assistant',
-            content: null,
-            tool_calls: [
-              { id: 't', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content: { a: 1 } },
-            ],
-          },
-          { role: 'tool', tool_call_id: 't', content: 'x' },
-        ],
-      },
+  ),
+  row('messages.tool_calls.<name>', 'a field that no call has, such as `extra_content`', {
+    chat: {
+      messages: [
+        HI,
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 't', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content: { a: 1 } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 't', content: 'x' },
+      ],
     },
-  },
-  {
-    name: 'input.<name>',
-    what: 'a field that no message of `input` has, such as `phase`',
-    by: { responses: { input: [HI, { role: 'assistant', content: 'A', phase: 'commentary' }, HI] } },
-  },
-  {
-    name: 'reasoning_content',
-    what: 'past thinking that no host has signed',
-    by: { chat: assistant({ reasoning_content: 'Hm.' }) },
-  },
-  {
-    name: 'input.reasoning',
-    what: 'past thinking that this host has not signed',
-    by: { responses: { input: [HI, FOREIGN, SAID, HI] } },
-  },
-  {
-    name: 'messages.thinking',
-    what: 'past thinking that no host of chat has named, which says nothing to another model',
-    by: { messages: past({ type: 'thinking', thinking: 'x', signature: 'y' }) },
-  },
-  {
-    name: 'messages.redacted_thinking',
-    what: 'past thinking that no host of chat has named, which says nothing to another model',
-    by: { messages: past({ type: 'redacted_thinking', data: 'z' }) },
-  },
-  {
-    name: 'thinking',
-    what: 'that it is disabled: few hosts can be told',
-    by: { messages: { thinking: { type: 'disabled' } } },
-  },
-  {
-    name: 'reasoning_effort',
-    what: 'that none is wished, of a model that cannot help it',
-    by: { chat: { reasoning_effort: 'none' } },
-  },
-  {
-    name: 'output_config.effort',
-    what: 'an effort beside that',
-    by: { messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } } },
-    with: ['thinking'],
-  },
-  {
-    name: 'temperature',
-    what: 'beside thinking, where the host refuses the pair',
-    by: {
-      chat: { ...THINKING, temperature: 0.2 },
-      responses: { temperature: 0.2, reasoning: { effort: 'low' } },
+  }),
+  row('input.<name>', 'a field that no message of `input` has, such as `phase`', {
+    responses: { input: [HI, { role: 'assistant', content: 'A', phase: 'commentary' }, HI] },
+  }),
+  row('reasoning_content', 'past thinking that no host has signed', { chat: assistant({ reasoning_content: 'Hm.' }) }),
+  row('input.reasoning', 'past thinking that this host has not signed', {
+    responses: { input: [HI, FOREIGN, SAID, HI] },
+  }),
+  row('messages.thinking', UNNAMED_THINKING, { messages: past({ type: 'thinking', thinking: 'x', signature: 'y' }) }),
+  row('messages.redacted_thinking', UNNAMED_THINKING, { messages: past({ type: 'redacted_thinking', data: 'z' }) }),
+  row('thinking', 'that it is disabled: few hosts can be told', { messages: { thinking: { type: 'disabled' } } }),
+  row('reasoning_effort', 'that none is wished, of a model that cannot help it', {
+    chat: { reasoning_effort: 'none' },
+  }),
+  row(
+    'output_config.effort',
+    'an effort beside that',
+    { messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } } },
+    { with: ['thinking'] },
+  ),
+  row('temperature', BESIDE_THINKING, {
+    chat: { ...THINKING, temperature: 0.2 },
+    responses: { temperature: 0.2, reasoning: { effort: 'low' } },
+  }),
+  row('top_p', 'beside thinking, where the host refuses the pair, below 0.95', {
+    chat: { ...THINKING, top_p: 0.5 },
+    responses: { top_p: 0.5, reasoning: { effort: 'low' } },
+  }),
+  row('top_k', BESIDE_THINKING, { chat: { ...THINKING, top_k: 5 } }),
+  row('reasoning.summary', 'where the model is not asked to think, or the host has none', {
+    responses: { reasoning: { summary: 'auto' } },
+  }),
+  row('reasoning.context', 'which past thinking is read', { responses: { reasoning: { context: 'all' } } }),
+  row('reasoning.generate_summary', 'an old name of `reasoning.summary`', {
+    responses: { reasoning: { generate_summary: 'auto' } },
+  }),
+  row('cache_control', 'a mark of what to cache, where the host caches unasked', {
+    chat: { messages: [{ ...HI, content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }] },
+    messages: {
+      messages: [{ ...HI, content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }],
     },
-  },
-  {
-    name: 'top_p',
-    what: 'beside thinking, where the host refuses the pair, below 0.95',
-    by: {
-      chat: { ...THINKING, top_p: 0.5 },
-      responses: { top_p: 0.5, reasoning: { effort: 'low' } },
-    },
-  },
-  { name: 'top_k', what: 'beside thinking, where the host refuses the pair', by: { chat: { ...THINKING, top_k: 5 } } },
-  {
-    name: 'reasoning.summary',
-    what: 'where the model is not asked to think, or the host has none',
-    by: { responses: { reasoning: { summary: 'auto' } } },
-  },
-  {
-    name: 'reasoning.context',
-    what: 'which past thinking is read',
-    by: { responses: { reasoning: { context: 'all' } } },
-  },
-  {
-    name: 'reasoning.generate_summary',
-    what: 'an old name of `reasoning.summary`',
-    by: { responses: { reasoning: { generate_summary: 'auto' } } },
-  },
-  {
-    name: 'cache_control',
-    what: 'a mark of what to cache, where the host caches unasked',
-    by: {
-      chat: { messages: [{ ...HI, content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }] },
-      messages: {
-        messages: [{ ...HI, content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }],
-      },
-    },
-  },
-  {
-    name: 'input.prompt_cache_breakpoint',
-    what: 'hosts of chat cache unasked',
-    by: { responses: part('input_text', { text: 'Hi', prompt_cache_breakpoint: { mode: 'explicit' } }) },
-  },
-  {
-    name: 'input.prompt_cache_breakpoint.ttl',
-    what: 'how long it is kept',
-    by: {
+  }),
+  row('input.prompt_cache_breakpoint', 'hosts of chat cache unasked', {
+    responses: part('input_text', { text: 'Hi', prompt_cache_breakpoint: { mode: 'explicit' } }),
+  }),
+  row(
+    'input.prompt_cache_breakpoint.ttl',
+    'how long it is kept',
+    {
       responses: part('input_text', {
         text: 'Hi',
         prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' },
       }),
     },
-    with: ['input.prompt_cache_breakpoint'],
-  },
-  { name: 'prompt_cache_key', what: 'a hint for another cache', by: { chat: { prompt_cache_key: 'k' } } },
-  {
-    name: 'prompt_cache_retention',
-    what: 'a hint for another cache',
-    by: { chat: { prompt_cache_retention: '24h' }, responses: { prompt_cache_retention: '24h' } },
-  },
-  {
-    name: 'prompt_cache_options.ttl',
-    what: 'a hint for another cache; hosts of chat know `30m`',
-    by: { responses: { prompt_cache_options: { ttl: '1h' } } },
-    with: ['prompt_cache_options'],
-  },
-  {
-    name: 'prompt_cache_options',
-    what: 'a hint for another cache',
-    by: { responses: { prompt_cache_options: { ttl: '1h' } } },
-    with: ['prompt_cache_options.ttl'],
-  },
-  {
-    name: 'context_management',
-    what: 'the whole conversation is sent',
-    by: {
-      messages: { context_management: { edits: [] } },
-      responses: { context_management: [{ type: 'compaction' }] },
+    { with: ['input.prompt_cache_breakpoint'] },
+  ),
+  row('prompt_cache_key', CACHE_HINT, { chat: { prompt_cache_key: 'k' } }),
+  row('prompt_cache_retention', CACHE_HINT, {
+    chat: { prompt_cache_retention: '24h' },
+    responses: { prompt_cache_retention: '24h' },
+  }),
+  row(
+    'prompt_cache_options.ttl',
+    'a hint for another cache; hosts of chat know `30m`',
+    { responses: { prompt_cache_options: { ttl: '1h' } } },
+    { with: ['prompt_cache_options'] },
+  ),
+  row(
+    'prompt_cache_options',
+    CACHE_HINT,
+    { responses: { prompt_cache_options: { ttl: '1h' } } },
+    { with: ['prompt_cache_options.ttl'] },
+  ),
+  row('context_management', 'the whole conversation is sent', {
+    messages: { context_management: { edits: [] } },
+    responses: { context_management: [{ type: 'compaction' }] },
+  }),
+  row('include', 'more of the answer, but for `message.output_text.logprobs`', {
+    responses: { include: ['reasoning.encrypted_content'] },
+  }),
+  row('stream_options.include_obfuscation', 'padding of events', {
+    responses: { stream: true, stream_options: { include_obfuscation: true } },
+  }),
+  row('max_tool_calls', 'of tools that no host runs here', { responses: { max_tool_calls: 3 } }),
+  row('input.annotations', 'sources of a past answer', {
+    responses: {
+      input: [
+        HI,
+        { role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [{ type: 'url_citation' }] }] },
+        HI,
+      ],
     },
-  },
-  {
-    name: 'include',
-    what: 'more of the answer, but for `message.output_text.logprobs`',
-    by: { responses: { include: ['reasoning.encrypted_content'] } },
-  },
-  {
-    name: 'stream_options.include_obfuscation',
-    what: 'padding of events',
-    by: { responses: { stream: true, stream_options: { include_obfuscation: true } } },
-  },
-  { name: 'max_tool_calls', what: 'of tools that no host runs here', by: { responses: { max_tool_calls: 3 } } },
-  {
-    name: 'input.annotations',
-    what: 'sources of a past answer',
-    by: {
-      responses: {
-        input: [
-          HI,
-          { role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [{ type: 'url_citation' }] }] },
-          HI,
-        ],
-      },
+  }),
+  row('input.logprobs', 'probabilities of a past answer', {
+    responses: {
+      input: [
+        HI,
+        { role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [], logprobs: [{}] }] },
+        HI,
+      ],
     },
-  },
-  {
-    name: 'input.logprobs',
-    what: 'probabilities of a past answer',
-    by: {
-      responses: {
-        input: [
-          HI,
-          { role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [], logprobs: [{}] }] },
-          HI,
-        ],
-      },
-    },
-  },
-  {
-    name: 'tools.defer_loading',
-    what: 'how a tool is loaded, and not what it does',
-    by: { messages: { tools: [{ ...TOOL, defer_loading: true }] }, responses: tool({ defer_loading: true }) },
-  },
-  {
-    name: 'tools.eager_input_streaming',
-    what: 'how a tool is loaded, and not what it does',
-    by: { messages: { tools: [{ ...TOOL, eager_input_streaming: true }] } },
-  },
-  { name: 'tools.async', what: 'how a tool is loaded, and not what it does', by: { responses: tool({ async: true }) } },
-  { name: 'tools.output_schema', what: 'what a tool puts out', by: { responses: tool({ output_schema: {} }) } },
-  {
-    name: 'tools.allowed_callers',
-    what: 'who calls it: the model',
-    by: { responses: tool({ allowed_callers: ['direct'] }) },
-  },
-  {
-    name: 'web_search',
-    what: "a tool of the client's own host, unless the request forces it",
-    by: { messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] } },
-  },
-  {
-    name: 'tool_search',
-    what: "a tool of the client's own host, unless the request forces it",
-    by: { messages: { tools: [{ type: 'tool_search_tool_bm25', name: 's' }] } },
-  },
-  hosted('web_search', "a tool of the client's own host, unless the request forces it", [
-    'web_search',
-    'web_search_preview_2025_03_11',
-  ]),
-  hosted('tool_search', "a tool of the client's own host, unless the request forces it", ['tool_search']),
-  {
-    name: '<tool>',
-    what: "a tool that the provider's `ignore_tools` names, unless the request forces it; 400 otherwise",
-    by: { messages: { tools: [{ type: 'web_fetch_20260309', name: 'web_fetch' }] } },
-    ignoreTools: ['web_fetch'],
-  },
+  }),
+  row('tools.defer_loading', LOADING, {
+    messages: { tools: [{ ...TOOL, defer_loading: true }] },
+    responses: tool({ defer_loading: true }),
+  }),
+  row('tools.eager_input_streaming', LOADING, { messages: { tools: [{ ...TOOL, eager_input_streaming: true }] } }),
+  row('tools.async', LOADING, { responses: tool({ async: true }) }),
+  row('tools.output_schema', 'what a tool puts out', { responses: tool({ output_schema: {} }) }),
+  row('tools.allowed_callers', 'who calls it: the model', { responses: tool({ allowed_callers: ['direct'] }) }),
+  row('web_search', OWN_TOOL, { messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] } }),
+  row('tool_search', OWN_TOOL, { messages: { tools: [{ type: 'tool_search_tool_bm25', name: 's' }] } }),
+  hosted('web_search', OWN_TOOL, ['web_search', 'web_search_preview_2025_03_11']),
+  hosted('tool_search', OWN_TOOL, ['tool_search']),
+  row(
+    '<tool>',
+    "a tool that the provider's `ignore_tools` names, unless the request forces it; 400 otherwise",
+    { messages: { tools: [{ type: 'web_fetch_20260309', name: 'web_fetch' }] } },
+    { ignoreTools: ['web_fetch'] },
+  ),
   hosted(
     '<tool>',
     "a tool that the provider's `ignore_tools` names, unless the request forces it; 400 otherwise",
     ['mcp'],
     ['file_search', 'mcp'],
   ),
-  {
-    name: 'tool_choice.tools',
-    what: 'such tools in a choice of several',
-    by: {
+  row(
+    'tool_choice.tools',
+    'such tools in a choice of several',
+    {
       responses: {
         tools: [{ type: 'function', name: 'a' }, { type: 'web_search' }],
         tool_choice: {
@@ -363,69 +260,39 @@ export const LEFT_OUT: readonly LeftOut[] = [
         },
       },
     },
-    with: ['tools.web_search'],
-  },
-  {
-    name: 'parallel_tool_calls',
-    what: 'that calls come one by one',
-    by: {
-      chat: { ...FUNCTIONS.chat, parallel_tool_calls: false },
-      messages: { ...FUNCTIONS.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
-      responses: { ...FUNCTIONS.responses, parallel_tool_calls: false },
-    },
-  },
-  { name: 'tools.strict', what: 'that arguments follow the schema of their tool to the letter', by: STRICT },
-  { name: 'user', what: 'who asks, for the records of another host', by: USERS },
-  {
-    name: 'safety_identifier',
-    what: 'who asks, for the records of another host',
-    by: { chat: SAFETY, responses: SAFETY },
-  },
-  { name: 'messages.thinking_blocks', what: 'past thinking that this host has not signed', by: { chat: BLOCKS } },
-  { name: 'safetySettings', what: "filters of Google's", by: { gemini: { safetySettings: [{ category: 'a' }] } } },
-  { name: 'labels', what: "a note for Google's bill", by: { gemini: { labels: { a: 'b' } } } },
-  {
-    name: 'generationConfig.seed',
-    what: 'a tendency, to which no answer can be held',
-    by: { gemini: config({ seed: 1 }) },
-  },
-  {
-    name: 'generationConfig.presencePenalty',
-    what: 'a tendency, to which no answer can be held',
-    by: { gemini: config({ presencePenalty: 0.5 }) },
-  },
-  {
-    name: 'generationConfig.frequencyPenalty',
-    what: 'a tendency, to which no answer can be held',
-    by: { gemini: config({ frequencyPenalty: 0.5 }) },
-  },
-  {
-    name: 'generationConfig.mediaResolution',
-    what: 'the host sees as much of an image as it can',
-    by: { gemini: config({ mediaResolution: 'MEDIA_RESOLUTION_LOW' }) },
-  },
-  { name: 'generationConfig.topK', what: 'a bound that few hosts know', by: { gemini: config({ topK: 5 }) } },
-  {
-    name: 'generationConfig.thinkingConfig',
-    what: 'that none is wished: few hosts can be told',
-    by: { gemini: config({ thinkingConfig: { thinkingBudget: 0 } }) },
-  },
-  {
-    name: 'contents.parts.thought',
-    what: 'past thinking, which says nothing to another model',
-    by: { gemini: answered({ text: 'x', thought: true }) },
-  },
-  {
-    name: 'contents.parts.thoughtSignature',
-    what: "Google's signature of it",
-    by: { gemini: answered({ text: 'A', thoughtSignature: 'c2ln' }) },
-  },
-  {
-    name: 'tools.<tool>',
-    what: "a tool that the provider's `ignore_tools` names; 400 otherwise",
-    by: { gemini: { tools: [{ googleSearch: {} }] } },
-    ignoreTools: ['google_search'],
-  },
+    { with: ['tools.web_search'] },
+  ),
+  row('parallel_tool_calls', 'that calls come one by one', {
+    chat: { ...FUNCTIONS.chat, parallel_tool_calls: false },
+    messages: { ...FUNCTIONS.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    responses: { ...FUNCTIONS.responses, parallel_tool_calls: false },
+  }),
+  row('tools.strict', 'that arguments follow the schema of their tool to the letter', STRICT),
+  row('user', ASKER, USERS),
+  row('safety_identifier', ASKER, { chat: SAFETY, responses: SAFETY }),
+  row('messages.thinking_blocks', 'past thinking that this host has not signed', { chat: BLOCKS }),
+  row('safetySettings', "filters of Google's", { gemini: { safetySettings: [{ category: 'a' }] } }),
+  row('labels', "a note for Google's bill", { gemini: { labels: { a: 'b' } } }),
+  row('generationConfig.seed', TENDENCY, { gemini: config({ seed: 1 }) }),
+  row('generationConfig.presencePenalty', TENDENCY, { gemini: config({ presencePenalty: 0.5 }) }),
+  row('generationConfig.frequencyPenalty', TENDENCY, { gemini: config({ frequencyPenalty: 0.5 }) }),
+  row('generationConfig.mediaResolution', SEES_ALL, { gemini: config({ mediaResolution: 'MEDIA_RESOLUTION_LOW' }) }),
+  row('generationConfig.topK', 'a bound that few hosts know', { gemini: config({ topK: 5 }) }),
+  row('generationConfig.thinkingConfig', 'that none is wished: few hosts can be told', {
+    gemini: config({ thinkingConfig: { thinkingBudget: 0 } }),
+  }),
+  row('contents.parts.thought', 'past thinking, which says nothing to another model', {
+    gemini: answered({ text: 'x', thought: true }),
+  }),
+  row('contents.parts.thoughtSignature', "Google's signature of it", {
+    gemini: answered({ text: 'A', thoughtSignature: 'c2ln' }),
+  }),
+  row(
+    'tools.<tool>',
+    "a tool that the provider's `ignore_tools` names; 400 otherwise",
+    { gemini: { tools: [{ googleSearch: {} }] } },
+    { ignoreTools: ['google_search'] },
+  ),
 ];
 
 export function patternOf(name: string): RegExp {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { isObject } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { runs } from '../../support/at-length.ts';
-import { CONTEXT } from './hosted.ts';
+import { CONTEXT, eventsIn } from './hosted.ts';
 import {
   callChunk,
   chunk,
@@ -18,7 +18,7 @@ import {
   USAGE,
   USAGE_CHUNK,
 } from './messages-chat-chunks.ts';
-import { eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
+import { messageIn, responseTo } from './messages-chat-support.ts';
 
 /** The types of events, and what their deltas hold. */
 function outline(text: string): readonly string[] {

@@ -1,10 +1,8 @@
 /** Messages requests for hosts of chat, and streamed messages read back as a strict client does. */
 import assert from 'node:assert/strict';
-import { isObject } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import type { ResponseTranslation } from '../../../src/translate/translation.ts';
-import { SseSplitter } from '../../../src/wire/sse.ts';
-import { translated as translatedFor, translateUnchecked } from './hosted.ts';
+import { eventsIn, translated as translatedFor, translateUnchecked } from './hosted.ts';
 
 export const HELLO: Fields = { role: 'user', content: 'Hello' };
 
@@ -14,25 +12,12 @@ const PLAIN: Fields = { model: 'host/model', max_tokens: 100, messages: [HELLO] 
 /** Of fields that need not be valid. */
 export const translate = (fields: Fields) => translateUnchecked('messages', 'chat', { ...PLAIN, ...fields });
 /** What a request becomes, with these fields beside the smallest ones. */
-export const translated = (fields: Fields, maxOutput?: number, ignoreTools: readonly string[] = []) =>
-  translatedFor('messages', 'chat', { ...PLAIN, ...fields }, { maxOutput, ignoreTools });
+export const translated = (fields: Fields, maxOutput?: number) =>
+  translatedFor('messages', 'chat', { ...PLAIN, ...fields }, { maxOutput });
 
 /** How answers are translated; thinking is shown unless the fields say otherwise. */
 export function responseTo(fields: Fields = { thinking: { type: 'adaptive' } }): ResponseTranslation {
   return translated(fields).response;
-}
-
-/** The events of a stream, each with a name that is its type. */
-export function eventsIn(text: string): readonly Fields[] {
-  const splitter = new SseSplitter();
-  const events = splitter.push(Buffer.from(text));
-  assert.equal(splitter.end(), undefined, 'the last event is not complete');
-  return events.map(({ name, data }) => {
-    const value: unknown = JSON.parse(data ?? '');
-    assert.ok(isObject(value));
-    assert.equal(name, value.type);
-    return value;
-  });
 }
 
 /** Text of a delta, by its type: where it goes, and its field. */

@@ -6,22 +6,8 @@ import type { Fields } from '../../../src/dialects/dialect.ts';
 import { thinkingBlock } from '../../../src/translate/responses/thinking.ts';
 import { DONE_EVENT } from '../../../src/wire/sse.ts';
 import { runs } from '../../support/at-length.ts';
-import {
-  answerOf,
-  blockStart,
-  CONTEXT,
-  chunksIn,
-  delta,
-  end,
-  MESSAGE_STOP,
-  PING,
-  readBack,
-  STREAM,
-  start,
-  stop,
-  streamed as streamedAsChat,
-  translated,
-} from './chat-messages.ts';
+import { CONTEXT, chunksIn, readBack, STREAM, streamed as streamedAsChat, translated } from './chat-messages.ts';
+import { answerOf, blockStart, delta, end, MESSAGE_STOP, PING, start, stop } from './messages-host.ts';
 import { type Host, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 
 /** The same as JSON makes it: with the usual prototype, and without a negative zero. */

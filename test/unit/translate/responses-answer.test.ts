@@ -5,7 +5,7 @@ import type { Fields } from '../../../src/dialects/dialect.ts';
 import { RESPONSES } from '../../../src/dialects/responses/responses.ts';
 import { encryptedContent } from '../../../src/translate/responses/thinking.ts';
 import { MODEL } from './hosted.ts';
-import { answer, completion, toolCall, use } from './responses-hosts.ts';
+import { answer, completion, toolCall } from './responses-hosts.ts';
 import { CONTEXT, type Host, responseTo, TOOLS } from './responses-support.ts';
 
 const outputText = (text: string, more: Fields = {}) => ({
@@ -56,29 +56,7 @@ const LOGPROBS = [{ token: 'Hi', logprob: -0.1, bytes: [72, 105], top_logprobs: 
 
 const OUTPUTS: readonly (readonly [what: string, host: Host, answer: Fields, output: readonly Fields[]])[] = [
   ['a text', 'chat', completion({ content: 'Hi', refusal: null, annotations: [] }), HI],
-  ['a text', 'messages', answer([{ type: 'text', text: 'Hi' }]), HI],
   ['nothing', 'chat', completion({ content: null }), []],
-  ['nothing', 'messages', answer([]), []],
-  [
-    'blocks of text',
-    'messages',
-    answer([
-      { type: 'text', text: 'H' },
-      { type: 'text', text: 'i' },
-    ]),
-    HI,
-  ],
-  [
-    'parts of text',
-    'chat',
-    completion({
-      content: [
-        { type: 'text', text: 'H' },
-        { type: 'text', text: 'i' },
-      ],
-    }),
-    HI,
-  ],
   [
     'thinking in parts',
     'chat',
@@ -89,21 +67,6 @@ const OUTPUTS: readonly (readonly [what: string, host: Host, answer: Fields, out
       ],
     }),
     [thought(0, 'Hm.'), item(1, [outputText('Hi')])],
-  ],
-  ...(['reasoning', 'reasoning_content'] as const).map(
-    (field) =>
-      [
-        `${field}, then a text`,
-        'chat',
-        completion({ content: 'Hi', [field]: 'Hm.' }),
-        [thought(0, 'Hm.', { encrypted_content: `chat.${field}` }), item(1, [outputText('Hi')])],
-      ] as const,
-  ),
-  [
-    'reasoning that is there twice',
-    'chat',
-    completion({ content: null, reasoning: 'Hm.', reasoning_content: 'Hm.' }),
-    [thought(0, 'Hm.', { encrypted_content: 'chat.reasoning_content' })],
   ],
   [
     'thinking, for the host to read again',
@@ -170,43 +133,6 @@ const OUTPUTS: readonly (readonly [what: string, host: Host, answer: Fields, out
     ],
   ],
   [
-    'calls of every kind, after a text',
-    'messages',
-    answer(
-      [
-        { type: 'text', text: 'Hi' },
-        use('c1', 'look', { a: 1 }),
-        use('c2', 'patch', { input: 'a "b"\n' }),
-        use('c3', 'agents__spawn', {}),
-      ],
-      'tool_use',
-    ),
-    [
-      ...HI,
-      called(1, 'c1', 'look', '{"a":1}'),
-      patched(2, 'c2', 'a "b"\n'),
-      called(3, 'c3', 'spawn', '{}', { namespace: 'agents' }),
-    ],
-  ],
-  [
-    'calls without arguments, and arguments that are no string',
-    'chat',
-    completion({
-      tool_calls: [
-        toolCall('c1', 'look', ''),
-        toolCall('c2', 'look', { a: 1 }),
-        toolCall('c3', 'patch', 'a text'),
-        toolCall('c4', 'patch', '{"other":1}'),
-      ],
-    }),
-    [
-      called(0, 'c1', 'look', '{}'),
-      called(1, 'c2', 'look', '{"a":1}'),
-      patched(2, 'c3', 'a text'),
-      patched(3, 'c4', '{"other":1}'),
-    ],
-  ],
-  [
     'calls without ids, or with the same, and indices that say nothing',
     'chat',
     completion({
@@ -231,21 +157,7 @@ const OUTPUTS: readonly (readonly [what: string, host: Host, answer: Fields, out
     }),
     [called(0, 'c1', 'look', '{"a":1}'), called(1, 'c2', 'look', '{"a":2}')],
   ],
-  [
-    'a call, and a deprecated call that says nothing',
-    'chat',
-    completion({ function_call: {}, tool_calls: [toolCall('c1', 'look', '{}')] }),
-    [called(0, 'c1', 'look', '{}')],
-  ],
-  ...[
-    { function_call: { name: '', arguments: '' } },
-    { tool_calls: [{}] },
-    { tool_calls: [toolCall('c1', '', '')] },
-  ].map(
-    (calls) => ['a text and a call that says nothing', 'chat', completion({ content: 'Hi', ...calls }), HI] as const,
-  ),
   ['no choices', 'chat', { choices: [] }, []],
-  ['blocks that nobody asked for', 'messages', answer([{ type: 'server_tool_use' }, { type: 'text', text: 'Hi' }]), HI],
 ];
 
 describe('what becomes of answers', () => {
@@ -258,32 +170,15 @@ describe('what becomes of answers', () => {
   }
 });
 
-const CUT = 'max_output_tokens';
-const REASONS: readonly (readonly [host: Host, reason: string, incomplete: string | undefined])[] = [
-  ['chat', 'stop', undefined],
-  ['chat', 'tool_calls', undefined],
-  ['chat', 'of_tomorrow', undefined],
-  ['chat', 'length', CUT],
-  ['chat', 'model_length', CUT],
-  ['chat', 'insufficient_system_resource', CUT],
-  ['chat', 'content_filter', 'content_filter'],
-  ['messages', 'end_turn', undefined],
-  ['messages', 'tool_use', undefined],
-  ['messages', 'stop_sequence', undefined],
-  ['messages', 'pause_turn', undefined],
-  ['messages', 'max_tokens', CUT],
-  ['messages', 'model_context_window_exceeded', CUT],
-  ['messages', 'refusal', 'content_filter'],
-];
-
 describe('how answers end', () => {
-  for (const [host, reason, incomplete] of REASONS) {
-    test(`${host}: ${reason}`, () => {
-      const given =
-        host === 'chat'
-          ? completion({ content: 'Hi', tool_calls: [toolCall('c', 'look', '{}')] }, reason)
-          : answer([{ type: 'text', text: 'Hi' }, use('c', 'look', {})], reason);
-      const response = responseTo(host).answer(given, CONTEXT);
+  for (const [reason, incomplete] of [
+    ['stop', undefined],
+    ['length', 'max_output_tokens'],
+    ['content_filter', 'content_filter'],
+  ] as const) {
+    test(reason, () => {
+      const given = completion({ content: 'Hi', tool_calls: [toolCall('c', 'look', '{}')] }, reason);
+      const response = responseTo('chat').answer(given, CONTEXT);
       const status = incomplete === undefined ? 'completed' : 'incomplete';
       assert.equal(response.status, status);
       assert.deepEqual(response.incomplete_details, incomplete === undefined ? null : { reason: incomplete });
@@ -304,14 +199,10 @@ const usage = (input: number, cached: number, written: number, output: number, r
   total_tokens: input + output,
 });
 
-const USAGES: readonly (readonly [what: string, host: Host, given: unknown, read: Fields | null])[] = [
-  ['none', 'chat', undefined, null],
-  ['none', 'messages', undefined, null],
-  ['one that is impossible', 'chat', { prompt_tokens: -1, completion_tokens: 2 }, null],
-  ['the least', 'chat', { prompt_tokens: 10, completion_tokens: 5 }, usage(10, 0, 0, 5, 0)],
+const USAGES: readonly (readonly [what: string, given: unknown, read: Fields | null])[] = [
+  ['none', undefined, null],
   [
     'everything',
-    'chat',
     {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -321,35 +212,14 @@ const USAGES: readonly (readonly [what: string, host: Host, given: unknown, read
     },
     usage(10, 4, 2, 5, 3),
   ],
-  [
-    'reasoning beside the output',
-    'chat',
-    { prompt_tokens: 10, completion_tokens: 5, total_tokens: 18 },
-    usage(10, 0, 0, 8, 0),
-  ],
-  [
-    'a cache beside the input',
-    'messages',
-    {
-      input_tokens: 10,
-      cache_read_input_tokens: 100,
-      cache_creation_input_tokens: 20,
-      cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 15 },
-      output_tokens: 7,
-      output_tokens_details: { thinking_tokens: 3 },
-    },
-    usage(130, 100, 20, 7, 3),
-  ],
+  ['reasoning beside the output', { prompt_tokens: 10, completion_tokens: 5, total_tokens: 18 }, usage(10, 0, 0, 8, 0)],
 ];
 
 describe('what answers have used', () => {
-  for (const [what, host, given, read] of USAGES) {
-    test(`${what}: ${host}`, () => {
-      const body =
-        host === 'chat'
-          ? completion({ content: 'Hi' }, 'stop', { usage: given })
-          : answer([], 'end_turn', { usage: given });
-      assert.deepEqual(responseTo(host).answer(body, CONTEXT).usage, read);
+  for (const [what, given, read] of USAGES) {
+    test(what, () => {
+      const body = completion({ content: 'Hi' }, 'stop', { usage: given });
+      assert.deepEqual(responseTo('chat').answer(body, CONTEXT).usage, read);
     });
   }
 });

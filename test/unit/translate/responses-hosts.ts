@@ -1,5 +1,6 @@
 /** What hosts of both dialects answer and stream, in tests of responses. */
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { blockStart, delta, stop } from './messages-host.ts';
 import type { Host } from './responses-support.ts';
 
 // Whole answers.
@@ -42,14 +43,7 @@ const START = chunk({ role: 'assistant', content: '' });
 export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 export const USAGE_CHUNK = { id: 'chatcmpl-1', choices: [], usage: USAGE };
 
-export const blockStart = (index: number, block: Fields) => ({
-  type: 'content_block_start',
-  index,
-  content_block: block,
-});
-export const delta = (index: number, fields: Fields) => ({ type: 'content_block_delta', index, delta: fields });
 export const json = (index: number, text: string) => delta(index, { type: 'input_json_delta', partial_json: text });
-export const stop = (index: number) => ({ type: 'content_block_stop', index });
 export const end = (reason: string, usage: Fields = { output_tokens: 5 }) => ({
   type: 'message_delta',
   delta: { stop_reason: reason },
@@ -59,7 +53,6 @@ export const MESSAGE_START = {
   type: 'message_start',
   message: { id: 'msg_1', content: [], usage: { input_tokens: 10, output_tokens: 1 } },
 };
-export const THINKING = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
 
 /** A stream with everything. Both hosts say the same. */
 export const WHOLE: Readonly<Record<Host, readonly Fields[]>> = {

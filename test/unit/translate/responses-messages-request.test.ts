@@ -1,34 +1,12 @@
-/** Responses requests for hosts of the messages dialect: what each field becomes. */
+/** Responses requests for hosts of the messages dialect: what such a host alone is told, and what it is to cache. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent, thinkingBlock } from '../../../src/translate/responses/thinking.ts';
-import { MODEL } from './hosted.ts';
-import {
-  call,
-  HOSTS,
-  image,
-  message,
-  namespace,
-  output,
-  PNG,
-  said,
-  text,
-  tool,
-  translated,
-} from './responses-support.ts';
+import { MODEL, PNG } from './hosted.ts';
+import { call, image, message, output, said, text, translated } from './responses-support.ts';
 
 const HI = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
-const SCHEMA = { type: 'object', properties: { a: { type: 'string', maxLength: 3 } } };
-const EMPTY_SCHEMA = { type: 'object', properties: {} };
-const CLOSED_SCHEMA = {
-  type: 'object',
-  properties: { a: { type: 'string', description: '{maxLength: 3}' } },
-  additionalProperties: false,
-};
-const hostTool = (name: string, more: Fields = {}) => ({ name, input_schema: EMPTY_SCHEMA, ...more });
-const TWO = [tool('a'), tool('b')];
-const HOST_TWO = [hostTool('a'), hostTool('b')];
 const adaptive = (effort: string, more: Fields = {}) => ({
   thinking: { type: 'adaptive', ...more },
   output_config: { effort },
@@ -37,83 +15,13 @@ const adaptive = (effort: string, more: Fields = {}) => ({
 type Case = readonly [what: string, fields: Fields, messages: Fields, ignored?: readonly string[]];
 
 const CASES: readonly Case[] = [
-  ['nothing but an input', {}, {}],
-  ['a stream', { stream: true }, { stream: true }],
-  ['a maximum', { max_output_tokens: 7 }, { max_tokens: 7 }],
-  ['temperature and top_p', { temperature: 1, top_p: 0.5 }, { temperature: 1, top_p: 0.5 }],
-  ['a user', { user: 'u' }, { metadata: { user_id: 'u' } }],
-  ['a safety identifier', { safety_identifier: 's', user: 's' }, { metadata: { user_id: 's' } }],
-  ['no metadata', { metadata: {} }, {}],
-  ['the tier auto', { service_tier: 'auto' }, { service_tier: 'auto' }],
-  ['the tier default', { service_tier: 'default' }, { service_tier: 'standard_only' }],
-  ['no logprobs', { top_logprobs: 0 }, {}],
-  ['no reasoning', { reasoning: { effort: 'none' } }, { thinking: { type: 'disabled' } }],
-  ...['low', 'medium', 'high', 'xhigh', 'max'].map(
-    (effort): Case => [`the effort ${effort}`, { reasoning: { effort } }, adaptive(effort)],
-  ),
   [
     'a little reasoning, with a summary',
     { reasoning: { effort: 'minimal', summary: 'auto' } },
     adaptive('low', { display: 'summarized' }),
   ],
   ['a summary of no reasoning', { reasoning: { summary: 'auto' } }, {}, ['reasoning.summary']],
-  ['a text', { text: { format: { type: 'text' }, verbosity: 'medium' } }, {}],
   ['a short text', { text: { verbosity: 'low' } }, {}, ['text.verbosity']],
-  [
-    'a schema beside an effort',
-    {
-      reasoning: { effort: 'low' },
-      text: { format: { type: 'json_schema', name: 'n', description: 'd', schema: SCHEMA, strict: true } },
-    },
-    {
-      thinking: { type: 'adaptive' },
-      output_config: {
-        effort: 'low',
-        format: { type: 'json_schema', schema: { description: 'd', ...CLOSED_SCHEMA } },
-      },
-    },
-  ],
-  [
-    'functions',
-    { tools: [tool('a', { description: 'd', parameters: SCHEMA }), tool('b', { parameters: SCHEMA, strict: true })] },
-    {
-      tools: [
-        { name: 'a', description: 'd', input_schema: SCHEMA },
-        { name: 'b', input_schema: CLOSED_SCHEMA, strict: true },
-      ],
-    },
-  ],
-  [
-    'a custom tool, and a tool of a namespace',
-    { tools: [{ type: 'custom', name: 'c' }, namespace('n', tool('a'))] },
-    {
-      tools: [
-        hostTool('c', {
-          input_schema: {
-            type: 'object',
-            properties: { input: { type: 'string', description: 'The text that the tool takes.' } },
-            required: ['input'],
-            additionalProperties: false,
-          },
-        }),
-        hostTool('n__a'),
-      ],
-    },
-  ],
-  ['tools that are left out', { tools: [{ type: 'web_search' }, ...TWO] }, { tools: HOST_TWO }, ['tools.web_search']],
-  ['the choice none', { tools: TWO, tool_choice: 'none' }, { tools: HOST_TWO, tool_choice: { type: 'none' } }],
-  ['the choice required', { tools: TWO, tool_choice: 'required' }, { tools: HOST_TWO, tool_choice: { type: 'any' } }],
-  [
-    'a tool by its name, one at a time',
-    { tools: TWO, tool_choice: tool('b'), parallel_tool_calls: false },
-    { tools: HOST_TWO, tool_choice: { type: 'tool', name: 'b', disable_parallel_tool_use: true } },
-  ],
-  [
-    'one call at a time',
-    { tools: TWO, parallel_tool_calls: false },
-    { tools: HOST_TWO, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
-  ],
-  ['parallel calls', { tools: TWO, parallel_tool_calls: true }, { tools: HOST_TWO }],
   [
     'what belongs to the own host of the client',
     { include: ['reasoning.encrypted_content'], client_metadata: {}, prompt_cache_retention: '24h' },
@@ -130,21 +38,6 @@ describe('what becomes of fields at a host of the messages dialect', () => {
       assert.deepEqual([...result.ignored].sort(), ignored);
     });
   }
-});
-
-test('a maximum is at most that of the model, of which hosts refuse more', () => {
-  for (const host of HOSTS) {
-    const terms = { maxOutput: 900, defaultOutput: 512, ignoreTools: [] };
-    assert.equal(translated(host, { max_output_tokens: 1_000 }, terms).fields.max_tokens, 900);
-    assert.equal(translated(host, { max_output_tokens: 800 }, terms).fields.max_tokens, 800);
-  }
-});
-
-test('without a maximum, the maximum of the model is written, or else its usual one', () => {
-  assert.equal(
-    translated('messages', {}, { maxOutput: undefined, defaultOutput: 512, ignoreTools: [] }).fields.max_tokens,
-    512,
-  );
 });
 
 /** Where the blocks are that are marked: `system[0]`, `messages[1].content[0]`. */

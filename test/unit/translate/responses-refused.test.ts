@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { runs } from '../../support/at-length.ts';
-import { translateUnchecked } from './hosted.ts';
+import { PNG, translateUnchecked } from './hosted.ts';
 import {
   call,
   HOSTS,
@@ -13,7 +13,6 @@ import {
   message,
   namespace,
   output,
-  PNG,
   text,
   tool,
   translate,

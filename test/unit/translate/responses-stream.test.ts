@@ -3,24 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent, thinkingBlock } from '../../../src/translate/responses/thinking.ts';
-import { MODEL } from './hosted.ts';
-import {
-  begin,
-  blockStart,
-  chunk,
-  delta,
-  end,
-  json,
-  MESSAGE_START,
-  piece,
-  stop,
-  THINKING,
-  USAGE,
-  USAGE_CHUNK,
-  use,
-  WHOLE,
-} from './responses-hosts.ts';
-import { CONTEXT, eventsIn, type Host, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
+import { eventsIn, MODEL } from './hosted.ts';
+import { blockStart, delta, stop, THINKING } from './messages-host.ts';
+import { begin, chunk, end, json, MESSAGE_START, piece, USAGE, USAGE_CHUNK, use, WHOLE } from './responses-hosts.ts';
+import { CONTEXT, type Host, responseIn, responseTo, streamed, TOOLS } from './responses-support.ts';
 
 const SEAL: Readonly<Record<Host, Fields>> = {
   chat: { encrypted_content: 'chat.reasoning_content' },
@@ -162,55 +148,11 @@ function callsIn(stream: string): readonly unknown[] {
 
 const MANNERS: readonly (readonly [what: string, chunks: readonly Fields[], calls: readonly unknown[]])[] = [
   [
-    'calls written side by side',
-    [begin(0, 'c1', 'a', '{"a'), begin(1, 'c2', 'b', '{"b'), piece(0, '":1}'), piece(1, '":2}')].map((each) =>
-      chunk(each),
-    ),
-    [
-      ['c1', '{"a":1}'],
-      ['c2', '{"b":2}'],
-    ],
-  ],
-  [
-    'calls that begin at another index, with ids and names in every piece',
-    [begin(1, 'c1', 'a', '{"a'), begin(1, 'c1', 'a', '":1}'), begin(2, 'c2', 'b', '{}')].map((each) => chunk(each)),
-    [
-      ['c1', '{"a":1}'],
-      ['c2', '{}'],
-    ],
-  ],
-  [
     'whole calls with one index for all',
     [begin(0, 'c1', 'a', '{"a":1}'), begin(0, 'c2', 'a', '{"a":2}')].map((each) => chunk(each)),
     [
       ['c1', '{"a":1}'],
       ['c2', '{"a":2}'],
-    ],
-  ],
-  [
-    'calls without an index',
-    [begin(undefined, 'c1', 'a', '{"a'), piece(undefined, '":1}'), begin(undefined, 'c2', 'a', '{}')].map((each) =>
-      chunk(each),
-    ),
-    [
-      ['c1', '{"a":1}'],
-      ['c2', '{}'],
-    ],
-  ],
-  [
-    'calls of two functions, without indices, ids and arguments',
-    [begin(undefined, '', 'a'), begin(undefined, '', 'b')].map((each) => chunk(each)),
-    [
-      ['call_1_0', '{}'],
-      ['call_1_1', '{}'],
-    ],
-  ],
-  [
-    'calls of two functions with one index for both, without ids and arguments',
-    [begin(0, '', 'a'), begin(0, '', 'b')].map((each) => chunk(each)),
-    [
-      ['call_1_0', '{}'],
-      ['call_1_1', '{}'],
     ],
   ],
   [
@@ -247,29 +189,6 @@ const MANNERS: readonly (readonly [what: string, chunks: readonly Fields[], call
       ['c1', '{}'],
       ['c2', '{"x":1}'],
     ],
-  ],
-  [
-    'calls in one chunk with the end',
-    [
-      chunk(
-        { tool_calls: [...begin(0, 'c1', 'a', '{}').tool_calls, ...begin(1, 'c2', 'a', '{}').tool_calls] },
-        'tool_calls',
-      ),
-    ],
-    [
-      ['c1', '{}'],
-      ['c2', '{}'],
-    ],
-  ],
-  [
-    'a list of calls, and beside it the deprecated call, which says nothing',
-    [chunk({ function_call: { name: '', arguments: '' }, ...begin(0, 'c1', 'a', '{"a"') }), chunk(piece(0, ':1}'))],
-    [['c1', '{"a":1}']],
-  ],
-  [
-    'an empty piece after the end',
-    [chunk(begin(0, 'c1', 'a', '{}')), chunk({}, 'tool_calls'), chunk(piece(0, ''))],
-    [['c1', '{}']],
   ],
 ];
 

@@ -1,10 +1,8 @@
 /** Responses requests for hosts of other dialects, and streams read back as a strict client does. */
 import assert from 'node:assert/strict';
-import { isObject } from '../../../src/core/json.ts';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import type { HostTerms, ResponseTranslation } from '../../../src/translate/translation.ts';
-import { SseSplitter } from '../../../src/wire/sse.ts';
-import { hosted, translated as translatedFor } from './hosted.ts';
+import { eventsIn, hosted, translated as translatedFor } from './hosted.ts';
 
 export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
 const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [] };
@@ -13,8 +11,8 @@ const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [
 export type Host = 'chat' | 'messages';
 export const HOSTS: readonly Host[] = ['chat', 'messages'];
 
-export const translate = (host: Host, body: Fields, terms = TERMS) => hosted('responses', host, body, terms);
-export const translated = (host: Host, body: Fields, terms = TERMS) => translatedFor('responses', host, body, terms);
+export const translate = (host: Host, body: Fields) => hosted('responses', host, body, TERMS);
+export const translated = (host: Host, body: Fields) => translatedFor('responses', host, body, TERMS);
 
 export function responseTo(host: Host, body: Fields = {}): ResponseTranslation {
   return translated(host, body).response;
@@ -46,27 +44,11 @@ export const output = (id: string, value: string | readonly Fields[]) => ({
 });
 export const tool = (name: string, more: Fields = {}) => ({ type: 'function', name, ...more });
 export const namespace = (name: string, ...tools: readonly Fields[]) => ({ type: 'namespace', name, tools });
-export const PNG = 'data:image/png;base64,iVBORw0KGgo=';
-export const PDF = 'data:application/pdf;base64,JVBERi0=';
 
 /** Tools of every kind that can be offered. */
 export const TOOLS = [tool('look'), { type: 'custom', name: 'patch' }, namespace('agents', tool('spawn'))];
 
 // What clients receive.
-
-/** The events of a stream, in order. */
-export function eventsIn(stream: string): readonly Fields[] {
-  const splitter = new SseSplitter();
-  const events = splitter.push(Buffer.from(stream));
-  assert.equal(splitter.end(), undefined, 'the last event is not complete');
-  return events.map(({ name, data }, index) => {
-    const value: unknown = JSON.parse(data ?? '');
-    assert.ok(isObject(value));
-    assert.equal(name, value.type);
-    assert.equal(value.sequence_number, index);
-    return value;
-  });
-}
 
 /** An item that is put together from events. */
 type Built = Record<string, unknown> & { isOpen: boolean; hasOpenPart: boolean };
@@ -86,6 +68,7 @@ const DELTAS: Readonly<Record<string, readonly [list: string | undefined, field:
  */
 export function responseIn(stream: string): Fields {
   const events = eventsIn(stream);
+  for (const [index, event] of events.entries()) assert.equal(event.sequence_number, index);
   assert.deepEqual(
     events.slice(0, 2).map(({ type }) => type),
     ['response.created', 'response.in_progress'],

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { blockStart } from './messages-host.ts';
 import { CLIENTS, CONTEXT, type Speaker, translationFor } from './recordings.ts';
 
 const EVENTS = 2_000;
@@ -12,8 +13,6 @@ const chunk = (call: Fields, index: number) => ({
   id: 'chatcmpl-1',
   choices: [{ index: 0, delta: { tool_calls: [{ index, ...call }] }, finish_reason: 'tool_calls' }],
 });
-const blockStart = (index: number, block: Fields) => ({ type: 'content_block_start', index, content_block: block });
-
 /** The event at each position. */
 const STREAMS: readonly (readonly [what: string, host: Speaker, event: (index: number) => Fields])[] = [
   ['calls that nothing ends', 'messages', (index) => blockStart(index, { type: 'tool_use', name: 'f', input: {} })],
