@@ -1,7 +1,6 @@
-/** The mock provider in the chat-completions dialect: its shapes, and that OpenAI's library reads them. */
+/** The mock provider in the chat-completions dialect: its shapes. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import OpenAI from 'openai';
 import { answerTo, functionTool, type Json, play, streamOf } from './mock-script.ts';
 
 const TOOLS = [functionTool('chat', 'look_up')];
@@ -130,17 +129,5 @@ describe('a stream', () => {
   test('fails with an error and no end', () => {
     const { text } = play('chat', '/words 9 /fail 1', { stream: true });
     assert.match(text, /\ndata: \{"error":\{"message":"[^"]+","type":"mock_error","param":null,"code":500\}\}\n\n$/);
-  });
-
-  test('is read by the library as the whole answer', async () => {
-    const prompt = '/call look_up {"city": "São Paulo"}';
-    const body = { model: 'mock/echo', messages: [{ role: 'user', content: prompt }], tools: TOOLS } as never;
-    const { text } = play('chat', prompt, { stream: true, tools: TOOLS });
-    const client = new OpenAI({ apiKey: 'x', maxRetries: 0, fetch: async () => new Response(text) });
-    const read = await client.chat.completions.stream(body).finalChatCompletion();
-    const [call] = read.choices[0]?.message.tool_calls ?? [];
-    assert.deepEqual(call?.type === 'function' && call.function.arguments, '{"city": "São Paulo"}');
-    assert.equal(read.choices[0]?.finish_reason, 'tool_calls');
-    assert.deepEqual(read.usage, answerTo('chat', prompt, { tools: TOOLS }).usage);
   });
 });

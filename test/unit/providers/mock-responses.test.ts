@@ -1,8 +1,7 @@
-/** The mock provider in the responses dialect: its shapes, and that OpenAI's library reads them. */
+/** The mock provider in the responses dialect: its shapes. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import OpenAI from 'openai';
-import { answerTo, functionTool, type Json, play, streamOf } from './mock-script.ts';
+import { answerTo, functionTool, type Json, streamOf } from './mock-script.ts';
 
 const TOOLS = [functionTool('responses', 'look_up')];
 const CUSTOM = { type: 'custom', name: 'patch' };
@@ -190,28 +189,4 @@ describe('a stream', () => {
       ['reasoning'],
     );
   });
-
-  for (const [prompt, fields] of [
-    ['/think 3 /words 5', {}],
-    ['/think 1 /call look_up {"city": "São Paulo"}', { tools: TOOLS }],
-    ['/call patch {"input": "*** Begin Patch\\n"}', { tools: [CUSTOM] }],
-    ['/words 9', { max_output_tokens: 4 }],
-  ] as const) {
-    test(`${prompt} is read by the library as the whole answer`, async () => {
-      const played = play('responses', prompt, { ...fields, stream: true });
-      const client = new OpenAI({ apiKey: 'x', maxRetries: 0, fetch: async () => new Response(played.text) });
-      const stream = client.responses.stream({ model: 'mock/echo', input: prompt });
-      // What it makes of the deltas alone.
-      let delta = '';
-      stream.on('response.output_text.delta', (event) => {
-        delta += event.delta;
-      });
-      const { output_text: outputText, output, usage, status } = await stream.finalResponse();
-      const whole = answerTo('responses', prompt, fields);
-      assert.equal(outputText, delta);
-      assert.equal(status, whole.status);
-      assert.deepEqual(usage, whole.usage);
-      assert.partialDeepStrictEqual(output, whole.output);
-    });
-  }
 });

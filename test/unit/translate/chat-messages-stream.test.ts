@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import OpenAI from 'openai';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { DONE_EVENT } from '../../../src/wire/sse.ts';
 import { CONTEXT, chunksIn, readBack, STREAM, streamed, translated } from './chat-messages.ts';
@@ -215,25 +214,4 @@ describe('a stream', () => {
       { numRuns: 200 },
     );
   });
-});
-
-test('a stream, read by the library of OpenAI, is the answer', async () => {
-  const fetch = async () =>
-    new Response(streamed(GOLDEN_EVENTS.filter((event) => event.index !== 6)), {
-      headers: { 'content-type': 'text/event-stream' },
-    });
-  const client = new OpenAI({ apiKey: 'k', baseURL: 'http://localhost', fetch });
-  const request = { model: 'm', messages: [] };
-  const completion = await client.chat.completions.stream(request).finalChatCompletion();
-  const [choice] = completion.choices;
-  assert.equal(choice?.finish_reason, 'tool_calls');
-  assert.equal(choice.message.content, 'Let me ');
-  assert.deepEqual(
-    choice.message.tool_calls?.map((call) => call.type === 'function' && [call.id, call.function.arguments]),
-    [
-      ['t1', '{"x": 1}'],
-      ['t2', '{}'],
-    ],
-  );
-  assert.deepEqual(completion.usage, GOLDEN_USAGE);
 });

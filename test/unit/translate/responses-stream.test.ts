@@ -128,7 +128,9 @@ for (const host of ['chat', 'messages'] as const) {
         );
         const added = failed.filter((event) => event.type === 'response.output_item.added');
         assert.equal((response.output as Fields[]).length, added.length);
-        assert.ok((response.output as Fields[]).every((item) => item.status !== 'in_progress'));
+        assert.ok(
+          (response.output as Fields[]).every((item) => item.status !== 'in_progress' && item.id !== undefined),
+        );
       }
     });
 
