@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { CONTEXT, problemOf, type Told, translated } from './hosted.ts';
+import { problemOf, type Told, translated } from './hosted.ts';
 
 const config = (fields: Fields) => ({ generationConfig: fields });
 const declared = (fields: Fields) => ({ tools: [{ functionDeclarations: [{ name: 'f', ...fields }] }] });
@@ -238,43 +238,5 @@ describe('a conversation with calls', () => {
       { role: 'tool', tool_call_id: 'call_2', content: '3' },
       { role: 'user', content: 'Go on.' },
     ]);
-  });
-
-  test('has a response that is more than a text as it is', () => {
-    const parts = [{ functionResponse: { name: 'f', response: { error: 'No.', code: 5 } } }];
-    const contents = [
-      { role: 'user', parts: [{ text: 'Hi' }] },
-      { role: 'model', parts: [call()] },
-      { role: 'user', parts },
-    ];
-    const { messages } = translated('gemini', 'chat', { contents }).fields as { messages: Fields[] };
-    assert.equal(messages.at(-1)?.content, '{"error":"No.","code":5}');
-  });
-
-  test('gives a host of messages its thinking back, and leaves out what Google has signed', () => {
-    const asking = { ...declared({}), ...config({ thinkingConfig: { includeThoughts: true } }) };
-    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
-    const redacted = { type: 'redacted_thinking', data: 'abc' };
-    const called = { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } };
-    const message = {
-      content: [thinking, redacted, called],
-      stop_reason: 'tool_use',
-      usage: { input_tokens: 1, output_tokens: 1 },
-    };
-    const { candidates } = translated('gemini', 'messages', asking).response.answer(message, CONTEXT) as {
-      candidates: [{ content: Fields }];
-    };
-    const contents = [
-      { role: 'user', parts: [{ text: 'Hi' }] },
-      candidates[0].content,
-      { role: 'user', parts: [response('x', { id: 't1' })] },
-    ];
-    const { messages } = translated('gemini', 'messages', { ...asking, contents }).fields as { messages: Fields[] };
-    assert.deepEqual(messages[1]?.content, [thinking, redacted, called]);
-    const signed = { role: 'model', parts: [{ ...call(), thoughtSignature: 'c2ln' }] };
-    const { ignored } = translated('gemini', 'messages', {
-      contents: [contents[0], signed, { parts: [response('x')] }],
-    });
-    assert.deepEqual(ignored, ['contents.parts.thoughtSignature']);
   });
 });

@@ -286,18 +286,6 @@ describe('a conversation with calls', () => {
     );
     assert.deepEqual(translated('chat', 'gemini', said({}), OF_2_5).fields.contents, contents(undefined));
   });
-
-  test('leaves out what another host has signed', () => {
-    const blocks = [{ type: 'thinking', thinking: 't', signature: 'of another' }];
-    const { fields, ignored } = translated('chat', 'gemini', said({ thinking_blocks: blocks }), OF_2_5);
-    assert.deepEqual([fields.contents, ignored], [contents(undefined), ['messages.thinking_blocks']]);
-  });
-
-  test('leaves out at another host what Google has signed', () => {
-    const { fields, ignored } = translated('chat', 'messages', said({ thinking_blocks: [SIGNED] }));
-    assert.equal(JSON.stringify(fields).includes('google.sig'), false);
-    assert.ok(ignored.includes('messages.thinking_blocks'));
-  });
 });
 
 describe('a signature comes back in the next turn', () => {
@@ -323,19 +311,6 @@ describe('a signature comes back in the next turn', () => {
     const [, said] = fields.contents as [Fields, { parts: Fields[] }];
     assert.deepEqual(said.parts, [{ functionCall: { id, ...firstPart?.functionCall }, thoughtSignature: 'c2ln' }]);
     assert.deepEqual(ignored, []);
-  });
-
-  test('by way of a client of messages that shows thinking', () => {
-    const asking = { tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'adaptive' } };
-    const { response } = translated('messages', 'gemini', asking);
-    const { content } = response.answer(answer, CONTEXT) as { content: Fields[] };
-    const result = { type: 'tool_result', tool_use_id: 'call_r1_0', content: 'x' };
-    const messages = [USER, { role: 'assistant', content }, { role: 'user', content: [result] }];
-    const [, said] = translated('messages', 'gemini', { ...asking, messages }).fields.contents as [
-      Fields,
-      { parts: Fields[] },
-    ];
-    assert.equal(said.parts[0]?.thoughtSignature, 'c2ln');
   });
 
   test('by way of a client of responses', () => {

@@ -111,7 +111,6 @@ describe('a request with', () => {
 const CACHED = { cache_control: { type: 'ephemeral' } };
 
 const IGNORED: readonly (readonly [what: string, messages: Fields, ignored: readonly string[], chat: Fields])[] = [
-  ['a cache mark of the body', CACHED, ['cache_control'], {}],
   [
     'cache marks everywhere',
     {
@@ -122,24 +121,6 @@ const IGNORED: readonly (readonly [what: string, messages: Fields, ignored: read
     ['cache_control'],
     { messages: [{ role: 'system', content: 'S' }, HELLO], tools: [FUNCTION] },
   ],
-  ['context management', { context_management: { edits: [] } }, ['context_management'], {}],
-  [
-    'past thinking',
-    {
-      messages: [
-        HELLO,
-        assistant(
-          { type: 'thinking', thinking: 'x', signature: 'y' },
-          { type: 'redacted_thinking', data: 'z' },
-          text('A'),
-        ),
-        HELLO,
-      ],
-    },
-    ['messages.thinking', 'messages.redacted_thinking'],
-    { messages: [HELLO, { role: 'assistant', content: 'A' }, HELLO] },
-  ],
-  ['a search', { tools: [SEARCH, TOOL] }, ['web_search'], { tools: [FUNCTION] }],
   [
     'every tool that is left out by default, with the choice between them',
     {
@@ -153,20 +134,7 @@ const IGNORED: readonly (readonly [what: string, messages: Fields, ignored: read
     ['web_search', 'tool_search'],
     {},
   ],
-  [
-    'hints of tools',
-    { tools: [{ ...TOOL, defer_loading: true, eager_input_streaming: true }] },
-    ['tools.defer_loading', 'tools.eager_input_streaming'],
-    { tools: [FUNCTION] },
-  ],
   ['hints that are off', { tools: [{ ...TOOL, defer_loading: false }] }, [], { tools: [FUNCTION] }],
-  ['thinking that is off', { thinking: { type: 'disabled' } }, ['thinking'], {}],
-  [
-    'an effort beside thinking that is off',
-    { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
-    ['thinking', 'output_config.effort'],
-    {},
-  ],
 ];
 
 describe('left out, and named, is', () => {
