@@ -6,6 +6,7 @@ import type { Fields } from '../../../src/dialects/dialect.ts';
 import {
   allowed,
   call,
+  customSchema,
   EPHEMERAL,
   file,
   functionTool,
@@ -26,10 +27,6 @@ const PLAIN = { model: MODEL, max_tokens: 64_000, messages: [HI_BLOCKS] };
 const GRAMMAR = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
 function hostTool(name: string, more: Fields = {}): Fields {
   return { name, input_schema: { type: 'object', properties: {} }, ...more };
-}
-function customSchema(description: string): Fields {
-  const properties = { input: { type: 'string', description } };
-  return { type: 'object', properties, required: ['input'], additionalProperties: false };
 }
 const HOST_TWO = [hostTool('a'), hostTool('b')];
 const CUSTOM = { type: 'custom', custom: { name: 'c' } };

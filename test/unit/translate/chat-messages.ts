@@ -21,6 +21,12 @@ export function functionTool(name: string, more: Fields = {}): Fields {
 
 export const TWO = [functionTool('a'), functionTool('b')];
 
+/** What a custom tool takes, as a function. */
+export function customSchema(description: string): Fields {
+  const properties = { input: { type: 'string', description } };
+  return { type: 'object', properties, required: ['input'], additionalProperties: false };
+}
+
 /** A tool as a `tool_choice` names it. */
 export function named(type: 'function' | 'custom', name: string): Fields {
   return { type, [type]: { name } };

@@ -2,25 +2,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { customSchema, functionTool, HI } from './chat-messages.ts';
 import { MODEL } from './hosted.ts';
 import { namespace, tool, translated } from './responses-support.ts';
 
-const HI = { role: 'user', content: 'Hi' };
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };
 const GRAMMAR = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' };
 
-function hostTool(name: string, more: Fields = {}): Fields {
-  return { type: 'function', function: { name, ...more } };
-}
-
-function customSchema(description: string): Fields {
-  const properties = { input: { type: 'string', description } };
-  return { type: 'object', properties, required: ['input'], additionalProperties: false };
-}
-
 const CUSTOM_TEXT = 'The text that the tool takes.';
 const TWO = [tool('a'), tool('b')];
-const HOST_TWO = [hostTool('a'), hostTool('b')];
+const HOST_TWO = [functionTool('a'), functionTool('b')];
 const NAMED = { type: 'function', function: { name: 'a' } };
 
 type Case = readonly [what: string, fields: Fields, chat: Fields, ignored?: readonly string[]];
@@ -93,26 +84,26 @@ const TOOLS: readonly Case[] = [
   [
     'a function',
     { tools: [tool('a', { description: 'd', parameters: SCHEMA, strict: true })] },
-    { tools: [hostTool('a', { description: 'd', parameters: SCHEMA, strict: true })] },
+    { tools: [functionTool('a', { description: 'd', parameters: SCHEMA, strict: true })] },
   ],
-  ['a function with null', { tools: [tool('a', { parameters: null, strict: null })] }, { tools: [hostTool('a')] }],
+  ['a function with null', { tools: [tool('a', { parameters: null, strict: null })] }, { tools: [functionTool('a')] }],
   [
     'what only other hosts know of tools',
     { tools: [tool('a', { defer_loading: true, output_schema: {}, async: false, allowed_callers: ['direct'] })] },
-    { tools: [hostTool('a')] },
+    { tools: [functionTool('a')] },
     ['tools.allowed_callers', 'tools.defer_loading', 'tools.output_schema'],
   ],
   [
     'a custom tool',
     { tools: [{ type: 'custom', name: 'c', description: 'd', format: { type: 'text' } }] },
-    { tools: [hostTool('c', { description: 'd', parameters: customSchema(CUSTOM_TEXT) })] },
+    { tools: [functionTool('c', { description: 'd', parameters: customSchema(CUSTOM_TEXT) })] },
   ],
   [
     'a custom tool with a grammar',
     { tools: [{ type: 'custom', name: 'c', format: GRAMMAR }] },
     {
       tools: [
-        hostTool('c', {
+        functionTool('c', {
           parameters: customSchema(`${CUSTOM_TEXT} It must match this grammar (lark):\nstart: "a"`),
         }),
       ],
@@ -121,13 +112,13 @@ const TOOLS: readonly Case[] = [
   [
     'a namespace, whose first tool says what it is for',
     { tools: [{ ...namespace('n.s', tool('a', { description: 'A' }), tool('b')), description: 'N' }] },
-    { tools: [hostTool('n_s__a', { description: 'N\n\nA' }), hostTool('n_s__b')] },
+    { tools: [functionTool('n_s__a', { description: 'N\n\nA' }), functionTool('n_s__b')] },
   ],
   [
     'names in namespaces that are too long, or taken',
     { tools: [tool('n__a'), namespace('n', tool('a')), namespace('m'.repeat(64), tool('a'), tool('b'))] },
     {
-      tools: ['n__a', 'n__a_2', 'm'.repeat(64), `${'m'.repeat(56)}_2`].map((name) => hostTool(name)),
+      tools: ['n__a', 'n__a_2', 'm'.repeat(64), `${'m'.repeat(56)}_2`].map((name) => functionTool(name)),
     },
   ],
   [
@@ -158,17 +149,17 @@ const TOOLS: readonly Case[] = [
   [
     'a custom tool by its name',
     { tools: [{ type: 'custom', name: 'a' }], tool_choice: { type: 'custom', name: 'a' } },
-    { tools: [hostTool('a', { parameters: customSchema(CUSTOM_TEXT) })], tool_choice: NAMED },
+    { tools: [functionTool('a', { parameters: customSchema(CUSTOM_TEXT) })], tool_choice: NAMED },
   ],
   [
     'a tool of a namespace by its name',
     { tools: [namespace('n', tool('a'))], tool_choice: tool('a', { namespace: 'n' }) },
-    { tools: [hostTool('n__a')], tool_choice: { type: 'function', function: { name: 'n__a' } } },
+    { tools: [functionTool('n__a')], tool_choice: { type: 'function', function: { name: 'n__a' } } },
   ],
   [
     'allowed tools',
     { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [tool('b')] } },
-    { tools: [hostTool('b')] },
+    { tools: [functionTool('b')] },
   ],
   [
     'allowed tools, of which one is required',
@@ -176,7 +167,7 @@ const TOOLS: readonly Case[] = [
       tools: [...TWO, { type: 'web_search' }],
       tool_choice: { type: 'allowed_tools', mode: 'required', tools: [tool('b'), { type: 'web_search' }] },
     },
-    { tools: [hostTool('b')], tool_choice: 'required' },
+    { tools: [functionTool('b')], tool_choice: 'required' },
     ['tool_choice.tools', 'tools.web_search'],
   ],
   ...[true, false].map(
