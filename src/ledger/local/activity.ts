@@ -3,7 +3,6 @@ import { DAY_MS, utcMonth } from '../../core/clock.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Limits, RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { Settlement } from '../../core/settlement.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import { limitOf, type RequestWindow } from '../figures.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
@@ -107,13 +106,6 @@ export class Activity {
     this.#hold(after.hold, after.hold.holdNanos - before.hold.holdNanos);
     this.#slots += Number(after.hasSlot) - Number(before.hasSlot);
     this.#openTokens += after.reservedTokens - before.reservedTokens;
-  }
-
-  /** Counts what a request has used. False if that is nothing, and the window has no entry for it. */
-  countTokens({ promptTokens, completionTokens }: Settlement['usage'], nowMs: number): boolean {
-    const tokens = promptTokens + completionTokens;
-    if (tokens > 0) this.tokens.add(nowMs, tokens);
-    return tokens > 0;
   }
 
   /** Tokens of the last minute and those reserved by open leases. */

@@ -27,8 +27,8 @@ import type { Books } from './books.ts';
 import { forecastOf } from './forecast.ts';
 import { grown, type LevelRoom } from './growth.ts';
 import { admitListing, figuresOf, identify } from './identify.ts';
-import { charge, type KeyLevel, type Level, LevelCache } from './level-cache.ts';
-import { OpenLeases } from './open-leases.ts';
+import { type Chain, charge, type KeyLevel, type Level, LevelCache } from './level-cache.ts';
+import { type OpenLease, OpenLeases } from './open-leases.ts';
 import { chargedAsHeld } from './recovery.ts';
 
 export class Decisions {
@@ -94,7 +94,7 @@ export class Decisions {
     this.#activities.adopt(keys, shiftMs);
     for (const { admittedAtMs, ...rest } of open.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
       const lease: Lease = { ...rest, admittedMonotonicMs: admittedAtMs + shiftMs };
-      this.#leases.add(lease, this.#activitiesOf(levelIdsOf(lease.hold)));
+      this.#leases.add({ lease, activities: this.#activitiesOf(levelIdsOf(lease.hold)), chain: undefined });
     }
     this.#balanceNanos = this.#store.balance();
   }
@@ -125,9 +125,9 @@ export class Decisions {
 
   /** Ends a request that was never sent: it leaves its window, and nothing is charged. */
   giveBack(requestId: string): void {
-    const { lease, activities } = this.#leases.get(requestId);
-    this.#leases.remove(lease, activities);
-    for (const activity of activities) activity.requests.take(lease.admittedMonotonicMs, 1);
+    const open = this.#leases.get(requestId);
+    this.#leases.remove(open);
+    for (const { requests } of open.activities) requests.take(open.lease.admittedMonotonicMs, 1);
   }
 
   /** Tokens of some levels that were counted then are counted again as others now. */
@@ -290,24 +290,26 @@ export class Decisions {
     }
     const figures = figuresOf('requests', facts);
     if (refusal !== undefined) return { admitted: false, refusal, figures };
-    const admitted = { ...groupsOf(facts), admitted: true, figures } as const;
+    const { groups } = facts.chain;
+    const admitted = { ...(groups && { groups }), admitted: true, figures } as const;
     if (request.fallbacks === undefined) return admitted;
     const allowlist = allowlistOf(facts);
     return { ...admitted, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
   }
 
-  #openOrRefuse(request: AskedRequest, facts: AdmissionFacts): Refusal | undefined {
+  #openOrRefuse(request: AskedRequest, facts: ChainFacts): Refusal | undefined {
     const refusal = refusalOf(request, facts);
     // From here on the request is admitted.
     if (refusal === undefined) this.#open(request, facts);
     return refusal;
   }
 
-  #facts(key: KeyLevel, user?: string): AdmissionFacts {
-    const levels = this.#levels.chainOf(key, user).map(this.#withActivity);
+  #facts(key: KeyLevel, user?: string): ChainFacts {
+    const chain = this.#levels.chainOf(key, user);
     return {
       key: key.record,
-      levels,
+      chain,
+      levels: chain.levels.map(this.#withActivity),
       month: key.month,
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
@@ -317,17 +319,16 @@ export class Decisions {
     };
   }
 
-  readonly #withActivity = (level: Level): LevelFacts => ({ level, activity: this.#activities.of(level.id) });
+  readonly #withActivity = (level: Level): KnownLevel => ({ level, activity: this.#activities.of(level.id) });
 
   #activitiesOf(levelIds: readonly string[]): readonly Activity[] {
     return levelIds.map((id) => this.#activities.of(id));
   }
 
-  #open(request: AskedRequest, { key, levels, nowMs }: AdmissionFacts): void {
+  #open(request: AskedRequest, { key, chain, levels, nowMs }: ChainFacts): void {
     const { requestId, model, inputTokens, outputTokens, holdNanos, price } = request;
     const admittedAtMs = this.#clock.wallMs();
-    const outer = levels.length === 1 ? undefined : levels.flatMap(({ level: { id } }) => (id === key.id ? [] : [id]));
-    const booked = { keyId: key.id, levels: outer };
+    const booked = { keyId: key.id, levels: chain.outerIds };
     const hold = { ...booked, requestId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price };
     const lease: Lease = {
       hold,
@@ -337,12 +338,13 @@ export class Decisions {
       hasSlot: true,
     };
     const activities = levels.map(({ activity }) => activity);
-    this.#leases.add(lease, activities);
-    this.#undo?.push(() => this.#leases.remove(lease, activities));
-    for (const { requests } of activities) {
-      requests.add(nowMs, 1);
-      this.#undo?.push(() => requests.undoAdd());
-    }
+    const open = { lease, activities, chain };
+    this.#leases.add(open);
+    for (const { requests } of activities) requests.add(nowMs, 1);
+    this.#undo?.push(() => {
+      this.#leases.remove(open);
+      for (const { requests } of activities) requests.undoAdd();
+    });
     this.#store.journal.hold(hold);
   }
 
@@ -357,31 +359,34 @@ export class Decisions {
 
   /** The same where nobody asks for figures. Returns the levels that the request was admitted by and that still exist. */
   end(settlement: Settlement): readonly LevelFacts[] {
-    const { lease, activities } = this.#leases.get(settlement.requestId);
+    const open = this.#leases.get(settlement.requestId);
+    const { lease, activities } = open;
+    const { usage, costNanos } = settlement;
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
     // Before the charge is recorded: a level read afterwards would already include it, and it would count twice.
-    const levels = this.#levelsOf(lease, activities);
+    const levels = this.#levelsOf(open);
     this.#store.journal.settle(lease.hold, settlement, wallMs);
-    this.#leases.remove(lease, activities);
-    this.#undo?.push(() => this.#leases.add(lease, activities));
-    for (const activity of activities) {
-      if (activity.countTokens(settlement.usage, nowMs)) this.#undo?.push(() => activity.tokens.undoAdd());
-    }
+    this.#leases.remove(open);
+    const tokens = usage.promptTokens + usage.completionTokens;
+    if (tokens > 0) for (const activity of activities) activity.tokens.add(nowMs, tokens);
     // Of the levels not to be undone: a rollback forgets them all.
-    for (const { level } of levels) charge(level, lease, wallMs, settlement.costNanos);
-    this.#balanceNanos -= settlement.costNanos;
+    for (const { level } of levels) charge(level, lease, wallMs, costNanos);
+    this.#balanceNanos -= costNanos;
     this.#undo?.push(() => {
-      this.#balanceNanos += settlement.costNanos;
+      this.#leases.add(open);
+      if (tokens > 0) for (const activity of activities) activity.tokens.undoAdd();
+      this.#balanceNanos += costNanos;
     });
     return levels;
   }
 
   /** Those that a request was admitted by, and that still exist. */
-  #levelsOf({ hold }: Lease, activities: readonly Activity[]): readonly KnownLevel[] {
-    const ids = levelIdsOf(hold);
+  #levelsOf({ lease, activities, chain }: OpenLease): readonly KnownLevel[] {
+    const isCurrent = chain !== undefined && this.#levels.isCurrent(chain);
+    const levels = isCurrent ? chain.levels : levelIdsOf(lease.hold).map((id) => this.#levels.find(id));
     const known: KnownLevel[] = [];
-    for (let at = 0; at < ids.length; at++) {
-      const level = this.#levels.find(ids[at] as string);
+    for (let at = 0; at < levels.length; at++) {
+      const level = levels[at];
       if (level !== undefined) known.push({ level, activity: activities[at] as Activity });
     }
     return known;
@@ -389,11 +394,12 @@ export class Decisions {
 
   /** Lets the hold of a request grow, or not. */
   grow(growth: Growth): Grant {
-    const { lease, activities } = this.#leases.get(growth.requestId);
+    const open = this.#leases.get(growth.requestId);
+    const { lease } = open;
     const { hold } = lease;
     const after = grown(growth, {
       hold,
-      levels: this.#levelsOf(lease, activities).map((each) => this.#roomAt(each, lease)),
+      levels: this.#levelsOf(open).map((each) => this.#roomAt(each, lease)),
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,
@@ -402,7 +408,7 @@ export class Decisions {
     this.#store.journal.grow(after);
     // Where output is reserved at all, the reservation grows with what the hold covers.
     const grownTokens = lease.reservedTokens > hold.inputTokens ? after.outputTokens - hold.outputTokens : 0;
-    this.#replace(lease, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens }, activities);
+    this.#replace(open, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens });
     return { granted: true, holdNanos: after.holdNanos };
   }
 
@@ -419,28 +425,22 @@ export class Decisions {
   }
 
   #freeSlot(requestId: string): void {
-    const { lease, activities } = this.#leases.get(requestId);
-    this.#replace(lease, { ...lease, hasSlot: false }, activities);
+    const open = this.#leases.get(requestId);
+    this.#replace(open, { ...open.lease, hasSlot: false });
   }
 
-  #replace(before: Lease, after: Lease, activities: readonly Activity[]): void {
-    this.#leases.replace(before, after, activities);
-    this.#undo?.push(() => this.#leases.replace(after, before, activities));
+  #replace(open: OpenLease, after: Lease): void {
+    this.#leases.replace(open, after);
+    this.#undo?.push(() => this.#leases.replace({ ...open, lease: after }, open.lease));
   }
 }
 
 /** A level that still exists. */
 type KnownLevel = LevelFacts & { readonly level: Level };
+/** What an admission depends on, and the levels as they are kept. */
+type ChainFacts = AdmissionFacts & { readonly chain: Chain };
 
 /** What is decided on of a request to admit, where its key is known. */
 export type AskedRequest = Omit<AdmissionRequest, 'keyHash'>;
 
 const UNKNOWN_KEY = { reason: 'unknown_key' } as const;
-const ALONE = {};
-
-/** The groups around the key, if there are any. */
-function groupsOf({ levels }: AdmissionFacts): { readonly groups?: readonly string[] } {
-  if (levels.length === 1) return ALONE;
-  const groups = levels.flatMap(({ level: { name } }) => (name.kind === 'group' ? [name.name] : []));
-  return groups.length === 0 ? ALONE : { groups };
-}

@@ -1,4 +1,4 @@
-/** What a cached level has spent of its budgets, kept up to date until the day is over. */
+/** What a cached level has spent of its budgets, kept up to date for a day at most. */
 import {
   addToStep,
   type Budget,
@@ -9,7 +9,6 @@ import {
   slidingSpend,
   stepOf,
 } from '../../core/budgets.ts';
-import { utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { BudgetedKey } from '../../state/budgets.ts';
 import type { Activity } from './activity.ts';
@@ -42,7 +41,6 @@ interface Sliding {
 export class LevelBudgets {
   readonly #levelId: string;
   readonly #source: Charges;
-  readonly #day: string;
   readonly #entries: readonly (Fixed | Sliding)[];
 
   /** Undefined for a level without budgets, which has nothing to keep. */
@@ -53,13 +51,7 @@ export class LevelBudgets {
   private constructor({ id, budgets }: BudgetedKey, source: Charges, wallMs: number) {
     this.#levelId = id;
     this.#source = source;
-    this.#day = utcDay(wallMs);
     this.#entries = budgets.map((budget) => entryOf(budget, id, source, wallMs));
-  }
-
-  /** False once the day is over: what is kept is then of another. */
-  isCurrent(wallMs: number): boolean {
-    return this.#day === utcDay(wallMs);
   }
 
   /** Counts the charge for a request: by its admission, and in sliding windows from its end. */

@@ -1,6 +1,6 @@
 /** A cache of levels as they are stored, valid until another process commits: keys, groups and end users. */
 
-import { type Clock, utcMonth } from '../../core/clock.ts';
+import { type Clock, utcDay, utcMonth } from '../../core/clock.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -49,8 +49,24 @@ interface OwnerLevel extends Level {
 
 export interface KeyLevel extends OwnerLevel {
   readonly record: KeyRecord;
-  /** Itself alone. */
-  readonly alone: readonly Level[];
+  /** Of requests that name nobody; undefined until the first of them. */
+  chain: Chain | undefined;
+  /** Of those that name an end user who is a level. */
+  readonly chainsOfUsers: Map<string, Chain>;
+}
+
+/** What bounds a request of a key. */
+export interface Chain {
+  /** From inside out. */
+  readonly levels: readonly Level[];
+  /** The ids of all but the key, in the same order; undefined if there are none. */
+  readonly outerIds: readonly string[] | undefined;
+  /** The names of the groups among them; undefined if there are none. */
+  readonly groups: readonly string[] | undefined;
+  /** Whether it is another one if the request names an end user, or another of them. */
+  readonly hasUsers: boolean;
+  /** Of the cache that all its levels are in; undefined if one was not there any more. */
+  readonly generation: number | undefined;
 }
 
 /** Counts the charge of a request that was settled then. */
@@ -63,8 +79,8 @@ function kindOf(ownerId: string): 'key' | 'group' {
   return ownerId.startsWith(GROUP_ID) ? 'group' : 'key';
 }
 
-/** When the cache is full it is cleared. A level takes about 1 KB. */
-const MAX_CACHED_LEVELS = 100_000;
+/** When so many levels and chains of end users are cached, the cache is cleared. Each takes about 1 KB. */
+const MOST_CACHED = 100_000;
 /** Runs inside of one another, and groups. More is a circle. */
 const MOST_OUTER = 1_000;
 export const NO_LIMITS: Limits = {
@@ -80,6 +96,11 @@ export class LevelCache {
   readonly #clock: Clock;
   readonly #byHash = new Map<string, KeyLevel>();
   readonly #byId = new Map<string, Level>();
+  #cached = 0;
+  /** Of the day of what is cached: with it months end, and most budgets. */
+  #day = '';
+  /** How often the cache was cleared. */
+  #generation = 0;
 
   constructor(store: Books, defaults: Limits, clock: Clock) {
     this.#store = store;
@@ -92,17 +113,19 @@ export class LevelCache {
    * moment.
    */
   byHash(hash: string): KeyLevel | undefined {
-    const cached = this.#current(this.#byHash.get(hash));
+    this.#turnDay();
+    const cached = this.#byHash.get(hash);
     if (cached !== undefined) return cached;
     const record = this.#store.keys.byHash(hash);
     if (record === undefined) return undefined;
-    const key = (this.#current(this.#byId.get(record.id)) as KeyLevel | undefined) ?? this.#keep(this.#keyOf(record));
+    const key = (this.#byId.get(record.id) as KeyLevel | undefined) ?? this.#keep(this.#keyOf(record));
     this.#byHash.set(hash, key);
     return key;
   }
 
   key(id: string): KeyLevel | undefined {
-    const cached = this.#current(this.#byId.get(id));
+    this.#turnDay();
+    const cached = this.#byId.get(id);
     if (cached !== undefined) return cached as KeyLevel;
     const record = this.#store.keys.find(id);
     return record && this.#keep(this.#keyOf(record));
@@ -110,25 +133,49 @@ export class LevelCache {
 
   /** The level with that id. Undefined where there is none any more: then it bounds nothing. */
   find(id: string): Level | undefined {
+    this.#turnDay();
     const user = ownerOf(id);
     if (user === undefined) return this.#owner(id);
     const owner = this.#owner(user.ownerId);
     return owner?.ofUsers && this.#user(id, owner, owner.ofUsers, userStoredAs(user.stored));
   }
 
-  /** The levels of a request of a key, from inside out. */
-  chainOf(key: KeyLevel, user: string | undefined): readonly Level[] {
-    if (key.outerId === null && key.ofUsers === undefined) return key.alone;
-    const chain: Level[] = [];
-    for (let owner: OwnerLevel | undefined = key; owner !== undefined; ) {
-      invariant(chain.length < MOST_OUTER, () => `the key ${key.id} is inside of itself`);
-      if (user !== undefined && owner.ofUsers !== undefined) {
-        chain.push(this.#user(userId(owner.id, user), owner, owner.ofUsers, user));
-      }
-      chain.push(owner);
-      owner = owner.outerId === null ? undefined : this.#owner(owner.outerId);
+  /** The levels of a request of a key. */
+  chainOf(key: KeyLevel, user: string | undefined): Chain {
+    key.chain ??= this.#chainOf(key, undefined);
+    if (user === undefined || !key.chain.hasUsers) return key.chain;
+    let chain = key.chainsOfUsers.get(user);
+    if (chain === undefined) {
+      chain = this.#chainOf(key, user);
+      this.#count();
+      key.chainsOfUsers.set(user, chain);
     }
     return chain;
+  }
+
+  /** Whether the levels of a chain are those that are cached. */
+  isCurrent({ generation }: Chain): boolean {
+    this.#turnDay();
+    return generation === this.#generation;
+  }
+
+  #chainOf(key: KeyLevel, user: string | undefined): Chain {
+    // Before others are read, which may clear the cache.
+    const generation = this.#byId.get(key.id) === key ? this.#generation : undefined;
+    const levels: Level[] = [];
+    let hasUsers = false;
+    for (let owner: OwnerLevel | undefined = key; owner !== undefined; ) {
+      invariant(levels.length < MOST_OUTER, () => `the key ${key.id} is inside of itself`);
+      hasUsers ||= owner.ofUsers !== undefined;
+      if (user !== undefined && owner.ofUsers !== undefined) {
+        levels.push(this.#user(userId(owner.id, user), owner, owner.ofUsers, user));
+      }
+      levels.push(owner);
+      owner = owner.outerId === null ? undefined : this.#owner(owner.outerId);
+    }
+    const outerIds = levels.flatMap(({ id }) => (id === key.id ? [] : [id]));
+    const groups = levels.flatMap(({ name }) => (name.kind === 'group' ? [name.name] : []));
+    return { levels, outerIds: someOf(outerIds), groups: someOf(groups), hasUsers, generation };
   }
 
   /** Changes the limits of keys that have none of their own. */
@@ -140,11 +187,20 @@ export class LevelCache {
   clear(): void {
     this.#byHash.clear();
     this.#byId.clear();
+    this.#cached = 0;
+    this.#generation++;
+  }
+
+  #turnDay(): void {
+    const day = utcDay(this.#clock.wallMs());
+    if (day === this.#day) return;
+    this.clear();
+    this.#day = day;
   }
 
   #owner(id: string): OwnerLevel | undefined {
     if (!id.startsWith(GROUP_ID)) return this.key(id);
-    const cached = this.#current(this.#byId.get(id));
+    const cached = this.#byId.get(id);
     if (cached !== undefined) return cached as OwnerLevel;
     const record = this.#store.groups.find(id);
     if (record === undefined) return undefined;
@@ -154,7 +210,7 @@ export class LevelCache {
   }
 
   #user(id: string, owner: OwnerLevel, ofUsers: LevelTerms, name: string): Level {
-    const cached = this.#current(this.#byId.get(id));
+    const cached = this.#byId.get(id);
     if (cached !== undefined) return cached;
     const own = this.#store.groups.findUser(owner.id, name);
     const terms = termsOfUser(ofUsers, own);
@@ -173,25 +229,27 @@ export class LevelCache {
     });
   }
 
-  /** Undefined once the month of the cached charge is over, or the day of a level that has budgets. */
-  #current<L extends Level>(cached: L | undefined): L | undefined {
-    const wallMs = this.#clock.wallMs();
-    return cached?.month === utcMonth(wallMs) && cached.budgets?.isCurrent(wallMs) !== false ? cached : undefined;
-  }
-
   #keep<L extends Level>(level: L): L {
-    if (this.#byId.size >= MAX_CACHED_LEVELS) this.clear();
+    this.#count();
     this.#byId.set(level.id, level);
     return level;
+  }
+
+  #count(): void {
+    if (this.#cached >= MOST_CACHED) this.clear();
+    this.#cached++;
   }
 
   #keyOf(record: KeyRecord): KeyLevel {
     const { expiresAtMs, parentId, groupId } = record;
     const limits = limitsInForce(record, this.#defaults);
-    const alone: Level[] = [];
-    const key = { ...this.#ownerOf(record, record, limits, 'key'), outerId: parentId ?? groupId, expiresAtMs, alone };
-    alone.push(key);
-    return key;
+    return {
+      ...this.#ownerOf(record, record, limits, 'key'),
+      outerId: parentId ?? groupId,
+      expiresAtMs,
+      chain: undefined,
+      chainsOfUsers: new Map(),
+    };
   }
 
   #ownerOf<R extends Owner>(record: R, terms: LevelTerms, limits: Limits, kind: LevelName['kind']) {
@@ -219,4 +277,8 @@ export class LevelCache {
       budgets: LevelBudgets.read({ id, budgets }, this.#store.journal, wallMs),
     };
   }
+}
+
+function someOf<T>(all: readonly T[]): readonly T[] | undefined {
+  return all.length === 0 ? undefined : all;
 }

@@ -2,11 +2,14 @@
 import { invariant } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Activity, Lease } from './activity.ts';
+import type { Chain } from './level-cache.ts';
 
 /** A lease, and the activities of its levels, from inside out. */
 export interface OpenLease {
   readonly lease: Lease;
   readonly activities: readonly Activity[];
+  /** The levels that it was admitted by; undefined if that was in an earlier process. */
+  readonly chain: Chain | undefined;
 }
 
 export class OpenLeases {
@@ -43,16 +46,17 @@ export class OpenLeases {
   }
 
   /** Opens a lease. Throws an InvariantError if its request has one. */
-  add(lease: Lease, activities: readonly Activity[]): void {
+  add(open: OpenLease): void {
+    const { lease, activities } = open;
     const { requestId, holdNanos } = lease.hold;
     invariant(!this.#byRequest.has(requestId), () => `request ${requestId} is admitted, but it is already open`);
     for (const activity of activities) activity.open(lease);
-    this.#byRequest.set(requestId, { lease, activities });
+    this.#byRequest.set(requestId, open);
     this.#heldNanos += holdNanos;
   }
 
   /** Ends a lease. Throws an InvariantError if it is not open. */
-  remove(lease: Lease, activities: readonly Activity[]): void {
+  remove({ lease, activities }: OpenLease): void {
     const { requestId, holdNanos } = lease.hold;
     for (const activity of activities) activity.end(lease);
     this.#byRequest.delete(requestId);
@@ -60,9 +64,9 @@ export class OpenLeases {
   }
 
   /** Puts a changed lease in the place of an open one. Throws an InvariantError if that is not open. */
-  replace(before: Lease, after: Lease, activities: readonly Activity[]): void {
-    for (const activity of activities) activity.replace(before, after);
-    this.#byRequest.set(after.hold.requestId, { lease: after, activities });
+  replace({ lease: before, ...place }: OpenLease, after: Lease): void {
+    for (const activity of place.activities) activity.replace(before, after);
+    this.#byRequest.set(after.hold.requestId, { lease: after, ...place });
     this.#heldNanos += after.hold.holdNanos - before.hold.holdNanos;
   }
 

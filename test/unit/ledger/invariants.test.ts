@@ -149,8 +149,8 @@ describe('totals that do not agree fail the batch, and nothing is written', () =
 
   test('holds that do not add up to their sum', () => {
     const [leases, lease] = [new OpenLeases(), newLease('req_1', 70n)];
-    leases.add(lease, [new Activity()]);
-    leases.add(newLease('req_2', 5n), [new Activity()]);
+    leases.add({ lease, activities: [new Activity()], chain: undefined });
+    leases.add({ lease: newLease('req_2', 5n), activities: [new Activity()], chain: undefined });
     (lease.hold as { holdNanos: bigint }).holdNanos = 71n;
     // The leases are added up only once there were as many commands as leases.
     leases.checkSum(1);
