@@ -13,8 +13,6 @@ import type { Step } from '../budgets.ts';
 import { HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLEMENT } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
-import { LevelSumWriter } from './level-sums.ts';
-import { NameSumWriter } from './name-sums.ts';
 import { SumWriter } from './sums.ts';
 
 /** What a hold knows where the end of its request does not say it. */
@@ -37,8 +35,6 @@ export class Journal {
   readonly #sums: SumWriter;
   readonly #steps: StepWriter;
   readonly #budgets: BudgetReader;
-  readonly #nameSums: NameSumWriter;
-  readonly #levelSums: LevelSumWriter;
 
   constructor(database: Sqlite) {
     this.#database = database;
@@ -52,10 +48,8 @@ export class Journal {
          VALUES (${places(6 + SETTLEMENT.columns.length)})`,
     );
     this.#sums = new SumWriter(database);
-    this.#nameSums = new NameSumWriter(database);
     this.#steps = new StepWriter(database);
     this.#budgets = new BudgetReader(database);
-    this.#levelSums = new LevelSumWriter(database);
   }
 
   hold(hold: HoldRow): void {
@@ -91,15 +85,11 @@ export class Journal {
       LEVELS.flat(hold.levels),
       ...values,
     );
-    const isError = isErrorOutcome(end.outcome);
-    const tokens = { promptTokens, cachedTokens, cacheWriteTokens, completionTokens };
-    const summand = { ...tokens, keyId, model, source, admittedAtMs, isError, costNanos };
-    this.#sums.add(summand);
-    if (spentBy !== undefined) this.#nameSums.add(spentBy, summand);
+    const errors = isErrorOutcome(end.outcome) ? 1 : 0;
+    const figures = { requests: 1, errors, promptTokens, cachedTokens, cacheWriteTokens, completionTokens, costNanos };
+    this.#sums.add({ ...figures, keyId, model, source, admittedAtMs }, hold.levels, spentBy);
     this.#steps.add(keyId, wallMs, costNanos);
-    if (hold.levels === undefined) return;
-    this.#levelSums.add(hold.levels, summand);
-    for (const id of hold.levels) this.#steps.add(id, wallMs, costNanos);
+    for (const id of hold.levels ?? []) this.#steps.add(id, wallMs, costNanos);
   }
 
   /**
@@ -108,16 +98,12 @@ export class Journal {
    */
   writeCharges(): void {
     this.#sums.write();
-    this.#levelSums.write();
     this.#steps.write();
-    this.#nameSums.write();
   }
 
   /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
   forgetCharges(): void {
     this.#sums.forget();
-    this.#levelSums.forget();
-    this.#nameSums.forget();
     this.#steps.forget();
   }
 
@@ -128,28 +114,26 @@ export class Journal {
 
   /** What a level was charged in a month, with what is not written yet. */
   chargedInMonth(levelId: string, month: string): Nanos {
-    return this.#budgets.chargedInMonth(levelId, month) + this.#pending(levelId, (sum) => sum.month === month);
+    return (
+      this.#budgets.chargedInMonth(levelId, month) + this.#sums.pendingCharge(levelId, (sum) => sum.month === month)
+    );
   }
 
   /** What a level was charged for the requests of whole days, with what is not written yet. */
   chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos {
     const [from, to] = [utcDay(fromMs), utcDay(toMs)];
-    const pending = this.#pending(levelId, ({ day }) => day >= from && day < to);
+    const pending = this.#sums.pendingCharge(levelId, ({ day }) => day >= from && day < to);
     return this.#budgets.chargedOnDays(levelId, fromMs, toMs) + pending;
   }
 
   /** What a level was ever charged, with what is not written yet. */
   chargedEver(levelId: string): Nanos {
-    return this.#budgets.chargedEver(levelId) + this.#pending(levelId, () => true);
+    return this.#budgets.chargedEver(levelId) + this.#sums.pendingCharge(levelId, () => true);
   }
 
   /** The steps of a sliding window, with what is not written yet. A step may come twice. */
   windowSteps(levelId: string, windowS: number): Step[] {
     return [...this.#budgets.steps(levelId, windowS), ...this.#steps.pending(levelId, windowS)];
-  }
-
-  #pending(levelId: string, counts: (sum: { readonly day: string; readonly month: string }) => boolean): Nanos {
-    return this.#sums.pendingCharge(levelId, counts) + this.#levelSums.pendingCharge(levelId, counts);
   }
 
   openHolds(): HoldRow[] {
