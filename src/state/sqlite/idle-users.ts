@@ -14,6 +14,8 @@ const STEP_LEVELS = 500;
 
 /** The last admission. Only what is old beside that is dropped: the auditor expects the rest. */
 const LAST = 'SELECT max(last_at_ms) FROM usage_months';
+/** All that is booked to a level is in a month of its key as well, and those are kept. */
+const FIRST_MONTH = 'SELECT min(month) FROM usage_months';
 const NEXT = `SELECT min(level_id) FROM (SELECT min(level_id) AS level_id FROM level_days WHERE level_id > $after
   UNION ALL SELECT min(level_id) FROM level_months WHERE level_id > $after)`;
 /** Of all that were there lately there is nothing to do, and these are most. */
@@ -82,10 +84,16 @@ export class IdleUsers {
     if (lastMs === null) return { walk: undefined, isMore: false };
     const last = Math.min(wallMs, lastMs);
     const kept = utcMonth(last - IDLE_USER_MS);
-    const walk = this.#dropOld(this.#walk?.kept === kept ? this.#walk : { kept, after: '' });
+    const walk = this.#dropOld(this.#walk?.kept === kept ? this.#walk : this.#beginning(kept));
     const run = (sql: string, values: object) => this.#database.prepare(sql).run(values).changes;
     const changes = [run(DROP_SEALED, { kept }), run(DROP_STEPS, { last })];
     return { walk, isMore: walk.after !== undefined || changes.includes(STEP_ROWS) };
+  }
+
+  /** Of a file in which nothing is old no level is looked at: of a million that would take seconds. */
+  #beginning(kept: string): Walk {
+    const first = this.#database.prepare(FIRST_MONTH).pluck().get() as string;
+    return { kept, after: first < kept ? '' : undefined };
   }
 
   /** Goes on with a walk, by one step. What it has passed becomes old with the next month at the earliest. */

@@ -20,6 +20,7 @@ function opened(t: TestContext): Sqlite {
     rmSync(directory, { recursive: true });
   });
   database.exec(`
+    INSERT INTO usage_months VALUES ('2026-08', 'key_1', 'm', 'reported', ${FIGURES}, 0);
     INSERT INTO usage_months VALUES ('2026-11', 'key_1', 'm', 'reported', ${FIGURES}, ${NOW_MS});
     INSERT INTO level_months VALUES ('grp_1', '2026-09', ${FIGURES});
     INSERT INTO level_days VALUES ('grp_1', '2026-09-01', 'key_1', 'm', 'reported', ${FIGURES});
@@ -84,7 +85,17 @@ test('what becomes old with a later month is dropped then', (t) => {
   assert.equal(idle.drop(NOW_MS), false);
   assert.equal(rowsOf(database).days, 2);
   const laterMs = Date.UTC(2027, 0, 15);
-  database.prepare("UPDATE usage_months SET month = '2027-01', last_at_ms = ?").run(laterMs);
+  database.prepare("UPDATE usage_months SET month = '2027-01', last_at_ms = ? WHERE month = '2026-11'").run(laterMs);
   while (idle.drop(laterMs));
   assert.equal(rowsOf(database).days, 1);
+});
+
+test('of a file in which nothing is old no end user is looked at', (t) => {
+  const database = opened(t);
+  database.exec("DELETE FROM usage_months WHERE month < '2026-11'; DELETE FROM level_days; DELETE FROM level_months");
+  addDay(database, 'new', '2026-11-15');
+  const prepare = t.mock.method(database, 'prepare');
+  assert.equal(new IdleUsers(database).drop(NOW_MS), false);
+  const statements = prepare.mock.calls.map(({ arguments: [sql] }) => sql);
+  assert.ok(!statements.some((sql) => sql.includes('min(level_id)')), statements.join('\n'));
 });
