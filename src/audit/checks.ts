@@ -6,6 +6,8 @@ export interface Check {
   readonly rows: number;
   /** What does not agree, {@link MAX_DIFFERENCES} at most; empty if everything agrees. */
   readonly differences: readonly string[];
+  /** What operators have taken note of. */
+  readonly notes?: readonly string[];
 }
 
 export interface AuditOptions {

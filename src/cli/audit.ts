@@ -8,7 +8,7 @@ import type { Contents } from '../state/move.ts';
 import { openContents } from '../state/open.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
-import { configOf, globalOptions } from './state.ts';
+import { configOf, globalOptions, withState } from './state.ts';
 
 const DIFFERENCES_FOUND = 1;
 
@@ -16,8 +16,15 @@ export function registerAudit(program: Command): void {
   program
     .command('audit')
     .description('check that balance, totals, holds and journal agree; safe while gateways run')
+    .option(
+      '--accept-losses',
+      'take note of what a database has lost of its log: it is no difference from then on, and still shown',
+    )
     .addHelpText('after', '\nExamples:\n  inf-gw audit\n  inf-gw audit --json')
-    .action((_: unknown, command: Command) => run(command));
+    .action(async ({ acceptLosses }: { readonly acceptLosses?: true }, command: Command) => {
+      if (acceptLosses) await withState(command, async ({ nodes }) => nodes?.acceptLosses());
+      await run(command);
+    });
 }
 
 /** Runs the checks, and shows how far they are. Rejects with a UserError. */
@@ -50,6 +57,7 @@ async function run(command: Command): Promise<void> {
   });
   printLine();
   printLine(ok ? `${statePath}: everything agrees.` : `${statePath}: not everything agrees.`);
+  for (const { name, notes = [] } of checks) for (const note of notes) notice(`note: ${name}: ${note}`);
   for (const line of differencesIn(checks)) notice(`error: ${line}`);
 }
 
@@ -58,6 +66,6 @@ export function differencesIn(checks: readonly Check[]): string[] {
   return checks.flatMap(({ name, differences }) => differences.map((difference) => `${name}: ${difference}`));
 }
 
-function checkJson({ name, rows, differences }: Check) {
-  return { check: name, rows, differences };
+function checkJson({ name, rows, differences, notes = [] }: Check) {
+  return { check: name, rows, differences, notes };
 }

@@ -3,6 +3,7 @@ import type { Snapshot } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { originOf } from '../core/address.ts';
 import type { BudgetSpend } from '../core/budgets.ts';
+import { type LogLoss, lossText } from '../core/log-loss.ts';
 import { formatUsd, parseUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
@@ -37,6 +38,8 @@ const NO_MONEY = 'insufficient_credit';
 export interface Shared extends Balance {
   readonly nodes: readonly NodeRecord[];
   readonly log: LogSize | undefined;
+  /** What is lost of the log and no operator has taken note of. */
+  readonly losses: readonly LogLoss[];
 }
 
 /** A group or a key with the budget that stops it first, or its limit of the month. */
@@ -57,9 +60,7 @@ export interface Spent {
 export interface Beside {
   readonly isShared: boolean;
   /** Undefined where the gateway owns its state, or the database does not answer. */
-  readonly nodes: readonly NodeRecord[] | undefined;
-  /** The same. */
-  readonly log?: LogSize | undefined;
+  readonly shared: Pick<Shared, 'nodes' | 'log' | 'losses'> | undefined;
   /** Undefined if that cannot be read. */
   readonly spent: Spent | undefined;
   /** What was spent in the last seven days; undefined if that cannot be read. */
@@ -76,7 +77,7 @@ export function inFlightOf(nodes: readonly NodeRecord[]): number {
 
 /** The running gateway, its upstreams, and those that share its state. */
 export function statusLines(snapshot: Snapshot, beside: Beside, look: Look): string[] {
-  const { nodes } = beside;
+  const { nodes } = beside.shared ?? {};
   return [
     ...fieldLines(fieldsOf(snapshot, beside, look), look),
     ...upstreamLines(snapshot.upstreams, look),
@@ -106,9 +107,14 @@ function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Fiel
     ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
     ['memory', bytes(snapshot.memory_bytes)],
     beside.isShared
-      ? ['database', databaseText(snapshot.state_path, beside.log)]
+      ? ['database', databaseText(snapshot.state_path, beside.shared?.log)]
       : ['state file', `${snapshot.state_path}, ${bytes(snapshot.state_bytes)}, log ${bytes(snapshot.log_bytes)}`],
+    ...lostFields(beside.shared?.losses ?? []),
   ];
+}
+
+function lostFields(losses: readonly LogLoss[]): readonly Field[] {
+  return losses.map((loss) => ['lost', marked(lossText(loss), 'bad')]);
 }
 
 function databaseText(path: string, log: LogSize | undefined): string {
@@ -207,7 +213,7 @@ export function sharedLines(
   week: Spending | undefined,
   look: Look,
 ): string[] {
-  const { balanceNanos, heldNanos, nodes, log } = shared;
+  const { balanceNanos, heldNanos, nodes, log, losses } = shared;
   const lasts = creditEnforced ? lastsText({ week: week && forecastCredit(shared, 0, week) }) : undefined;
   const money: readonly Field[] =
     look.room === undefined
@@ -218,6 +224,7 @@ export function sharedLines(
         ];
   const fields: readonly Field[] = [
     ['database', databaseText(statePath, log)],
+    ...lostFields(losses),
     ['in flight', count(inFlightOf(nodes))],
     ...money,
   ];

@@ -7,6 +7,7 @@ import { ratesOf } from '../control/rates.ts';
 import { budgetJson } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import type { LogLoss } from '../core/log-loss.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
@@ -16,7 +17,7 @@ import { isSpent, shareSpent, spendBounds, tightest } from '../operator/spending
 import { noteLines } from '../operator/table.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
-import type { LogSize, NodeRecord } from '../state/nodes.ts';
+import type { NodeRecord } from '../state/nodes.ts';
 import { isTerminal, look, notice, printJson, printLine, printLines } from './output.ts';
 import { configOf, globalOptions, type State, withState } from './state.ts';
 import {
@@ -35,6 +36,8 @@ import { repeatJson, watchScreen } from './watch.ts';
 const NEARLY_SPENT = 0.8;
 /** With more keys than these it is not read which of them are spent: `--watch` would read them all each second. */
 const MOST_KEYS_READ = 1_000;
+/** Of what the database has lost of the log, as much is shown. `audit` shows all. */
+const MOST_LOSSES = 4;
 /** No gateway is running, or it takes no requests. */
 const NOT_RUNNING = 1;
 
@@ -134,7 +137,12 @@ function spentOf(
 }
 
 async function readShared({ account, nodes }: State): Promise<Shared> {
-  return { ...(await account.balance()), nodes: (await nodes?.list()) ?? [], log: await nodes?.logSize() };
+  return {
+    ...(await account.balance()),
+    nodes: (await nodes?.list()) ?? [],
+    log: await nodes?.logSize(),
+    losses: (await nodes?.losses(MOST_LOSSES)) ?? [],
+  };
 }
 
 async function orUserError<T>(result: Promise<T>): Promise<T | UserError> {
@@ -204,7 +212,7 @@ function readingsJson({ config, snapshot, shared, spent }: Readings) {
       ...statusJson(snapshot),
       spent_groups: spent?.groups.map(spentJson) ?? null,
       spent_keys: spent?.keys?.map(spentJson) ?? null,
-      ...(config.state.kind === 'postgres' && { ...logJson(stored?.log), nodes: stored?.nodes.map(nodeJson) ?? null }),
+      ...(config.state.kind === 'postgres' && { ...logJson(stored), nodes: stored?.nodes.map(nodeJson) ?? null }),
     };
   }
   return { running: false, state: config.statePath, ...(stored && sharedJson(stored)) };
@@ -219,11 +227,7 @@ function remarksOf({ config, snapshot, shared }: Readings): readonly string[] {
 function linesOf({ config, snapshot, shared, spent }: Readings, week: Spending | undefined): string[] {
   const stored = shared instanceof UserError ? undefined : shared;
   if (snapshot === undefined) return stored === undefined ? [] : sharedLines(config, stored, week, look());
-  return statusLines(
-    snapshot,
-    { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, log: stored?.log, spent, week },
-    look(),
-  );
+  return statusLines(snapshot, { isShared: config.state.kind === 'postgres', shared: stored, spent, week }, look());
 }
 
 /** What `/readyz` says, from beside the gateway: for health checks where there is no HTTP client. */
@@ -260,19 +264,37 @@ function notRunning({ state, statePath, node }: Config, shared?: Shared): string
   return `the gateway of this config, ${node}, runs elsewhere or as another user; only the database was asked`;
 }
 
-function sharedJson({ balanceNanos, heldNanos, nodes, log }: Shared) {
+function sharedJson(shared: Shared) {
+  const { balanceNanos, heldNanos, nodes } = shared;
   return {
     in_flight: inFlightOf(nodes),
     balance_usd: formatUsd(balanceNanos),
     held_usd: formatUsd(heldNanos),
-    ...logJson(log),
+    ...logJson(shared),
     nodes: nodes.map(nodeJson),
   };
 }
 
 /** In place of the size of a state file's log. */
-function logJson(log: LogSize | undefined) {
-  return { log_bytes: log?.bytes ?? null, log_entries: log?.entries ?? null };
+function logJson(shared: Shared | undefined) {
+  return {
+    log_bytes: shared?.log?.bytes ?? null,
+    log_entries: shared?.log?.entries ?? null,
+    losses: shared?.losses.map(lossJson) ?? null,
+  };
+}
+
+function lossJson(loss: LogLoss) {
+  return {
+    node: loss.node,
+    found_at: isoTime(loss.foundAtMs),
+    first_entry: Number(loss.keptSeq) + 1,
+    last_entry: Number(loss.seenSeq),
+    from: isoTime(loss.keptAtMs),
+    to: isoTime(loss.seenAtMs),
+    requests_held: loss.heldRequests,
+    requests_late: loss.lateRequests,
+  };
 }
 
 function spentJson({ name, bound, isSpent: spent }: SpentLevel) {

@@ -1,4 +1,5 @@
 /** The gateways that share a state: which are alive, how busy they are, and what they have in flight. */
+import type { LogLoss } from '../core/log-loss.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRecord } from './requests.ts';
 
@@ -43,6 +44,12 @@ export interface Nodes {
   list(): Promise<readonly NodeRecord[]>;
 
   logSize(): Promise<LogSize>;
+
+  /** What the database has lost of the log and no operator has taken note of, the latest first, at most so many. */
+  losses(limit: number): Promise<readonly LogLoss[]>;
+
+  /** Takes note of all of them. */
+  acceptLosses(): Promise<void>;
 
   /** The requests in flight of all gateways, oldest first, and at most that many. */
   openRequests(limit: number): Promise<readonly RequestRecord[]>;

@@ -17,6 +17,7 @@ interface Verdict {
     readonly check: string;
     readonly rows: number;
     readonly differences: readonly string[];
+    readonly notes: readonly string[];
   }[];
 }
 
@@ -60,9 +61,9 @@ function failed(lines: readonly string[]): Told {
 }
 
 function verdictOf({ ok, path, checks }: Verdict): Told {
-  const lines = checks.flatMap(({ check, rows, differences }) => [
+  const lines = checks.flatMap(({ check, rows, differences, notes }) => [
     `${check}: ${differences.length === 0 ? `${countOf(rows, 'row')}, agrees` : `${countOf(rows, 'row')}, DIFFERS`}`,
-    ...differences.map((difference) => `- ${difference}`),
+    ...[...differences, ...notes].map((line) => `- ${line}`),
   ]);
   const title = `${path}: ${ok ? 'everything agrees.' : 'not everything agrees.'}`;
   return { kind: 'audit_ended', title, lines, tone: ok ? 'good' : 'bad' };

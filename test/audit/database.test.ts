@@ -25,6 +25,7 @@ const CHECKS = [
   'held',
   'keys',
   'log',
+  'losses',
 ];
 
 /** What only a database can have. Each corruption is rolled back. */
@@ -216,6 +217,39 @@ describe('the auditor of a shared state', () => {
     await session.run('DROP SCHEMA inf_gw CASCADE');
     await assert.rejects(auditDatabase(session.run, QUIET), /no tables of inf-gw yet/);
     await session.run('ROLLBACK');
+  });
+
+  test('says what the database has lost of the log until an operator takes note, and then as a note', async () => {
+    const at = "extract(epoch FROM timestamptz '2026-11-24T10:00:00Z')::bigint * 1000000";
+    await session.run(`INSERT INTO inf_gw.losses
+      SELECT 'one', 8, ${at} + 2000000, 5, ${at}, ${at} + 9000000, 1, 2, CASE WHEN false THEN 0 END`);
+    const said =
+      /the database has lost entries 6 to 8 of the log, from between 2026-11-24T10:00:00\.000Z and 2026-11-24T10:00:02\.000Z, as one found at 2026-11-24T10:00:09\.000Z: it charges 1 request as held that had ended, and 2 in flight as they end/;
+    const found = await place.run(['audit']);
+    assert.equal(found.status, 1);
+    assert.match(found.stderr, new RegExp(`^error: losses: ${said.source}.*audit --accept-losses`));
+    const status = await place.run(['status']);
+    assert.match(status.stdout, new RegExp(`lost +${said.source}`));
+    const { losses } = await place.json<{ losses: unknown }>('status');
+    assert.deepEqual(losses, [
+      {
+        node: 'one',
+        found_at: '2026-11-24T10:00:09.000Z',
+        first_entry: 6,
+        last_entry: 8,
+        from: '2026-11-24T10:00:00.000Z',
+        to: '2026-11-24T10:00:02.000Z',
+        requests_held: 1,
+        requests_late: 2,
+      },
+    ]);
+    for (const words of [['audit', '--accept-losses'], ['audit']]) {
+      const known = await place.run(words);
+      assert.equal(known.status, 0);
+      assert.match(known.stderr, new RegExp(`^note: losses: ${said.source}.*; an operator took note at 20`));
+    }
+    assert.deepEqual((await place.json<{ losses: unknown }>('status')).losses, []);
+    await session.run('DELETE FROM inf_gw.losses');
   });
 
   test('lists what differs, and exits with 1', async () => {

@@ -229,9 +229,9 @@ export const PICTURES = {
       look,
     ),
   'status, all well': (look) =>
-    statusLines(snapshotOf(true), { isShared: false, nodes: undefined, spent: undefined, week: WEEK }, look),
+    statusLines(snapshotOf(true), { isShared: false, shared: undefined, spent: undefined, week: WEEK }, look),
   'status, all wrong': (look) =>
-    statusLines(snapshotOf(false), { isShared: false, nodes: undefined, spent: undefined, week: WEEK }, look),
+    statusLines(snapshotOf(false), { isShared: false, shared: undefined, spent: undefined, week: WEEK }, look),
 } satisfies Readonly<Record<string, (look: Look, count?: number) => string[]>>;
 
 /** All pictures, as `pictures.txt` has them. To draw them again: `node test/cli/draw-pictures.ts`. */

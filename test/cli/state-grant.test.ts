@@ -95,7 +95,7 @@ describe('`state grant`', () => {
       WHERE t.schemaname = 'inf_gw' AND c.ordinal_position = 2`)) as { name: string; column: string }[];
     assert.ok(tables.length > 15, String(tables));
     const allowed =
-      /^(?:append|write_for|shut_out|cut_log|rebuild|settle_late|join_node|beat|leave_node|reap|follow_clock|count_refusals|make_partitions|drop_old_rows|drop_idle_users|change_alert|claim_alert|settle_alert|release_alerts|keep_response|drop_kept_response)$/;
+      /^(?:append|write_for|shut_out|cut_log|rebuild|settle_late|join_node|beat|leave_node|reap|follow_clock|count_refusals|make_partitions|drop_old_rows|drop_idle_users|change_alert|claim_alert|settle_alert|release_alerts|keep_response|drop_kept_response|record_loss)$/;
     const functions = (await inDatabase(`SELECT p.proname AS name, p.oid::regprocedure::text AS signature,
       'SELECT ' || p.oid::regproc || '(' || (SELECT coalesce(string_agg('NULL::' || t::regtype, ', '), '') FROM unnest(p.proargtypes) t) || ')' AS call
       FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.prorettype <> 'trigger'::regtype`)) as {
@@ -136,7 +136,8 @@ describe('`state grant`', () => {
     const sums = () =>
       inDatabase(`SELECT (SELECT count(*) FROM inf_gw.journal)::int AS journal, balance_nanos, held_nanos,
         (SELECT sum(requests) FROM inf_gw.refusals)::int AS refused,
-        (SELECT count(*) FROM inf_gw.nodes)::int AS nodes FROM inf_gw.account`);
+        (SELECT count(*) FROM inf_gw.nodes)::int AS nodes,
+        (SELECT count(*) FROM inf_gw.losses)::int AS losses FROM inf_gw.account`);
     let client: pg.Client;
     before(async () => {
       client = new pg.Client({ connectionString: asRole(ROLE).href });
@@ -175,6 +176,20 @@ describe('`state grant`', () => {
       };
       return `SELECT inf_gw.settle_late(${Object.entries(all).map(([name, value]) => `${name} => ${value}`)})`;
     };
+    /** All but what is changed is as a gateway says it. */
+    const lossOf = (node: string, fields: Readonly<Record<string, string>>) => {
+      const all = {
+        p_node: `(SELECT id FROM inf_gw.nodes WHERE name = '${node}')`,
+        p_epoch: '1',
+        p_seen: '8000000',
+        p_seen_us: 'extract(epoch FROM clock_timestamp())::bigint * 1000000 + 1000000',
+        p_flushed: '8000000',
+        p_held: '0',
+        p_late_us: `'{}'`,
+        ...fields,
+      };
+      return `SELECT inf_gw.record_loss(${Object.entries(all).map(([name, value]) => `${name} => ${value}`)})`;
+    };
     const JOURNAL_OF_NOW = 'SELECT inf_gw.drop_old_rows(9000000000000000, 1000000)';
     const ATTACKS: readonly (readonly [what: string, statement: string])[] = [
       ['to drop the journal', JOURNAL_OF_NOW],
@@ -190,6 +205,11 @@ describe('`state grant`', () => {
         'to count refusals of nobody',
         `SELECT inf_gw.count_refusals('{2026-01}', '{nobody}', '{rate_limited}', '{rpm}', '{5}', '{0}')`,
       ],
+      ['to have lost what is of the future', lossOf('alive', { p_seen_us: '9000000000000000' })],
+      ['to have lost less than nothing', lossOf('alive', { p_held: '-1' })],
+      ['to have lost what was not there', lossOf('alive', { p_flushed: '8000001' })],
+      ['to have lost something as a gateway that is shut out', lossOf('alive', { p_epoch: '7' })],
+      ['to have lost what is there', lossOf('alive', { p_flushed: '(SELECT seq FROM inf_gw.account)' })],
       [
         'to have a gateway that lives leave, and take its name',
         `SELECT inf_gw.leave_node(n.id, n.epoch), inf_gw.join_node('alive', 'x', '1', '127.0.0.1:1', 0, 1)
@@ -238,6 +258,20 @@ describe('`state grant`', () => {
         const statement = `SELECT FROM inf_gw.append(${inputs.map((each) => `${each} => ${value(each)}`)})`;
         assert.equal(await call(statement), 'IG901', name);
       }
+    });
+
+    test('to have lost more than the owner will read', async () => {
+      await inDatabase(`INSERT INTO inf_gw.losses SELECT 'alive', n, 0, 0, 0, 0, 0, 0, CASE WHEN n = 1 THEN 0 END
+        FROM generate_series(1, 1000) n`);
+      const losses = async () => (await inDatabase('SELECT count(*)::int AS rows FROM inf_gw.losses'))[0]?.rows;
+      // In the place of what is known.
+      for (const seen of [8_000_000, 8_000_001]) {
+        await call(lossOf('alive', { p_seen: String(seen) }));
+        assert.equal(await losses(), 1_000);
+      }
+      const [last] = await inDatabase('SELECT max(seen_seq)::int AS seq FROM inf_gw.losses');
+      assert.equal(last?.seq, 8_000_000);
+      await inDatabase('DELETE FROM inf_gw.losses');
     });
 
     test('to count the end user of a request twice', async () => {

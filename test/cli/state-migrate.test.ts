@@ -129,6 +129,18 @@ describe('`state migrate`', () => {
     });
   });
 
+  test('leaves behind what the database has lost of its log, once an operator has taken note of it', async (t) => {
+    const { file, url, database, migrate } = await open(t);
+    fill(file.statePath);
+    assert.equal((await migrate(url)).status, 0);
+    await server.query(`INSERT INTO inf_gw.losses VALUES ('here', 2, 0, 1, 0, 0, 0, 0)`, database);
+    const refused = await migrate('./again.db', '-c', 'shared.yaml');
+    assert.equal(refused.status, 1);
+    assert.match(refused.stderr, /nothing was moved[\s\S]*losses: the database has lost entry 2 of the log/);
+    await file.json('audit', '--accept-losses', '-c', 'shared.yaml');
+    assert.equal((await migrate('./again.db', '-c', 'shared.yaml')).status, 0);
+  });
+
   test('moves from file to file, and from database to database', async (t) => {
     const { file, url, migrate, database } = await open(t);
     fill(file.statePath);

@@ -26,7 +26,7 @@ const admitOf = (bench: LedgerBench, key: BenchKey) => {
 };
 
 /** Copies what is stored but who is connected. Returns how to restore it. */
-async function backUp(database: SharedDatabase): Promise<() => Promise<void>> {
+export async function backUp(database: SharedDatabase): Promise<() => Promise<void>> {
   const tables = [...(await database.tables()), 'log', 'positions'];
   const copies = tables.map((name) => `CREATE TABLE backup.${name} AS TABLE inf_gw.${name};`);
   await database.read(`DROP SCHEMA IF EXISTS backup CASCADE; CREATE SCHEMA backup; ${copies.join(' ')}`);
@@ -193,6 +193,7 @@ export function testDoubts(database: SharedDatabase): void {
       store.process.losses.map(([, requests]) => requests),
       [1],
     );
+    await store.operator.nodes?.acceptLosses();
   });
 
   test('a growth that is repeated grows once', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
+import type { Durability } from '../../src/core/settings.ts';
 import type { Engine } from '../../src/ledger/engine.ts';
 import type { LedgerSettings, LedgerSummary } from '../../src/ledger/ledger.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
@@ -176,9 +177,9 @@ export class SharedProcess {
   }
 
   /** A new engine on the same connections, as if nothing had happened. */
-  renew(settings: LedgerSettings, clock: HandClock, writeMs?: number): void {
+  renew(settings: LedgerSettings, clock: HandClock, writeMs?: number, durability: Durability = 'full'): void {
     this.differences.length = this.nonsense.length = this.losses.length = this.uncharged.length = 0;
-    const options = { ...settings, durability: 'full', state: { kind: 'file', path: '' } } as const;
+    const options = { ...settings, durability, state: { kind: 'file', path: '' } } as const;
     const events = {
       onFault: ({ message }: { message: string }) => void this.faults.push(message),
       onDifference: (entry: bigint) => void this.differences.push(entry),

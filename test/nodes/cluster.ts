@@ -1,6 +1,7 @@
 /** Gateways in processes of their own that share one database, each over a link of its own, in front of one host. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { mintKey } from '../../src/core/api-key.ts';
+import { lossText } from '../../src/core/log-loss.ts';
 import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
 import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { openState } from '../../src/state/open.ts';
@@ -151,9 +152,11 @@ export class Cluster {
     });
   }
 
-  /** What is wrong in the books, and where gateways found that they disagree since that was asked last. */
+  /** What is wrong in the books or lost, and where gateways found that they disagree since that was asked last. */
   async faults(): Promise<string[]> {
-    return [...(await sharedBookFaults(this.url)), ...this.nodes.flatMap((node) => node.takeAlarms())];
+    const losses = await this.operate(async ({ nodes }) => (await nodes?.losses(this.nodes.length)) ?? []);
+    const alarms = this.nodes.flatMap((node) => node.takeAlarms());
+    return [...(await sharedBookFaults(this.url)), ...losses.map(lossText), ...alarms];
   }
 
   /** Runs a statement as the superuser. */

@@ -56,14 +56,14 @@ describe('the process of an audit', () => {
       process.send({ done: 2, of: 5 });
       const [, ...words] = process.argv;
       const differences = ['1 is 2', words.join(' ')];
-      console.log(JSON.stringify({ ok: false, path: 'a.db', checks: [{ check: 'sums', rows: 1200, differences }] }));
+      console.log(JSON.stringify({ ok: false, path: 'a.db', checks: [{ check: 'sums', rows: 1200, differences, notes: ['3 is known'] }] }));
       process.exitCode = 1;`);
     assert.deepEqual(told, [
       { kind: 'audit_progress', read: 2, of: 5 },
       {
         kind: 'audit_ended',
         title: 'a.db: not everything agrees.',
-        lines: ['sums: 1,200 rows, DIFFERS', '- 1 is 2', '- --config /etc/gw.yaml audit --json'],
+        lines: ['sums: 1,200 rows, DIFFERS', '- 1 is 2', '- --config /etc/gw.yaml audit --json', '- 3 is known'],
         tone: 'bad',
       },
     ]);

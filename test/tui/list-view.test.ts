@@ -139,7 +139,7 @@ describe('an upstream', () => {
       const snapshot = { ...SNAPSHOT, upstreams: [{ ...upstream, state: 'closed' as const, ...change }] };
       const [sign, words] = [said.slice(0, 1), said.slice(2)];
       assert.match(screenText(serving('overview', snapshot)), new RegExp(`${sign} openai .*${words}`));
-      const beside = { isShared: false, nodes: undefined, spent: undefined, week: undefined };
+      const beside = { isShared: false, shared: undefined, spent: undefined, week: undefined };
       const look = { room: 120, paint: (text: string) => text };
       assert.match(statusLines(snapshot, beside, look).join('\n'), new RegExp(`openai +${said}`));
     });

@@ -10,7 +10,7 @@ import {
   type Read,
 } from '../checks.ts';
 import { DatabaseWalk } from './journal.ts';
-import { heldCheck, logCheck, lostHolds, partitionsCheck } from './shared.ts';
+import { heldCheck, logCheck, lossCheck, lostHolds, partitionsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
 const KNOWN_VERSION = 1;
@@ -52,6 +52,7 @@ export async function auditDatabase(read: Read, options: AuditOptions): Promise<
     await heldCheck(read),
     keys,
     await logCheck(read),
+    await lossCheck(read),
   ];
 }
 

@@ -5,8 +5,8 @@ import { InvariantError, invariant } from '../../core/invariant.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { ownerOf, userStoredAs } from '../../state/levels.ts';
-import { type Addition, NOTHING_ADDED } from '../../state/postgres/batch.ts';
-import { type Appended, type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
+import { type Addition, isAwaited, NOTHING_ADDED } from '../../state/postgres/batch.ts';
+import { type Appended, type OpenRequest, type Place, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
 import type { Engine, EngineEvents } from '../engine.ts';
@@ -105,8 +105,12 @@ export class SharedEngine implements Engine {
   readonly #givenBack = new Set<string>();
   /** Requests that this gateway had ended, and that are open again since the database has lost its last entries. */
   readonly #reopened = new Set<string>();
-  /** An entry that the database has lost, until the state is read anew. */
-  #lostEntry: bigint | undefined;
+  /** The last entry that this gateway had followed of a log that has lost its end, until the state is read anew. */
+  #lost: Place | undefined;
+  /** The last entry of this gateway that somebody waits for, and when it was sent. */
+  #awaited = { seq: 0n, sentMs: 0 };
+  /** The last one that was on the disk: of what came after, nobody was promised anything. */
+  #flushedSeq = 0n;
   /** Whether this gateway may have an entry in the log that it has not followed. */
   #isUnsure = false;
   /** The key of each count of tokens in flight here. */
@@ -188,10 +192,11 @@ export class SharedEngine implements Engine {
   async flush(): Promise<void> {
     const settled = this.#settled;
     this.#settled = [];
-    const sentMs = this.#heardMs;
+    const { seq, sentMs } = this.#awaited;
     try {
       await this.#store.flush();
       if (this.#clock.monotonicMs() - sentMs > FLUSH_TELLS_MS) await this.#store.flush();
+      this.#flushedSeq = seq;
       for (const id of settled) this.#open.delete(id);
     } catch (error) {
       this.#settled.unshift(...settled);
@@ -321,18 +326,33 @@ export class SharedEngine implements Engine {
   /** The state, read anew if need be. */
   async #following(): Promise<Replica> {
     if (this.#replica === undefined) {
-      this.#replica = await rebuild(this.#store.log);
-      this.#store.seen = this.#replica.place.seq;
-      const strays = this.#replica
+      const replica = await rebuild(this.#store.log);
+      this.#store.seen = replica.place.seq;
+      const strays = replica
         .requestsOf(this.#store.nodeId as number)
         .filter((requestId) => !this.#open.has(requestId) && !this.#doubtful.has(requestId));
       // Nobody here was told that these are admitted, unless their ends are among what is lost.
-      const isLost = (id: string) => this.#lostEntry !== undefined && !this.#givenBack.has(id);
+      const isLost = (id: string) => this.#lost !== undefined && !this.#givenBack.has(id);
+      if (this.#lost !== undefined) await this.#tellOfLoss(this.#lost, replica, strays.filter(isLost).length);
       for (const id of strays) (isLost(id) ? this.#reopened : this.#doubtful).add(id);
-      if (this.#lostEntry !== undefined) this.#events.onLostLog(this.#lostEntry, strays.filter(isLost).length);
-      this.#lostEntry = undefined;
+      this.#lost = undefined;
+      this.#replica = replica;
     }
     return this.#replica;
+  }
+
+  /** Writes it down before anything else: were this gateway killed, nobody else might know. */
+  async #tellOfLoss(lost: Place, replica: Replica, heldRequests: number): Promise<void> {
+    const late = [...this.#open].filter(([requestId]) => replica.leaseOf(requestId) === undefined);
+    await this.#store.recordLoss({
+      ...lost,
+      // Where nobody waits for the disk, all that is committed is promised.
+      flushedSeq: this.needsFlush ? this.#flushedSeq : lost.seq,
+      heldRequests,
+      lateUs: late.map(([, { admittedUs }]) => admittedUs),
+    });
+    this.#flushedSeq = 0n;
+    this.#events.onLostLog(lost.seq, heldRequests);
   }
 
   /** Follows the log. If this gateway has come to another state than the others, it begins anew. */
@@ -541,6 +561,7 @@ export class SharedEngine implements Engine {
       const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs, this.needsFlush);
       this.#appendedAtMs = performance.now();
       this.#heardMs = sentMs;
+      if (isAwaited(addition)) this.#awaited = { seq: appended.seq, sentMs };
       if (appended.atUs !== undefined) this.#clockGuard.saw(appended.atUs, sentMs);
       this.#followEntries(replica, place.seq, appended, addition.commands !== undefined, decided?.seq);
       if (appended.atUs !== undefined) this.#isUnsure = false;
@@ -549,7 +570,7 @@ export class SharedEngine implements Engine {
       const { code, detail } = error as { code?: string; detail?: string };
       if (code === OTHER_LOG) {
         this.#replica = undefined;
-        if (detail === LOST) this.#lostEntry = place.seq;
+        if (detail === LOST) this.#lost = place;
         return 'anew';
       }
       if (code !== CLOCK_STEPPED) throw error;

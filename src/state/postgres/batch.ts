@@ -139,6 +139,11 @@ export const NOTHING_ADDED: Addition = {
   settlements: [],
 };
 
+/** Whether somebody waits until it is on the disk. */
+export function isAwaited({ settlements, writes }: Addition): boolean {
+  return settlements.length > 0 || writes;
+}
+
 /** The arguments of `append` after the node's and its place in the log, in their order. */
 export function argumentsOf({
   commands,

@@ -6,7 +6,15 @@ import type { Settlement } from '../../core/settlement.ts';
 import { LEVELS, SETTLEMENT } from '../journal.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
-import { type Addition, ARGUMENTS, argumentsOf, DECIDED_ARGUMENTS, type Decided, decidedArguments } from './batch.ts';
+import {
+  type Addition,
+  ARGUMENTS,
+  argumentsOf,
+  DECIDED_ARGUMENTS,
+  type Decided,
+  decidedArguments,
+  isAwaited,
+} from './batch.ts';
 import type { Link } from './link.ts';
 import { type EntryRow, factsIn, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { EpochOverError, Membership, type MembershipEvents, type SharedNode } from './membership.ts';
@@ -30,6 +38,16 @@ export interface Place {
   readonly atUs: bigint;
 }
 
+/** The end of the log that is lost. */
+export interface LostEnd extends Place {
+  /** The last entry that this gateway had seen on the disk. */
+  readonly flushedSeq: bigint;
+  /** Its requests that had ended there and are charged as held. */
+  readonly heldRequests: number;
+  /** When those were admitted that are in flight here and not in the tables, in microseconds since 1970. */
+  readonly lateUs: readonly bigint[];
+}
+
 /** What has come of an addition to the log. */
 export interface Appended {
   /** Undefined if this gateway is far behind: then nothing was added. */
@@ -51,6 +69,7 @@ const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})
 const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
 /** The hold in seven, and the end. */
 const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(7 + SETTLEMENT.columns.length)}), ${DURABLY}`;
+const RECORD_LOSS = `SELECT inf_gw.record_loss(${parameters(7)}), ${DURABLY}`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
 /** Writes what processes of this name have decided that are gone. */
@@ -161,14 +180,20 @@ export class SharedLedgerStore {
       const values = [nodeId, epoch, latestUs, place.seq, place.atUs, ...argumentsOf(addition)];
       const isLast = addition.givenBack.length > 0;
       const [name, text] = isLast ? ['append_durably', APPEND_DURABLY] : ['append', APPEND];
-      const isAwaited = addition.settlements.length > 0 || addition.writes;
-      const flushFor = isAwaited && isFlushed ? { nodeId, epoch } : undefined;
+      const flushFor = isFlushed && isAwaited(addition) ? { nodeId, epoch } : undefined;
       const [row] = await link.decide<LogRow & Record<string, unknown>>(name, text, values, flushFor);
       const { o_us: us, o_seq: seq, o_log: log, o_facts: facts } = row as LogRow;
-      if (isAwaited) this.#decided++;
+      if (isAwaited(addition)) this.#decided++;
       const entries = log === null ? [] : (JSON.parse(log) as EntryRow[]);
       return { atUs: us === null ? undefined : BigInt(us), seq: BigInt(seq), entries, facts };
     });
+  }
+
+  /** Writes down what the database has lost of the log, for operators. Once, however often it is called. */
+  async recordLoss({ seq, atUs, flushedSeq, heldRequests, lateUs }: LostEnd): Promise<void> {
+    await this.#membership.run(({ link, nodeId, epoch }) =>
+      link.aside('record_loss', RECORD_LOSS, [nodeId, epoch, seq, atUs, flushedSeq, heldRequests, lateUs]),
+    );
   }
 
   /** The number of this gateway among all; it stays the same under a new epoch. Undefined while the database is out of reach. */

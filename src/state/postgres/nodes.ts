@@ -1,4 +1,5 @@
 /** The gateways that share a database, as operators see them. */
+import { type LogLoss, lossOf } from '../../core/log-loss.ts';
 import type { KeyActivity, LogSize, NodeRecord, NodeState, Nodes } from '../nodes.ts';
 import { requestsIn } from '../request-book.ts';
 import type { RequestRecord } from '../requests.ts';
@@ -27,6 +28,8 @@ const NODES = `WITH seen AS (
 
 /** It has no gaps. */
 const LOG_SIZE = `SELECT coalesce(max(seq) - min(seq) + 1, 0) AS entries, pg_total_relation_size('inf_gw.log') AS bytes FROM inf_gw.log`;
+const LOSSES = 'SELECT * FROM inf_gw.losses WHERE accepted_us IS NULL ORDER BY found_us DESC, node LIMIT $1';
+const ACCEPT = `UPDATE inf_gw.losses SET accepted_us = ${NOW_US} WHERE accepted_us IS NULL`;
 const OPEN = requestsIn('holds', DIALECT);
 const STOP = `SELECT CASE WHEN inf_gw.stop_request($1) THEN 'in flight' END AS found`;
 
@@ -44,6 +47,14 @@ export class PostgresNodes implements Nodes {
   async logSize(): Promise<LogSize> {
     const [row] = await this.#database.run(LOG_SIZE);
     return { entries: Number(row?.entries), bytes: Number(row?.bytes) };
+  }
+
+  async losses(limit: number): Promise<readonly LogLoss[]> {
+    return (await this.#database.run(LOSSES, [limit])).map(lossOf);
+  }
+
+  async acceptLosses(): Promise<void> {
+    await this.#database.run(ACCEPT);
   }
 
   async openRequests(limit: number): Promise<readonly RequestRecord[]> {

@@ -24,6 +24,7 @@ export const GATEWAY_FUNCTIONS = [
   'release_alerts',
   'keep_response',
   'drop_kept_response',
+  'record_loss',
 ]
   .map((name) => `'${name}'`)
   .join(', ');

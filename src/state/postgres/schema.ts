@@ -6,6 +6,7 @@ import { CLOCK } from './schema/clock.ts';
 import { KEPT, KEPT_TABLES } from './schema/kept.ts';
 import { LEVEL_TABLES, LEVELS } from './schema/levels.ts';
 import { LOG, REBUILD } from './schema/log.ts';
+import { LOSS_TABLE, LOSSES } from './schema/losses.ts';
 import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
 import { SETTLE } from './schema/settle.ts';
@@ -17,7 +18,7 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  * changed. A change of functions alone is a step, too: an empty one.
  */
 export const MIGRATIONS: readonly string[] = [
-  [TABLES, LEVEL_TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, RETENTION_TABLE, KEPT_TABLES].join('\n'),
+  [TABLES, LEVEL_TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, RETENTION_TABLE, KEPT_TABLES, LOSS_TABLE].join('\n'),
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
@@ -54,6 +55,7 @@ export const FUNCTIONS = [
   ALERTS,
   NAMES,
   KEPT,
+  LOSSES,
   RIGHTS,
   GRANT_AGAIN,
   'SELECT inf_gw.make_partitions();',
