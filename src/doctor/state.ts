@@ -95,7 +95,7 @@ async function checkDatabase(address: PostgresAddress, retentionMs: number | und
   const name = 'database';
   const place = showAddress(address);
   try {
-    const { server, version, newest, isAllowed, keptMs } = await examineDatabase(address);
+    const { server, version, newest, isAllowed, keptMs, mayLose } = await examineDatabase(address);
     if (version > newest) {
       return failure(
         name,
@@ -123,6 +123,20 @@ async function checkDatabase(address: PostgresAddress, retentionMs: number | und
         `a gateway of ${address.user} drops fewer requests than \`journal_retention\` says: the owner of the tables keeps them for longer`,
         `let the owner run \`${PROGRAM} state grant ${address.user}\` with that \`journal_retention\``,
       );
+    }
+    switch (mayLose) {
+      case 'standby':
+        return warning(
+          name,
+          `${place} waits for no standby: one that takes over may lack the last requests`,
+          'set `synchronous_commit = on` there, and name the standby in `synchronous_standby_names`',
+        );
+      case 'disk':
+        return warning(
+          name,
+          `${place} waits for no disk: a crash loses requests that were answered`,
+          'set `synchronous_commit = on` there',
+        );
     }
     const tables = version === newest ? `tables of version ${version}` : 'the next start makes or updates the tables';
     return ok(name, `PostgreSQL ${server} at ${place}; ${tables}`);

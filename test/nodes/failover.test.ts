@@ -52,6 +52,14 @@ for (const isSynchronous of [true, false]) {
       : 'loses no more than what the standby had not got, and charges nothing twice';
     test(`${promise}; the gateways that run serve again`, async (t) => {
       const { place } = cluster.nodes[0] as Node;
+      // Before there are plans for what the host is asked.
+      cluster.upstream.follow((call) => call.answer(200, { data: [] }));
+      const { stdout } = await place.run(['doctor']);
+      assert.equal(
+        /database: .*waits for no standby: one that takes over may lack/.test(stdout),
+        !isSynchronous,
+        stdout,
+      );
       const made = await cluster.newKeys(KEY_NAMES.map((key) => KEY_LIMITS[key]));
       const keys = Object.fromEntries(KEY_NAMES.map((key, index) => [key, made[index]])) as Record<KeyName, TestKey>;
       const load = new Load(cluster.nodes, keys, PACE, new Random(SEED), 1);

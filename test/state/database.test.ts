@@ -71,6 +71,7 @@ describe('looking at a database', () => {
     assert.equal((await examineDatabase(addressOf(url))).version, 0);
     await opened(t, url);
     const after = await examineDatabase(addressOf(url));
+    assert.equal(after.mayLose, undefined);
     assert.deepEqual([after.version, after.newest, after.isAllowed], [before.newest, before.newest, true]);
     assert.match(after.server, /^\d+\./);
     const visitor = new URL(url);
@@ -84,6 +85,12 @@ describe('looking at a database', () => {
     assert.equal((await examineDatabase(addressOf(visitor.href))).isAllowed, false);
     for (const statement of grantsFor('visitor')) await server.query(statement, database);
     assert.equal((await examineDatabase(addressOf(visitor.href))).isAllowed, true);
+  });
+
+  test('tells where nobody waits for the disk', async () => {
+    const url = await server.createDatabase();
+    await server.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    assert.equal((await examineDatabase(addressOf(url))).mayLose, 'disk');
   });
 
   test('fails with a line on what is wrong, and one on what to do', async () => {

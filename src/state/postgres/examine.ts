@@ -18,6 +18,8 @@ export interface DatabaseFacts {
   readonly isAllowed: boolean;
   /** For how long requests are kept in the journal, whatever a gateway of this user is told: null for ever, 0 for not at all. */
   readonly keptMs: number | null;
+  /** What a crash of the server may lose of what clients were promised: a standby that takes over lacks the end, or the disk itself. */
+  readonly mayLose: 'standby' | 'disk' | undefined;
 }
 
 const ANSWER_MS = 5_000;
@@ -34,6 +36,13 @@ const KEPT = `SELECT CASE WHEN pg_has_role(current_user, nspowner, 'MEMBER') THE
     ELSE (SELECT journal_ms FROM inf_gw.retention) END AS kept_ms
   FROM pg_namespace WHERE nspname = 'inf_gw'`;
 
+/** Whoever may not read how a standby is doing still sees that there is one. A subscriber of rows is none, nor is a backup. */
+const MAY_LOSE = `SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'disk'
+    WHEN 'local' IN (current_setting('synchronous_commit'), coalesce(nullif(current_setting('synchronous_standby_names'), ''), 'local'))
+      AND EXISTS (SELECT FROM pg_stat_replication r WHERE coalesce(r.state, '') <> 'backup'
+        AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = r.pid AND s.slot_type = 'logical'))
+    THEN 'standby' END AS may_lose`;
+
 /** Rejects with a UserError if the database cannot be reached or used. */
 export async function examineDatabase(address: PostgresAddress): Promise<DatabaseFacts> {
   const client = await openServer(address, 'inf-gw doctor');
@@ -47,12 +56,14 @@ export async function examineDatabase(address: PostgresAddress): Promise<Databas
     const kept =
       isAllowed && version === newest ? await query<{ kept_ms: string | null }>(client, KEPT, ANSWER_MS) : undefined;
     const { kept_ms: keptMs = '0' } = kept?.rows[0] ?? {};
+    const lost = await query<{ may_lose: 'standby' | 'disk' | null }>(client, MAY_LOSE, ANSWER_MS);
     return {
       server: rows[0]?.server ?? '',
       version,
       newest,
       isAllowed,
       keptMs: keptMs === null ? null : Number(keptMs),
+      mayLose: lost.rows[0]?.may_lose ?? undefined,
     };
   } catch (error) {
     throw explained(error, address);
