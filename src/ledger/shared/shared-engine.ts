@@ -561,7 +561,7 @@ export class SharedEngine implements Engine {
       const appended = await this.#store.append({ ...addition, decided, recorded }, place, latestUs, this.needsFlush);
       this.#appendedAtMs = performance.now();
       this.#heardMs = sentMs;
-      if (isAwaited(addition)) this.#awaited = { seq: appended.seq, sentMs };
+      if (appended.atUs !== undefined && isAwaited(addition)) this.#awaited = { seq: appended.seq, sentMs };
       if (appended.atUs !== undefined) this.#clockGuard.saw(appended.atUs, sentMs);
       this.#followEntries(replica, place.seq, appended, addition.commands !== undefined, decided?.seq);
       if (appended.atUs !== undefined) this.#isUnsure = false;
