@@ -9,6 +9,8 @@ export interface AnswerFacts {
   readonly usage: TokenUsage | undefined;
   /** Whether there is a usage object, usable or not. */
   readonly hasUsage: boolean;
+  /** The reported usage has no figure of the output. */
+  readonly isInputAlone?: boolean;
   /** The number of choices; undefined if this is no answer. */
   readonly choices: number | undefined;
   readonly progress: readonly ChoiceProgress[];
@@ -98,6 +100,12 @@ export function countOf(value: unknown): number | undefined {
   const isValid =
     typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_REPORTED_TOKENS;
   return isValid ? value : undefined;
+}
+
+/** Whether a report says nothing of the output: no field of these names is in it, and its total leaves nothing. */
+export function isInputAlone(report: unknown, read: TokenUsage | undefined, ...names: readonly string[]): boolean {
+  if (!isObject(report) || read?.completionTokens !== 0) return false;
+  return names.every((name) => report[name] === undefined || report[name] === null);
 }
 
 /**

@@ -17,7 +17,7 @@ export interface Metered {
   readonly calls: readonly ToolCall[];
   /** The output, for counting its tokens; undefined if nothing is to be counted. */
   readonly written: TextSample | undefined;
-  /** A report that may have come too early: the larger of it and the count is charged. */
+  /** A report that may have come too early, or is of the input alone: the larger of it and the count is charged. */
   readonly earlyReport: TokenUsage | undefined;
   /** How long the model has shown nothing, in milliseconds; 0 if its response is at its end. */
   readonly silentMs: number;
@@ -52,6 +52,7 @@ export class Meter {
   #audioBytes = 0;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
+  #isInputAlone = false;
   /** The report came with the end of the response or after it. */
   #isReportFinal = false;
   /** Of output, where none is reported. */
@@ -96,9 +97,10 @@ export class Meter {
     return this.#nowMs();
   }
 
-  /** Reads a whole completion. Its text matters only where it reports no usage. */
+  /** Reads a whole completion. Its text matters only where it reports no output. */
   readWhole(facts: AnswerFacts): void {
-    this.read(facts.usage === undefined ? facts : { ...facts, progress: [] });
+    const isReported = facts.usage !== undefined && !facts.isInputAlone;
+    this.read(isReported ? { ...facts, progress: [] } : facts);
   }
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
@@ -107,7 +109,10 @@ export class Meter {
     this.hasRead ||=
       facts.hasUsage || facts.choices !== undefined || facts.progress.length > 0 || facts.id !== undefined;
     if (this.#isAdvancedBy(facts)) this.advances++;
-    this.#reported = facts.usage ?? this.#reported;
+    if (facts.usage !== undefined) {
+      this.#reported = facts.usage;
+      this.#isInputAlone = facts.isInputAlone ?? false;
+    }
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
@@ -218,8 +223,8 @@ export class Meter {
    * unless its error says that it only read.
    */
   figures(): Metered {
-    return this.#reported === undefined
-      ? this.#counted()
+    return this.#reported === undefined || this.#isOutputMissing
+      ? this.#counted(0)
       : {
           ...this.#known,
           usage: this.#reported,
@@ -236,18 +241,20 @@ export class Meter {
    */
   figuresOfPart(): Metered {
     if (this.#isReportFinal) return this.figures();
-    const counted = this.#counted();
-    const { source, usage } = larger(this.#reported, counted.usage);
-    const silentMs = this.complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs());
-    return { ...counted, usage, source, earlyReport: this.#reported, silentMs };
+    return this.#counted(this.complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs()));
   }
 
-  #counted(): Metered {
+  /** The report says nothing of the output, and there is some. */
+  get #isOutputMissing(): boolean {
+    return this.#isInputAlone && (this.written.tokensAtMost > 0 || this.#audioBytes > 0);
+  }
+
+  /** As counted, or as reported where that is more. */
+  #counted(silentMs: number): Metered {
     const completionTokens = Math.max(this.#leastOutput, this.written.tokens + this.#audioTokens);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
-    const usage = withAudio(counted, this.#audioTokens);
-    const rest = { written: this.written, earlyReport: undefined, silentMs: 0 };
-    return { ...this.#known, usage, source: 'counted', ...rest };
+    const { usage, source } = larger(this.#reported, withAudio(counted, this.#audioTokens));
+    return { ...this.#known, usage, source, written: this.written, earlyReport: this.#reported, silentMs };
   }
 
   get #known(): Pick<Metered, 'calls' | 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model' | 'kept'> {

@@ -2,7 +2,7 @@
 
 import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
-import { type AnswerFacts, countOf, reportedCalls } from '../answer.ts';
+import { type AnswerFacts, countOf, isInputAlone, reportedCalls } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { readOutput } from './chat-output.ts';
 
@@ -23,9 +23,11 @@ function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): An
     const index = typeof choice.index === 'number' ? choice.index : position;
     return { ...output, index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '' };
   });
+  const usage = readUsage(answer.usage);
   return {
-    usage: readUsage(answer.usage),
+    usage,
     hasUsage: isObject(answer.usage),
+    isInputAlone: isInputAlone(answer.usage, usage, 'completion_tokens'),
     choices: choices?.length,
     progress,
     id: answer.id,
@@ -44,9 +46,8 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const promptTokens = countOf(usage.prompt_tokens);
   const total = countOf(usage.total_tokens);
-  if (promptTokens === undefined) return undefined;
-  const reported = countOf(usage.completion_tokens) ?? (usage.completion_tokens === undefined ? 0 : undefined);
-  if (reported === undefined) return undefined;
+  const reported = countOf(usage.completion_tokens ?? 0);
+  if (promptTokens === undefined || reported === undefined) return undefined;
   const completionTokens = Math.max(reported, total === undefined ? 0 : total - promptTokens);
   if (promptTokens + completionTokens === 0) return undefined;
   const details = objectOf(usage.prompt_tokens_details);

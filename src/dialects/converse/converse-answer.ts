@@ -1,7 +1,15 @@
 /** Reads Converse's answers: what a model has written in their blocks, whole or in deltas, and their usage. */
 import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf, NO_OUTPUT, type Output, together, unseenTokensOf } from '../answer.ts';
+import {
+  type AnswerFacts,
+  countOf,
+  isInputAlone,
+  NO_OUTPUT,
+  type Output,
+  together,
+  unseenTokensOf,
+} from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
 export function readConverse(answer: Fields): AnswerFacts {
@@ -11,8 +19,7 @@ export function readConverse(answer: Fields): AnswerFacts {
   const finished = typeof answer.stopReason === 'string';
   const written = together(blocksIn(message).map(outputOfBlock));
   return {
-    usage: readUsage(answer.usage),
-    hasUsage: isObject(answer.usage),
+    ...usageFacts(answer.usage),
     choices: isAnswer ? 1 : undefined,
     progress: isAnswer ? [{ index: 0, finished, ...written }] : [],
     // Answers have no id but in their head.
@@ -90,6 +97,11 @@ function bytesOf(text: unknown): number {
 
 function dataTokens(image: unknown): number {
   return isObject(image) && isObject(image.source) ? unseenTokensOf(image.source.bytes) : 0;
+}
+
+export function usageFacts(reported: unknown): Pick<AnswerFacts, 'usage' | 'hasUsage' | 'isInputAlone'> {
+  const usage = readUsage(reported);
+  return { usage, hasUsage: isObject(reported), isInputAlone: isInputAlone(reported, usage, 'outputTokens') };
 }
 
 /**

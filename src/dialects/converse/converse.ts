@@ -21,7 +21,7 @@ import { errorFacts } from '../error-facts.ts';
 import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
 import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
-import { BlockReader, readConverse, readUsage, tierOf } from './converse-answer.ts';
+import { BlockReader, readConverse, tierOf, usageFacts } from './converse-answer.ts';
 
 export const CONVERSE: Dialect = {
   name: 'converse',
@@ -83,7 +83,7 @@ class ConverseStream implements StreamReader {
       return progressOf(NO_OUTPUT, true);
     }
     if (!isObject(metadata) || !isObject(metadata.usage)) return NO_FACTS;
-    return { ...NO_FACTS, usage: readUsage(metadata.usage), hasUsage: true, serviceTier: tierOf(metadata) };
+    return { ...NO_FACTS, ...usageFacts(metadata.usage), serviceTier: tierOf(metadata) };
   }
 
   failure(error: ClientError): string {

@@ -1,7 +1,7 @@
 /** Reads answers, whole or in pieces, and their usage. */
-import { isObject, objectOf, objectsIn } from '../../core/json.ts';
+import { isObject, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, type ChoiceProgress, countOf, together } from '../answer.ts';
+import { type AnswerFacts, type ChoiceProgress, countOf, isInputAlone, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { outputOfPart } from './gemini-output.ts';
 import { hostCallsOf } from './gemini-tools.ts';
@@ -11,15 +11,17 @@ export function readGemini(answer: Fields): AnswerFacts {
   const candidates = objectsIn(answer.candidates);
   const progress = isBlocked(answer) ? [BLOCKED] : candidates.map(progressOf);
   const isAnswer = Array.isArray(answer.candidates) || progress.length > 0;
-  const usage = objectOf(answer.usageMetadata);
+  const { usageMetadata: reported } = answer;
+  const usage = readUsage(reported);
   return {
-    usage: readUsage(answer.usageMetadata),
-    hasUsage: isObject(answer.usageMetadata),
+    usage,
+    hasUsage: isObject(reported),
+    isInputAlone: isInputAlone(reported, usage, 'candidatesTokenCount', 'thoughtsTokenCount'),
     choices: isAnswer ? progress.length : undefined,
     progress,
     toolCalls: candidates.flatMap((candidate, position) => hostCallsOf(candidate, indexOf(candidate, position))),
     id: answer.responseId,
-    serviceTier: tierIn(usage),
+    serviceTier: isObject(reported) ? tierIn(reported) : undefined,
     model: answer.modelVersion,
   };
 }
@@ -33,21 +35,6 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
 
 function tierIn({ serviceTier, trafficType }: Fields): string | undefined {
   return typeof serviceTier === 'string' ? serviceTier.toLowerCase() : TIERS.get(trafficType);
-}
-
-export function readWholeGemini(answer: Fields): AnswerFacts {
-  const facts = readGemini(answer);
-  return withoutPart(facts, facts.progress.some(isWritten));
-}
-
-/** Whether a piece shows something that is billed as output. */
-export function isWritten({ written, unseenTokens, audioBytes }: ChoiceProgress): boolean {
-  return unseenTokens > 0 || audioBytes > 0 || written.some((text) => text !== '');
-}
-
-/** The facts at the end of an answer: a report of its input alone does not cover what was written. */
-export function withoutPart(facts: AnswerFacts, hasWritten: boolean): AnswerFacts {
-  return hasWritten && facts.usage?.completionTokens === 0 ? { ...facts, usage: undefined } : facts;
 }
 
 /** A prompt that its host has read and refuses. It answers nothing, and says what it bills. */

@@ -6,7 +6,7 @@ import { dataEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
-import { isWritten, readGemini, readWholeGemini, withoutPart } from './gemini-answer.ts';
+import { readGemini } from './gemini-answer.ts';
 import { bodyOf, membersBeside, placedBody } from './gemini-body.ts';
 import { checkGemini } from './gemini-check.ts';
 import { geminiErrorBody } from './gemini-errors.ts';
@@ -42,7 +42,7 @@ export const GEMINI: Dialect = {
   check: (body, model) => checkGemini(GEMINI, body, model),
   walkInput: walkGemini,
   edit,
-  readAnswer: readWholeGemini,
+  readAnswer: readGemini,
   startStream: (requestId) => new GeminiStream(requestId),
   errorBody: geminiErrorBody,
 };
@@ -63,8 +63,6 @@ function edit({ body }: ModelRequest, { cap }: UpstreamFields): string {
 /** Every event can be read by itself. A stream ends with its body: there is no final event. */
 class GeminiStream implements StreamReader {
   readonly #requestId: string;
-  #hasWritten = false;
-  #isEnding = false;
 
   constructor(requestId: string) {
     this.#requestId = requestId;
@@ -75,11 +73,8 @@ class GeminiStream implements StreamReader {
     if (name === 'error' || isErrorValue(Array.isArray(value) ? value[0] : value))
       return { kind: 'error', value: value ?? data, facts: errorFacts(value, readGemini) };
     if (!isObject(value)) return { kind: 'invalid' };
-    const read = readGemini(value);
-    const isEnding = read.progress.some(({ finished }) => finished);
-    this.#hasWritten ||= read.progress.some(isWritten);
-    this.#isEnding ||= isEnding;
-    const facts = withoutPart(read, this.#isEnding && this.#hasWritten);
+    const facts = readGemini(value);
+    const isEnding = facts.progress.some(({ finished }) => finished);
     return { kind: 'part', value, facts, isHidden: false, ...(isEnding && { mayBeLast: true }) };
   }
 

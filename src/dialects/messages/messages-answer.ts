@@ -1,7 +1,7 @@
 /** Reads messages and their usage. */
 import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
+import { type AnswerFacts, countOf, isInputAlone, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { outputOfBlock } from './messages-output.ts';
 import { hostCallsOf } from './messages-tools.ts';
@@ -11,8 +11,7 @@ export function readMessage(answer: Fields): AnswerFacts {
   const finished = typeof answer.stop_reason === 'string';
   const usage = objectOf(answer.usage);
   return {
-    usage: readUsage(answer.usage),
-    hasUsage: isObject(answer.usage),
+    ...usageFacts(answer.usage),
     choices: isMessage ? 1 : undefined,
     progress: isMessage ? [{ index: 0, finished, ...together((answer.content as unknown[]).map(outputOfBlock)) }] : [],
     toolCalls: isMessage ? (answer.content as unknown[]).flatMap((block, index) => hostCallsOf(block, index)) : [],
@@ -34,6 +33,13 @@ interface Sum {
 
 /** Many times what any host makes of one request. */
 const MAX_ITERATIONS = 1_000;
+
+export function usageFacts(reported: unknown): Pick<AnswerFacts, 'usage' | 'hasUsage' | 'isInputAlone'> {
+  const usage = readUsage(reported);
+  const isAlone = (report: unknown) => isInputAlone(report, usage, 'output_tokens');
+  const hasUsage = isObject(reported);
+  return { usage, hasUsage, isInputAlone: hasUsage && [reported, ...objectsIn(reported.iterations)].every(isAlone) };
+}
 
 /**
  * The reported usage, if it is usable: whole numbers, with those of the input, not all zero. Its

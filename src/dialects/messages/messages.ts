@@ -9,7 +9,7 @@ import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output, together } from '..
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readMessage, readUsage } from './messages-answer.ts';
+import { readMessage, usageFacts } from './messages-answer.ts';
 import { checkMessages } from './messages-check.ts';
 import { messagesErrorBody } from './messages-errors.ts';
 import { walkMessages } from './messages-input.ts';
@@ -108,8 +108,7 @@ class MessagesStream implements StreamReader {
     return {
       ...NO_FACTS,
       progress,
-      usage: readUsage(this.#usage),
-      hasUsage: true,
+      ...usageFacts(this.#usage),
       serviceTier: this.#usage.service_tier,
     };
   }

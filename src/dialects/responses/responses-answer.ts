@@ -1,7 +1,7 @@
 /** Reads responses and their usage. */
 import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
+import { type AnswerFacts, countOf, isInputAlone, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { outputOfItem } from './responses-output.ts';
 import { keptIn } from './responses-state.ts';
@@ -13,9 +13,11 @@ export function readResponse(response: Fields): AnswerFacts {
   const hasFailed = response.status === 'failed' || Boolean(response.error);
   const finished = response.status === 'completed' || response.status === 'incomplete';
   const toolCalls = (output ?? []).flatMap((item, index) => hostCallOfItem(item, index) ?? []);
+  const usage = readUsage(response.usage, response.tool_usage);
   return {
-    usage: readUsage(response.usage, response.tool_usage),
+    usage,
     hasUsage: isObject(response.usage),
+    isInputAlone: isInputAlone(response.usage, usage, 'output_tokens'),
     choices: output === undefined || hasFailed ? undefined : 1,
     progress: output === undefined ? [] : [{ index: 0, finished, ...together(output.map(outputOfItem)) }],
     toolCalls,

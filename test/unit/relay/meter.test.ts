@@ -4,7 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CHAT } from '../../../src/dialects/chat/chat.ts';
 import { readCompletion } from '../../../src/dialects/chat/chat-answer.ts';
+import { CONVERSE } from '../../../src/dialects/converse/converse.ts';
+import type { Dialect } from '../../../src/dialects/dialect.ts';
+import { GEMINI } from '../../../src/dialects/gemini/gemini.ts';
+import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
+import { RESPONSES } from '../../../src/dialects/responses/responses.ts';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
 
 const INPUT = 50;
@@ -54,6 +60,12 @@ const ROWS: readonly {
     source: 'reported',
   },
   {
+    what: 'the estimate, where the last of several reports says nothing of the output',
+    chunks: [piece(TEN, 'stop'), { choices: [], usage: { prompt_tokens: 90, total_tokens: 90 } }],
+    tokens: [90, 10],
+    source: 'counted',
+  },
+  {
     what: 'the estimate, where the report cannot be used',
     chunks: [{ ...piece(TEN), usage: { prompt_tokens: -1, completion_tokens: 4 } }],
     tokens: [INPUT, 10],
@@ -88,6 +100,52 @@ const ROWS: readonly {
   },
 ];
 
+/** Whole answers with ten tokens of text, and a report of their input with three tokens from a cache. */
+const WITHOUT_OUTPUT: readonly {
+  title: string;
+  readAnswer: Dialect['readAnswer'];
+  answer: object;
+  report: (more: object) => object;
+  /** The field that says it. */
+  output: string;
+}[] = [
+  {
+    ...CHAT,
+    answer: { choices: [{ message: { content: TEN }, finish_reason: 'stop' }] },
+    report: (more) => ({
+      usage: { prompt_tokens: 90, total_tokens: 90, prompt_tokens_details: { cached_tokens: 3 }, ...more },
+    }),
+    output: 'completion_tokens',
+  },
+  {
+    ...MESSAGES,
+    answer: { content: [{ type: 'text', text: TEN }], stop_reason: 'end_turn' },
+    report: (more) => ({ usage: { input_tokens: 90, cache_read_input_tokens: 3, ...more } }),
+    output: 'output_tokens',
+  },
+  {
+    ...RESPONSES,
+    answer: {
+      status: 'completed',
+      output: [{ type: 'message', content: [{ type: 'output_text', text: TEN }] }],
+    },
+    report: (more) => ({ usage: { input_tokens: 90, input_tokens_details: { cached_tokens: 3 }, ...more } }),
+    output: 'output_tokens',
+  },
+  {
+    ...CONVERSE,
+    answer: { output: { message: { content: [{ text: TEN }] } }, stopReason: 'end_turn' },
+    report: (more) => ({ usage: { inputTokens: 90, cacheReadInputTokens: 3, ...more } }),
+    output: 'outputTokens',
+  },
+  {
+    ...GEMINI,
+    answer: { candidates: [{ content: { parts: [{ text: TEN }] }, finishReason: 'STOP' }] },
+    report: (more) => ({ usageMetadata: { promptTokenCount: 90, cachedContentTokenCount: 3, ...more } }),
+    output: 'candidatesTokenCount',
+  },
+];
+
 describe('a request is metered by', () => {
   for (const { what, chunks, tokens, source } of ROWS) {
     test(what, () => {
@@ -96,6 +154,30 @@ describe('a request is metered by', () => {
       assert.equal(from, source);
     });
   }
+
+  for (const { title, readAnswer, answer, report, output } of WITHOUT_OUTPUT) {
+    const figuresOf = (more: object = {}) => {
+      const meter = new Meter(INPUT);
+      meter.readWhole(readAnswer({ ...answer, ...report(more) }));
+      const { usage, source } = meter.figures();
+      return [usage.completionTokens, usage.cachedTokens, source];
+    };
+
+    test(`the estimate of the output, where a report of ${title} is of the input alone`, () => {
+      assert.deepEqual(figuresOf(), [10, 3, 'counted']);
+      assert.deepEqual(figuresOf({ [output]: null }), [10, 3, 'counted']);
+    });
+
+    test(`a report of ${title} that there was no output`, () => {
+      assert.deepEqual(figuresOf({ [output]: 0 }), [0, 3, 'reported']);
+    });
+  }
+
+  test('a report of the input alone, where nothing was written', () => {
+    const report = { choices: [], usage: { prompt_tokens: 9, total_tokens: 9 } };
+    const { usage, source } = metered([piece('', 'stop'), report]).figures;
+    assert.deepEqual([usage.promptTokens, usage.completionTokens, source], [9, 0, 'reported']);
+  });
 
   test('bytes that were relayed unparsed', () => {
     assert.equal(metered([piece(FIVE)], 19).figures.usage.completionTokens, 10);
