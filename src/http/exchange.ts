@@ -7,6 +7,9 @@ import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs }
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 import type { HttpRequest, HttpResponse } from './server.ts';
 
+/** RFC 9110 asks for it with every 401, and some HTTP libraries take one without it for a broken response. */
+const CHALLENGE = 'Bearer realm="inf-gw"';
+
 /** How clients of a path read errors. */
 export interface ErrorFormat {
   /** The body of an error response. */
@@ -183,6 +186,7 @@ export class Exchange {
     if (error.retryAfterS !== undefined) headers.push(SENT_HEADERS.retryAfter, String(error.retryAfterS));
     if (!mayRetry(error)) headers.push(SENT_HEADERS.shouldRetry, 'false');
     if (error.allow !== undefined) headers.push('Allow', error.allow);
+    if (statusOf(error) === 401) headers.push('WWW-Authenticate', CHALLENGE);
     if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);
   }

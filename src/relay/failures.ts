@@ -144,7 +144,8 @@ function errorForStatus(status: number, words: UpstreamWords | undefined, secret
   return {
     code: 'upstream_error',
     message: withDetail(`The provider responded with status ${status}`, message),
-    ...(WITHHELD_STATUSES.has(status) && { shouldRetry: false }),
+    // A 400 that comes to here is about the operator's key or account.
+    ...((WITHHELD_STATUSES.has(status) || INVALID_REQUEST_STATUSES.has(status)) && { shouldRetry: false }),
     failure,
   };
 }

@@ -14,7 +14,7 @@ const STATUSES_OF_INVALID = [404, 405, 408, 413, 414, 417, 431];
 const HEADERS: ReadonlySet<string> = new Set([
   ...RATE_HEADERS,
   ...['content-type', 'content-length', 'transfer-encoding', 'cache-control', 'x-request-id', 'date', 'connection'],
-  ...['keep-alive', 'retry-after', 'x-should-retry', 'allow', 'x-inf-gw-model'],
+  ...['keep-alive', 'retry-after', 'x-should-retry', 'allow', 'www-authenticate', 'x-inf-gw-model'],
 ]);
 const OWN_ERROR_EVENT = /^data: (\{"error":\{"code":"[a-z_]+","message":.*\}\})$/gm;
 

@@ -165,6 +165,12 @@ describe('clients are asked not to retry', () => {
     });
   }
 
+  test('after an upstream 400 about the key or the account of the operator', async () => {
+    gateway.upstream.follow(answering({ error: { message: 'API key not valid.', status: 'INVALID_ARGUMENT' } }, 400));
+    const answer = await gateway.complete(gateway.key());
+    assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false']);
+  });
+
   test('after a refusal that only people can end: of the key, its allowlist, its money', async () => {
     const [deleted, disabled] = [gateway.key(), gateway.key()];
     gateway.setState(deleted, 'deleted');

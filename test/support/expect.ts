@@ -39,6 +39,7 @@ export function assertError(answer: Reply | RawAnswer, status: number, code: str
   const text = 'text' in answer ? answer.text : answer.body;
   assert.equal(answer.status, status, text);
   assert.equal(answer.headers.get('content-type'), 'application/json');
+  assert.equal(answer.headers.get('www-authenticate') ?? null, status === 401 ? 'Bearer realm="inf-gw"' : null);
   assert.match(answer.headers.get('x-request-id') ?? '', /^req_[0-9a-z]{26}$/);
   ratesOf(answer.headers);
   const body = JSON.parse(text);
