@@ -11,6 +11,6 @@ export function quoted(text: string): string {
 
 /** A command of this program, for the installation that `config` names: the `--config` that this one was given. */
 export function commandLine(words: readonly string[], config: string | undefined): string {
-  const start = config === undefined ? [PROGRAM] : [PROGRAM, '-c', config];
-  return [...start, ...words].map((word) => (PLAIN.test(word) ? word : quoted(word))).join(' ');
+  const all = config === undefined ? words : ['-c', config, ...words];
+  return [PROGRAM, ...all.map((word) => (PLAIN.test(word) ? word : quoted(word)))].join(' ');
 }

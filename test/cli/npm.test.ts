@@ -75,3 +75,15 @@ describe('a gateway under npm', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await serving.ended, { status: 0, signal: null });
   });
 });
+
+test('a command that is named under npx can be typed as it is', async (t) => {
+  const place = new Workplace(t, CONFIG);
+  place.environment.npm_lifecycle_event = 'npx';
+  for (const [noun, first] of [
+    ['keys', 'keys create my-app'],
+    ['groups', 'groups create my-team --budget day=5'],
+  ] as const) {
+    const { stdout } = await place.runAlone([noun]);
+    assert.match(stdout, new RegExp(`Create one with: npx inf-gw ${first}\n`));
+  }
+});
