@@ -7,6 +7,7 @@ import { changedKey, findKey, printResult } from './key-view.ts';
 import { KEY_OR_GROUP } from './owner.ts';
 import { withState } from './state.ts';
 import { refuseWordsOf, TermOptions, UserLimitOptions } from './terms.ts';
+import type { ThoroughCommand } from './thorough-command.ts';
 
 export function registerLimits(program: Command): void {
   const limits = program.command('limits').description('manage the limits of a key or a group');
@@ -41,7 +42,7 @@ export function registerLimits(program: Command): void {
         '  inf-gw limits set my-app --budget day=5 --budget 1h=1 --expires 30d\n  inf-gw limits set my-app --budget day=none --expires never\n' +
         '  inf-gw limits set @research --budget day=100 --rpm none\n  inf-gw limits set my-app --user-budget day=1 --user-rpm 20',
     )
-    .action(async (key: string, _: unknown, command: Command) => {
+    .action(async (key: string, _: unknown, command: ThoroughCommand) => {
       const changes = terms.changes(terms.saidBy(command), NO_TERMS);
       const userLimits = users.editBy(command);
       if (Object.keys(changes).length === 0 && userLimits === undefined) {

@@ -1,12 +1,13 @@
 /** What every command line of the program does: it registers the commands it has, and turns errors into lines and an exit status. */
 
-import { Command, CommanderError, Help } from 'commander';
+import { type Command, CommanderError, Help } from 'commander';
 import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
 import { notice, printHelp } from './output.ts';
+import { ThoroughCommand } from './thorough-command.ts';
 
 export type Register = (program: Command) => void;
 /** By their names, in the order of the help text. */
@@ -25,17 +26,17 @@ const VERSION_OPTIONS = ['-V', '--version'];
 
 /** The program with the command that `args` name, or all of these if they name none or ask for help. */
 export async function programOf(commands: Commands, args: readonly string[]): Promise<Command> {
-  const program = new Command('inf-gw')
+  const program = new ThoroughCommand('inf-gw')
     .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')
     .version(VERSION, VERSION_OPTIONS.join(', '), 'print the version')
     .option('-c, --config <file>', 'the config file (default: $INF_GW_CONFIG, then ./config.yaml)')
     .option('--json', 'print one JSON document')
     .configureOutput({
       writeOut: printHelp,
-      // Commander puts suggestions on lines of their own; an error here is one line, in plain words.
+      // A value can have several lines; an error here is one line.
       outputError: (text) => {
         const line = text.trim().replaceAll(/\s*\n\s*/g, ' ');
-        notice(`${line.replace(/^error: command-argument value /, 'error: value ')} (see --help)`);
+        notice(`${line} (see --help)`);
       },
     })
     .configureHelp({

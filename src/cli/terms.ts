@@ -6,6 +6,7 @@ import { type Term, type Terms, TIER_NAMES, USER_TERMS } from '../operator/terms
 import type { BudgetEdit, LevelTerms, UserLimits, UserLimitsEdit } from '../state/keys.ts';
 import { NO_USER_LIMITS } from '../state/levels.ts';
 import { parseEach, parseWith } from './arguments.ts';
+import type { ThoroughCommand } from './thorough-command.ts';
 
 type Use = 'create' | 'change';
 
@@ -133,19 +134,21 @@ const readOff: Reader<string> = (text) =>
   text === 'off' ? { ok: true, value: text } : { ok: false, expected: 'Expected off, or nothing after it.' };
 
 /** Ends with a usage error if a word is for groups, which have no tier, and this is a key, or the other way round. */
-export function refuseWordsOf(kind: 'key' | 'group', command: Command): void {
+export function refuseWordsOf(kind: 'key' | 'group', command: ThoroughCommand): void {
+  const faults: string[] = [];
   for (const name of TIER_NAMES) {
     const word: unknown = command.getOptionValue(name);
     if (kind === 'key' && word === 'none') {
-      command.error(
+      faults.push(
         `error: --${name} none: a key without a limit of its own has that of its tier; use --${name} default`,
       );
     }
     if (kind === 'group' && word === 'default') {
-      command.error(`error: --${name} default: a group has no tier; --${name} none takes its limit away`);
+      faults.push(`error: --${name} default: a group has no tier; --${name} none takes its limit away`);
     }
   }
   if (kind === 'group' && command.getOptionValue('expires') !== undefined) {
-    command.error('error: --expires: a group does not expire; its keys do');
+    faults.push('error: --expires: a group does not expire; its keys do');
   }
+  command.refuse(faults);
 }

@@ -110,6 +110,35 @@ test('what an option takes beside a value is named where it was given neither', 
   assert.match(created?.stderr ?? '', /Expected a whole number from 1 to 1000000000\. \(see --help\)$/m);
 });
 
+test('everything that is wrong with the words has a line of its own', async (t) => {
+  const rows: readonly (readonly [words: string, ...said: RegExp[]])[] = [
+    ['keys create new --rpm 0 --tpm x --allow a,b --allow c', /'--rpm/, /'--tpm/, /'a,b'/, /'c'/],
+    ['keys create --rpm 0', /'--rpm/, /missing required argument 'name'/],
+    [
+      'keys create new --rmp=5 --rpm 0 --spend-limt 1',
+      /'--rpm/,
+      /'--rmp' \(Did you mean --rpm\?\)/,
+      /mean --spend-limit\?/,
+    ],
+    ['keys create new --rpm 0 --tpm', /'--tpm <n>' argument missing/, /'--rpm/],
+    ['keys list --jsn --limit 0', /'--limit/, /'--jsn' \(Did you mean --json\?\)/],
+    ['allowlist set app a,b mock/echo c', /'a,b' is invalid for argument 'model'/, /'c' is invalid/],
+    ['usage --by no --since x --until y', /'--by/, /'--since/, /'--until/],
+    ['users set --rpm 0', /'--rpm/, /required option '--key <key>'/, /missing required argument 'name'/],
+    ['limits set app --rpm none --tpm none', /--rpm none/, /--tpm none/],
+    ['limits set @g --rpm default --expires 1d', /--rpm default/, /--expires: a group/],
+  ];
+  const results = await new Workplace(t).runAll(rows.map(([words]) => words.split(' ')));
+  for (const [index, [words, ...said]] of rows.entries()) {
+    const { status, stdout, stderr = '' } = results[index] ?? {};
+    assert.deepEqual([status, stdout], [2, ''], words);
+    const lines = linesOf(stderr);
+    assert.equal(lines.length, said.length, stderr);
+    for (const line of lines) assert.match(line, /^error: .* \(see --help\)$/);
+    for (const pattern of said) assert.match(stderr, pattern);
+  }
+});
+
 test('a usage error ends with status 2, a failure with 1, each with one line on stderr', async (t) => {
   const place = new Workplace(t);
   const preparations = ['keys create app', 'keys create gone', 'keys delete gone --yes', 'credit add 1'];

@@ -1,0 +1,75 @@
+/** A command that says all that is wrong with its words: commander would say what is wrong first. */
+import { type Argument, Command, type ErrorOptions, InvalidArgumentError, type Option } from 'commander';
+
+/** Its types leave this out: it reports an option, and which one may be meant. */
+const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, option: string): void };
+
+/** How an unknown option begins. A negative number is an argument. */
+const OPTION = /^-(?!\d|$)/;
+
+export class ThoroughCommand extends Command {
+  /** Those of the whole command line. */
+  readonly #faults: string[];
+
+  constructor(name?: string, faults: string[] = []) {
+    super(name);
+    this.#faults = faults;
+    this.hook('preAction', () => this.refuse(faults));
+  }
+
+  override createCommand(name?: string): ThoroughCommand {
+    return new ThoroughCommand(name, this.#faults);
+  }
+
+  override addOption(option: Option): this {
+    return super.addOption(this.#reading(option, `option '${option.flags}' argument`, ''));
+  }
+
+  override addArgument(argument: Argument): this {
+    return super.addArgument(this.#reading(argument, 'value', ` for argument '${argument.name()}'`));
+  }
+
+  /** What is wrong with a value is kept, and the next one is read. */
+  #reading<Kind extends Option | Argument>(word: Kind, what: string, place: string): Kind {
+    const { parseArg: parse } = word;
+    if (parse === undefined) return word;
+    word.argParser((value: string | undefined, previous: unknown) => {
+      // An option that ends the line has none, which has been said.
+      if (value === undefined) return previous;
+      try {
+        return parse(value, previous);
+      } catch (error) {
+        if (!(error instanceof InvalidArgumentError)) throw error;
+        this.#faults.push(`error: ${what} '${value}' is invalid${place}. ${error.message}`);
+        return previous;
+      }
+    });
+    return word;
+  }
+
+  /** Keeps what commander finds, and lets it go on. What an action finds ends the command. */
+  override error(message: string, options?: ErrorOptions): never {
+    this.#faults.push(message);
+    if (options === undefined) this.refuse(this.#faults);
+    return undefined as never;
+  }
+
+  /** Instead of commander's, which is asked for the first one alone. Whether the words after it are values, nobody knows. */
+  unknownOption(): void {
+    const end = this.args.indexOf('--');
+    const words = end < 0 ? this.args : this.args.slice(0, end);
+    for (const word of words.filter((word) => OPTION.test(word))) {
+      unknownOption.call(this, word.replace(/=.*/s, ''));
+    }
+    this.refuse(this.#faults);
+  }
+
+  /** Ends with a usage error if there are faults: each gets a line. */
+  refuse(faults: readonly string[]): void {
+    const last = faults.at(-1);
+    if (last === undefined) return;
+    const { outputError } = this.configureOutput();
+    for (const fault of faults.slice(0, -1)) outputError?.(fault, () => {});
+    super.error(last);
+  }
+}
