@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { UserError } from '../core/errors.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
-import type { PostgresAddress } from '../core/postgres-address.ts';
+import { type PostgresAddress, serversOf } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
 import type { Contents, MoveSource, MoveTarget } from './move.ts';
@@ -177,13 +177,21 @@ function databaseRestore(address: PostgresAddress, file: string): readonly strin
   return [`the state is in PostgreSQL, so stop its gateways and restore it with: ${shell(address, command)}`, PASSWORD];
 }
 
-function connection({ host, port, user }: PostgresAddress): readonly string[] {
-  return [`--host=${host}`, `--port=${port}`, `--username=${user}`];
+/** PostgreSQL's tools take several servers as lists. */
+function connection(address: PostgresAddress): readonly string[] {
+  const servers = serversOf(address);
+  const list = (of: readonly (string | number)[]) => of.join(',');
+  return [
+    `--host=${list(servers.map(({ host }) => host))}`,
+    `--port=${list(servers.map(({ port }) => port))}`,
+    `--username=${address.user}`,
+  ];
 }
 
-/** The command as it can be typed, with the protection of its connection in front. */
-function shell({ tls }: PostgresAddress, words: readonly string[]): string {
-  return [...tlsVariables(tls), ...words.map(quoted)].join(' ');
+/** The command as it can be typed, with the protection of its connection in front. Of several servers it is for the primary. */
+function shell({ tls, others }: PostgresAddress, words: readonly string[]): string {
+  const primary = others.length === 0 ? [] : ['PGTARGETSESSIONATTRS=read-write'];
+  return [...primary, ...tlsVariables(tls), ...words.map(quoted)].join(' ');
 }
 
 function tlsVariables(tls: PostgresAddress['tls']): readonly string[] {

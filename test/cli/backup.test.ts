@@ -92,4 +92,16 @@ describe('`backup` and `restore`', { concurrency: CONCURRENCY }, () => {
       `error: the state is in PostgreSQL, so stop its gateways and restore it with: ${tls} pg_restore ${options} '--dbname=gate'\\''way' --clean --if-exists --single-transaction ${file}\n${password}`,
     );
   });
+
+  test('name every server of an address, and ask for the primary', async (t) => {
+    const url = 'postgres://own@127.0.0.1:6543,127.0.0.2:6544/gateway';
+    const place = new Workplace(t, CONFIG.replace('./state.db', url));
+    for (const command of ['backup', 'restore']) {
+      const { stderr } = await place.run([command, 'copy.dump', ...(command === 'restore' ? ['--yes'] : [])]);
+      assert.match(
+        stderr,
+        /: PGTARGETSESSIONATTRS=read-write pg_\w+ --host=127\.0\.0\.1,127\.0\.0\.2 --port=6543,6544 /,
+      );
+    }
+  });
 });
