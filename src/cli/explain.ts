@@ -103,8 +103,22 @@ async function onlyKey({ keys }: State): Promise<KeyRecord> {
   );
 }
 
+/** A script may have an open standard input that nobody writes to. */
+const SILENT_PIPE_MS = 1_000;
+
+async function readPipe(): Promise<Uint8Array> {
+  const say = () =>
+    notice('note: reading the body from standard input, up to its end; name a file to read that instead');
+  const timer = setTimeout(say, SILENT_PIPE_MS);
+  try {
+    return await buffer(process.stdin);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function readBody(file: string | undefined): Promise<Uint8Array> {
-  if (file === undefined) return buffer(process.stdin);
+  if (file === undefined) return readPipe();
   try {
     return readFileSync(file);
   } catch (error) {

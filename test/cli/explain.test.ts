@@ -1,8 +1,12 @@
 /** `explain`: with a running gateway and without, of a body and of a request of the past. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Explanation } from '../../src/core/explanation.ts';
-import { Workplace } from '../support/cli.ts';
+import { PROGRAM, Workplace } from '../support/cli.ts';
+import { bounded } from '../support/wait.ts';
 
 interface Explained extends Explanation {
   readonly live?: boolean;
@@ -101,4 +105,19 @@ test('without a gateway, a group that has spent its budget refuses its keys, and
   const said = async (key: string) => (await place.run(['explain', '--key', key], body)).stdout;
   assert.match(await said('app'), /^402 spend_limit_reached.*The group dev has reached its budget/s);
   assert.doesNotMatch(await said('alone'), /spend_limit_reached/);
+});
+
+test('`explain` says what it waits for, where nothing comes on an open standard input', async (t) => {
+  const place = new Workplace(t);
+  await place.createKey('app');
+  const child = spawn(process.execPath, [PROGRAM, 'explain', '--key', 'app', '--json'], { cwd: place.directory });
+  t.after(() => child.kill('SIGKILL'));
+  const [said] = await bounded(once(child.stderr, 'data'), 'it says what it waits for');
+  assert.equal(
+    String(said),
+    'note: reading the body from standard input, up to its end; name a file to read that instead\n',
+  );
+  child.stdin.end(BODY);
+  const answer = JSON.parse((await buffer(child.stdout)).toString()) as Explained;
+  assert.equal(stepOf(answer, 'key')?.key, 'app');
 });
