@@ -5,10 +5,10 @@ import { PROGRAM } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
-import { changedGroup, nameIn, namesGroup } from './group-view.ts';
+import { changedGroup, nameIn, namesGroup, wordOf } from './group-view.ts';
 import { changedKey, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine, printText } from './output.ts';
-import { findOwner, KEY_OR_GROUP, ownerJson, wordOf } from './owner.ts';
+import { findOwner, KEY_OR_GROUP, ownerJson } from './owner.ts';
 import { globalOptions, withState } from './state.ts';
 
 type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];

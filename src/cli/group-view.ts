@@ -12,8 +12,8 @@ import { spendBounds, standingOf } from '../operator/spending.ts';
 import { type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { levelJson, userLimitsJson } from '../operator/terms.ts';
 import { inTreeOrder } from '../operator/tree.ts';
-import { NO_TERMS } from '../state/keys.ts';
-import type { GroupChange, GroupRecord } from '../state/levels.ts';
+import { NO_TERMS, type Owner } from '../state/keys.ts';
+import { type GroupChange, type GroupRecord, isKeyId } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import { look, printFields, printJson, printNote, printTable } from './output.ts';
@@ -21,6 +21,11 @@ import { globalOptions, type State } from './state.ts';
 
 /** What stands before the name of a group where a key could stand as well. */
 export const GROUP_SIGN = '@';
+
+/** As commands take it: the name of a key, `@name` of a group. */
+export function wordOf({ id, name }: Pick<Owner, 'id' | 'name'>): string {
+  return isKeyId(id) ? name : `${GROUP_SIGN}${name}`;
+}
 
 export function namesGroup(word: string): boolean {
   return word.startsWith(GROUP_SIGN);

@@ -4,10 +4,9 @@ import { groupFigures } from '../operator/level-figures.ts';
 import { GROUP_TERMS, type GroupTerms } from '../operator/terms.ts';
 import { type NewGroup, NO_LEVEL_TERMS } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
-import { changedGroup, findGroup, groupsJson, printGroup, printGroups, readGroupName } from './group-view.ts';
+import { changedGroup, findGroup, groupsJson, printGroup, printGroups, readGroupName, wordOf } from './group-view.ts';
 import { warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
-import { wordOf } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 

@@ -17,7 +17,7 @@ import { disabledAround } from '../operator/tree.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { GROUP_SIGN, namesGroup } from './group-view.ts';
+import { GROUP_SIGN, namesGroup, wordOf } from './group-view.ts';
 import { BUDGETS_COLUMN, budgetField, budgetsCell, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import {
   isTerminal,
@@ -35,7 +35,7 @@ import {
 import { globalOptions, type State } from './state.ts';
 
 export async function keyJson(key: KeyRecord, state: State) {
-  const group = (await groupsAround([key], state)).get(key.groupId ?? '')?.name ?? null;
+  const group = (await levelsAround([key], state)).get(key.groupId ?? '')?.name ?? null;
   const figures = { month: await monthOf(key, state), spends: await spentBy(key, state), group };
   return keyWithFigures(key, figures, state.config.tier);
 }
@@ -52,13 +52,23 @@ export function printSecret(secret: string): void {
 }
 
 /** By id. */
-type Groups = ReadonlyMap<string, GroupRecord>;
+type Levels = ReadonlyMap<string, KeyRecord | GroupRecord>;
 
-/** The groups that these keys may be in. */
-export async function groupsAround(keys: readonly KeyRecord[], { groups }: State): Promise<Groups> {
+/** The keys that have made these, and the groups that they may be in. */
+export async function levelsAround(keys: readonly KeyRecord[], state: Pick<State, 'keys' | 'groups'>): Promise<Levels> {
+  const known = new Map(keys.map((key) => [key.id, key]));
+  const found = [...keys];
+  // An array goes on to what is added meanwhile.
+  for (const { parentId } of found) {
+    if (parentId === null || known.has(parentId)) continue;
+    const parent = await state.keys.find(parentId);
+    if (parent === undefined) continue;
+    known.set(parentId, parent);
+    found.push(parent);
+  }
   // Most installations have none.
-  if (keys.every(({ groupId }) => groupId === null)) return new Map();
-  return new Map((await groups.list()).map((group) => [group.id, group]));
+  const groups = found.every(({ groupId }) => groupId === null) ? [] : await state.groups.list();
+  return new Map<string, KeyRecord | GroupRecord>([...known, ...groups.map((group) => [group.id, group] as const)]);
 }
 
 /** What a key has spent of its budgets. */
@@ -76,10 +86,10 @@ function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap
 }
 
 export async function keysJson(keys: readonly KeyRecord[], state: State) {
-  const { months, spends, groups } = await figuresOf(keys, state);
+  const { months, spends, levels } = await figuresOf(keys, state);
   return keys.map((key) => {
     const month = months.get(key.id) ?? NO_FIGURES;
-    const group = groups.get(key.groupId ?? '')?.name ?? null;
+    const group = levels.get(key.groupId ?? '')?.name ?? null;
     return keyWithFigures(key, { month, spends: spends.get(key.id) ?? [], group }, state.config.tier);
   });
 }
@@ -121,8 +131,8 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
   const spends = await spentBy(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
-  const groups = await groupsAround([key], state);
-  const group = groups.get(key.groupId ?? '');
+  const levels = await levelsAround([key], state);
+  const group = levels.get(key.groupId ?? '');
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
@@ -133,7 +143,7 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['key', key.preview],
     ...(group === undefined ? [] : [['in', `${GROUP_SIGN}${group.name}`] as const]),
     ...(key.mayCreate ? [['may create', 'keys under it'] as const] : []),
-    ['state', stateCell(key, { month, spends, groups }, state.nowMs)],
+    ['state', stateCell(key, { month, spends, levels }, state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
     ...TIER_NAMES.map((name) => [TIER_TERMS[name].label.toLowerCase(), limit(key[name], tier[name])] as const),
@@ -150,11 +160,11 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
 /** What it does at present, as the dashboard says it. The table puts the sign before it. */
 function stateCell(
   key: KeyRecord,
-  { month, spends, groups }: { month: MonthFigures; spends: readonly BudgetSpend[]; groups: Groups },
+  { month, spends, levels }: { month: MonthFigures; spends: readonly BudgetSpend[]; levels: Levels },
   nowMs: number,
 ): Marked {
-  const off = key.state === 'enabled' ? disabledAround(key.groupId, (id) => groups.get(id)) : undefined;
-  if (off !== undefined) return marked(`disabled by ${GROUP_SIGN}${off.name}`, 'warn');
+  const off = key.state === 'enabled' ? disabledAround(key, (id) => levels.get(id)) : undefined;
+  if (off !== undefined) return marked(`disabled by ${wordOf(off)}`, 'warn');
   const { text, tone } = standingOf(key, spendBounds(key.spendLimitNanos, month.costNanos, spends, nowMs), nowMs);
   return marked(text.replace(/^✕ /, ''), tone);
 }
@@ -163,14 +173,14 @@ function stateCell(
 export interface KeyFigures {
   readonly months: ReadonlyMap<string, MonthFigures>;
   readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
-  readonly groups: Groups;
+  readonly levels: Levels;
 }
 
 async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyFigures> {
   return {
     months: await monthsOf(keys, state),
     spends: await state.levels.spentBy(keys, state.nowMs),
-    groups: await groupsAround(keys, state),
+    levels: await levelsAround(keys, state),
   };
 }
 
@@ -201,13 +211,13 @@ export async function printKeys(keys: readonly KeyRecord[], state: State): Promi
 
 export function keysTable(
   keys: readonly KeyRecord[],
-  { months, spends, groups }: KeyFigures,
+  { months, spends, levels }: KeyFigures,
   tier: Limits,
   look: Look,
   nowMs: number,
 ): Table {
   // Most installations have none of these.
-  const hasGroups = groups.size > 0;
+  const hasGroups = keys.some(({ groupId }) => groupId !== null);
   const hasBudgets = keys.some(({ budgets }) => budgets.length > 0);
   const hasExpiries = keys.some(({ expiresAtMs }) => expiresAtMs !== null);
   return {
@@ -236,8 +246,8 @@ export function keysTable(
         key.name,
         key.id,
         key.preview,
-        ...(hasGroups ? [groups.get(key.groupId ?? '')?.name ?? '-'] : []),
-        stateCell(key, { month, spends: spent, groups }, nowMs),
+        ...(hasGroups ? [levels.get(key.groupId ?? '')?.name ?? '-'] : []),
+        stateCell(key, { month, spends: spent, levels }, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
         ...(hasBudgets ? [budgetsCell(spent, look)] : []),

@@ -10,17 +10,18 @@ import { goesWith } from '../operator/messages.ts';
 import { TERMS } from '../operator/terms.ts';
 import { disabledAround, groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
+import { isKeyId } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
-import { changedGroup, findGroup, nameIn, namesGroup, printGroup } from './group-view.ts';
+import { changedGroup, findGroup, nameIn, namesGroup, printGroup, wordOf } from './group-view.ts';
 import {
   changedKey,
   findKey,
-  groupsAround,
   KEY_ORDERS,
   type KeyOrder,
   keyJson,
   keysJson,
+  levelsAround,
   newKeyJson,
   printBesideKey,
   printKey,
@@ -32,7 +33,7 @@ import {
   warnOfUnknownModels,
 } from './key-view.ts';
 import { notice, printJson, printLine, printNote } from './output.ts';
-import { groupOf, KEY_OR_GROUP, ownerJson, wordOf } from './owner.ts';
+import { groupOf, KEY_OR_GROUP, ownerJson } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
@@ -259,10 +260,11 @@ async function setState(key: string, keyState: KeyState, command: Command, state
     notice(`note: it has expired, and is refused until it has more time: ${moreTime(command, record.name)}`);
   }
   if (keyState !== 'enabled') return;
-  const groups = await groupsAround([record], state);
-  const off = disabledAround(record.groupId, (id) => groups.get(id));
+  const levels = await levelsAround([record], state);
+  const off = disabledAround(record, (id) => levels.get(id));
   if (off === undefined) return;
-  notice(`note: it is refused until its group is enabled as well: ${hint(command, 'keys', 'enable', wordOf(off))}`);
+  const outer = isKeyId(off.id) ? 'the key that has made it' : 'its group';
+  notice(`note: it is refused until ${outer} is enabled as well: ${hint(command, 'keys', 'enable', wordOf(off))}`);
 }
 
 async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {

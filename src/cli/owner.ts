@@ -1,17 +1,12 @@
 /** What `<key>` names on the command line: a key, or with an @ before its name a group. */
-import type { KeyRecord, Owner } from '../state/keys.ts';
-import { type GroupRecord, isKeyId } from '../state/levels.ts';
-import { findGroup, GROUP_SIGN, groupJson, namesGroup } from './group-view.ts';
+import type { KeyRecord } from '../state/keys.ts';
+import type { GroupRecord } from '../state/levels.ts';
+import { findGroup, groupJson, namesGroup } from './group-view.ts';
 import { findKey, keyJson } from './key-view.ts';
 import type { State } from './state.ts';
 
 /** Of arguments and options that take either. */
 export const KEY_OR_GROUP = 'id or name; @name for a group';
-
-/** As commands take it: the name of a key, `@name` of a group. */
-export function wordOf(owner: Owner): string {
-  return isKeyId(owner.id) ? owner.name : `${GROUP_SIGN}${owner.name}`;
-}
 
 /** Throws a UserError if there is none. */
 export async function findOwner(word: string, state: State): Promise<KeyRecord | GroupRecord> {

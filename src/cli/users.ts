@@ -10,10 +10,10 @@ import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson } from '../operator/t
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
-import { namesGroup } from './group-view.ts';
+import { namesGroup, wordOf } from './group-view.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
-import { findOwner, wordOf } from './owner.ts';
+import { findOwner } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions } from './terms.ts';
 

@@ -1,4 +1,5 @@
 /** Groups as the tree that they are. Pure. */
+import type { Owner } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 
 type Place = Pick<GroupRecord, 'id' | 'groupId'>;
@@ -18,13 +19,17 @@ export function inTreeOrder<Group extends Place>(groups: readonly Group[]): read
   return below(null, 0);
 }
 
-/** The innermost disabled group of this one and those around it: all keys in it are refused. */
-export function disabledAround<Group extends Place & Pick<GroupRecord, 'state'>>(
-  groupId: string | null,
-  groupOf: (id: string) => Group | undefined,
-): Group | undefined {
-  const group = groupId === null ? undefined : groupOf(groupId);
-  return group === undefined || group.state === 'disabled' ? group : disabledAround(group.groupId, groupOf);
+/** A key that another key has made is in that one, and has no group of its own. */
+type Level = Pick<Owner, 'id' | 'groupId' | 'state'> & { readonly parentId?: string | null };
+
+/** The innermost disabled level around a key or a group, by its key or its group: everything in it is refused. */
+export function disabledAround<Around extends Level>(
+  { parentId, groupId }: Pick<Level, 'parentId' | 'groupId'>,
+  levelOf: (id: string) => Around | undefined,
+): Around | undefined {
+  const id = parentId ?? groupId;
+  const level = id === null ? undefined : levelOf(id);
+  return level === undefined || level.state === 'disabled' ? level : disabledAround(level, levelOf);
 }
 
 /** The ids of a group and of all groups in it. */

@@ -120,9 +120,9 @@ export function keyNames(model: Model): (id: string) => string {
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** The innermost disabled group around a key. */
-export function groupThatDisables({ groupId }: KeyRecord, model: Model): GroupRecord | undefined {
-  return disabledAround(groupId, (id) => groupsById(model).get(id)?.record);
+/** The innermost disabled level around a key: a group, or the key that has made it. */
+export function levelThatDisables(key: KeyRecord, model: Model): KeyRecord | GroupRecord | undefined {
+  return disabledAround(key, (id) => ownerById(model, id));
 }
 
 /** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */

@@ -313,6 +313,18 @@ for (const store of ['file', 'database']) {
       assert.equal((await complete(child)).status, 429);
       await place.json('keys', 'disable', parent.id);
       assert.equal((await complete(child)).status, 403);
+      const { name } = await place.json<KeyJson>('keys', 'show', parent.id);
+      const [shown, listed, enabled] = await place.runAll([
+        ['keys', 'show', child.id],
+        ['keys', 'list'],
+        ['keys', 'enable', child.id],
+      ]);
+      assert.match(shown?.stdout ?? '', new RegExp(`^state +disabled by ${name}$`, 'm'));
+      assert.match(listed?.stdout ?? '', new RegExp(`${child.id}.*  disabled by ${name}  `));
+      assert.match(
+        enabled?.stderr ?? '',
+        new RegExp(`until the key that has made it is enabled as well: .* ${name}$`, 'm'),
+      );
       await place.json('keys', 'enable', parent.id);
       await place.json('keys', 'delete', parent.id, '--yes');
       assert.equal((await complete(child)).status, 401);

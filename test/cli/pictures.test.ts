@@ -72,7 +72,7 @@ describe('on a terminal', () => {
 
   test('a table without rows has a head', () => {
     const look = lookAt(160);
-    const none = { months: new Map<string, never>(), spends: new Map<string, never>(), groups: new Map() };
+    const none = { months: new Map<string, never>(), spends: new Map<string, never>(), levels: new Map() };
     assert.match(tableLines(keysTable([], none, TIER, look, 0), look).join('\n'), /^NAME {2}ID .* MODELS$/);
     assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^AT \(UTC\) .* ID$/);
     assert.equal(

@@ -65,7 +65,7 @@ function figuresOf(keys: readonly KeyRecord[]): KeyFigures {
       return { ...budget, chargedNanos, freesAtMs: NOW_MS + DAY_MS / 2, resetsAtMs: NOW_MS + DAY_MS / 2 };
     }),
   ]);
-  return { months: new Map(months), spends: new Map(spends), groups: new Map() };
+  return { months: new Map(months), spends: new Map(spends), levels: new Map() };
 }
 
 export function usageRows(count: number): UsageRow[] {

@@ -414,7 +414,16 @@ test('in Keys, a key whose group is disabled says so, and by which', () => {
   const off = { ...RESEARCH, record: { ...RESEARCH.record, state: 'disabled' as const } };
   const { model } = press(alone('keys', { ...STORED, groups: [FREE, off, NLP], keys: KEYS }), ...letters('/state:dis'));
   const text = screenText(press(model, 'enter', 'enter').model);
-  assert.match(text, /1 of 4/);
+  assert.match(text, /2 of 4/);
   assert.match(text, /^nlp-batch +disabled/m);
+  assert.match(text, /^nlp-agent +disabled/m);
   assert.match(text, /^state +disabled by @research/m);
+});
+
+test('in Keys, a key whose maker is disabled says so, and by which', () => {
+  const keys = KEYS.map((key) =>
+    key.record.name === 'nlp-batch' ? { ...key, record: { ...key.record, state: 'disabled' as const } } : key,
+  );
+  const { model } = press(alone('keys', { ...STORED, groups: GROUPS, keys }), ...letters('/nlp-agent'));
+  assert.match(screenText(press(model, 'enter', 'enter').model), /^state +disabled by nlp-batch/m);
 });

@@ -8,12 +8,13 @@ import { allowlistText, refusalReason } from '../../operator/messages.ts';
 import { outlookOf, standingOf } from '../../operator/spending.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
+import { isKeyId } from '../../state/levels.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById, groupThatDisables, hasPane, spentLevels } from '../select.ts';
+import { activityById, hasPane, levelThatDisables, spentLevels } from '../select.ts';
 import { type ListColumn, listView, longest } from './list-view.ts';
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
@@ -114,15 +115,16 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
 }
 
 function standingSpan({ record, bounds }: StoredKey, model: Model): Span {
-  const isOff = record.state === 'enabled' && groupThatDisables(record, model) !== undefined;
+  const isOff = record.state === 'enabled' && levelThatDisables(record, model) !== undefined;
   const { text, tone } = standingOf(isOff ? { ...record, state: 'disabled' } : record, bounds, model.nowMs);
   return span(text, { tone });
 }
 
-/** Which group disables it, if it is not disabled itself. */
+/** What disables it, if it is not disabled itself. */
 function offBy({ record }: StoredKey, model: Model): Line {
-  const group = record.state === 'enabled' ? groupThatDisables(record, model) : undefined;
-  return group === undefined ? [] : [dim(` by @${clean(group.name)}`)];
+  const level = record.state === 'enabled' ? levelThatDisables(record, model) : undefined;
+  if (level === undefined) return [];
+  return [dim(` by ${isKeyId(level.id) ? '' : '@'}${clean(level.name)}`)];
 }
 
 function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
