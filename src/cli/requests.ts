@@ -107,7 +107,8 @@ async function list(options: ListOptions, command: Command, state: State): Promi
   const records = await state.requests.list({ keyId: key?.id, groupId: group?.id, user, sinceMs, errors, limit });
   const isShared = state.nodes !== undefined;
   if (globalOptions(command).json) return printJson(records.map((request) => requestJson(request, isShared)));
-  if (records.length === 0) return printLine('No such requests.');
+  const isNarrowed = errors || [key, group, user, sinceMs].some((by) => by !== undefined);
+  if (records.length === 0) return printLine(isNarrowed ? 'No such requests.' : 'No requests yet.');
   printTable(requestsTable(records, isShared, look()));
   if (records.length === limit) printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
 }

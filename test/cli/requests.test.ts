@@ -348,3 +348,8 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     assert.equal(linesOf(one?.stdout ?? '').length, 3);
   });
 });
+
+test('where nothing was requested yet, `requests` says so, and of a filter that nothing passes it', async (t) => {
+  const [all, errors] = await new Workplace(t).runAll([['requests'], ['requests', '--errors']]);
+  assert.deepEqual([all?.stdout, errors?.stdout], ['No requests yet.\n', 'No such requests.\n']);
+});
