@@ -324,9 +324,12 @@ export function testAgreement(database: SharedDatabase): void {
     await database.read('SELECT inf_gw.cut_log()');
     assert.equal(await entries(), before);
     await store.advance(61_000);
+    // Its signs of life say what it has followed.
+    other.link.hold(['toServer']);
     await database.read(`UPDATE inf_gw.nodes SET seen_seq = 0 WHERE name = 'second'`);
     await database.read('SELECT inf_gw.cut_log()');
     assert.equal(await entries(), before);
+    other.link.pass();
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
     await database.read('UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account)');
     await database.read('SELECT inf_gw.cut_log()');
@@ -335,10 +338,11 @@ export function testAgreement(database: SharedDatabase): void {
   });
 
   test('a log that grows by thousands of entries a second is cut with each sign of life', async (t) => {
-    const { store } = await pair(t, database);
+    const { store, other } = await pair(t, database);
     await database.read(`SELECT inf_gw.log_edit('{}') FROM generate_series(1, 5000)`);
     await store.advance(61_000);
-    await database.read('UPDATE inf_gw.nodes SET seen_seq = (SELECT seq FROM inf_gw.account)');
+    // A sign of life says what was followed before it.
+    for (const { engine } of [store, other, store, other]) await engine.probe();
     const entries = async () => (await database.read('SELECT seq FROM inf_gw.log')).length;
     const all = await entries();
     for (const cut of [2_000, 4_000]) {
