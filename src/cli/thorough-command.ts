@@ -1,5 +1,12 @@
 /** A command that says all that is wrong with its words: commander would say what is wrong first. */
-import { type Argument, Command, type ErrorOptions, InvalidArgumentError, type Option } from 'commander';
+import {
+  type Argument,
+  Command,
+  type ErrorOptions,
+  type HelpContext,
+  InvalidArgumentError,
+  type Option,
+} from 'commander';
 
 /** Its types leave this out: it reports an option, and which one may be meant. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, option: string): void };
@@ -52,6 +59,12 @@ export class ThoroughCommand extends Command {
     this.#faults.push(message);
     if (options === undefined) this.refuse(this.#faults);
     return undefined as never;
+  }
+
+  /** In the place of a command that is missing. There may be faults before it. */
+  override help(context?: HelpContext | ((text: string) => string)): never {
+    if (typeof context === 'object' && context.error) this.refuse(this.#faults);
+    return super.help(context as HelpContext);
   }
 
   /** Instead of commander's, which is asked for the first one alone. Whether the words after it are values, nobody knows. */

@@ -20,6 +20,8 @@ const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['keys', 'create', 'new', '--rmp', '5'],
   ['keys', 'list', 'extra'],
   ['keys', 'list', '-c'],
+  ['-c'],
+  ['prices', '-c'],
   ['keys', 'create'],
   ['keys', 'create', ''],
   ['keys', 'create', ' new'],
