@@ -72,9 +72,17 @@ export class ThoroughCommand extends Command {
     const end = this.args.indexOf('--');
     const words = end < 0 ? this.args : this.args.slice(0, end);
     for (const word of words.filter((word) => OPTION.test(word))) {
-      unknownOption.call(this, word.replace(/=.*/s, ''));
+      const name = word.replace(/=.*/s, '');
+      if (this.#knows(name)) this.#faults.push(`error: option '${name}' takes no value`);
+      else unknownOption.call(this, name);
     }
     this.refuse(this.#faults);
+  }
+
+  /** Whether there is such an option. To commander, one is unknown that takes no value and is given one. */
+  #knows(name: string): boolean {
+    const help = this.createHelp();
+    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)].some(({ long }) => long === name);
   }
 
   /** Ends with a usage error if there are faults: each gets a line. */

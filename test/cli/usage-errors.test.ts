@@ -124,6 +124,13 @@ test('everything that is wrong with the words has a line of its own', async (t) 
     ],
     ['keys create new --rpm 0 --tpm', /'--tpm <n>' argument missing/, /'--rpm/],
     ['keys list --jsn --limit 0', /'--limit/, /'--jsn' \(Did you mean --json\?\)/],
+    [
+      'keys list --all=yes --json=1 --jsn=2',
+      /'--all' takes no value/,
+      /'--json' takes no value/,
+      /unknown option '--jsn' \(Did you mean --json\?\)/,
+    ],
+    ['keys list --help=1', /'--help' takes no value/],
     ['allowlist set app a,b mock/echo c', /'a,b' is invalid for argument 'model'/, /'c' is invalid/],
     ['usage --by no --since x --until y', /'--by/, /'--since/, /'--until/],
     ['users set --rpm 0', /'--rpm/, /required option '--key <key>'/, /missing required argument 'name'/],
