@@ -102,10 +102,10 @@ export function countOf(value: unknown): number | undefined {
   return isValid ? value : undefined;
 }
 
-/** Whether a report says nothing of the output: no field of these names is in it, and its total leaves nothing. */
-export function isInputAlone(report: unknown, read: TokenUsage | undefined, ...names: readonly string[]): boolean {
+/** Whether a report says nothing of the output: no field of this name is in it, and its total leaves nothing. */
+export function isInputAlone(report: unknown, read: TokenUsage | undefined, name: string): boolean {
   if (!isObject(report) || read?.completionTokens !== 0) return false;
-  return names.every((name) => report[name] === undefined || report[name] === null);
+  return report[name] === undefined || report[name] === null;
 }
 
 /**

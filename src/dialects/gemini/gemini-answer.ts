@@ -16,7 +16,7 @@ export function readGemini(answer: Fields): AnswerFacts {
   return {
     usage,
     hasUsage: isObject(reported),
-    isInputAlone: isInputAlone(reported, usage, 'candidatesTokenCount', 'thoughtsTokenCount'),
+    isInputAlone: isInputAlone(reported, usage, 'candidatesTokenCount'),
     choices: isAnswer ? progress.length : undefined,
     progress,
     toolCalls: candidates.flatMap((candidate, position) => hostCallsOf(candidate, indexOf(candidate, position))),

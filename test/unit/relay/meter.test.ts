@@ -173,6 +173,15 @@ describe('a request is metered by', () => {
     });
   }
 
+  test("the estimate of the output, where Google's report says alone that nothing was thought", () => {
+    const meter = new Meter(INPUT);
+    const content = { parts: [{ text: TEN }] };
+    const usageMetadata = { promptTokenCount: 90, thoughtsTokenCount: 0, totalTokenCount: 90 };
+    meter.readWhole(GEMINI.readAnswer({ candidates: [{ content, finishReason: 'STOP' }], usageMetadata }));
+    const { usage, source } = meter.figures();
+    assert.deepEqual([usage.completionTokens, source], [10, 'counted']);
+  });
+
   test('a report of the input alone, where nothing was written', () => {
     const report = { choices: [], usage: { prompt_tokens: 9, total_tokens: 9 } };
     const { usage, source } = metered([piece('', 'stop'), report]).figures;
