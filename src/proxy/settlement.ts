@@ -12,7 +12,7 @@ import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
-import { larger, type Metered } from '../relay/meter.ts';
+import { larger, type Metered, withInputOf } from '../relay/meter.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
@@ -172,7 +172,7 @@ async function countedUsage(
   { broughtTokens }: Plan,
   { counter, paces }: Means,
 ): Promise<Used> {
-  const { usage, earlyReport } = relayed.metered;
+  const { usage, earlyReport, isInputReported } = relayed.metered;
   const { sent: request, model, prices } = work;
   const unseen = unseenIn(work, relayed, paces);
   const sample = sampleInput(request, model);
@@ -180,7 +180,8 @@ async function countedUsage(
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
   const counted = withPrediction(withToolWork(shown, toolWorkOf(work), request), request);
   const { extraTokens } = input;
-  return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices, extraTokens) : counted);
+  if (earlyReport === undefined) return larger(undefined, asHeld(counted, request, prices, extraTokens));
+  return larger(earlyReport, isInputReported ? withInputOf(earlyReport, counted) : counted);
 }
 
 /**

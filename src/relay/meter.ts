@@ -19,6 +19,8 @@ export interface Metered {
   readonly written: TextSample | undefined;
   /** A report that may have come too early, or is of the input alone: the larger of it and the count is charged. */
   readonly earlyReport: TokenUsage | undefined;
+  /** What the early report says of the input is all of it. */
+  readonly isInputReported?: true;
   /** How long the model has shown nothing, in milliseconds; 0 if its response is at its end. */
   readonly silentMs: number;
   /** The upstream reported impossible figures, and no others. */
@@ -223,16 +225,14 @@ export class Meter {
    * unless its error says that it only read.
    */
   figures(): Metered {
-    return this.#reported === undefined || this.#isOutputMissing
-      ? this.#counted(0)
-      : {
-          ...this.#known,
-          usage: this.#reported,
-          source: 'reported',
-          written: undefined,
-          earlyReport: undefined,
-          silentMs: 0,
-        };
+    const reported = this.#reported;
+    if (reported === undefined) return this.#counted(0);
+    if (this.#isOutputMissing) {
+      const counted = this.#counted(0);
+      return { ...counted, ...larger(reported, withInputOf(reported, counted.usage)), isInputReported: true };
+    }
+    const rest = { written: undefined, earlyReport: undefined, silentMs: 0 };
+    return { ...this.#known, usage: reported, source: 'reported', ...rest };
   }
 
   /**
@@ -286,6 +286,11 @@ export function larger(
   const most = promptTokens - cacheWritesOf(reported);
   const usage = { ...reported, promptTokens, cachedTokens: Math.min(cachedTokens, most), completionTokens };
   return { usage: withParts(usage), source: 'counted' };
+}
+
+/** A count of the output, beside what is reported of the input. */
+export function withInputOf({ promptTokens, cachedTokens }: TokenUsage, counted: TokenUsage): TokenUsage {
+  return { ...counted, promptTokens, cachedTokens };
 }
 
 /** The usage with as many tokens of its output as audio, at least. */

@@ -64,6 +64,16 @@ const UNUSABLE: readonly (readonly [name: string, usage: unknown])[] = [
 ];
 
 describe('usage that', () => {
+  test('says nothing of the output is charged as reported for the input, and as counted for the output', async () => {
+    for (const row of await chargesOf({ prompt_tokens: 1, total_tokens: 1, ...details(1) })) {
+      const { source, prompt_tokens, cached_tokens, completion_tokens } = row;
+      assert.deepEqual(
+        [source, prompt_tokens, cached_tokens, completion_tokens],
+        ['counted', 1, 1, outputTokens('hi')],
+      );
+    }
+  });
+
   for (const [name, usage, charged] of REPORTED) {
     test(`${name} is charged as reported`, async () => {
       for (const row of await chargesOf(usage)) {
