@@ -2,10 +2,12 @@
 
 import type { Command } from 'commander';
 import type { Check } from '../audit/audit.ts';
+import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
 import { marked } from '../operator/table.ts';
 import type { Contents } from '../state/move.ts';
 import { openContents } from '../state/open.ts';
+import type { OpenState } from '../state/state.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 import { configOf, globalOptions, withState } from './state.ts';
@@ -22,9 +24,15 @@ export function registerAudit(program: Command): void {
     )
     .addHelpText('after', '\nExamples:\n  inf-gw audit\n  inf-gw audit --json')
     .action(async ({ acceptLosses }: { readonly acceptLosses?: true }, command: Command) => {
-      if (acceptLosses) await withState(command, async ({ nodes }) => nodes?.acceptLosses());
+      if (acceptLosses) await withState(command, noteLosses);
       await run(command);
     });
+}
+
+async function noteLosses({ nodes }: Pick<OpenState, 'nodes'>): Promise<void> {
+  if (nodes === undefined)
+    throw new UserError('--accept-losses is for a state in PostgreSQL: a state file has no log to lose');
+  await nodes.acceptLosses();
 }
 
 /** Runs the checks, and shows how far they are. Rejects with a UserError. */

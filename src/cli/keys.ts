@@ -263,7 +263,8 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   const levels = await levelsAround([record], state);
   const off = disabledAround(record, (id) => levels.get(id));
   if (off === undefined) return;
-  const outer = isKeyId(off.id) ? 'the key that has made it' : 'its group';
+  const group = off.id === record.groupId ? 'its group' : 'a group above it';
+  const outer = isKeyId(off.id) ? 'the key that has made it' : group;
   notice(`note: it is refused until ${outer} is enabled as well: ${hint(command, 'keys', 'enable', wordOf(off))}`);
 }
 

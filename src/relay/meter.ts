@@ -111,10 +111,7 @@ export class Meter {
     this.hasRead ||=
       facts.hasUsage || facts.choices !== undefined || facts.progress.length > 0 || facts.id !== undefined;
     if (this.#isAdvancedBy(facts)) this.advances++;
-    if (facts.usage !== undefined) {
-      this.#reported = facts.usage;
-      this.#isInputAlone = facts.isInputAlone ?? false;
-    }
+    if (facts.usage !== undefined) this.#readReport(facts.usage, facts.isInputAlone ?? false);
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
@@ -242,6 +239,13 @@ export class Meter {
   figuresOfPart(): Metered {
     if (this.#isReportFinal) return this.figures();
     return this.#counted(this.complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs()));
+  }
+
+  /** The last one counts. One that says nothing of the output takes back none that was reported before. */
+  #readReport(usage: TokenUsage, isInputAlone: boolean): void {
+    const { completionTokens } = this.#reported ?? usage;
+    this.#reported = isInputAlone ? { ...usage, completionTokens } : usage;
+    this.#isInputAlone = isInputAlone && completionTokens === 0;
   }
 
   /** The report says nothing of the output, and there is some. */

@@ -97,6 +97,9 @@ test('`audit` exits with 1 and lists the differences, and with 0 if there are no
     (JSON.parse(valid.stdout) as { checks: { check: string }[] }).checks.map(({ check }) => check),
     CHECKS,
   );
+  const nothingToLose = await place.run(['audit', '--accept-losses']);
+  assert.equal(nothingToLose.status, 1);
+  assert.match(nothingToLose.stderr, /^error: --accept-losses is for a state in PostgreSQL/);
   new DatabaseSync(place.statePath).exec('UPDATE account SET balance_nanos = 7');
   const broken = await place.run(['audit']);
   assert.equal(broken.status, 1);

@@ -50,6 +50,15 @@ const ROWS: readonly {
     source: 'reported',
   },
   {
+    what: 'the output of the last report that says something of it',
+    chunks: [
+      { ...piece('x'), usage: USAGE },
+      { choices: [], usage: { prompt_tokens: 10 } },
+    ],
+    tokens: [10, 4],
+    source: 'reported',
+  },
+  {
     what: 'the last of several reports',
     chunks: [
       { ...piece('x'), usage: { prompt_tokens: 9, completion_tokens: 1 } },
