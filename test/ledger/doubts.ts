@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Command } from '../../src/ledger/protocol.ts';
+import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
 import { until } from '../support/wait.ts';
 import { type BenchKey, LedgerBench, tokens, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
@@ -194,6 +195,21 @@ export function testDoubts(database: SharedDatabase): void {
       [1],
     );
     await store.operator.nodes?.acceptLosses();
+  });
+
+  test('a gateway that was taken for dead during a flush lets nothing out for a flush that was sent before', async (t) => {
+    const { bench, store, key } = await stage(t, database);
+    const { engine } = store;
+    const send = SharedLedgerStore.prototype.flush;
+    const mocked = t.mock.method(SharedLedgerStore.prototype, 'flush', async function (this: SharedLedgerStore) {
+      mocked.mock.restore();
+      await send.call(this);
+      // Its answer is read late, after that to another batch with a flush of its own.
+      await engine.process([admitOf(bench, key)]);
+      bench.clock.advance(9_000);
+      await database.read(`UPDATE inf_gw.nodes SET epoch = epoch + 1 WHERE name = 'first'`);
+    });
+    await assert.rejects(bench.process([admitOf(bench, key)]), { code: 'IG001' });
   });
 
   test('a growth that is repeated grows once', async (t) => {

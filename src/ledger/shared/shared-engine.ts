@@ -195,7 +195,7 @@ export class SharedEngine implements Engine {
     const { seq, sentMs } = this.#awaited;
     try {
       await this.#store.flush();
-      if (this.#clock.monotonicMs() - sentMs > FLUSH_TELLS_MS) await this.#store.flush();
+      if (this.#clock.monotonicMs() - sentMs > FLUSH_TELLS_MS) await this.#store.flushAnew();
       this.#flushedSeq = seq;
       for (const id of settled) this.#open.delete(id);
     } catch (error) {

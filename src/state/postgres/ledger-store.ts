@@ -15,7 +15,7 @@ import {
   decidedArguments,
   isAwaited,
 } from './batch.ts';
-import type { Link } from './link.ts';
+import type { Decider, Link } from './link.ts';
 import { type EntryRow, factsIn, type LogRow, type RebuildRow, type Rebuilt, rebuiltOf } from './log.ts';
 import { EpochOverError, Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
@@ -219,12 +219,21 @@ export class SharedLedgerStore {
    * Makes the batches decided so far durable. Rejects if one of them may be lost, or if the others have taken this gateway for
    * dead: frozen until then, it would let out what they have given up.
    */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    return this.#flush((link, decider) => link.flush(decider));
+  }
+
+  /** The same, by a flush that is sent now: one that came with a batch tells of the moment in which it was carried out. */
+  flushAnew(): Promise<void> {
+    return this.#flush((link, decider) => link.flushAnew(decider));
+  }
+
+  async #flush(send: (link: Link, decider: Decider) => Promise<boolean>): Promise<void> {
     // Not on the new connections, which would be given up for it.
     if (this.#hasLostBatches) throw new Error('Connection terminated');
     await this.#membership.run(async ({ link, nodeId, epoch }) => {
       const decided = this.#decided;
-      if (!(await link.flush({ nodeId, epoch }))) throw new EpochOverError();
+      if (!(await send(link, { nodeId, epoch }))) throw new EpochOverError();
       this.#flushed = decided;
     });
   }

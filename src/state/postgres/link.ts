@@ -44,7 +44,7 @@ const FLUSH = `SELECT set_config('synchronous_commit', 'on', true), pg_logical_e
 const BESIDE = ['ledger', 'side'];
 
 /** A gateway as it decides, and its epoch. */
-interface Decider {
+export interface Decider {
   readonly nodeId: number;
   readonly epoch: string;
 }
@@ -130,9 +130,14 @@ export class Link {
    * part under this epoch.
    */
   flush(decider: Decider): Promise<boolean> {
-    const flush = this.#flush ?? this.#flushOn(this.#idle, decider);
+    const flush = this.#flush;
     this.#flush = undefined;
-    return flush;
+    return flush ?? this.flushAnew(decider);
+  }
+
+  /** The same, and waits for none that was sent before. */
+  flushAnew(decider: Decider): Promise<boolean> {
+    return this.#flushOn(this.#idle, decider);
   }
 
   /** Reads much, row by row, while nothing is decided here. No heartbeat waits for it. */
