@@ -7,6 +7,7 @@ import { backUp } from './doubts.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
 const HOLD = 100n;
+const DAY_MS = 86_400_000;
 
 async function stage(t: { after(work: () => Promise<void>): void }, database: SharedDatabase) {
   const bench = await LedgerBench.of(t, database.openStore);
@@ -47,6 +48,32 @@ export function testLosses(database: SharedDatabase): void {
     assert.deepEqual(await audit(), [lossText(loss).replace(/;.*/, '')]);
     await store.operator.nodes?.acceptLosses();
     assert.deepEqual([await losses(), await audit()], [[], []]);
+  });
+
+  test('a second loss is written down, too, also where nobody has waited for the disk but late settlements, and where the clock was days ahead', async (t) => {
+    const { bench, store, key, losses, other } = await stage(t, database);
+    const start = await backUp(database);
+    const open = await bench.admit(key, { holdNanos: HOLD });
+    for (let i = 0; i < 3; i++) await bench.admit(key);
+    await start();
+    await bench.identify(key);
+    await bench.settle(open, { costNanos: 20n });
+    assert.equal((await losses()).length, 1);
+    const late = await backUp(database);
+    await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
+    await bench.identify(key);
+    await late();
+    await bench.identify(key);
+    assert.equal(store.process.losses.length, 2);
+    const ahead = await backUp(database);
+    await store.advance(3 * DAY_MS);
+    await bench.admit(key);
+    await ahead();
+    await store.stepInSilence(-3 * DAY_MS);
+    await bench.identify(key).catch(() => {});
+    await store.engine.probe().catch(() => {});
+    assert.equal(store.process.losses.length, 3);
+    await store.operator.nodes?.acceptLosses();
   });
 
   test('what a crash takes that no client was promised is not, unless gateways wait for no disk', async (t) => {

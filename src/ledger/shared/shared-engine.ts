@@ -344,13 +344,18 @@ export class SharedEngine implements Engine {
   /** Writes it down before anything else: were this gateway killed, nobody else might know. */
   async #tellOfLoss(lost: Place, replica: Replica, heldRequests: number): Promise<void> {
     const late = [...this.#open].filter(([requestId]) => replica.leaseOf(requestId) === undefined);
-    await this.#store.recordLoss({
+    const loss = {
       ...lost,
-      // Where nobody waits for the disk, all that is committed is promised.
-      flushedSeq: this.needsFlush ? this.#flushedSeq : lost.seq,
+      // Where nobody waits for the disk, all that is committed is promised. A flush may have been under way meanwhile.
+      flushedSeq: this.needsFlush && this.#flushedSeq < lost.seq ? this.#flushedSeq : lost.seq,
       heldRequests,
       lateUs: late.map(([, { admittedUs }]) => admittedUs),
+    };
+    await this.#store.recordLoss(loss).catch((error: { code?: string }) => {
+      // Its clock was ahead by more than the database takes: that is only logged.
+      if (error.code !== NONSENSE) throw error;
     });
+    this.#awaited = { seq: 0n, sentMs: 0 };
     this.#flushedSeq = 0n;
     this.#events.onLostLog(lost.seq, heldRequests);
   }
