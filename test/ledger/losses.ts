@@ -76,6 +76,18 @@ export function testLosses(database: SharedDatabase): void {
     await store.operator.nodes?.acceptLosses();
   });
 
+  test('what an operator was promised is written down, too', async (t) => {
+    const { bench, key, losses } = await stage(t, database);
+    await bench.admit(key);
+    const restore = await backUp(database);
+    await bench.addCredit(USD);
+    await bench.identify(key);
+    await restore();
+    await bench.identify(key);
+    assert.equal((await losses()).length, 1);
+    await bench.store.operator.nodes?.acceptLosses();
+  });
+
   test('what a crash takes that no client was promised is not, unless gateways wait for no disk', async (t) => {
     const { bench, store, key, seq, losses } = await stage(t, database);
     for (const durability of ['full', 'crash'] as const) {

@@ -109,7 +109,7 @@ export class SharedEngine implements Engine {
   #lost: Place | undefined;
   /** The last entry of this gateway that somebody waits for, and when it was sent. */
   #awaited = { seq: 0n, sentMs: 0 };
-  /** The last one that was on the disk: of what came after, nobody was promised anything. */
+  /** The last entry that is known to be on the disk: of what came after, nobody was promised anything. */
   #flushedSeq = 0n;
   /** Whether this gateway may have an entry in the log that it has not followed. */
   #isUnsure = false;
@@ -196,7 +196,7 @@ export class SharedEngine implements Engine {
     try {
       await this.#store.flush();
       if (this.#clock.monotonicMs() - sentMs > FLUSH_TELLS_MS) await this.#store.flushAnew();
-      this.#flushedSeq = seq;
+      this.#sawFlushed(seq);
       for (const id of settled) this.#open.delete(id);
     } catch (error) {
       this.#settled.unshift(...settled);
@@ -339,6 +339,11 @@ export class SharedEngine implements Engine {
       this.#replica = replica;
     }
     return this.#replica;
+  }
+
+  /** So is all before it: the log is in order. */
+  #sawFlushed(seq: bigint): void {
+    if (seq > this.#flushedSeq) this.#flushedSeq = seq;
   }
 
   /** Writes it down before anything else: were this gateway killed, nobody else might know. */
@@ -599,7 +604,11 @@ export class SharedEngine implements Engine {
     writtenSeq: bigint | undefined,
   ): void {
     this.#follow(replica, () => {
-      for (const entry of appended.entries) replica.follow(entry);
+      for (const entry of appended.entries) {
+        replica.follow(entry);
+        // Whatever no gateway asks, an operator's edit for one, is seen by others only once it is on the disk.
+        if (entry[2] === 0) this.#sawFlushed(BigInt(entry[0]));
+      }
       if (appended.atUs === undefined) return;
       if (appended.seq > replica.place.seq) replica.isRecorded(seenSeq);
       if (writtenSeq !== undefined) replica.isWritten(this.#store.nodeId as number, writtenSeq);
