@@ -84,6 +84,21 @@ test('the flush of a batch is sent with it: nothing more is said to the database
   link.pass();
 });
 
+test('a flush waits for what the database is set to wait for', async (t) => {
+  const database = new URL(url).pathname.slice(1);
+  await server.query(`ALTER DATABASE ${database} SET synchronous_commit = local`);
+  await server.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  await server.query('SELECT pg_reload_conf()');
+  t.after(async () => {
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+    await server.query(`ALTER DATABASE ${database} RESET synchronous_commit`);
+  });
+  const { store } = await openStore(t, 'waits for no standby');
+  await store.append(ASKING, BEGIN, null);
+  await store.flush();
+});
+
 describe('after a gateway has lost its connections', () => {
   test('nothing is lost that nobody waited for: it serves at once', async (t) => {
     const { link, store } = await openStore(t, 'asks');

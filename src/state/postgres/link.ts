@@ -37,7 +37,8 @@ const SETTINGS = [
 const boundTransactions = (ms: number) => `SELECT set_config(name, '${ms}', false) FROM pg_settings
   WHERE name = 'transaction_timeout'`;
 
-const FLUSH = `SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'inf-gw', ''),
+/** As the database has it, a flush waits for the disk and for standbys. */
+const FLUSH = `SELECT set_config('synchronous_commit', $3, true), pg_logical_emit_message(true, 'inf-gw', ''),
   EXISTS (SELECT FROM inf_gw.nodes WHERE id = $1 AND epoch = $2) AS takes_part`;
 
 /** What all but the first connection are for, in the order of their fields. */
@@ -64,9 +65,13 @@ export class Link {
   /** Sent with the last decision, and not asked for since: whether the gateway took part. */
   #flush: Promise<boolean> | undefined;
 
-  private constructor(first: pg.Client, second: pg.Client, side: pg.Client) {
+  /** What a flush waits for. */
+  readonly #synchronousCommit: string;
+
+  private constructor(first: pg.Client, second: pg.Client, side: pg.Client, synchronousCommit: string) {
     this.#deciding = [first, second];
     this.#side = side;
+    this.#synchronousCommit = synchronousCommit;
   }
 
   /** Rejects with an error that `faults.ts` explains. */
@@ -86,13 +91,14 @@ export class Link {
       await refusePooler(first, second, address);
       await assertSameServer(first, second);
       await Promise.all(clients.map((client) => run(client, SETTINGS.map((setting) => `SET ${setting}`).join('; '))));
+      const waitsFor = await settingOf(first, 'synchronous_commit');
       await Promise.all(
         [first, second].map(async (client) => {
           await run(client, 'SET synchronous_commit = off');
           await run(client, boundTransactions(TRANSACTION_MS));
         }),
       );
-      return new Link(first, second, side);
+      return new Link(first, second, side, waitsFor);
     } catch (error) {
       for (const client of clients) sever(client);
       throw error;
@@ -178,7 +184,7 @@ export class Link {
   }
 
   async #flushOn(client: pg.Client, { nodeId, epoch }: Decider): Promise<boolean> {
-    const flush = { name: 'flush', text: FLUSH, values: [nodeId, epoch] };
+    const flush = { name: 'flush', text: FLUSH, values: [nodeId, epoch, this.#synchronousCommit] };
     const { rows } = await this.#beside(client, () => query<{ takes_part: boolean }>(client, flush, ANSWER_MS));
     return rows[0]?.takes_part === true;
   }
@@ -206,6 +212,11 @@ async function assertSameServer(deciding: pg.Client, flushing: pg.Client): Promi
     'its connections lead to different servers',
     'set `state:` to the address of one server, or to a proxy that follows the primary',
   );
+}
+
+async function settingOf(client: pg.Client, name: string): Promise<string> {
+  const { rows } = await query<{ value: string }>(client, `SELECT current_setting('${name}') AS value`, ANSWER_MS);
+  return rows[0]?.value as string;
 }
 
 async function startOf(client: pg.Client): Promise<string | undefined> {
