@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import type { Settlement } from '../../src/core/settlement.ts';
 import { openState } from '../../src/state/open.ts';
 import { type Addition, NOTHING_ADDED } from '../../src/state/postgres/batch.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
@@ -47,6 +48,16 @@ async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, n
 const ASKING: Addition = { ...NOTHING_ADDED, commands: '{"t":[]}', decides: true, writes: true };
 
 const NOTHING_DECIDED = { decided: ';', digest: '', holds: [], grown: [], listings: [] };
+
+const ENDED: Settlement = {
+  requestId: 'req_none',
+  outcome: 'ok',
+  usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+  source: 'reported',
+  costNanos: 1n,
+  completionId: undefined,
+  firstByteMs: undefined,
+};
 
 /** What was decided on an entry: one request that was admitted. */
 const admitting = (seq: bigint, requestId: string): Addition['decided'] => {
@@ -144,6 +155,9 @@ test('an entry is not taken that is no JSON, or none that whoever begins can rea
     [{ commands: 'null' }, 'IG901'],
     [{ recorded: '["\\u0000"]' }, '22P05'],
     [{ recorded: '{}' }, 'IG901'],
+    // Requests that end without an entry would be charged to nobody.
+    [{ commands: undefined, settlements: [ENDED] }, 'IG901'],
+    [{ commands: undefined, settlements: [ENDED], freed: null as never }, 'IG901'],
   ] as const;
   for (const [said, code] of refused) await assert.rejects(store.append({ ...ASKING, ...said }, BEGIN, null), { code });
   await store.append(ASKING, BEGIN, null);

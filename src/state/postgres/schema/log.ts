@@ -205,7 +205,7 @@ DECLARE
   v_writes boolean; v_held bigint := 0; v_charged bigint := 0; v_released bigint; v_ended record;
 BEGIN
   -- Whoever calls, nothing costs less than nothing, and no entry is larger than the others can read.
-  IF p_commands IS NULL AND cardinality(f_id) + cardinality(b_id) + cardinality(s_request_id) > 0
+  IF p_commands IS NULL AND cardinality(f_id || b_id || s_request_id) > 0
     OR octet_length(p_commands) > ${MOST_COMMAND_BYTES} OR octet_length(p_recorded) > ${MOST_COMMAND_BYTES}
     OR cardinality(k_ids) > ${MOST_KEYS}
     -- Not all that is JSON is JSONB, as which it is read by whoever begins.
