@@ -110,6 +110,26 @@ test('a flush waits for what the database is set to wait for', async (t) => {
   await store.flush();
 });
 
+test('no decision waits for a flush, however long a standby takes', async (t) => {
+  const { store } = await openStore(t, 'has a slow standby');
+  await server.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  await server.query('SELECT pg_reload_conf()');
+  try {
+    let { seq } = await store.append(ASKING, BEGIN, null);
+    const flushed = store.flush();
+    for (let i = 0; i < 3; i++) {
+      ({ seq } = await store.append({ ...ASKING, decided: { ...NOTHING_DECIDED, seq } }, BEGIN, null));
+    }
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+    await flushed;
+    await store.flush();
+  } finally {
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+  }
+});
+
 describe('after a gateway has lost its connections', () => {
   test('nothing is lost that nobody waited for: it serves at once', async (t) => {
     const { link, store } = await openStore(t, 'asks');

@@ -111,8 +111,8 @@ export class Link {
   }
 
   /**
-   * Calls a function that decides or writes. With `flushFor` a flush is sent right behind it, which spares a round trip: the
-   * next call of `flush` waits for that one.
+   * Calls a function that decides or writes. With `flushFor` a flush is sent right behind it, which spares a round trip, unless
+   * another is under way: the next call of `flush` waits for that one.
    */
   async decide<Row extends pg.QueryResultRow>(
     name: string,
@@ -123,6 +123,12 @@ export class Link {
     const client = this.#idle;
     const answer = query<Row>(client, { name, text, values }, ANSWER_MS);
     if (flushFor === undefined) return (await answer).rows;
+    if (this.#busy.size > 0) {
+      // One stays free, or the next decisions would wait for the disk and for standbys.
+      const { rows } = await answer;
+      this.#flush = undefined;
+      return rows;
+    }
     const flush = this.#flushOn(client, flushFor);
     // Whoever asks for it is told.
     flush.catch(() => {});
