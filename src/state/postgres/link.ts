@@ -64,8 +64,7 @@ export class Link {
   readonly #busy = new Map<pg.Client, Promise<unknown>>();
   /** Sent with the last decision, and not asked for since: whether the gateway took part. */
   #flush: Promise<boolean> | undefined;
-
-  /** What a flush waits for. */
+  /** What a flush waits for: `synchronous_commit` of the database. */
   readonly #synchronousCommit: string;
 
   private constructor(first: pg.Client, second: pg.Client, side: pg.Client, synchronousCommit: string) {
@@ -112,7 +111,7 @@ export class Link {
 
   /**
    * Calls a function that decides or writes. With `flushFor` a flush is sent right behind it, which spares a round trip, unless
-   * another is under way: the next call of `flush` waits for that one.
+   * another is in flight: the next call of `flush` waits for that one.
    */
   async decide<Row extends pg.QueryResultRow>(
     name: string,
@@ -157,7 +156,13 @@ export class Link {
     const client = this.#idle;
     await this.#beside(client, async () => {
       await run(client, boundTransactions(0));
-      await queryRows(client, { name, text }, READ_MS, onRow);
+      try {
+        await queryRows(client, { name, text }, READ_MS, onRow);
+      } catch (error) {
+        // Nothing is decided on it without a bound.
+        sever(client);
+        throw error;
+      }
       await run(client, boundTransactions(TRANSACTION_MS));
     });
   }
