@@ -351,7 +351,7 @@ export class SharedEngine implements Engine {
     const late = [...this.#open].filter(([requestId]) => replica.leaseOf(requestId) === undefined);
     const loss = {
       ...lost,
-      // Where nobody waits for the disk, all that is committed is promised. A flush may have been under way meanwhile.
+      // Where nobody waits for the disk, all that is committed is promised. A flush may have been in flight meanwhile.
       flushedSeq: this.needsFlush && this.#flushedSeq < lost.seq ? this.#flushedSeq : lost.seq,
       heldRequests,
       lateUs: late.map(([, { admittedUs }]) => admittedUs),
