@@ -128,7 +128,7 @@ for (const store of ['file', 'database']) {
       assert.match(listed?.stdout ?? '', new RegExp(`  disabled by @${outer.name}  `));
       assert.match(
         enabled?.stderr ?? '',
-        new RegExp(`until its group is enabled as well: .* keys enable @${outer.name}$`, 'm'),
+        new RegExp(`until a group above it is enabled as well: .* keys enable @${outer.name}$`, 'm'),
       );
       await place.json('keys', 'enable', `@${outer.name}`);
       assert.equal((await complete(key)).status, 200);
