@@ -38,9 +38,9 @@ export async function backUp(database: SharedDatabase): Promise<() => Promise<vo
   };
 }
 
-/** When the connection that decides has come to the end of its last query. */
-const LAST_ANSWER = `SELECT max(state_change)::text AS at FROM pg_stat_activity
-  WHERE application_name = 'inf-gw first ledger' AND state = 'idle'`;
+/** When the connections that decide have come to the end of their last queries; null while one is at work. */
+const LAST_ANSWER = `SELECT CASE WHEN bool_and(state = 'idle') THEN max(state_change)::text END AS at FROM pg_stat_activity
+  WHERE application_name = 'inf-gw first ledger'`;
 
 /** The database carries out what is asked, and the answer is lost with the connections. `work` runs before there are others. */
 async function loseAnswer(bench: LedgerBench, commands: readonly Command[], work = async () => {}): Promise<void> {

@@ -27,17 +27,17 @@ import {
   LateBatchError,
   UnheardError,
 } from './faults.ts';
+import { KnownKeys } from './known-keys.ts';
 import { askerIn, type Placed, place } from './place.ts';
 import { completeOthers, rebuild } from './rebuild.ts';
 import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
 import { RULES } from './rules.ts';
+import { Turns } from './turns.ts';
 
 /** The admissions given back that are remembered: what a backup has of older ones is charged as held. */
 const MOST_GIVEN_BACK = 10_000;
 /** All gateways wait for each other's batches. */
 const MAX_BATCH = 128;
-/** The keys by hash that are kept. When there are more, all are looked up again. */
-const MAX_KNOWN_KEYS = 100_000;
 /** The time between two looks at the months of the journal. */
 const PARTITIONS_MS = 3_600_000;
 /** The number of journal rows that one step of retention drops. */
@@ -93,8 +93,7 @@ export class SharedEngine implements Engine {
   readonly #refusals = new RefusalCounts();
   /** Undefined until it is read from the database. */
   #replica: Replica | undefined;
-  /** The ids of keys by their hashes, which never change either. */
-  readonly #keyIds = new Map<string, string>();
+  readonly #keys: KnownKeys;
   /** Admitted by this process. Stays until a flush after the settlement, which may have to be repeated. */
   readonly #open = new Map<string, OpenRequest>();
   /** Settled, but not flushed. */
@@ -121,10 +120,7 @@ export class SharedEngine implements Engine {
   /** When the last answer of the database was asked for. */
   #heardMs = 0;
   readonly #clockGuard = new ClockGuard();
-  /** The end of what was last begun: only one thing at a time follows the log. */
-  #turn: Promise<unknown> = Promise.resolve();
-  /** When a lock was last waited for in vain, and what came of that. */
-  #lockedOut: { readonly atMs: number; readonly error: unknown } | undefined;
+  readonly #turns = new Turns((error) => this.faultOf(error)?.kind === 'busy');
   #writeTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -137,6 +133,7 @@ export class SharedEngine implements Engine {
   ) {
     this.#writeMs = writeMs;
     this.#store = store;
+    this.#keys = new KnownKeys(store);
     this.#settings = options;
     this.#clock = clock;
     this.#events = events;
@@ -144,7 +141,7 @@ export class SharedEngine implements Engine {
   }
 
   recover(): Promise<LedgerSummary> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#following();
       return this.#store.summary();
     });
@@ -164,9 +161,9 @@ export class SharedEngine implements Engine {
       checkCommand(command);
     }
     clearTimeout(this.#writeTimer);
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#clearUp();
-      await this.#learnKeys(commands);
+      await this.#keys.learn(commands);
       try {
         return await this.#answer(commands);
       } catch (error) {
@@ -233,7 +230,7 @@ export class SharedEngine implements Engine {
   }
 
   async maintain(): Promise<void> {
-    if (this.#doubtful.size + this.#reopened.size > 0 || this.#isUnsure) await this.#inTurn(() => this.#clearUp());
+    if (this.#doubtful.size + this.#reopened.size > 0 || this.#isUnsure) await this.#turns.run(() => this.#clearUp());
     if (this.#clock.monotonicMs() < this.#partitionsAtMs) return;
     await this.#store.makePartitions();
     this.#partitionsAtMs = this.#clock.monotonicMs() + PARTITIONS_MS;
@@ -245,7 +242,7 @@ export class SharedEngine implements Engine {
 
   async probe(): Promise<void> {
     await this.#store.probe();
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       await this.#clearUp();
       await this.#ask(NOTHING_ADDED);
     });
@@ -262,7 +259,7 @@ export class SharedEngine implements Engine {
 
   /** Writes what was decided. */
   write(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const replica = await this.#following();
       if (this.#hasUnwritten(replica)) await this.#ask(NOTHING_ADDED);
     });
@@ -271,7 +268,7 @@ export class SharedEngine implements Engine {
   /** Once a second: follows the log, also while nobody asks for anything, and does for others what they cannot. */
   async beat(): Promise<void> {
     try {
-      await this.#inTurn(async () => {
+      await this.#turns.run(async () => {
         if (this.#isClosed) return;
         if (performance.now() - this.#appendedAtMs > this.#writeMs) await this.#ask(NOTHING_ADDED);
         await this.#chargeReopened();
@@ -299,7 +296,7 @@ export class SharedEngine implements Engine {
     clearTimeout(this.#writeTimer);
     await this.write().catch(() => {});
     this.#isClosed = true;
-    await this.#turn;
+    await this.#turns.end();
     await this.#store.close();
   }
 
@@ -308,19 +305,6 @@ export class SharedEngine implements Engine {
     const fault = this.faultOf(error);
     if (fault === undefined) throw error;
     if (!this.#isClosed) this.#events.onFault(fault);
-  }
-
-  /** What has come during a wait for a lock that was in vain does not wait for the same lock: it fails with that. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const askedAtMs = performance.now();
-    const turn = this.#turn.then(() => {
-      if (this.#lockedOut !== undefined && this.#lockedOut.atMs > askedAtMs) throw this.#lockedOut.error;
-      return work();
-    });
-    this.#turn = turn.catch((error) => {
-      if (this.faultOf(error)?.kind === 'busy') this.#lockedOut = { atMs: performance.now(), error };
-    });
-    return turn;
   }
 
   /** The state, read anew if need be. */
@@ -403,12 +387,10 @@ export class SharedEngine implements Engine {
       left = await this.#answerSome(commands, left, answers, missing);
       if (left.length === 0) return answers;
       missing = new Set(
-        left.map((index) => askerIn(commands[index] as Command, this.#keyOf(commands[index] as Command) as string)),
+        left.map((index) => askerIn(commands[index] as Command, this.#keys.of(commands[index] as Command) as string)),
       );
-      // The database may have been restored to before they were made.
       const asked = left.map((index) => commands[index] as Command);
-      for (const command of asked) this.#keyIds.delete(hashOf(command) ?? '');
-      await this.#learnKeys(asked);
+      await this.#keys.learnAgain(asked);
     }
   }
 
@@ -421,7 +403,7 @@ export class SharedEngine implements Engine {
   ): Promise<number[]> {
     let replica = await this.#following();
     const placed = place(commands, indices, {
-      keyOf: (command) => this.#keyOf(command),
+      keyOf: (command) => this.#keys.of(command),
       countsOf: (keyId) => [...this.#counts.values()].filter((each) => each === keyId).length,
       open: (requestId) => this.#open.get(requestId),
       reserved: (requestId) => replica.leaseOf(requestId),
@@ -495,10 +477,10 @@ export class SharedEngine implements Engine {
   /** Keeps account of what is open here. */
   #admitted(command: Command, answer: Answer, atUs: bigint): Answer {
     const replica = this.#replica as Replica;
-    if (isCountBegun(command, answer)) this.#counts.set(command.countId, this.#keyOf(command) as string);
+    if (isCountBegun(command, answer)) this.#counts.set(command.countId, this.#keys.of(command) as string);
     if (command.kind !== 'admit' || !isAdmitted(command, answer)) return answer;
     const { requestId, model, holdNanos, fallbacks } = command.request;
-    const keyId = this.#keyOf(command) as string;
+    const keyId = this.#keys.of(command) as string;
     const levels = replica.leaseOf(requestId)?.hold.levels;
     this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos, levels });
     // Its batch may be a repetition, after one that was given back.
@@ -520,7 +502,7 @@ export class SharedEngine implements Engine {
       if (command.kind === 'configure') this.#settings = command.settings;
       else if (command.kind === 'end_count') this.#counts.delete(command.countId);
       else if (command.kind !== 'count_refusal')
-        answers[index] = replica.answer(command, this.#keyOf(command), this.#settings);
+        answers[index] = replica.answer(command, this.#keys.of(command), this.#settings);
     }
     return [];
   }
@@ -618,20 +600,6 @@ export class SharedEngine implements Engine {
     });
   }
 
-  /** The id of the key of a command; undefined if there is no such key. */
-  #keyOf(command: Command): string | undefined {
-    if (command.kind === 'forecast') return command.question.keyId;
-    const hash = hashOf(command);
-    return hash === undefined ? undefined : this.#keyIds.get(hash);
-  }
-
-  async #learnKeys(commands: readonly Command[]): Promise<void> {
-    const hashes = new Set(commands.map(hashOf).filter((hash) => hash !== undefined && !this.#keyIds.has(hash)));
-    if (hashes.size === 0) return;
-    if (this.#keyIds.size > MAX_KNOWN_KEYS) this.#keyIds.clear();
-    for (const [hash, id] of await this.#store.keysByHash([...hashes] as string[])) this.#keyIds.set(hash, id);
-  }
-
   #doubt(commands: readonly Command[]): void {
     for (const command of commands) {
       if (command.kind !== 'admit') continue;
@@ -692,12 +660,6 @@ export class SharedEngine implements Engine {
 const TAKEN_FOR_DEAD: Answer = {
   unavailable: 'this gateway was taken for dead while the request ran, and its hold was charged',
 };
-
-/** The hash that a command names its key by. */
-function hashOf(command: Command): string | undefined {
-  if (command.kind === 'admit') return command.request.keyHash;
-  return command.kind === 'identify' || command.kind === 'admit_listing' ? command.keyHash : undefined;
-}
 
 /** Connects to the database and joins the gateways there. Throws a UserError. */
 export async function openSharedEngine(
