@@ -223,7 +223,7 @@ export class SharedLedgerStore {
     return this.#flush((link, decider) => link.flush(decider));
   }
 
-  /** The same, by a flush that is sent now: one that came with a batch tells of the moment in which it was carried out. */
+  /** The same, by a flush that is sent now: one that came with a batch says what was true when it was carried out. */
   flushAnew(): Promise<void> {
     return this.#flush((link, decider) => link.flushAnew(decider));
   }
