@@ -1,6 +1,7 @@
 /** The version of this program, how to type its name, and what started it. */
 import { readFileSync } from 'node:fs';
 import { isSea } from 'node:sea';
+import { shellWord } from './shell-word.ts';
 
 /** Put here by the build. */
 declare const BUILT_VERSION: string | undefined;
@@ -33,5 +34,5 @@ export function ownCommand(): readonly [file: string, ...start: string[]] {
 /** The line that runs a command with the config at `path`; the default one in this folder needs no mention. */
 export function commandLine(command: string, path: string | undefined): string {
   const isDefault = path === undefined || path === `${process.cwd()}/config.yaml`;
-  return `${PROGRAM} ${command}${isDefault ? '' : ` --config ${path}`}`;
+  return `${PROGRAM} ${command}${isDefault ? '' : ` --config ${shellWord(path)}`}`;
 }

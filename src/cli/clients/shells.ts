@@ -1,5 +1,5 @@
 /** Variables, and arguments of a command, as lines that a shell reads. Pure. */
-import { quoted } from '../../operator/shell-words.ts';
+import { quoted } from '../../core/shell-word.ts';
 import { KEY_VARIABLE } from './clients.ts';
 
 export const SHELLS = ['bash', 'fish', 'powershell'] as const;

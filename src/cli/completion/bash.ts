@@ -1,6 +1,6 @@
 /** The completion script for bash, from version 3.2 on (that of macOS). It needs no bash-completion. */
 import { VERSION } from '../../core/program.ts';
-import { quoted } from '../../operator/shell-words.ts';
+import { quoted } from '../../core/shell-word.ts';
 import { CANDIDATES, type Place } from './places.ts';
 
 export function bashScript(places: readonly Place[]): string {

@@ -1,6 +1,6 @@
 /** The completion script for zsh, as a function to autoload or to source. */
 import { VERSION } from '../../core/program.ts';
-import { quoted } from '../../operator/shell-words.ts';
+import { quoted } from '../../core/shell-word.ts';
 import { CANDIDATES, type Described, type Place } from './places.ts';
 
 export function zshScript(places: readonly Place[]): string {
