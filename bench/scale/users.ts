@@ -64,13 +64,13 @@ export function gather(server: GatewayServer, path: string, crowd: Crowd): Crowd
 function writeUsers(database: Sqlite, keyId: string, users: number): void {
   const figures = 'requests, errors, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
   const addDay = database.prepare(
-    `INSERT INTO level_days (level_id, day, key_id, model, source, ${figures})
-     VALUES (?, ?, ?, 'bench/model', 'reported', 1, 0, 2000, 500, 0, 500, 600000)`,
+    `INSERT INTO level_days (level_id, day, ${figures})
+     VALUES (?, ?, 1, 0, 2000, 500, 0, 500, 600000)`,
   );
   const now = Date.now();
   database.transaction(() => {
     for (let user = 0; user < users; user++) {
-      addDay.run(userId(keyId, userName(user)), utcDay(now), keyId);
+      addDay.run(userId(keyId, userName(user)), utcDay(now));
     }
   })();
 }

@@ -1,17 +1,19 @@
 /**
  * The check of the sums of levels, in SQL that both stores understand: what groups, end users and keys around others are
- * booked is what the journal and the rows that were dropped of it add up to, by day and by month.
+ * booked is what the journal and the rows that were dropped of it add up to, by day and by month; and so is what the days
+ * of keys tell that groups were booked.
  */
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries } from './checks.ts';
-import { COMPARED_FIGURES, differencesIn, FIGURES, SUMS, SUMS_OF_ROWS } from './rows.ts';
+import { COMPARED_FIGURES, differencesIn, FIGURES, NAMES, SUMS, SUMS_OF_ROWS } from './rows.ts';
 
 /** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
 const IS_USER = "level_id LIKE '%/%'";
 
 /** End users whose sums are older than the month of this long before the last request need not have them. */
 const KEPT_MS = 32 * 86_400_000;
-const DAY = ['level_id', 'day', 'key_id', 'model', 'source'] as const;
+const DAY = ['level_id', 'day'] as const;
 const MONTH = ['level_id', 'month'] as const;
+const SHARE = [...DAY, ...NAMES] as const;
 
 /** A query at a time, and each step yields one. */
 export function* levelQueries(dialect: AuditDialect): Queries {
@@ -23,6 +25,7 @@ export function* levelQueries(dialect: AuditDialect): Queries {
   for (const [keys, expected, stored] of [
     [DAY, daysOf(dialect), `${schema}level_days`],
     [MONTH, monthsOf(dialect), `(${storedMonths(dialect)})`],
+    [SHARE, sharesOf(dialect), `(${sharesIn('usage_days', dialect)})`],
   ] as const) {
     const found = yield compared(keys, expected, stored, kept);
     const lines = found.flatMap((row) => differencesIn(row, keys));
@@ -31,14 +34,33 @@ export function* levelQueries(dialect: AuditDialect): Queries {
   return check('sums of levels', Number(count?.rows), differences.listed, differences.unlisted);
 }
 
-function daysOf({ schema, day, eachLevel, collated }: AuditDialect): string {
-  const names = `${collated('model')} AS model, ${collated('source')} AS source`;
-  return `SELECT ${DAY.join(', ')}, ${SUMS} FROM (
-      SELECT ${collated('level_id')} AS level_id, day, key_id, ${names}, ${SUMS_OF_ROWS} FROM (
-        SELECT l.value AS level_id, ${day} AS day, j.* FROM ${schema}journal AS j ${eachLevel} WHERE j.levels IS NOT NULL) AS b
-      GROUP BY 1, 2, 3, 4, 5
-      UNION ALL SELECT ${[...DAY, ...FIGURES].join(', ')} FROM ${schema}sealed_levels) AS u
-    GROUP BY ${DAY.join(', ')}`;
+function daysOf(dialect: AuditDialect): string {
+  const level = dialect.collated('level_id');
+  return `SELECT level_id, day, ${SUMS} FROM (
+      SELECT ${level} AS level_id, day, ${SUMS_OF_ROWS} FROM (${booked(dialect)}) AS b GROUP BY 1, 2
+      UNION ALL SELECT level_id, day, ${FIGURES.join(', ')} FROM ${dialect.schema}sealed_levels) AS u
+    GROUP BY level_id, day`;
+}
+
+/** Rows of the journal, once for each level that they were booked to. */
+function booked({ schema, day, eachLevel }: AuditDialect): string {
+  return `SELECT l.value AS level_id, ${day} AS day, j.* FROM ${schema}journal AS j ${eachLevel} WHERE j.levels IS NOT NULL`;
+}
+
+/** What levels that are no end users were booked, by key, model and source. */
+function sharesOf(dialect: AuditDialect): string {
+  const share = SHARE.map((name) =>
+    name === 'day' || name === 'key_id' ? name : `${dialect.collated(name)} AS ${name}`,
+  );
+  return `SELECT ${SHARE.join(', ')}, ${SUMS} FROM (
+      SELECT ${share.join(', ')}, ${SUMS_OF_ROWS} FROM (${booked(dialect)}) AS b WHERE NOT ${IS_USER} GROUP BY 1, 2, 3, 4, 5
+      UNION ALL ${sharesIn('sealed_days', dialect)}) AS u
+    GROUP BY ${SHARE.join(', ')}`;
+}
+
+function sharesIn(table: string, { schema, eachLevel, collated }: AuditDialect): string {
+  return `SELECT ${collated('l.value')} AS level_id, j.day, ${NAMES.map((name) => `j.${name}`).join(', ')}, ${SUMS}
+    FROM ${schema}${table} AS j ${eachLevel} GROUP BY 1, 2, 3, 4, 5`;
 }
 
 function monthsOf(dialect: AuditDialect): string {

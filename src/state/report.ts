@@ -27,8 +27,11 @@ export function reportRows(periods: readonly Period[], query: UsageQuery, dialec
   const parts = periods.map((period) => {
     const { select, time } = sourceOf(period.kind, dialect);
     const filters = [`${time} >= ${parameter(period.from)}`, `${time} < ${parameter(period.to)}`];
-    if (query.groupId !== undefined) filters.push(`level_id = ${parameter(query.groupId)}`);
-    else if (isOfGroups) filters.push(IS_GROUP);
+    if (query.groupId !== undefined) {
+      // Of few rows the levels are then told apart.
+      filters.push(`level_id = ${parameter(query.groupId)}`, hasLevel('levels', query.groupId, parameter));
+    }
+    if (query.groupId === undefined && isOfGroups) filters.push(IS_GROUP);
     if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
     if (query.model !== undefined) filters.push(`model = ${parameter(query.model)}`);
     return `${select} WHERE ${filters.join(' AND ')}`;
@@ -84,18 +87,20 @@ function sourceOfKeys(kind: Period['kind'], { admissionDay, admissionMonth }: Di
   }
 }
 
-/** The same of what was booked to groups, which is summed by day alone: a day sorts after its own month. */
+/** The same of what was booked to groups, which the days of keys tell: a day sorts after its own month. */
 function sourceOfGroups(kind: Period['kind'], { admissionDay, admissionMonth, textsIn }: Dialect) {
-  if (kind !== 'moments') {
-    return {
-      select: `SELECT level_id, day, substr(day, 1, 7) AS month, ${SUM_COLUMNS} FROM inf_gw.level_days`,
-      time: 'day',
-    };
-  }
+  const [times, from, time] =
+    kind === 'moments'
+      ? [
+          `${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms, ${ROW_FIGURES}`,
+          'journal',
+          'admitted_at_ms',
+        ]
+      : [`day, substr(day, 1, 7) AS month, ${FIGURES}`, 'usage_days', 'day'];
   return {
-    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, ${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms,
-      ${SUM_NAMES}, ${ROW_FIGURES} FROM inf_gw.journal AS j, ${textsIn('j.levels')} AS l) AS booked`,
-    time: 'admitted_at_ms',
+    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, levels, ${SUM_NAMES}, ${times}
+      FROM inf_gw.${from} AS j, ${textsIn('j.levels')} AS l) AS booked`,
+    time,
   };
 }
 

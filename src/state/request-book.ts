@@ -2,6 +2,7 @@
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { correctSteps } from './budget-book.ts';
+import { withoutUsers } from './levels.ts';
 import {
   type Dialect,
   factsBefore,
@@ -237,28 +238,23 @@ function* charge(
 ): Operation<void> {
   const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
   const before = yield* factsBefore(dialect, [keyId, ...levels]);
-  for (const [table, period, value] of [
-    ['usage_days', 'day', day],
-    ['usage_months', 'month', month],
-  ]) {
-    yield* rows(
-      `UPDATE inf_gw.${table} SET cost_nanos = cost_nanos + $1
-         WHERE ${period} = $2 AND key_id = $3 AND model = $4 AND source = 'held'`,
-      [nanos, value as string, keyId, model],
-    );
-  }
+  const ofKey = `SET cost_nanos = cost_nanos + $1 WHERE key_id = $2 AND model = $3 AND source = 'held'`;
+  yield* rows(`UPDATE inf_gw.usage_days ${ofKey} AND day = $4 AND levels = $5`, [
+    nanos,
+    keyId,
+    model,
+    day,
+    withoutUsers(levels),
+  ]);
+  yield* rows(`UPDATE inf_gw.usage_months ${ofKey} AND month = $4`, [nanos, keyId, model, month]);
   for (const level of levels) {
-    yield* rows(
-      `UPDATE inf_gw.level_days SET cost_nanos = cost_nanos + $1
-         WHERE level_id = $2 AND day = $3 AND key_id = $4 AND model = $5 AND source = 'held'`,
-      [nanos, level, day, keyId, model],
-    );
+    const ofLevel = 'SET cost_nanos = cost_nanos + $1 WHERE level_id = $2';
+    yield* rows(`UPDATE inf_gw.level_days ${ofLevel} AND day = $3`, [nanos, level, day]);
     // Those of end users may be in their days.
     yield* rows(
-      `UPDATE inf_gw.level_months SET cost_nanos = cost_nanos + $1 WHERE level_id = $2 AND month = $3
-         AND NOT (${isUser('level_id')} AND EXISTS (SELECT 1 FROM inf_gw.level_days AS d
-           WHERE d.level_id = $2 AND d.day = $4 AND d.key_id = $5 AND d.model = $6 AND d.source = 'held'))`,
-      [nanos, level, month, day, keyId, model],
+      `UPDATE inf_gw.level_months ${ofLevel} AND month = $3 AND NOT (${isUser('level_id')}
+         AND EXISTS (SELECT 1 FROM inf_gw.level_days AS d WHERE d.level_id = $2 AND d.day = $4))`,
+      [nanos, level, month, day],
     );
   }
   for (const level of [keyId, ...levels]) yield* correctSteps(dialect, level, settledAtMs, nanos);

@@ -22,6 +22,8 @@ export const SUM_FIGURES = [
 ] as const;
 /** The columns that usage_days, usage_months and sealed_days have in common. */
 export const SUM_COLUMNS = [SUM_NAMES, ...SUM_FIGURES].join(', ');
+/** Those of usage_days and sealed_days: with the levels of the requests that are no end users, an array of JSON. */
+export const DAY_COLUMNS = `levels, ${SUM_COLUMNS}`;
 /** The figures of one journal row. */
 export const ROW_FIGURES = `1 AS requests, CASE WHEN ${IS_ERROR} THEN 1 ELSE 0 END AS errors, prompt_tokens, cached_tokens,
   cache_write_tokens, completion_tokens, cost_nanos`;

@@ -63,7 +63,7 @@ export const CORRUPTIONS: readonly Corruption[] = [
   ['a lost day', 'DELETE FROM inf_gw.usage_days', 'sums by day', /the sums are missing/],
   [
     'a day without requests',
-    "INSERT INTO inf_gw.usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 0, 0, 1, 1)",
+    "INSERT INTO inf_gw.usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 0, 0, 1, 1, '[]')",
     'sums by day',
     /2020-01-01/,
   ],
@@ -137,6 +137,12 @@ export const CORRUPTIONS: readonly Corruption[] = [
     /key_x has requests/,
   ],
   [
+    'a day of a key that tells another group',
+    `UPDATE inf_gw.usage_days SET levels = '["grp_x"]'`,
+    'sums of levels',
+    /^grp_x \d{4}-\d\d-\d\d key_/,
+  ],
+  [
     'a lost sum of a group and of an end user',
     `UPDATE inf_gw.journal SET levels = '["grp_x","key_x/bob"]'`,
     'sums of levels',
@@ -145,8 +151,8 @@ export const CORRUPTIONS: readonly Corruption[] = [
   [
     'days of an end user that are in their month, too',
     `UPDATE inf_gw.journal SET levels = '["key_x/bob"]';
-      INSERT INTO inf_gw.level_days SELECT 'key_x/bob', day, key_id, model, source, requests, errors, prompt_tokens,
-        cached_tokens, cache_write_tokens, completion_tokens, cost_nanos FROM inf_gw.usage_days;
+      INSERT INTO inf_gw.level_days SELECT 'key_x/bob', day, sum(requests), sum(errors), sum(prompt_tokens),
+        sum(cached_tokens), sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos) FROM inf_gw.usage_days GROUP BY day;
       INSERT INTO inf_gw.level_months SELECT level_id, substr(day, 1, 7), sum(requests), sum(errors), sum(prompt_tokens),
         sum(cached_tokens), sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos)
         FROM inf_gw.level_days GROUP BY 1, 2`,

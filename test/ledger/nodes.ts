@@ -141,12 +141,15 @@ export function testNodes(database: SharedDatabase): void {
 
   test('add up the old days of end users in one order: of two that waited for each other, one would fail', async (t) => {
     const { store } = await pair(t, database);
-    const sums = "'key_x', 'm', 'reported', 1, 0, 0, 0, 0, 0, 1";
+    const figures = '1, 0, 0, 0, 0, 0, 1';
     await database.read('BEGIN');
-    await database.read(`INSERT INTO inf_gw.usage_months VALUES ('2026-11', ${sums}, $1)`, [NOON]);
+    await database.read(
+      `INSERT INTO inf_gw.usage_months VALUES ('2026-11', 'key_x', 'm', 'reported', ${figures}, $1)`,
+      [NOON],
+    );
     await database.read(`INSERT INTO inf_gw.budgets (key_id, period, limit_nanos) VALUES ('key_x/', 'total', 1)`);
     await database.read(`INSERT INTO inf_gw.level_days
-      SELECT 'key_x/' || md5(i::text), '2026-08-0' || (i % 9 + 1), ${sums} FROM generate_series(1, 300) i`);
+      SELECT 'key_x/' || md5(i::text), '2026-08-0' || (i % 9 + 1), ${figures} FROM generate_series(1, 300) i`);
     await database.read('SELECT inf_gw.drop_idle_users(1000)');
     const written = await database.read('SELECT level_id FROM inf_gw.level_months ORDER BY ctid');
     await database.read('ROLLBACK');

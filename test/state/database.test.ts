@@ -207,7 +207,7 @@ test('a list of requests reads only months in which there are such requests', as
   await client.query(`INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
       prompt_tokens, cached_tokens, completion_tokens, cost_nanos, cache_write_tokens, hold_nanos)
     VALUES (1, 'req_old', '${id}', 'mock/echo', ${Date.UTC(2020, 2, 31, 23)}, 0, 'upstream_error', 'reported', 0, 0, 0, 0, 0, 0);
-    INSERT INTO inf_gw.usage_days VALUES ('2020-03-31', ${figures});
+    INSERT INTO inf_gw.usage_days VALUES ('2020-03-31', ${figures}, '[]');
     INSERT INTO inf_gw.usage_months VALUES ('2020-03', ${figures}, 0)`);
   await client.query(`BEGIN; DO $$ DECLARE v_month regclass; BEGIN
     FOR v_month IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'inf_gw.journal'::regclass LOOP

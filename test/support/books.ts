@@ -10,20 +10,26 @@ export function countHolds(database: Sqlite, keyId?: string): number {
 }
 
 const COLUMNS = 'key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos';
+const SUMS = `sum(requests) AS requests, sum(errors) AS errors, sum(prompt_tokens) AS prompt_tokens,
+  sum(completion_tokens) AS completion_tokens, sum(cost_nanos) AS cost_nanos`;
 /** The sums of all requests by day: those in the journal, and those that were dropped from it. */
 const ENDED_BY_DAY = `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, source, 1 AS requests,
     outcome NOT IN ('ok', 'cancelled') AS errors, prompt_tokens, completion_tokens, cost_nanos FROM journal
   UNION ALL SELECT day, ${COLUMNS} FROM sealed_days`;
 
 function stored(table: string, period: string): string {
-  return `SELECT ${period}, ${COLUMNS} FROM ${table} ORDER BY ${period}, key_id, model, source`;
+  return `SELECT ${period}, key_id, model, source, ${SUMS} FROM ${table} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
 }
 
 function expected(period: string, value: string): string {
-  return `SELECT ${value} AS ${period}, key_id, model, source, sum(requests) AS requests, sum(errors) AS errors,
-      sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(cost_nanos) AS cost_nanos
+  return `SELECT ${value} AS ${period}, key_id, model, source, ${SUMS}
     FROM (${ENDED_BY_DAY}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
 }
+
+/** What groups and keys around others were booked by day: as it is stored, and as the days of keys tell. */
+const BOOKED = `SELECT level_id, day, requests, errors, prompt_tokens, completion_tokens, cost_nanos FROM level_days
+  WHERE level_id NOT LIKE '%/%' ORDER BY 1, 2`;
+const TOLD = `SELECT l.value AS level_id, day, ${SUMS} FROM usage_days, json_each(levels) AS l GROUP BY 1, 2 ORDER BY 1, 2`;
 
 /**
  * Asserts that the balance is credit minus costs, and that the sums of days and months match the
@@ -42,5 +48,6 @@ export function assertBooksBalance(database: Sqlite): void {
     assert.deepEqual(read(days), read(expected('day', 'day')), 'the sums of days do not match the requests');
     const ofMonths = expected('month', 'substr(day, 1, 7)');
     assert.deepEqual(read(months), read(ofMonths), 'the sums of months do not match the requests');
+    assert.deepEqual(read(BOOKED), read(TOLD), 'the sums of groups do not match those of their keys');
   })();
 }

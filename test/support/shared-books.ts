@@ -24,14 +24,17 @@ const READINGS = `
     UNION ALL SELECT day, ${SUM_COLUMNS} FROM inf_gw.sealed_days
   ),
   booked AS (
-    SELECT level_id, day, key_id, model, source, ${summed()} FROM (
-      SELECT l.level_id, to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, key_id, model,
-        source, 1::bigint AS requests, (outcome NOT IN ('ok', 'cancelled'))::int::bigint AS errors, prompt_tokens, cached_tokens,
+    SELECT level_id, day, ${summed()} FROM (
+      SELECT l.level_id, to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, 1::bigint AS requests, (outcome NOT IN ('ok', 'cancelled'))::int::bigint AS errors, prompt_tokens, cached_tokens,
         coalesce(cache_write_tokens, 0) AS cache_write_tokens, completion_tokens, cost_nanos
       FROM inf_gw.journal, jsonb_array_elements_text(levels::jsonb) AS l (level_id)
-      UNION ALL SELECT level_id, day, ${SUM_COLUMNS} FROM inf_gw.sealed_levels
-    ) r GROUP BY 1, 2, 3, 4, 5
+      UNION ALL SELECT level_id, day, ${FIGURES.join(', ')} FROM inf_gw.sealed_levels
+    ) r GROUP BY 1, 2
   ),
+  shares AS (
+    SELECT l.level_id, day, ${summed()} FROM inf_gw.usage_days, jsonb_array_elements_text(levels::jsonb) AS l (level_id) GROUP BY 1, 2
+  ),
+  summed_days AS (SELECT day, key_id, model, source, ${summed()} FROM inf_gw.usage_days GROUP BY 1, 2, 3, 4),
   days AS (SELECT day AS period, key_id, model, source, ${summed()} FROM ended GROUP BY 1, 2, 3, 4),
   names AS (
     SELECT to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, k.kind,
@@ -66,13 +69,15 @@ const FAULTS = `WITH ${READINGS}
       - (SELECT coalesce(sum(cost_nanos), 0) FROM ended) AS due) x WHERE a.balance_nanos <> x.due
   UNION ALL SELECT format('the account holds %s, but the holds come to %s', a.held_nanos, x.held) FROM inf_gw.account a,
     (SELECT coalesce(sum(hold_nanos), 0) AS held FROM inf_gw.holds) x WHERE a.held_nanos <> x.held
-  UNION ALL ${sumFaults('days', 'usage_days', 'day')}
-  UNION ALL ${sumFaults('months', 'usage_months', 'month')}
-  UNION ALL SELECT format('level_days: %s of %s by %s, %s, %s is %s in %s requests, but its requests come to %s in %s',
-      coalesce(u.day, x.day), coalesce(u.level_id, x.level_id), coalesce(u.key_id, x.key_id), coalesce(u.model, x.model),
-      coalesce(u.source, x.source), u.cost_nanos, u.requests, x.cost_nanos, x.requests)
-    FROM inf_gw.level_days u FULL JOIN booked x
-      ON (u.level_id, u.day, u.key_id, u.model, u.source) = (x.level_id, x.day, x.key_id, x.model, x.source)
+  UNION ALL ${sumFaults('days', 'summed_days', 'day')}
+  UNION ALL ${sumFaults('months', 'inf_gw.usage_months', 'month')}
+  UNION ALL SELECT format('usage_days: %s of %s has %s in %s requests by its keys, but its requests come to %s in %s',
+      coalesce(u.day, x.day), coalesce(u.level_id, x.level_id), u.cost_nanos, u.requests, x.cost_nanos, x.requests)
+    FROM shares u FULL JOIN (SELECT * FROM booked WHERE level_id NOT LIKE '%/%') x ON (u.level_id, u.day) = (x.level_id, x.day)
+    WHERE (${FIGURES.map((name) => `u.${name}`).join(', ')}) IS DISTINCT FROM (${FIGURES.map((name) => `x.${name}`).join(', ')})
+  UNION ALL SELECT format('level_days: %s of %s is %s in %s requests, but its requests come to %s in %s',
+      coalesce(u.day, x.day), coalesce(u.level_id, x.level_id), u.cost_nanos, u.requests, x.cost_nanos, x.requests)
+    FROM inf_gw.level_days u FULL JOIN booked x ON (u.level_id, u.day) = (x.level_id, x.day)
     WHERE (${FIGURES.map((name) => `u.${name}`).join(', ')}) IS DISTINCT FROM (${FIGURES.map((name) => `x.${name}`).join(', ')})
       -- What end users were booked before that is dropped.
       AND (coalesce(u.level_id, x.level_id) NOT LIKE '%/%' OR coalesce(u.day, x.day) >= (
@@ -121,7 +126,7 @@ function sumFaults(from: string, table: string, period: string): string {
   const shown = (alias: string) => `json_build_array(${FIGURES.map((name) => `${alias}.${name}`).join(', ')})`;
   return `SELECT format('${table}: %s of %s, %s, %s is %s, but its requests come to %s', coalesce(u.${period}, x.period),
       coalesce(u.key_id, x.key_id), coalesce(u.model, x.model), coalesce(u.source, x.source), ${shown('u')}, ${shown('x')})
-    FROM inf_gw.${table} u FULL JOIN ${from} x
+    FROM ${table} u FULL JOIN ${from} x
       ON (u.${period}, u.key_id, u.model, u.source) = (x.period, x.key_id, x.model, x.source) WHERE ${differs}`;
 }
 

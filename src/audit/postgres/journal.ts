@@ -37,7 +37,8 @@ const MONTH = `WITH ended AS MATERIALIZED (${SUMMED}),
     FROM (SELECT day, ${SUM_COLUMNS} FROM ended UNION ALL SELECT day, ${SUM_COLUMNS} FROM sealed) e
     GROUP BY day, ${NAMES.join(', ')}),
   by_month AS (SELECT $3 COLLATE "C" AS period, ${NAMES.join(', ')}, ${SUMS} FROM by_day GROUP BY ${NAMES.join(', ')}),
-  days AS (SELECT day AS period, ${SUM_COLUMNS} FROM inf_gw.usage_days WHERE substr(day, 1, 7) = $3),
+  days AS (SELECT day AS period, ${NAMES.join(', ')}, ${SUMS} FROM inf_gw.usage_days WHERE substr(day, 1, 7) = $3
+    GROUP BY day, ${NAMES.join(', ')}),
   months AS (SELECT month AS period, ${SUM_COLUMNS} FROM inf_gw.usage_months WHERE month = $3),
   day_differences AS (${differencesBetween('by_day', 'days')}),
   month_differences AS (${differencesBetween('by_month', 'months')})`;

@@ -3,7 +3,7 @@
  * file.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { FIGURES, NAMES, SUM_COLUMNS, type SumFigures, sumDifferences } from '../rows.ts';
+import { FIGURES, NAMES, SUM_COLUMNS, SUMS, type SumFigures, sumDifferences } from '../rows.ts';
 
 type SumRow = Readonly<Record<(typeof NAMES)[number], string>> & SumFigures;
 
@@ -49,14 +49,14 @@ export class Sums {
   }
 
   storedRows(period: string): number {
-    const sql = `SELECT count(*) AS rows FROM ${this.#stored} WHERE ${this.#period} = ?`;
+    const sql = `SELECT count(*) AS rows FROM (${this.#storedSums()})`;
     return Number(this.#database.prepare(sql).get(period)?.rows);
   }
 
   /** How the stored sums of a period differ: wrong, missing, or without a row in the journal. */
   differences(period: string): string[] {
     const expected = `SELECT ${SUM_COLUMNS} FROM ${this.#table}`;
-    const stored = `SELECT ${SUM_COLUMNS} FROM ${this.#stored} WHERE ${this.#period} = ?`;
+    const stored = this.#storedSums();
     const inJournal = this.#byName(`${expected} EXCEPT ${stored}`, period);
     const inFile = this.#byName(`${stored} EXCEPT ${expected}`, period);
     const missing = [...inJournal.keys()].filter((name) => !inFile.has(name));
@@ -64,6 +64,12 @@ export class Sums {
       ...[...inFile].flatMap(([name, row]) => sumDifferences(`${period} ${name}`, row, inJournal.get(name))),
       ...missing.flatMap((name) => sumDifferences(`${period} ${name}`, undefined, inJournal.get(name))),
     ];
+  }
+
+  /** Days have several where requests of a key were booked to several groups. */
+  #storedSums(): string {
+    const names = NAMES.join(', ');
+    return `SELECT ${names}, ${SUMS} FROM ${this.#stored} WHERE ${this.#period} = ? GROUP BY ${names}`;
   }
 
   #byName(sql: string, period: string): Map<string, SumRow> {

@@ -35,8 +35,8 @@ const DROP_MONTHS = `DELETE FROM level_months WHERE level_id = $level AND month 
   AND NOT EXISTS (SELECT 1 FROM budgets
     WHERE period = 'total' AND key_id IN ($level, substr($level, 1, instr($level, '/'))))`;
 /** What is left of a month is proved by the rows that were dropped. */
-const DROP_SEALED = `DELETE FROM sealed_levels WHERE (level_id, day, key_id, model, source) IN (
-  SELECT level_id, day, key_id, model, source FROM sealed_levels AS s
+const DROP_SEALED = `DELETE FROM sealed_levels WHERE (level_id, day) IN (
+  SELECT level_id, day FROM sealed_levels AS s
   WHERE ${isUser('level_id')} AND day < $kept
     AND NOT EXISTS (SELECT 1 FROM level_months AS m WHERE m.level_id = s.level_id AND m.month = substr(s.day, 1, 7))
     AND NOT EXISTS (SELECT 1 FROM level_days AS d WHERE d.level_id = s.level_id AND d.day = s.day)

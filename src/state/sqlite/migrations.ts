@@ -176,7 +176,9 @@ const TABLES = `
     key_id TEXT NOT NULL,
     model TEXT NOT NULL,
     ${SOURCE},${FIGURES}
-    PRIMARY KEY (day, key_id, model, source)
+    -- The levels of these requests that are no end users, as in the journal.
+    levels TEXT NOT NULL DEFAULT '[]',
+    PRIMARY KEY (day, key_id, model, source, levels)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE usage_months (
     month TEXT NOT NULL,
@@ -194,21 +196,20 @@ const TABLES = `
     key_id TEXT NOT NULL,
     model TEXT NOT NULL,
     ${SOURCE},${FIGURES}
+    levels TEXT NOT NULL,
     -- When the last of them was settled.
     settled_to_ms INTEGER NOT NULL,
-    PRIMARY KEY (day, key_id, model, source)
+    PRIMARY KEY (day, key_id, model, source, levels)
   ) STRICT, WITHOUT ROWID;
 
   -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
-  -- users as owner_id/name. Of end users there may be millions, so each of their requests writes its day alone: when that
-  -- is old, it is added to its month, and dropped when nothing is bounded by it any more.
+  -- users as owner_id/name. Of which keys and models is in the days of the keys, which tell the groups. Of end users there
+  -- may be millions, so each of their requests writes its day alone: when that is old, it is added to its month, and
+  -- dropped when nothing is bounded by it any more.
   CREATE TABLE level_days (
     level_id TEXT NOT NULL,
-    day TEXT NOT NULL,
-    key_id TEXT NOT NULL,
-    model TEXT NOT NULL,
-    ${SOURCE},${FIGURES}
-    PRIMARY KEY (level_id, day, key_id, model, source)
+    day TEXT NOT NULL,${FIGURES}
+    PRIMARY KEY (level_id, day)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE level_months (
     level_id TEXT NOT NULL,
@@ -217,12 +218,9 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE sealed_levels (
     level_id TEXT NOT NULL,
-    day TEXT NOT NULL,
-    key_id TEXT NOT NULL,
-    model TEXT NOT NULL,
-    ${SOURCE},${FIGURES}
+    day TEXT NOT NULL,${FIGURES}
     settled_to_ms INTEGER NOT NULL,
-    PRIMARY KEY (level_id, day, key_id, model, source)
+    PRIMARY KEY (level_id, day)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX sealed_levels_of_users ON sealed_levels (day) WHERE level_id LIKE '%/%';
 

@@ -6,9 +6,9 @@ import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { NAME_KINDS, type NameKind, OTHER_NAMES, type SpentBy } from '../../core/spent-by.ts';
 import type { UsageSource } from '../../core/usage.ts';
-import { isUserId } from '../levels.ts';
+import { isUserId, withoutUsers } from '../levels.ts';
 import { NAME_SUM_COLUMNS } from '../names.ts';
-import { SUM_COLUMNS, SUM_FIGURES } from '../sql.ts';
+import { DAY_COLUMNS, SUM_COLUMNS, SUM_FIGURES } from '../sql.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { NamePlaces } from './name-places.ts';
 import { ADD_FIGURES } from './sql.ts';
@@ -37,18 +37,26 @@ interface NameSum extends Figures {
   readonly name: string;
 }
 
-/** The sum of one key, model and source on one day. */
+/** The sum of one key, model and source on one day, with the same levels that are no end users. */
 interface Sum extends Figures {
-  readonly day: string;
-  readonly month: string;
   readonly keyId: string;
   readonly model: string;
   readonly source: UsageSource;
+  /** As text of JSON. */
+  readonly levels: string;
   lastAtMs: number;
-  /** What of it is booked to each level besides the key; undefined until something is. */
-  levels: Map<string, Figures> | undefined;
   /** What of it is for each name; undefined until something is. */
   names: Map<string, NameSum> | undefined;
+}
+
+interface Day {
+  readonly day: string;
+  readonly month: string;
+  readonly sums: Map<string, Sum>;
+  /** What all of a key came to. */
+  readonly charged: Map<string, Nanos>;
+  /** What is booked to each level besides the keys themselves. */
+  readonly levels: Map<string, Figures>;
 }
 
 export class SumWriter {
@@ -60,7 +68,7 @@ export class SumWriter {
   readonly #charge: Statement;
   readonly #places: NamePlaces;
   /** Not written yet. */
-  readonly #sums = new Map<string, Sum>();
+  readonly #days = new Map<string, Day>();
 
   constructor(database: Sqlite) {
     const addTo = (table: string, columns: string, more = '') =>
@@ -68,9 +76,9 @@ export class SumWriter {
         `INSERT INTO ${table} (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')}) ON CONFLICT DO UPDATE SET ${ADD_FIGURES}${more}`,
       );
     const last = ', last_at_ms = max(last_at_ms, excluded.last_at_ms)';
-    this.#addDay = addTo('usage_days', `day, ${SUM_COLUMNS}`);
+    this.#addDay = addTo('usage_days', `day, ${DAY_COLUMNS}`);
     this.#addMonth = addTo('usage_months', `month, ${SUM_COLUMNS}, last_at_ms`, last);
-    this.#addLevelDay = addTo('level_days', `level_id, day, ${SUM_COLUMNS}`);
+    this.#addLevelDay = addTo('level_days', `level_id, day, ${SUM_FIGURES.join(', ')}`);
     this.#addLevelMonth = addTo('level_months', `level_id, month, ${SUM_FIGURES.join(', ')}`);
     this.#addName = addTo('usage_name_days', NAME_SUM_COLUMNS);
     this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
@@ -79,83 +87,77 @@ export class SumWriter {
 
   /** `levels`: those that it is booked to besides its key. */
   add(summand: Summand, levels: readonly string[] | undefined, spentBy: SpentBy | undefined): void {
-    const sum = this.#sumOf(summand);
+    const day = this.#dayOf(summand.admittedAtMs);
+    const { keyId, costNanos } = summand;
+    const sum = sumIn(day, summand, levels);
     plus(sum, summand);
     sum.lastAtMs = Math.max(sum.lastAtMs, summand.admittedAtMs);
-    if (levels !== undefined) {
-      sum.levels ??= new Map();
-      for (const level of levels) plus(figuresIn(sum.levels, level), summand);
-    }
+    day.charged.set(keyId, (day.charged.get(keyId) ?? 0n) + costNanos);
+    for (const level of levels ?? NOTHING) plus(figuresIn(day.levels, level), summand);
     if (spentBy === undefined) return;
     for (const kind of NAME_KINDS) {
-      if (spentBy[kind] !== '') plus(this.#nameIn(sum, kind, spentBy[kind]), summand);
+      if (spentBy[kind] !== '') plus(this.#nameIn(sum, day.month, kind, spentBy[kind]), summand);
     }
   }
 
   /** What a level is charged by requests that are not written yet: on those days, or in those months. */
-  pendingCharge(levelId: string, counts: (sum: { readonly day: string; readonly month: string }) => boolean): Nanos {
+  pendingCharge(levelId: string, counts: (on: { readonly day: string; readonly month: string }) => boolean): Nanos {
     let nanos = 0n;
-    for (const sum of this.#sums.values()) {
-      const booked = sum.keyId === levelId ? sum : sum.levels?.get(levelId);
-      if (booked !== undefined && counts(sum)) nanos += booked.costNanos;
+    for (const day of this.#days.values()) {
+      if (counts(day)) nanos += (day.charged.get(levelId) ?? 0n) + (day.levels.get(levelId)?.costNanos ?? 0n);
     }
     return nanos;
   }
 
   /** Writes everything that was added. Belongs in the transaction that writes the requests. */
   write(): void {
-    if (this.#sums.size === 0) return;
+    if (this.#days.size === 0) return;
     let costNanos = 0n;
-    const levelMonths = new Map<string, Map<string, Figures>>();
-    for (const sum of this.#sums.values()) {
-      const { day, month, keyId, model, source } = sum;
-      const values = valuesOf(sum);
-      this.#addDay.run(day, keyId, model, source, ...values);
-      this.#addMonth.run(month, keyId, model, source, ...values, sum.lastAtMs);
-      for (const [level, booked] of sum.levels ?? NOTHING) {
-        this.#addLevelDay.run(level, day, keyId, model, source, ...valuesOf(booked));
+    for (const { day, month, sums, levels } of this.#days.values()) {
+      for (const sum of sums.values()) {
+        const { keyId, model, source } = sum;
+        const values = valuesOf(sum);
+        this.#addDay.run(day, sum.levels, keyId, model, source, ...values);
+        this.#addMonth.run(month, keyId, model, source, ...values, sum.lastAtMs);
+        for (const named of sum.names?.values() ?? NOTHING) {
+          this.#addName.run(day, named.kind, named.name, keyId, model, ...valuesOf(named));
+        }
+        costNanos += sum.costNanos;
+      }
+      for (const [level, booked] of levels) {
+        const values = valuesOf(booked);
+        this.#addLevelDay.run(level, day, ...values);
         // Of an end user days alone.
-        if (!isUserId(level)) plus(figuresIn(monthIn(levelMonths, month), level), booked);
+        if (!isUserId(level)) this.#addLevelMonth.run(level, month, ...values);
       }
-      for (const named of sum.names?.values() ?? NOTHING) {
-        this.#addName.run(day, named.kind, named.name, keyId, model, ...valuesOf(named));
-      }
-      costNanos += sum.costNanos;
-    }
-    // Of all keys and models of a level: whichever served, it is the same row.
-    for (const [month, levels] of levelMonths) {
-      for (const [level, booked] of levels) this.#addLevelMonth.run(level, month, ...valuesOf(booked));
     }
     if (costNanos > 0n) this.#charge.run(costNanos);
-    this.#sums.clear();
+    this.#days.clear();
   }
 
   /** Discards what was added: the transaction was rolled back, and with it the requests, and the places of names. */
   forget(): void {
-    this.#sums.clear();
+    this.#days.clear();
     this.#places.forget();
   }
 
-  #sumOf({ keyId, model, source, admittedAtMs }: Summand): Sum {
+  #dayOf(admittedAtMs: number): Day {
     const day = utcDay(admittedAtMs);
-    // None of the parts contains a line break.
-    const place = `${day}\n${keyId}\n${model}\n${source}`;
-    let sum = this.#sums.get(place);
-    if (sum === undefined) {
-      const names = { day, month: utcMonth(admittedAtMs), keyId, model, source };
-      sum = { ...noFigures(), ...names, lastAtMs: 0, levels: undefined, names: undefined };
-      this.#sums.set(place, sum);
+    let found = this.#days.get(day);
+    if (found === undefined) {
+      found = { day, month: utcMonth(admittedAtMs), sums: new Map(), charged: new Map(), levels: new Map() };
+      this.#days.set(day, found);
     }
-    return sum;
+    return found;
   }
 
   /** Of a name that gets no place: the sum of all others. */
-  #nameIn(sum: Sum, kind: NameKind, asked: string): NameSum {
+  #nameIn(sum: Sum, month: string, kind: NameKind, asked: string): NameSum {
     sum.names ??= new Map();
     // No kind has a space.
     const found = sum.names.get(`${kind} ${asked}`);
     if (found !== undefined) return found;
-    const name = this.#places.has(sum.month, kind, sum.keyId, asked) ? asked : OTHER_NAMES;
+    const name = this.#places.has(month, kind, sum.keyId, asked) ? asked : OTHER_NAMES;
     const place = `${kind} ${name}`;
     const named = sum.names.get(place) ?? { ...noFigures(), kind, name };
     sum.names.set(place, named);
@@ -179,10 +181,16 @@ function figuresIn(sums: Map<string, Figures>, name: string): Figures {
   return figures;
 }
 
-function monthIn(months: Map<string, Map<string, Figures>>, month: string): Map<string, Figures> {
-  const levels = months.get(month) ?? new Map<string, Figures>();
-  months.set(month, levels);
-  return levels;
+function sumIn({ sums }: Day, { keyId, model, source }: Summand, ofRequest: readonly string[] | undefined): Sum {
+  const levels = withoutUsers(ofRequest);
+  // None of the parts contains a line break.
+  const place = `${keyId}\n${model}\n${source}\n${levels}`;
+  let sum = sums.get(place);
+  if (sum === undefined) {
+    sum = { ...noFigures(), keyId, model, source, levels, lastAtMs: 0, names: undefined };
+    sums.set(place, sum);
+  }
+  return sum;
 }
 
 function plus(sum: Figures, figures: Readonly<Figures>): void {

@@ -23,9 +23,9 @@ function opened(t: TestContext): Sqlite {
     INSERT INTO usage_months VALUES ('2026-08', 'key_1', 'm', 'reported', ${FIGURES}, 0);
     INSERT INTO usage_months VALUES ('2026-11', 'key_1', 'm', 'reported', ${FIGURES}, ${NOW_MS});
     INSERT INTO level_months VALUES ('grp_1', '2026-09', ${FIGURES});
-    INSERT INTO level_days VALUES ('grp_1', '2026-09-01', 'key_1', 'm', 'reported', ${FIGURES});
+    INSERT INTO level_days VALUES ('grp_1', '2026-09-01', ${FIGURES});
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${USERS})
-      INSERT INTO level_days SELECT 'grp_1/' || i, '2026-09-01', 'key_1', 'm', 'reported', ${FIGURES} FROM n`);
+      INSERT INTO level_days SELECT 'grp_1/' || i, '2026-09-01', ${FIGURES} FROM n`);
   return database;
 }
 
@@ -35,7 +35,7 @@ function rowsOf(database: Sqlite): { readonly days: number; readonly months: num
 }
 
 function addDay(database: Sqlite, user: string, day: string): void {
-  database.exec(`INSERT INTO level_days VALUES ('grp_1/${user}', '${day}', 'key_1', 'm', 'reported', ${FIGURES})`);
+  database.exec(`INSERT INTO level_days VALUES ('grp_1/${user}', '${day}', ${FIGURES})`);
 }
 
 test('thousands are dropped a thousand rows at a time, and their group keeps its own', (t) => {

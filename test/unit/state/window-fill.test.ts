@@ -66,7 +66,7 @@ describe('a sliding window on a state file', () => {
     // Rows of the journal were dropped, so the sums by day are taken.
     const days = [-31, -30, -1, 0, 1, 40].map((days) => utcDay(NOW + days * DAY_MS));
     for (const [at, day] of days.entries()) {
-      const row = `'${day}', '${id}', 'mock/echo', 'reported', 1, 0, 1, 0, 0, 1, ${10 ** at}`;
+      const row = `'${day}', '${id}', 'mock/echo', 'reported', 1, 0, 1, 0, 0, 1, ${10 ** at}, '[]'`;
       database.exec(`INSERT INTO usage_days VALUES (${row})`);
       if (day < utcDay(NOW)) database.exec(`INSERT INTO sealed_days VALUES (${row}, ${Date.parse(day) + DAY_MS - 1})`);
     }

@@ -1,15 +1,15 @@
 /** Levels: groups, end users, and what requests add up to for them. */
 import { IDLE_USER_MS } from '../../levels.ts';
-import { isUser, SUM_COLUMNS, SUM_FIGURES } from '../../sql.ts';
-import { ADD_FIGURES, summed } from './sums.ts';
+import { isUser, SUM_FIGURES } from '../../sql.ts';
+import { ADD_FIGURES, SUMMED, summandOf } from './sums.ts';
 
 const FIGURE_COLUMNS = SUM_FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
-const SUM_KEYS = `key_id text COLLATE "C" NOT NULL,
-  model text COLLATE "C" NOT NULL,
-  source text COLLATE "C" NOT NULL CHECK (source IN ('reported', 'counted', 'held'))`;
 
-/** Sums that are added, or taken out. */
-const SIGNED = summed('p_sign * ');
+/** Of the levels of a row of the journal those that are no end users, in the same form. */
+export const withoutUsers = (
+  levels: string,
+) => `CASE WHEN ${levels} IS NULL THEN '[]' WHEN strpos(${levels}, '/') = 0 THEN ${levels}
+  ELSE (SELECT coalesce('["' || string_agg(l, '","') || '"]', '[]') FROM inf_gw.levels_in(${levels}) l WHERE NOT ${isUser('l')}) END`;
 
 /** Where the budgets of all end users are, if the level is one; otherwise itself. */
 export const templateOf = (id: string) =>
@@ -49,14 +49,14 @@ CREATE TABLE inf_gw.users (
 );
 
 -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
--- users as owner_id/name. Of end users there may be millions, so each of their requests writes its day alone: when that is
--- old, it is added to its month, and dropped when nothing is bounded by it any more.
+-- users as owner_id/name. Of which keys and models is in the days of the keys, which tell the groups. Of end users there may
+-- be millions, so each of their requests writes its day alone: when that is old, it is added to its month, and dropped when
+-- nothing is bounded by it any more.
 CREATE TABLE inf_gw.level_days (
   level_id text COLLATE "C" NOT NULL,
   day text COLLATE "C" NOT NULL,
-  ${SUM_KEYS},
   ${FIGURE_COLUMNS},
-  PRIMARY KEY (level_id, day, key_id, model, source)
+  PRIMARY KEY (level_id, day)
 ) WITH (fillfactor = 50);
 CREATE TABLE inf_gw.level_months (
   level_id text COLLATE "C" NOT NULL,
@@ -66,6 +66,11 @@ CREATE TABLE inf_gw.level_months (
 ) WITH (fillfactor = 50);
 CREATE INDEX level_days_of_users ON inf_gw.level_days (day) WHERE ${isUser('level_id')};
 CREATE INDEX level_months_of_users ON inf_gw.level_months (month) WHERE ${isUser('level_id')};
+-- A request that has ended, as it is added to these sums and to those of names.
+CREATE TYPE inf_gw.summand AS (
+  day text, key_id text, model text, levels text, by_user text, by_tag text, by_app text,
+  ${SUM_FIGURES.map((name) => `${name} bigint`).join(', ')}
+);
 CREATE TABLE inf_gw.sealed_levels (LIKE inf_gw.level_days INCLUDING ALL, settled_to_ms bigint NOT NULL);
 `;
 
@@ -74,30 +79,33 @@ export const LEVELS = `
 CREATE OR REPLACE FUNCTION inf_gw.levels_in(p_levels text) RETURNS SETOF text LANGUAGE sql IMMUTABLE
   AS $$ SELECT jsonb_array_elements_text(p_levels::jsonb) $$;
 
--- Adds rows of the journal to the sums of their levels, or takes them out: p_sign is 1 or -1, and what is taken out is added
--- again. The end users in p_added have their days of then in their month, or that is dropped. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_rows inf_gw.journal[], p_sign int, p_added text[] DEFAULT '{}')
+-- A row of the journal as it is added to the sums, or taken out: p_sign is 1 or -1.
+CREATE OR REPLACE FUNCTION inf_gw.summand_of(p_row inf_gw.journal, p_sign int) RETURNS inf_gw.summand LANGUAGE sql STABLE AS $$
+  SELECT ROW(inf_gw.utc_day(r.admitted_at_ms * 1000), r.key_id, r.model, r.levels, r.by_user, r.by_tag, r.by_app,
+    ${SUM_FIGURES.map((figure) => `p_sign * r.${figure}`).join(', ')})::inf_gw.summand
+  FROM (SELECT (p_row).admitted_at_ms, ${summandOf('model')} FROM (SELECT (p_row).*) j) r
+$$;
+
+-- Adds requests to the sums of their levels. The end users in p_added have their days of then in their month, or that is
+-- dropped. The caller holds the lock. No SQL function, which is
+-- planned anew for each call.
+CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_rows inf_gw.summand[], p_added text[] DEFAULT '{}')
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   WITH booked AS (
-    SELECT l.level_id, j.* FROM unnest(p_rows) j CROSS JOIN LATERAL inf_gw.levels_in(j.levels) AS l (level_id)
+    SELECT l.level_id, r.day, ${SUM_FIGURES.map((figure) => `r.${figure}`).join(', ')}
+    FROM unnest(p_rows) r CROSS JOIN LATERAL inf_gw.levels_in(r.levels) AS l (level_id)
   ), days AS (
-    INSERT INTO inf_gw.level_days AS u (level_id, day, ${SUM_COLUMNS})
-    SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, ${SIGNED}
-    FROM booked WHERE level_id <> ALL (p_added) GROUP BY level_id, admitted_at_ms / 86400000, key_id, model, source
-    ON CONFLICT (level_id, day, key_id, model, source) DO UPDATE SET ${ADD_FIGURES}
+    INSERT INTO inf_gw.level_days AS u (level_id, day, ${SUM_FIGURES.join(', ')})
+    SELECT level_id, day, ${SUMMED} FROM booked WHERE level_id <> ALL (p_added) GROUP BY level_id, day
+    ON CONFLICT (level_id, day) DO UPDATE SET ${ADD_FIGURES}
   )
   INSERT INTO inf_gw.level_months AS u (level_id, month, ${SUM_FIGURES.join(', ')})
-  SELECT level_id, month, ${SIGNED}
-  FROM (SELECT *, inf_gw.utc_month(admitted_at_ms * 1000) AS month FROM booked) b
+  SELECT level_id, substr(day, 1, 7), ${SUMMED} FROM booked b
   WHERE NOT ${isUser('level_id')} OR level_id = ANY (p_added)
-    AND EXISTS (SELECT FROM inf_gw.level_months m WHERE m.level_id = b.level_id AND m.month = b.month)
-  GROUP BY level_id, month
+    AND EXISTS (SELECT FROM inf_gw.level_months m WHERE m.level_id = b.level_id AND m.month = substr(b.day, 1, 7))
+  GROUP BY 1, 2
   ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES};
-  IF p_sign < 0 THEN
-    DELETE FROM inf_gw.level_days u USING unnest(p_rows) j WHERE u.level_id IN (SELECT inf_gw.levels_in(j.levels))
-      AND u.day = inf_gw.utc_day(j.admitted_at_ms * 1000) AND u.requests = 0;
-  END IF;
 END $$;
 
 -- Drops what end users were booked that no limit of theirs counts any more, at most p_most rows of each table. The journal
@@ -114,7 +122,7 @@ BEGIN
       WHERE ${isUser('level_id')} AND day < v_kept ORDER BY day LIMIT p_most FOR UPDATE SKIP LOCKED)) RETURNING *
   ), added AS (
     INSERT INTO inf_gw.level_months AS u (level_id, month, ${SUM_FIGURES.join(', ')})
-    SELECT level_id, substr(day, 1, 7), ${SUM_FIGURES.map((name) => `sum(${name})`).join(', ')} FROM old GROUP BY 1, 2
+    SELECT level_id, substr(day, 1, 7), ${SUMMED} FROM old GROUP BY 1, 2
     -- All in the same order, or two gateways would wait for each other.
     ORDER BY 1, 2
     ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES}

@@ -2,9 +2,10 @@
 
 import { names } from '../../../core/layout.ts';
 import { SETTLEMENT } from '../../journal.ts';
-import { isUser, SUM_COLUMNS } from '../../sql.ts';
+import { DAY_COLUMNS, isUser, SUM_COLUMNS } from '../../sql.ts';
 import { arraysOf, typed } from '../batch.ts';
-import { ADD_FIGURES, SUMS } from './sums.ts';
+import { withoutUsers } from './levels.ts';
+import { ADD_FIGURES, SUMS, summandOf } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
 const SAID = SETTLEMENT.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
@@ -15,10 +16,6 @@ const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms,
 
 /** How far the clock of a server that is gone may have been ahead of the one that has its database now: a day. */
 const MOST_AHEAD_US = 86_400_000_000;
-
-/** Whether a sum of a level by day, `d`, has the row `v_old` of the journal. */
-const ITS_DAY = `d.day = inf_gw.utc_day(v_old.admitted_at_ms * 1000) AND d.key_id = v_old.key_id AND d.model = v_old.model
-        AND d.source = v_old.source`;
 
 /** How requests ended, as one array for each column. */
 export const ENDS = arraysOf(SETTLEMENT.columns, 's_');
@@ -31,12 +28,14 @@ CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OU
   OUT released bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_key_ids text[]; v_levels text[]; v_costs bigint[]; v_rows inf_gw.journal[]; v_slides boolean;
+  v_key_ids text[]; v_levels text[]; v_costs bigint[]; v_rows inf_gw.summand[]; v_slides boolean;
+  v_day text := inf_gw.utc_day(p_us);
 BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(SETTLEMENT.columns, 's_')}) AS s (${names(SETTLEMENT.columns)})
   ), d AS (
-    SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')}
+    SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')},
+      CASE WHEN h.admitted_us / 86400000000 = p_us / 86400000000 THEN v_day ELSE inf_gw.utc_day(h.admitted_us) END AS day
     FROM s CROSS JOIN LATERAL (
       SELECT h.ctid AS place, h.* FROM inf_gw.holds h WHERE h.request_id = s.request_id AND h.node_id = p_node LIMIT 1) h
   ), gone AS (
@@ -45,27 +44,28 @@ BEGIN
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
       hold_nanos, node_id, levels, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
-    FROM d RETURNING *
+    FROM d
   ), days AS (
-    INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
-    SELECT inf_gw.utc_day(admitted_us / 86400000000 * 86400000000), key_id, served, source, ${SUMS}
-    FROM d GROUP BY admitted_us / 86400000000, key_id, served, source
-    ON CONFLICT (key_id, day, model, source) DO UPDATE SET ${ADD_FIGURES}
+    INSERT INTO inf_gw.usage_days AS u (day, ${DAY_COLUMNS})
+    SELECT day, without_users, key_id, served, source, ${SUMS}
+    FROM (SELECT *, ${withoutUsers('levels')} AS without_users FROM d) d GROUP BY day, without_users, key_id, served, source
+    ON CONFLICT (key_id, day, model, source, levels) DO UPDATE SET ${ADD_FIGURES}
   ), months AS (
     INSERT INTO inf_gw.usage_months AS u (month, ${SUM_COLUMNS}, last_at_ms)
-    SELECT month, key_id, served, source, ${SUMS}, max(admitted_us) / 1000
-    FROM (SELECT *, inf_gw.utc_month(admitted_us) AS month FROM d) d GROUP BY month, key_id, served, source
+    SELECT substr(day, 1, 7) AS month, key_id, served, source, ${SUMS}, max(admitted_us) / 1000
+    FROM d GROUP BY 1, key_id, served, source
     ON CONFLICT (key_id, month, model, source)
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   )
   SELECT count(*), coalesce(sum(cost_nanos), 0), coalesce(sum(hold_nanos), 0), array_agg(key_id), array_agg(levels), array_agg(cost_nanos),
-    array_agg(j::inf_gw.journal) FILTER (WHERE levels IS NOT NULL OR num_nonnulls(by_user, by_tag, by_app) > 0),
+    (SELECT array_agg(ROW(r.*)::inf_gw.summand) FROM (SELECT day, ${summandOf('served')} FROM d
+      WHERE levels IS NOT NULL OR num_nonnulls(by_user, by_tag, by_app) > 0) r),
     EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
-    INTO ended, charged, released, v_key_ids, v_levels, v_costs, v_rows, v_slides FROM j;
+    INTO ended, charged, released, v_key_ids, v_levels, v_costs, v_rows, v_slides FROM d;
   IF v_slides THEN
     PERFORM inf_gw.book_steps(v_key_ids, v_levels, v_costs, p_us);
   END IF;
-  IF v_rows IS NOT NULL THEN PERFORM inf_gw.book_names(v_rows), inf_gw.book_level_sums(v_rows, 1); END IF;
+  IF v_rows IS NOT NULL THEN PERFORM inf_gw.book_names(v_rows), inf_gw.book_level_sums(v_rows); END IF;
 END $$;
 
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
@@ -76,7 +76,7 @@ CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_ke
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt_tokens + p_completion_tokens;
-  v_new inf_gw.journal; v_ids text[]; v_added text[] := '{}'; v_before text; v_model text := coalesce(p_model, p_requested_model);
+  v_new inf_gw.journal; v_ids text[]; v_added text[] := '{}'; v_day text; v_before text; v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   IF least(p_prompt_tokens, p_cached_tokens, p_cache_write_tokens, p_completion_tokens, p_cost_nanos, p_hold_nanos) < 0
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
@@ -92,13 +92,15 @@ BEGIN
       RETURN false;
     END IF;
     IF v_old.levels IS NOT NULL THEN
+      v_day := inf_gw.utc_day(v_old.admitted_at_ms * 1000);
       -- Whoever adds up those days has them locked.
-      PERFORM FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id IN (SELECT inf_gw.levels_in(v_old.levels)) FOR UPDATE;
+      PERFORM FROM inf_gw.level_days d WHERE d.day = v_day AND d.level_id IN (SELECT inf_gw.levels_in(v_old.levels)) FOR UPDATE;
       v_added := ARRAY(SELECT l FROM inf_gw.levels_in(v_old.levels) l
-        WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE ${ITS_DAY} AND d.level_id = l));
-      PERFORM inf_gw.book_level_sums(ARRAY[v_old], -1, v_added);
+        WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE d.day = v_day AND d.level_id = l));
+      PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_old, -1)], v_added);
+      DELETE FROM inf_gw.level_days WHERE level_id IN (SELECT inf_gw.levels_in(v_old.levels)) AND day = v_day AND requests = 0;
     END IF;
-    PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
+    PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.levels, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
@@ -119,15 +121,15 @@ BEGIN
     p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_levels, p_request_id, v_model, coalesce(p_price, v_old.price),
     ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000)
   RETURNING * INTO v_new;
-  PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
+  PERFORM inf_gw.add_to_sums(p_key_id, p_levels, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
   -- Those of the row that it takes the place of are booked.
   IF num_nonnulls(v_old.by_user, v_old.by_tag, v_old.by_app) = 0 THEN
-    PERFORM inf_gw.book_names(ARRAY[v_new]);
+    PERFORM inf_gw.book_names(ARRAY[inf_gw.summand_of(v_new, 1)]);
   END IF;
   IF p_levels IS NOT NULL THEN
-    PERFORM inf_gw.book_level_sums(ARRAY[v_new], 1, v_added);
+    PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_new, 1)], v_added);
   END IF;
   PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
     FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
@@ -140,16 +142,16 @@ BEGIN
 END $$;
 
 -- Adds one request to the sums of its day and month, or takes it out of them: p_requests is 1 or -1.
-CREATE OR REPLACE FUNCTION inf_gw.add_to_sums(p_key_id text, p_model text, p_source text, p_admitted_us bigint, p_requests int,
+CREATE OR REPLACE FUNCTION inf_gw.add_to_sums(p_key_id text, p_levels text, p_model text, p_source text, p_admitted_us bigint, p_requests int,
   p_outcome text, p_prompt bigint, p_cached bigint, p_written bigint, p_completion bigint, p_cost bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_errors int := CASE WHEN p_outcome IN ('ok', 'cancelled') THEN 0 ELSE p_requests END;
 BEGIN
-  INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
-  VALUES (inf_gw.utc_day(p_admitted_us), p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached, p_written,
+  INSERT INTO inf_gw.usage_days AS u (day, ${DAY_COLUMNS})
+  VALUES (inf_gw.utc_day(p_admitted_us), ${withoutUsers('p_levels')}, p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached, p_written,
     p_completion, p_cost)
-  ON CONFLICT (key_id, day, model, source) DO UPDATE SET ${ADD_FIGURES};
+  ON CONFLICT (key_id, day, model, source, levels) DO UPDATE SET ${ADD_FIGURES};
   INSERT INTO inf_gw.usage_months AS u (month, ${SUM_COLUMNS}, last_at_ms)
   VALUES (inf_gw.utc_month(p_admitted_us), p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached,
     p_written, p_completion, p_cost, p_admitted_us / 1000)

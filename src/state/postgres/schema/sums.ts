@@ -1,18 +1,19 @@
 /** How the figures of rows of the journal are added up. */
-import { IS_ERROR, SUM_FIGURES } from '../../sql.ts';
+import { IS_ERROR, ROW_FIGURES, SUM_FIGURES } from '../../sql.ts';
 
 /** `ON CONFLICT … DO UPDATE SET` what adds the new figures to the stored ones, which are called `u`. */
 export const ADD_FIGURES = SUM_FIGURES.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ');
 
 /** Of ended requests. */
-export const SUMS = summed();
+export const SUMS = ['count(*)', `count(*) FILTER (WHERE ${IS_ERROR})`, ...summed(SUM_FIGURES.slice(2))].join(', ');
 
-/** The same of what is multiplied with that. */
-export function summed(factor = ''): string {
-  const sums = [
-    'count(*)',
-    `count(*) FILTER (WHERE ${IS_ERROR})`,
-    ...SUM_FIGURES.slice(2).map((name) => `sum(${name})`),
-  ];
-  return sums.map((sum) => factor + sum).join(', ');
+/** Of what has these figures. */
+export const SUMMED = summed(SUM_FIGURES).join(', ');
+
+function summed(figures: readonly string[]): string[] {
+  return figures.map((name) => `sum(${name})`);
 }
+
+/** What the sums of levels and of names need of a request that has ended, without its day: of which it is, and its figures. */
+export const summandOf = (model: string) =>
+  `key_id, ${model} AS model, levels, by_user, by_tag, by_app, ${ROW_FIGURES}`;

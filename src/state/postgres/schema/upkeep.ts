@@ -1,5 +1,6 @@
 /** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
-import { SUM_COLUMNS } from '../../sql.ts';
+import { DAY_COLUMNS, SUM_FIGURES, SUM_NAMES } from '../../sql.ts';
+import { withoutUsers } from './levels.ts';
 import { ADD_FIGURES, SUMS } from './sums.ts';
 
 export const RETENTION_TABLE = `
@@ -69,20 +70,18 @@ BEGIN
     DELETE FROM inf_gw.journal j USING old
     WHERE j.request_id = old.request_id AND j.admitted_at_ms = old.admitted_at_ms RETURNING j.*
   ), sealed AS (
-    INSERT INTO inf_gw.sealed_days AS u (day, ${SUM_COLUMNS}, settled_to_ms)
-    SELECT inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, count(*),
-      count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-      sum(cache_write_tokens), sum(completion_tokens), sum(cost_nanos),
-      max(settled_at_ms)
-    FROM gone GROUP BY admitted_at_ms / 86400000, key_id, model, source
-    ON CONFLICT (key_id, day, model, source) DO UPDATE
+    INSERT INTO inf_gw.sealed_days AS u (day, ${DAY_COLUMNS}, settled_to_ms)
+    SELECT inf_gw.utc_day(n * 86400000000), without_users, ${SUM_NAMES}, ${SUMS}, max(settled_at_ms)
+    FROM (SELECT *, admitted_at_ms / 86400000 AS n, ${withoutUsers('levels')} AS without_users FROM gone) g
+    GROUP BY n, without_users, ${SUM_NAMES}
+    ON CONFLICT (key_id, day, model, source, levels) DO UPDATE
       SET ${ADD_FIGURES}, settled_to_ms = greatest(u.settled_to_ms, excluded.settled_to_ms)
   ), sealed_levels AS (
-    INSERT INTO inf_gw.sealed_levels AS u (level_id, day, ${SUM_COLUMNS}, settled_to_ms)
-    SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, ${SUMS}, max(settled_at_ms)
+    INSERT INTO inf_gw.sealed_levels AS u (level_id, day, ${SUM_FIGURES.join(', ')}, settled_to_ms)
+    SELECT level_id, inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), ${SUMS}, max(settled_at_ms)
     FROM (SELECT inf_gw.levels_in(g.levels) AS level_id, g.* FROM gone g WHERE g.levels IS NOT NULL) b
-    GROUP BY level_id, admitted_at_ms / 86400000, key_id, model, source
-    ON CONFLICT (level_id, day, key_id, model, source) DO UPDATE
+    GROUP BY level_id, admitted_at_ms / 86400000
+    ON CONFLICT (level_id, day) DO UPDATE
       SET ${ADD_FIGURES}, settled_to_ms = greatest(u.settled_to_ms, excluded.settled_to_ms)
   )
   SELECT count(*) INTO v_rows FROM gone;
