@@ -69,7 +69,8 @@ END $$;
 -- Adds the costs of requests that have just ended at p_us to the sliding windows of their keys and their other levels, and drops
 -- the oldest steps where one is new. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.book_steps(p_key_ids text[], p_levels text[], p_costs bigint[], p_us bigint) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+BEGIN
   WITH steps AS (
     INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
     SELECT l.id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost_nanos)
@@ -81,11 +82,13 @@ LANGUAGE sql AS $$
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
     RETURNING key_id, window_s, at_ms
   )
-  DELETE FROM inf_gw.budget_steps s
-    USING (SELECT n.key_id, n.window_s, (SELECT o.at_ms FROM inf_gw.budget_steps o WHERE o.key_id = n.key_id
-        AND o.window_s = n.window_s ORDER BY o.at_ms DESC OFFSET ${MOST_STEPS - 1} LIMIT 1) AS at_ms
-      FROM steps n WHERE NOT EXISTS (SELECT FROM inf_gw.budget_steps e WHERE e.key_id = n.key_id
-        AND e.window_s = n.window_s AND e.at_ms = n.at_ms)) x
-    WHERE s.key_id = x.key_id AND s.window_s = x.window_s AND s.at_ms <= x.at_ms
-$$;
+  -- Each is looked for by itself, whatever the planner believes of a table that it has no statistics of.
+  DELETE FROM inf_gw.budget_steps WHERE ctid = ANY (ARRAY(
+    SELECT o.place FROM steps n
+      LEFT JOIN LATERAL (SELECT e.at_ms FROM inf_gw.budget_steps e WHERE e.key_id = n.key_id AND e.window_s = n.window_s
+        AND e.at_ms = n.at_ms LIMIT 1) e ON true
+      CROSS JOIN LATERAL (SELECT o.ctid AS place FROM inf_gw.budget_steps o WHERE o.key_id = n.key_id
+        AND o.window_s = n.window_s ORDER BY o.at_ms DESC OFFSET ${MOST_STEPS - 1}) o
+    WHERE e.at_ms IS NULL));
+END $$;
 `;

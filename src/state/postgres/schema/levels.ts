@@ -87,8 +87,7 @@ CREATE OR REPLACE FUNCTION inf_gw.summand_of(p_row inf_gw.journal, p_sign int) R
 $$;
 
 -- Adds requests to the sums of their levels. The end users in p_added have their days of then in their month, or that is
--- dropped. The caller holds the lock. No SQL function, which is
--- planned anew for each call.
+-- dropped. The caller holds the lock. Not in SQL alone: such a function is planned anew for each call, in 0.5 ms.
 CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_rows inf_gw.summand[], p_added text[] DEFAULT '{}')
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
