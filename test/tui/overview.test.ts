@@ -3,23 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { asciiOf } from '../../src/tui/draw/ascii.ts';
 import { frame } from '../../src/tui/frame.ts';
-import { type Day, dayOf } from './overview-samples.ts';
-import { WELL } from './overview-well.ts';
-import { WRONG } from './overview-wrong.ts';
+import { dayOf } from './overview-samples.ts';
 import { after, alone, press, SNAPSHOT, STORED, screenText, textOf } from './samples.ts';
-
-const PICTURES: Readonly<Record<Day, Readonly<Record<string, string>>>> = { well: WELL, wrong: WRONG };
-
-describe('the Overview looks like this', () => {
-  for (const [day, pictures] of Object.entries(PICTURES)) {
-    for (const [size, expected] of Object.entries(pictures)) {
-      const [columns = 0, rows = 0] = size.split('x').map(Number);
-      test(`when all is ${day}, at ${size}`, () => {
-        assert.equal(`\n${screenText(dayOf(day as Day, columns, rows))}\n`, expected);
-      });
-    }
-  }
-});
 
 /** Rows of a list and how many more there are. */
 function counted(rows: readonly string[], isRow: (row: string) => boolean): number {

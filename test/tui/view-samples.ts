@@ -30,7 +30,11 @@ const USD = 1_000_000_000n;
 const MIDNIGHT_MS = Date.UTC(2026, 10, 2);
 /** A gateway of which nothing is wrong. */
 const QUIET = { ...SNAPSHOT, upstreams: [], seconds: [] };
-const SIZES = ['60x20', '80x24', '120x40', '200x60'] as const;
+/** Five rows fill no window, however high it is. */
+const SIZES: Readonly<Record<Day, readonly string[]>> = {
+  well: ['60x20', '80x24', '120x24', '200x24'],
+  wrong: ['60x20', '80x24', '120x40', '200x60'],
+};
 const NAMES = ['web-shop', 'support-staging-eu', 'search', 'nightly-reports', 'laptop-anna'] as const;
 const REASONS = [
   ['upstream_error', 'upstream 401: check the api_key of the provider'],
@@ -97,9 +101,14 @@ function record(day: Day, number: number): RequestRecord {
   };
 }
 
-function modelOf(day: Day, size: string): Model {
+/** Columns and rows of a size such as `80x24`. */
+function sides(size: string): [columns: number, rows: number] {
   const [columns = 0, rows = 0] = size.split('x').map(Number);
-  const model = dayOf(day, columns, rows);
+  return [columns, rows];
+}
+
+function modelOf(day: Day, size: string): Model {
+  const model = dayOf(day, ...sides(size));
   const all = keys(day);
   const { snapshot } = model;
   if (snapshot === undefined) throw new Error('no gateway');
@@ -233,8 +242,8 @@ const BUDGETED: readonly StoredKey[] = [
 ];
 
 /** The cursor is at the group that has spent its daily budget. */
-function atSpentGroup(columns: number, rows: number): Model {
-  const model = alone('groups', { ...STORED, keys: keys('well') }, { columns, rows });
+function atSpentGroup(): Model {
+  const model = alone('groups', { ...STORED, keys: keys('well') });
   return press(groupsOf(model, 'wrong'), 'escape').model;
 }
 
@@ -256,10 +265,6 @@ const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>
     });
     return press(model, 'enter').model;
   },
-  'what the end users of a group may do': (columns, rows) => press(atSpentGroup(columns, rows), 'home', 'U').model,
-  'a group that is moved': (columns, rows) => press(atSpentGroup(columns, rows), 'M').model,
-  'a group that is deleted': (columns, rows) => press(atSpentGroup(columns, rows), 'D').model,
-  'the models of a group': (columns, rows) => press(atSpentGroup(columns, rows), 'm').model,
   'credit about to end': (columns, rows) =>
     serving(
       'overview',
@@ -274,24 +279,33 @@ const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>
     ),
 };
 
+/** What looks alike in larger windows. */
+const AT_80X24: Readonly<Record<string, () => Model>> = {
+  'no gateway': () => alone(),
+  'a key that is deleted': () => press(serving('keys'), 'D', 'b', 'a').model,
+  'what the end users of a group may do': () => press(atSpentGroup(), 'home', 'U').model,
+  'a group that is moved': () => press(atSpentGroup(), 'M').model,
+  'a group that is deleted': () => press(atSpentGroup(), 'D').model,
+  'the models of a group': () => press(atSpentGroup(), 'm').model,
+};
+
 /** All pictures, as `pictures.txt` has them. To draw them again: `node test/tui/draw-pictures.ts`. */
 export function drawPictures(): string {
   const pictures: string[] = [];
+  const draw = (what: string, size: string, model: Model) =>
+    pictures.push(`=== ${what}, ${size}\n${screenText(model)}\n`);
   for (const day of ['well', 'wrong'] as const) {
+    for (const size of SIZES.wrong) draw(`overview, all ${day}`, size, dayOf(day, ...sides(size)));
     for (const view of ['keys', 'live', 'requests', 'usage', 'models', 'groups'] as const) {
-      const sizes = view === 'usage' || view === 'models' ? (['60x20', '120x40'] as const) : SIZES;
-      for (const size of sizes) {
-        pictures.push(`=== ${view}, all ${day}, ${size}\n${screenText(viewOf(view, day, size))}\n`);
+      const isNarrow = view === 'usage' || view === 'models';
+      for (const size of SIZES[day].filter((_, index) => !isNarrow || index % 2 === 0)) {
+        draw(`${view}, all ${day}`, size, viewOf(view, day, size));
       }
     }
   }
   for (const [what, modelAt] of Object.entries(MATTERS)) {
-    for (const [columns, rows] of [
-      [80, 24],
-      [120, 40],
-    ] as const) {
-      pictures.push(`=== ${what}, ${columns}x${rows}\n${screenText(modelAt(columns, rows))}\n`);
-    }
+    for (const size of ['80x24', '120x40']) draw(what, size, modelAt(...sides(size)));
   }
+  for (const [what, model] of Object.entries(AT_80X24)) draw(what, '80x24', model());
   return pictures.join('');
 }
