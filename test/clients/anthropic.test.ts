@@ -23,6 +23,7 @@ import type { TestKey } from '../support/gateway.ts';
 import {
   assertCharged,
   assertEnded,
+  collected,
   HOSTS,
   REFUSED_KEYS,
   type ReadUsage,
@@ -31,7 +32,6 @@ import {
   watchedFetch,
   writing,
 } from './dialect-hosts.ts';
-import { collected } from './hosts.ts';
 
 const { gateway, root, scripted, stop } = await startDialectHosts();
 after(stop);

@@ -23,6 +23,7 @@ const DIALECTS = {
 };
 /** The mock hosts for clients of a dialect, the first one of their own. Their models are `<name>/echo`. */
 export const HOSTS = {
+  chat: ['chat', 'messages'],
   messages: ['messages', 'chat'],
   responses: ['all', 'chat', 'messages'],
   gemini: ['gemini', 'chat', 'messages'],
@@ -85,6 +86,13 @@ export async function assertEnded(gateway: TestGateway, key: TestKey, outcome: s
   const row = await gateway.row(key);
   assert.deepEqual([row.outcome, row.source], [outcome, 'counted']);
   assert.ok(row.completion_tokens > 0 && row.cost_nanos > 0, `${row.completion_tokens} tokens, ${row.cost_nanos}`);
+}
+
+/** Collects everything from an asynchronous sequence. */
+export async function collected<T>(sequence: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of sequence) items.push(item);
+  return items;
 }
 
 /** A fetch that keeps the responses it got. */

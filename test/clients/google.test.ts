@@ -6,8 +6,15 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from '@google/genai';
 import type { TestKey } from '../support/gateway.ts';
-import { assertCharged, HOSTS, REFUSED_KEYS, type ReadUsage, rejection, startDialectHosts } from './dialect-hosts.ts';
-import { collected } from './hosts.ts';
+import {
+  assertCharged,
+  collected,
+  HOSTS,
+  REFUSED_KEYS,
+  type ReadUsage,
+  rejection,
+  startDialectHosts,
+} from './dialect-hosts.ts';
 
 const { gateway, root, stop } = await startDialectHosts();
 after(stop);

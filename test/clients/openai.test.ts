@@ -1,6 +1,6 @@
 /**
  * The official OpenAI client against a real gateway: completions, streams, tools, models, typed
- * errors and retries.
+ * errors and retries, with hosts of its own dialect and through the translation to messages.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
@@ -15,33 +15,29 @@ import OpenAI, {
   PermissionDeniedError,
   RateLimitError,
 } from 'openai';
+import { zodFunction } from 'openai/helpers/zod';
+import { z } from 'zod';
 import type { TestGateway, TestKey } from '../support/gateway.ts';
-import { type Behaviour, collected, type Host, startHosts } from './hosts.ts';
+import {
+  assertCharged,
+  assertEnded,
+  collected,
+  HOSTS,
+  REFUSED_KEYS,
+  type ReadUsage,
+  rejection,
+  startDialectHosts,
+  watchedFetch,
+} from './dialect-hosts.ts';
 
-const hosts = await startHosts();
-const [{ gateway: plain, model: plainModel }] = hosts as [Host];
+const { gateway, root, stop } = await startDialectHosts();
+after(stop);
+afterEach(() => gateway.assertSettled());
 
-after(async () => {
-  for (const { gateway } of hosts) await gateway.stop();
-});
-afterEach(async () => {
-  for (const { gateway } of hosts) await gateway.assertSettled();
-});
-
-/** A client that counts the requests it sends. */
-function clientOf(gateway: TestGateway, key: TestKey, options: ClientOptions = {}) {
-  let sent = 0;
-  const client = new OpenAI({
-    baseURL: `http://127.0.0.1:${gateway.port}/v1`,
-    apiKey: key.secret,
-    maxRetries: 0,
-    fetch: (url, init) => {
-      sent++;
-      return fetch(url, init);
-    },
-    ...options,
-  });
-  return { client, sent: () => sent };
+function clientOf(key: TestKey, options: ClientOptions = {}) {
+  const { fetch, responses } = watchedFetch();
+  const own = { baseURL: `${root}/v1`, apiKey: key.secret, maxRetries: 0, fetch };
+  return { client: new OpenAI({ ...own, ...options }), responses };
 }
 
 const user = (content: OpenAI.ChatCompletionUserMessageParam['content']) => [{ role: 'user' as const, content }];
@@ -49,46 +45,61 @@ const TOOLS: OpenAI.ChatCompletionTool[] = [
   { type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: {} } } },
 ];
 
-for (const host of hosts) {
-  const { gateway, model } = host;
-  const asking = (behaviour: Behaviour) => ({ model, messages: user(host.prepare(behaviour)) });
+const WITH_USAGE = { stream: true as const, stream_options: { include_usage: true } };
 
-  describe(`with ${host.what} the client`, () => {
-    test('reads a completion, its usage and the request id', async () => {
-      const { client } = clientOf(gateway, gateway.key());
-      const answer = await client.chat.completions.create(asking('words'));
-      assert.equal(answer.choices[0]?.message.content, 'word word word');
-      assert.equal(answer.choices[0]?.finish_reason, 'stop');
-      assert.ok((answer.usage?.prompt_tokens ?? 0) > 0);
-      assert.match(answer._request_id ?? '', /^req_/);
+function usageOf({ usage }: { usage?: OpenAI.CompletionUsage | null | undefined }): ReadUsage {
+  assert.ok(usage);
+  const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage.prompt_tokens_details ?? {};
+  return { input: usage.prompt_tokens, cached, written, output: usage.completion_tokens };
+}
+
+for (const host of HOSTS.chat) {
+  const model = `${host}/echo`;
+  const asking = (prompt: string) => ({ model, messages: user(prompt) });
+
+  describe(`with a host of ${host} the client`, () => {
+    test('reads a completion, which is charged as its usage says, and the request id', async () => {
+      const key = gateway.key();
+      const answer = await clientOf(key).client.chat.completions.create(asking('/words 3 /cache 4 /cache-write 2'));
+      assert.deepEqual(texts(answer), ['word word word', 'stop']);
+      const usage = usageOf(answer);
+      assert.deepEqual([usage.cached, usage.written, usage.output], [4, 2, 3]);
+      assertCharged(gateway, key, usage);
+      assert.equal(answer._request_id, gateway.rows(key)[0]?.request_id);
     });
 
     test('reads a stream word by word, and its usage if it requests it', async () => {
-      const { client } = clientOf(gateway, gateway.key());
+      const { client } = clientOf(gateway.key());
       for (const include_usage of [true, false]) {
-        const stream = await client.chat.completions.create({
-          ...asking('words'),
-          stream: true,
-          stream_options: { include_usage },
-        });
-        const chunks = await collected(stream);
+        const asked = { ...asking('/words 3'), ...WITH_USAGE, stream_options: { include_usage } };
+        const chunks = await collected(await client.chat.completions.create(asked));
         const words = chunks.map(({ choices }) => choices[0]?.delta.content ?? '');
         assert.deepEqual(words.filter(Boolean), ['word', ' word', ' word']);
         assert.equal(chunks.filter(({ usage }) => usage != null).length, include_usage ? 1 : 0);
       }
     });
 
-    test('assembles a stream with its own helper', async () => {
-      const { client } = clientOf(gateway, gateway.key());
-      const final = await client.chat.completions.stream(asking('words')).finalChatCompletion();
-      assert.equal(final.choices[0]?.message.content, 'word word word');
+    test('reads what was reasoned, and assembles a stream with its own helper', async () => {
+      const key = gateway.key();
+      const { completions } = clientOf(key).client.chat;
+      const asked = { ...asking('/think 2 /words 3'), reasoning_effort: 'low' as const };
+      const whole = await completions.create(asked);
+      const streamed = await completions.stream({ ...asked, ...WITH_USAGE }).finalChatCompletion();
+      for (const answer of [whole, streamed]) {
+        assert.deepEqual(texts(answer), ['word word word', 'stop']);
+        const { completion_tokens: output, completion_tokens_details: details } = answer.usage ?? {};
+        assert.deepEqual([output, details?.reasoning_tokens], [5, 2]);
+      }
+      assertCharged(gateway, key, usageOf(whole), usageOf(streamed));
     });
 
     test('gets a tool call, in a completion and in a stream', async () => {
-      const { client } = clientOf(gateway, gateway.key());
-      const whole = await client.chat.completions.create({ ...asking('tool'), tools: TOOLS });
-      const streamed = await client.chat.completions.stream({ ...asking('tool'), tools: TOOLS }).finalChatCompletion();
-      for (const { choices } of [whole, streamed]) {
+      const { completions } = clientOf(gateway.key()).client.chat;
+      const asked = { ...asking('/tool'), tools: TOOLS };
+      for (const { choices } of [
+        await completions.create(asked),
+        await completions.stream(asked).finalChatCompletion(),
+      ]) {
         assert.equal(choices[0]?.finish_reason, 'tool_calls');
         const [call] = choices[0]?.message.tool_calls ?? [];
         assert.equal(call?.type, 'function');
@@ -97,66 +108,81 @@ for (const host of hosts) {
       }
     });
 
+    for (const stream of [false, true]) {
+      test(`runs functions until the text${stream ? ' of a stream' : ''}`, async () => {
+        const key = gateway.key();
+        const paths: string[] = [];
+        const read = ({ path }: { path: string }) => `the content of file ${paths.push(path)}`;
+        const tools = [zodFunction({ name: 'read', parameters: z.object({ path: z.string() }), function: read })];
+        const asked = { ...asking('/call read {"path": "a.txt"} /call read {"path": "b.txt"} /words 2'), tools };
+        const { completions } = clientOf(key).client.chat;
+        const runner = stream ? completions.runTools({ ...asked, ...WITH_USAGE }) : completions.runTools(asked);
+        assert.equal(await runner.finalContent(), 'word word');
+        assert.deepEqual(paths, ['a.txt', 'b.txt']);
+        assertCharged(gateway, key, ...runner.allChatCompletions().map(usageOf));
+      });
+    }
+
     test('sends an image as a data URL, which is not counted by its bytes', async () => {
       const key = gateway.key();
       const url = `data:image/png;base64,${'A'.repeat(200_000)}`;
       const content = [
-        { type: 'text' as const, text: host.prepare('words') },
+        { type: 'text' as const, text: '/words 3' },
         { type: 'image_url' as const, image_url: { url } },
       ];
-      const answer = await clientOf(gateway, key).client.chat.completions.create({ model, messages: user(content) });
-      assert.equal(answer.choices[0]?.message.content, 'word word word');
+      const answer = await clientOf(key).client.chat.completions.create({ model, messages: user(content) });
+      assert.deepEqual(texts(answer), ['word word word', 'stop']);
       assert.ok((await gateway.row(key)).prompt_tokens < 2_000);
     });
 
     test('lists models, and finds one by its id', async () => {
-      const { client } = clientOf(gateway, gateway.key());
+      const { client } = clientOf(gateway.key({ allowlist: [model] }));
       assert.deepEqual(
         (await collected(client.models.list())).map(({ id }) => id),
         [model],
       );
       const found = await client.models.retrieve(model);
-      assert.deepEqual([found.id, found.object, found.owned_by], [model, 'model', model.split('/')[0]]);
+      assert.deepEqual([found.id, found.object, found.owned_by], [model, 'model', host]);
       await assert.rejects(client.models.retrieve('nobody/nothing'), NotFoundError);
     });
 
     test('throws a typed error for an upstream that fails, after as many attempts as configured', async () => {
-      const { client, sent } = clientOf(gateway, gateway.key(), { maxRetries: 1 });
-      const error = await rejection(client.chat.completions.create(asking('error')), InternalServerError);
-      assert.deepEqual([error.status, error.code, sent()], [502, 'upstream_error', 2]);
+      const { client, responses } = clientOf(gateway.key(), { maxRetries: 1 });
+      const error = await rejection(client.chat.completions.create(asking('/error 503')), InternalServerError);
+      assert.deepEqual([error.status, error.code, responses.length], [502, 'upstream_error', 2]);
       assert.match(error.requestID ?? '', /^req_/);
     });
 
-    for (const behaviour of ['failure', 'break'] as const) {
-      test(`throws in the middle of a stream that ends in a ${behaviour}`, async () => {
-        const { client, sent } = clientOf(gateway, gateway.key(), { maxRetries: 2 });
-        const stream = await client.chat.completions.create({ ...asking(behaviour), stream: true });
+    for (const directive of ['/fail 2', '/cut 2']) {
+      test(`throws in the middle of a stream that ends with ${directive}, and does not retry`, async () => {
+        const key = gateway.key();
+        const { client, responses } = clientOf(key, { maxRetries: 2 });
+        const asked = { ...asking(`/words 9 ${directive}`), stream: true as const };
+        const stream = await client.chat.completions.create(asked);
         let text = '';
         const reading = async () => {
           for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
         };
         const error = await rejection(reading(), APIError);
-        assert.deepEqual([error.code, text, sent()], ['upstream_error', 'word word', 1]);
+        assert.deepEqual([error.code, text, responses.length], ['upstream_error', 'word word', 1]);
+        await assertEnded(gateway, key, 'upstream_error');
       });
     }
 
     test('aborts a stream, and pays for what it received', async () => {
       const key = gateway.key();
-      const stream = await clientOf(gateway, key).client.chat.completions.create({
-        ...asking('silence'),
-        stream: true,
-      });
+      const asked = { ...asking('/words 9 /stall 2'), stream: true as const };
+      const stream = await clientOf(key).client.chat.completions.create(asked);
       for await (const { choices } of stream) if (choices[0]?.delta.content === ' word') stream.controller.abort();
-      const row = await gateway.row(key);
-      assert.deepEqual([row.outcome, row.source], ['cancelled', 'counted']);
-      assert.ok(row.cost_nanos > 0);
+      await assertEnded(gateway, key, 'cancelled');
     });
 
+    // Late enough that a client can leave before, on a busy machine too.
     test('aborts a completion that it waits for', async () => {
       const key = gateway.key();
       const controller = new AbortController();
       const { signal } = controller;
-      const waiting = clientOf(gateway, key).client.chat.completions.create(asking('late'), { signal });
+      const waiting = clientOf(key).client.chat.completions.create(asking('/delay 3s'), { signal });
       const failed = assert.rejects(waiting, APIUserAbortError);
       const check = setInterval(() => {
         if (gateway.holds(key) > 0) controller.abort();
@@ -168,14 +194,9 @@ for (const host of hosts) {
   });
 }
 
-/** What a promise rejects with, as an error of this class. */
-async function rejection<T>(promise: Promise<unknown>, type: new (...args: never[]) => T): Promise<T> {
-  const error = await promise.then(
-    () => assert.fail('it was fulfilled'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof type, String(error));
-  return error;
+/** What the first choice says, and how it ends. */
+function texts({ choices: [choice] }: OpenAI.ChatCompletion) {
+  return [choice?.message.content, choice?.finish_reason];
 }
 
 interface Refusal {
@@ -187,12 +208,6 @@ interface Refusal {
   readonly options?: ClientOptions;
 }
 
-const disabled = (gateway: TestGateway) => {
-  const key = gateway.key();
-  gateway.setState(key, 'disabled');
-  return key;
-};
-
 const REFUSALS: readonly Refusal[] = [
   { code: 'invalid_request', status: 400, type: BadRequestError, fields: { temperature: 3 } },
   {
@@ -201,7 +216,7 @@ const REFUSALS: readonly Refusal[] = [
     type: AuthenticationError,
     options: { defaultHeaders: { Authorization: 'Basic x' } },
   },
-  { code: 'invalid_api_key', status: 401, type: AuthenticationError, options: { apiKey: 'sk-inf-mistyped' } },
+  { code: 'invalid_api_key', status: 401, type: AuthenticationError, key: REFUSED_KEYS.invalid_api_key },
   {
     code: 'insufficient_credit',
     status: 402,
@@ -209,13 +224,13 @@ const REFUSALS: readonly Refusal[] = [
     fields: { max_tokens: 5_000_000, n: 128 },
     key: (gateway) => gateway.key({ tpm: 1_000_000_000 }),
   },
-  { code: 'spend_limit_reached', status: 402, type: APIError, key: (gateway) => gateway.key({ spendLimitNanos: 0n }) },
-  { code: 'api_key_disabled', status: 403, type: PermissionDeniedError, key: disabled },
+  { code: 'spend_limit_reached', status: 402, type: APIError, key: REFUSED_KEYS.spend_limit_reached },
+  { code: 'api_key_disabled', status: 403, type: PermissionDeniedError, key: REFUSED_KEYS.api_key_disabled },
   {
     code: 'model_not_allowed',
     status: 403,
     type: PermissionDeniedError,
-    key: (gateway) => gateway.key({ allowlist: [] }),
+    key: REFUSED_KEYS.model_not_allowed,
   },
   { code: 'model_not_found', status: 404, type: NotFoundError, fields: { model: 'gpt-4o' } },
 ];
@@ -223,34 +238,34 @@ const REFUSALS: readonly Refusal[] = [
 describe('a refusal that waiting does not fix is a typed error, and not retried:', () => {
   for (const { code, status, type, key, fields, options } of REFUSALS) {
     test(code, async () => {
-      const { client, sent } = clientOf(plain, key?.(plain) ?? plain.key(), { maxRetries: 2, ...options });
-      const request = client.chat.completions.create({ model: plainModel, messages: user('hi'), ...fields });
+      const { client, responses } = clientOf(key?.(gateway) ?? gateway.key(), { maxRetries: 2, ...options });
+      const request = client.chat.completions.create({ model: 'chat/echo', messages: user('hi'), ...fields });
       const error = await rejection(request, type);
-      assert.deepEqual([error.code, error.status, sent()], [code, status, 1]);
+      assert.deepEqual([error.code, error.status, responses.length], [code, status, 1]);
       assert.match(error.requestID ?? '', /^req_/);
     });
   }
 
   test('rate_limited, for a request that is larger than the limit', async () => {
-    const { client, sent } = clientOf(plain, plain.key({ tpm: 100 }), { maxRetries: 2 });
-    const request = client.chat.completions.create({ model: plainModel, messages: user('hi'), max_tokens: 100 });
+    const { client, responses } = clientOf(gateway.key({ tpm: 100 }), { maxRetries: 2 });
+    const request = client.chat.completions.create({ model: 'chat/echo', messages: user('hi'), max_tokens: 100 });
     const error = await rejection(request, RateLimitError);
-    assert.deepEqual([error.code, error.status, sent()], ['rate_limited', 429, 1]);
+    assert.deepEqual([error.code, error.status, responses.length], ['rate_limited', 429, 1]);
     assert.deepEqual([error.headers.get('retry-after'), error.headers.get('x-should-retry')], ['60', 'false']);
   });
 });
 
 describe('a refusal that waiting fixes', () => {
   test('is retried after the time that the gateway names, and then succeeds', async () => {
-    const key = plain.key({ concurrency: 1 });
-    const other = clientOf(plain, key).client;
+    const key = gateway.key({ concurrency: 1 });
+    const other = clientOf(key).client;
     const open = await other.chat.completions.create({
-      model: plainModel,
+      model: 'chat/echo',
       messages: user('/words 9 /stall 2'),
       stream: true,
     });
     const answers: [status: number, retryAfter: string | null][] = [];
-    const { client } = clientOf(plain, key, {
+    const { client } = clientOf(key, {
       maxRetries: 1,
       fetch: async (url, init) => {
         const response = await fetch(url, init);
@@ -259,7 +274,7 @@ describe('a refusal that waiting fixes', () => {
         return response;
       },
     });
-    const answer = await client.chat.completions.create({ model: plainModel, messages: user('/words 1') });
+    const answer = await client.chat.completions.create({ model: 'chat/echo', messages: user('/words 1') });
     assert.equal(answer.choices[0]?.message.content, 'word');
     assert.deepEqual(answers, [
       [429, '1'],
@@ -268,9 +283,9 @@ describe('a refusal that waiting fixes', () => {
   });
 
   test('is a typed error if the client does not retry', async () => {
-    const key = plain.key({ rpm: 1 });
-    const { client } = clientOf(plain, key);
-    const asked = { model: plainModel, messages: user('hi') };
+    const key = gateway.key({ rpm: 1 });
+    const { client } = clientOf(key);
+    const asked = { model: 'chat/echo', messages: user('hi') };
     await client.chat.completions.create(asked);
     const error = await rejection(client.chat.completions.create(asked), RateLimitError);
     assert.deepEqual([error.code, error.status], ['rate_limited', 429]);

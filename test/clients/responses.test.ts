@@ -1,6 +1,6 @@
 /**
  * The official OpenAI client against a real gateway: responses and embeddings, with hosts of these
- * dialects and through the translations to chat and to messages; and chat with a host of messages.
+ * dialects and through the translations to chat and to messages.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
@@ -15,13 +15,14 @@ import OpenAI, {
   RateLimitError,
 } from 'openai';
 import { ResponsesToolRunner, runnerFunction } from 'openai/helpers/responses-tool-runner';
-import { zodFunction, zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
+import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
 import { toResponseInputItems } from 'openai/lib/responses/ResponseInputItems';
 import { z } from 'zod';
 import type { TestKey } from '../support/gateway.ts';
 import {
   assertCharged,
   assertEnded,
+  collected,
   HOSTS,
   REFUSED_KEYS,
   type ReadUsage,
@@ -30,7 +31,6 @@ import {
   watchedFetch,
   writing,
 } from './dialect-hosts.ts';
-import { collected } from './hosts.ts';
 
 const { gateway, root, scripted, stop } = await startDialectHosts();
 after(stop);
@@ -266,51 +266,3 @@ function numbersIn(embedding: readonly number[] | string): readonly number[] {
   if (typeof embedding !== 'string') return embedding;
   return [...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer)];
 }
-
-describe('in chat with a host of messages the client', () => {
-  const model = 'messages/echo';
-  const asking = (content: string) => ({ model, messages: [{ role: 'user' as const, content }] });
-
-  function chatUsage(usage: OpenAI.CompletionUsage | null | undefined): ReadUsage {
-    assert.ok(usage);
-    const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage.prompt_tokens_details ?? {};
-    return { input: usage.prompt_tokens, cached, written, output: usage.completion_tokens };
-  }
-
-  test('reads a completion and a stream, which are charged as their usage says', async () => {
-    const key = gateway.key();
-    const { client } = clientOf(key);
-    const asked = { ...asking('/think 2 /words 3 /cache 4 /cache-write 2'), reasoning_effort: 'low' as const };
-    const whole = await client.chat.completions.create(asked);
-    const options = { stream: true as const, stream_options: { include_usage: true } };
-    const streamed = await client.chat.completions.stream({ ...asked, ...options }).finalChatCompletion();
-    for (const { choices, usage } of [whole, streamed]) {
-      assert.deepEqual([choices[0]?.message.content, choices[0]?.finish_reason], ['word word word', 'stop']);
-      assert.deepEqual([usage?.completion_tokens, usage?.completion_tokens_details?.reasoning_tokens], [5, 2]);
-    }
-    assertCharged(gateway, key, chatUsage(whole.usage), chatUsage(streamed.usage));
-  });
-
-  for (const stream of [false, true]) {
-    test(`runs functions until the text${stream ? ' of a stream' : ''}`, async () => {
-      const key = gateway.key();
-      const { paths, read } = reader();
-      const tools = [zodFunction({ name: 'read', parameters: PATH, function: read })];
-      const asked = { ...asking('/call read {"path": "a.txt"} /call read {"path": "b.txt"} /words 2'), tools };
-      const { completions } = clientOf(key).client.chat;
-      const options = { stream: true as const, stream_options: { include_usage: true } };
-      const runner = stream ? completions.runTools({ ...asked, ...options }) : completions.runTools(asked);
-      assert.equal(await runner.finalContent(), 'word word');
-      assert.deepEqual(paths, ['a.txt', 'b.txt']);
-      assertCharged(gateway, key, ...runner.allChatCompletions().map(({ usage }) => chatUsage(usage)));
-    });
-  }
-
-  test('throws in the middle of a stream that fails', async () => {
-    const key = gateway.key();
-    const stream = clientOf(key).client.chat.completions.stream(asking('/words 9 /fail 2'));
-    const error = await rejection(stream.finalChatCompletion(), APIError);
-    assert.equal(error.code, 'upstream_error');
-    await assertEnded(gateway, key, 'upstream_error');
-  });
-});
