@@ -5,12 +5,17 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { CONFIG, PROGRAM, runNode } from '../support/cli.ts';
+import { after, type TestContext, test } from 'node:test';
+import { CONFIG, runNode } from '../support/cli.ts';
+import { copyForOthers } from '../support/program-copy.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** No such user need exist. */
 const OWNER = isRoot ? 61_234 : (process.getuid?.() as number);
+
+const copy = fs.mkdtempSync('/tmp/inf-gw-program-');
+after(() => fs.rmSync(copy, { recursive: true }));
+const PROGRAM = copyForOthers(copy);
 
 /** A folder with a config, in which `state` belongs to the other user, and `elsewhere` does not. */
 class Site {
