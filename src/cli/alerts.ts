@@ -110,7 +110,7 @@ async function list(command: Command): Promise<void> {
   }
   if (rows.length === 0) {
     return printLine(
-      `No alerts yet. \`${commandLine('alerts test', config.path)}\` sends a test event to every target.`,
+      `No alerts yet. \`${commandLine(['alerts', 'test'], config.path)}\` sends a test event to every target.`,
     );
   }
   printTable({

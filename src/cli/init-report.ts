@@ -101,12 +101,12 @@ function printMissing({ providers }: InitReport): void {
 
 function printNext({ config, providers, isNew, made }: InitReport): void {
   const hasPaid = providers.some(({ variable }) => variable !== undefined);
-  const line = (command: string) => commandLine(command, config.path);
+  const line = (...words: readonly string[]) => commandLine(words, config.path);
   if (made.key !== undefined) printLine();
   printLine('Next:', 'bold');
   if (!isNew) printLine(`  ${line('reload')}`);
-  if (isNew && made.key === undefined) printLine(`  ${line('keys create my-app')}`);
-  if (isNew && hasPaid && made.balance === undefined) printLine(`  ${line('credit add 10')}`);
+  if (isNew && made.key === undefined) printLine(`  ${line('keys', 'create', 'my-app')}`);
+  if (isNew && hasPaid && made.balance === undefined) printLine(`  ${line('credit', 'add', '10')}`);
   printLine(isNew ? `  ${line('serve')}` : `or, if no gateway is running: ${line('serve')}`);
   if (!isNew) return;
   printLine('and in a second terminal, with the key:');
@@ -120,9 +120,9 @@ function printAgents({ path }: Config): void {
   const agents = installedClients();
   if (agents.length === 0) return;
   printText('or an agent, which finds the gateway and a model by itself, with a key of its own:');
-  for (const { name } of agents) printLine(`  ${commandLine('run --max-usd 2', path)} -- ${name}`);
+  for (const { name } of agents) printLine(`  ${commandLine(['run', '--max-usd', '2'], path)} -- ${name}`);
   printLine('or with the key above, for as long as this shell is open:');
-  for (const { name } of agents) printLine(`  eval "$(${commandLine(`env --client ${name}`, path)})"`);
+  for (const { name } of agents) printLine(`  eval "$(${commandLine(['env', '--client', name], path)})"`);
 }
 
 /** Those whose commands are in the path. */
@@ -166,6 +166,6 @@ function reportJson({ config, providers, made }: InitReport, unaddressed: typeof
     key: made.key ?? null,
     credit: made.balance === undefined ? null : balanceJson(made.balance),
     agents: installedClients().map(({ name }) => name),
-    next: commandLine('serve', config.path),
+    next: commandLine(['serve'], config.path),
   };
 }

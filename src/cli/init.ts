@@ -113,7 +113,7 @@ async function answerTo<T>(question: string, byDefault: string, reader: Reader<T
 function refuseExisting(path: string, { force }: InitOptions): void {
   if (force || !existsSync(path)) return;
   throw new UserError(
-    `${path} already exists, and was left as it is: check it with \`${commandLine('config check', path)}\`, name another file with --config, or replace it with --force`,
+    `${path} already exists, and was left as it is: check it with \`${commandLine(['config', 'check'], path)}\`, name another file with --config, or replace it with --force`,
   );
 }
 

@@ -31,8 +31,9 @@ export function ownCommand(): readonly [file: string, ...start: string[]] {
   return isSea() ? [execPath] : [execPath, argv[1] as string];
 }
 
-/** The line that runs a command with the config at `path`; the default one in this folder needs no mention. */
-export function commandLine(command: string, path: string | undefined): string {
-  const isDefault = path === undefined || path === `${process.cwd()}/config.yaml`;
-  return `${PROGRAM} ${command}${isDefault ? '' : ` --config ${shellWord(path)}`}`;
+/** A command of this program as it is typed in a shell. `config`: at which path; the default one in this folder needs no mention. */
+export function commandLine(words: readonly string[], config: string | undefined): string {
+  const isDefault = config === undefined || config === `${process.cwd()}/config.yaml`;
+  const all = isDefault ? words : ['-c', config, ...words];
+  return [PROGRAM, ...all.map(shellWord)].join(' ');
 }

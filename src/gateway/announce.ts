@@ -90,10 +90,11 @@ function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Con
   log.info({ balance_usd: balance, keys }, `balance ${balance} USD${credit}, ${counted(keys, 'key')}`);
   if (needsCredit(config) && balanceNanos <= 0n) {
     log.info(
-      `no credit: requests to models with a price are refused; add some with \`${commandLine('credit add 10', config.path)}\``,
+      `no credit: requests to models with a price are refused; add some with \`${commandLine(['credit', 'add', '10'], config.path)}\``,
     );
   }
-  if (keys === 0) log.info(`no keys yet: create one with \`${commandLine('keys create my-app', config.path)}\``);
+  if (keys === 0)
+    log.info(`no keys yet: create one with \`${commandLine(['keys', 'create', 'my-app'], config.path)}\``);
 }
 
 /** True if credit is enforced and an active model has a price. */

@@ -1,6 +1,6 @@
 /** The command line that does the same as what was done in the dashboard. Pure; no secret comes in here. */
 import { formatUsd } from '../core/money.ts';
-import { commandLine } from '../operator/shell-words.ts';
+import { commandLine } from '../core/program.ts';
 import { changeOptions, createOptions } from '../operator/terms.ts';
 import { checkKeyName, type KeyRecord, type LevelTerms, NO_TERMS, type UserLimits } from '../state/keys.ts';
 import {

@@ -60,7 +60,7 @@ describe('`init`', { concurrency: CONCURRENCY }, () => {
     const { stdout } = await new Workplace(t, null).run(['init', '--yes', '--config', 'own.yaml']);
     assert.match(stdout, /^mock +1 +none needed$/m);
     assert.match(stdout, /^The mock answers without a network and costs nothing\. Left out, /m);
-    assert.match(stdout, /^ {2}inf-gw serve --config .*\/own\.yaml$/m);
+    assert.match(stdout, /^ {2}inf-gw -c .*\/own\.yaml serve$/m);
     assert.match(stdout, /"model": "mock\/echo"/);
     assert.doesNotMatch(stdout, /credit add/);
   });

@@ -90,7 +90,7 @@ async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Pro
   const { balanceNanos } = await account.balance();
   if (balanceNanos >= budgetNanos) return;
   notice(
-    `note: the balance of ${exactUsd(balanceNanos)} USD is less than the budget; add to it with \`${commandLine('credit add 10', config.path)}\``,
+    `note: the balance of ${exactUsd(balanceNanos)} USD is less than the budget; add to it with \`${commandLine(['credit', 'add', '10'], config.path)}\``,
   );
 }
 
