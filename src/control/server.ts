@@ -1,6 +1,7 @@
 /** The server of the control socket: HTTP over a Unix socket that only its owner can open. */
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as SocketServer } from 'node:net';
 import { dirname } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
@@ -69,19 +70,14 @@ export class ControlServer {
    * stale. Throws a UserError if something other than a socket has its path, or it cannot be
    * created.
    */
-  listen(): Promise<void> {
+  async listen(): Promise<void> {
     makePrivateFolder(this.#path);
     removeStale(this.#path);
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', (error) => reject(cannotOpen(this.#path, error)));
-      // The socket is created within this call, and must never be open to other users.
-      const mask = process.umask(PRIVATE_MASK);
-      this.#server.listen(this.#path, () => {
-        chmodSync(this.#path, SOCKET_MODE);
-        resolve();
-      });
-      process.umask(mask);
-    });
+    try {
+      await listenPrivately(this.#server, this.#path);
+    } catch (error) {
+      throw cannotOpen(this.#path, error);
+    }
   }
 
   close(): void {
@@ -192,12 +188,25 @@ function removeStale(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch (error) {
-    throw cannotOpen(path, error as NodeJS.ErrnoException);
+    throw cannotOpen(path, error);
   }
 }
 
-function cannotOpen(path: string, error: NodeJS.ErrnoException): UserError {
-  return new UserError(`cannot open the control socket ${path} (${error.code ?? error.message})`);
+function cannotOpen(path: string, error: unknown): UserError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new UserError(`cannot open the control socket ${path} (${code ?? message})`);
+}
+
+/** Opens a socket that only this user can open. */
+export async function listenPrivately(server: SocketServer, path: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    // The socket is created within this call, and must never be open to other users.
+    const mask = process.umask(PRIVATE_MASK);
+    server.listen(path, resolve);
+    process.umask(mask);
+  });
+  chmodSync(path, SOCKET_MODE);
 }
 
 function drained(response: ServerResponse): Promise<void> {

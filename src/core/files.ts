@@ -30,10 +30,15 @@ export function ownUid(): number {
 
 /** The mode of a folder that is closed to other users. */
 export const PRIVATE_MODE = 0o700;
-const OTHERS = 0o077;
-const OTHERS_WRITE = 0o022;
+export const OTHERS = 0o077;
+export const OTHERS_WRITE = 0o022;
 /** In such a folder users can rename and remove only what is their own. */
 const STICKY = 0o1000;
+
+/** Whether other users can put another file in the place of one in a folder of this mode. */
+export function othersReplace(mode: number): boolean {
+  return (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0;
+}
 
 /** Throws an Error unless the folder is this user's, and nobody else can put a file or a link into it. */
 export function assertOwn(folder: string): void {
@@ -53,7 +58,7 @@ export function assertPrivate(folder: string): void {
   for (let above = dirname(folder); ; above = dirname(above)) {
     const { uid, mode } = lstatSync(above);
     if (uid !== ownUid() && uid !== 0) throw new Error(`${above} belongs to another user`);
-    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) throw new Error(`other users can write to ${above}`);
+    if (othersReplace(mode)) throw new Error(`other users can write to ${above}`);
     if (above === dirname(above)) return;
   }
 }

@@ -3,18 +3,14 @@ import { accessSync, constants, existsSync, readFileSync, type Stats, statfsSync
 import { dirname } from 'node:path';
 import { readCertificate, validityOf } from '../config/certificate.ts';
 import type { Config, TlsFiles } from '../config/config.ts';
-import { ownUid, resolveLinks } from '../core/files.ts';
+import { OTHERS, OTHERS_WRITE, othersReplace, ownUid, resolveLinks } from '../core/files.ts';
 import { PROGRAM } from '../core/program.ts';
 import { bytes } from '../operator/format.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
-const OTHERS = 0o077;
 const OTHERS_READ = 0o044;
 /** A group may be there to read it. */
 const ALL_READ = 0o004;
-const OTHERS_WRITE = 0o022;
-/** In such a folder users can rename and remove only what is their own. */
-const STICKY = 0o1000;
 /** SQLite's log takes this much before it is copied into the file: with less, admissions fail soon. */
 const LEAST_FREE_BYTES = 16 * 1024 * 1024;
 /** About three million requests. */
@@ -102,7 +98,7 @@ function checkOwner(path: string, { mode, uid }: Stats): Finding {
 
 function checkFolder(folder: string): Finding[] {
   const { mode } = statSync(folder);
-  if ((mode & OTHERS_WRITE) === 0 || (mode & STICKY) !== 0) return [];
+  if (!othersReplace(mode)) return [];
   return [warning('state folder', `other users can replace files in ${folder}`, `chmod go-w ${folder}`)];
 }
 

@@ -1,10 +1,11 @@
 /** The keys of a snapshot: what the ledger knows of them, and what the workers have counted. Pure. */
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
-import type { KeyActivity, LedgerSnapshot } from '../ledger/ledger.ts';
+import type { LedgerSnapshot } from '../ledger/ledger.ts';
 import { BUSIEST_KEYS } from '../ledger/protocol.ts';
 import { type KeyMinute, mergedKeyMinutes } from '../observe/key-minutes.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { KeyActivity } from '../state/nodes.ts';
 
 /** The keys to ask the ledger for: those of a query, and those that may be the busiest. */
 export function keysToAskFor(keyIds: readonly string[], workers: readonly WorkerSnapshot[]): string[] {

@@ -7,6 +7,7 @@ import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 import type { LevelName } from '../state/levels.ts';
+import type { KeyActivity } from '../state/nodes.ts';
 import type { RequestWindow } from './figures.ts';
 
 /**
@@ -261,17 +262,6 @@ export interface Ledger {
    * ones.
    */
   countRefusal(refusal: CountedRefusal): void;
-}
-
-/** The activity of a key at one moment. */
-export interface KeyActivity {
-  readonly keyId: string;
-  /** Of the last 60 seconds. */
-  readonly requests: number;
-  /** Of the last 60 seconds, and those reserved by open leases. */
-  readonly tokens: number;
-  /** Requests in flight. */
-  readonly open: number;
 }
 
 /** The account and the keys at one moment. */

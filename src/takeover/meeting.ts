@@ -1,6 +1,7 @@
 /** Where a gateway that hands over waits for the next process. */
-import { chmodSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { listenPrivately } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
 
 /** Where another process connects, one connection after the other. */
@@ -9,10 +10,6 @@ export interface Meeting {
   next(): Promise<Socket>;
   close(): void;
 }
-
-/** The umask that leaves a socket open to its owner alone, and the mode that results. */
-const PRIVATE_MASK = 0o177;
-const PRIVATE_MODE = 0o600;
 
 /** Throws a UserError. */
 export async function openMeeting(path: string): Promise<Meeting> {
@@ -25,13 +22,7 @@ export async function openMeeting(path: string): Promise<Meeting> {
   });
   try {
     rmSync(path, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      const mask = process.umask(PRIVATE_MASK);
-      server.listen(path, resolve);
-      process.umask(mask);
-    });
-    chmodSync(path, PRIVATE_MODE);
+    await listenPrivately(server, path);
   } catch (error) {
     throw new UserError(`the running gateway cannot open the socket ${path}: ${(error as Error).message}`);
   }

@@ -5,8 +5,9 @@
 
 import type { RecentEntry } from '../../state/journal.ts';
 import { isKeyId, levelIdsOf } from '../../state/levels.ts';
+import type { KeyActivity } from '../../state/nodes.ts';
 import type { KeyHandover } from '../handover.ts';
-import type { KeyActivity, LedgerSnapshot } from '../ledger.ts';
+import type { LedgerSnapshot } from '../ledger.ts';
 import { Activity } from './activity.ts';
 
 /** Looked at after each batch, and for each level that has come since: refused requests can name any number of end users. */

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { keyRows, keysToAskFor } from '../../../src/gateway/key-activity.ts';
-import type { KeyActivity, LedgerSnapshot } from '../../../src/ledger/ledger.ts';
+import type { LedgerSnapshot } from '../../../src/ledger/ledger.ts';
 import { BUSIEST_KEYS } from '../../../src/ledger/protocol.ts';
 import type { KeyMinute } from '../../../src/observe/key-minutes.ts';
 import type { WorkerSnapshot } from '../../../src/observe/worker-snapshot.ts';
+import type { KeyActivity } from '../../../src/state/nodes.ts';
 
 /** What one worker has counted. */
 function worker(...keys: readonly KeyMinute[]): WorkerSnapshot {
