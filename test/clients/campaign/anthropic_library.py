@@ -43,7 +43,7 @@ def two_turns():
     assert "received 3 messages" in ask(messages=messages).content[0].text
 
 
-def structured():
+def structured_output():
     messages = [{"role": "user", "content": "a city"}]
     answer = client().messages.parse(model="native/echo", max_tokens=1000, messages=messages, output_format=City)
     assert answer.parsed_output == City(city="text")
@@ -62,13 +62,4 @@ def translated():
     assert ask(model="chat/echo").content[0].text == ANSWER
 
 
-report(
-    "anthropic",
-    plain=plain,
-    stream=stream,
-    tools=tools,
-    two_turns=two_turns,
-    structured_output=structured,
-    errors=errors,
-    translated=translated,
-)
+report("anthropic")

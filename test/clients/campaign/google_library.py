@@ -4,7 +4,7 @@ from google import genai
 from google.genai import errors as genai_errors
 from google.genai import types
 
-from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, report
+from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, look_up, report
 
 
 def client(key):
@@ -29,11 +29,6 @@ def stream():
     assert "".join(chunk.text or "" for chunk in chunks) == ANSWER
 
 
-def look_up(city: str) -> str:
-    """Says how the weather is."""
-    return "sunny"
-
-
 def tools():
     answer = ask(CALL, tools=[look_up])
     called = [part for turn in answer.automatic_function_calling_history for part in turn.parts]
@@ -47,7 +42,7 @@ def two_turns():
     assert "received 3 messages" in chat.send_message("again").text
 
 
-def structured():
+def structured_output():
     answer = ask("a city", response_mime_type="application/json", response_schema=City)
     assert answer.parsed == City(city="text")
 
@@ -66,13 +61,4 @@ def translated():
         assert ask(model=model).text == ANSWER
 
 
-report(
-    "google-genai",
-    plain=plain,
-    stream=stream,
-    tools=tools,
-    two_turns=two_turns,
-    structured_output=structured,
-    errors=errors,
-    translated=translated,
-)
+report("google-genai")

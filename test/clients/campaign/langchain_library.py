@@ -4,7 +4,7 @@ from langchain_core.messages import ToolMessage
 from langchain_openai import ChatOpenAI
 from openai import APIStatusError
 
-from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, report
+from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, look_up, report
 
 
 def model(name="native/echo", key=KEY, **options):
@@ -20,11 +20,6 @@ def stream():
     assert "".join(chunk.text for chunk in model().stream(WORDS)) == ANSWER
 
 
-def look_up(city: str) -> str:
-    """Says how the weather is."""
-    return "sunny"
-
-
 def tools():
     able = model().bind_tools([look_up])
     asked = able.invoke(CALL)
@@ -37,7 +32,7 @@ def two_turns():
     assert "received 3 messages" in model().invoke([("user", "hi"), said, ("user", "again")]).text
 
 
-def structured():
+def structured_output():
     assert model().with_structured_output(City).invoke("a city") == City(city="text")
 
 
@@ -54,13 +49,4 @@ def translated():
     assert model("messages/echo").invoke(WORDS).text == ANSWER
 
 
-report(
-    "langchain-openai",
-    plain=plain,
-    stream=stream,
-    tools=tools,
-    two_turns=two_turns,
-    structured_output=structured,
-    errors=errors,
-    translated=translated,
-)
+report("langchain-openai")

@@ -39,7 +39,7 @@ def two_turns():
     assert "received 3 messages" in answer.choices[0].message.content
 
 
-def structured():
+def structured_output():
     messages = [{"role": "user", "content": "a city"}]
     answer = client().chat.completions.parse(model="native/echo", messages=messages, response_format=City)
     assert answer.choices[0].message.parsed == City(city="text")
@@ -58,13 +58,4 @@ def translated():
     assert ask(model="messages/echo").choices[0].message.content == ANSWER
 
 
-report(
-    "openai",
-    plain=plain,
-    stream=stream,
-    tools=tools,
-    two_turns=two_turns,
-    structured_output=structured,
-    errors=errors,
-    translated=translated,
-)
+report("openai")

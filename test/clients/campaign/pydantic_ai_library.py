@@ -4,7 +4,7 @@ import os
 
 from pydantic_ai import Agent
 
-from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, report
+from trial import ANSWER, CALL, KEY, SPENT, URL, WORDS, City, look_up, report
 
 os.environ["OPENAI_BASE_URL"] = URL + "/v1"
 os.environ["OPENAI_API_KEY"] = KEY
@@ -21,11 +21,6 @@ def stream():
     assert "".join(answer.stream_text(delta=True)) == ANSWER
 
 
-def look_up(city: str) -> str:
-    """Says how the weather is."""
-    return "sunny"
-
-
 def tools():
     for kind in KINDS:
         answer = Agent(kind + "native/echo", tools=[look_up]).run_sync(CALL)
@@ -40,7 +35,7 @@ def two_turns():
         assert "received 3 messages" in agent.run_sync("again", message_history=first.all_messages()).output
 
 
-def structured():
+def structured_output():
     for kind in KINDS:
         assert Agent(kind + "native/echo", output_type=City).run_sync("a city").output == City(city="text")
 
@@ -62,13 +57,4 @@ def translated():
         assert Agent(kind + "messages/echo").run_sync(WORDS).output == ANSWER
 
 
-report(
-    "pydantic-ai-slim",
-    plain=plain,
-    stream=stream,
-    tools=tools,
-    two_turns=two_turns,
-    structured_output=structured,
-    errors=errors,
-    translated=translated,
-)
+report("pydantic-ai-slim")
