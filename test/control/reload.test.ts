@@ -198,8 +198,7 @@ describe('after a reload with two threads', () => {
 
   async function outcomes(key: TestKey, fields: Fields = {}): Promise<string[]> {
     const all = await onAllThreads(async () => {
-      const connection = await RawConnection.open(place.port);
-      connection.send(rawChat(key, fields));
+      const connection = await RawConnection.sending(place.port, rawChat(key, fields));
       const { status } = await connection.answer();
       connection.leave();
       return String(status);
@@ -327,8 +326,7 @@ describe('after a reload with two threads', () => {
     place.upstream.follow(() => {});
     assert.deepEqual(await outcomes(place.key()), ['502']);
     const slow = await onAllThreads(async () => {
-      const connection = await RawConnection.open(place.port);
-      connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\n');
+      const connection = await RawConnection.sending(place.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\n');
       const { status } = await connection.answer();
       await connection.rest();
       return status;

@@ -81,8 +81,7 @@ for (const threads of [1, 2]) {
         for (let i = 0; i < MANY; i++) call.send(chunk('x'.repeat(16 * 1024)));
       });
       const key = place.key();
-      const connection = await RawConnection.open(place.port);
-      connection.send(rawChat(key, { stream: true }));
+      const connection = await RawConnection.sending(place.port, rawChat(key, { stream: true }));
       await connection.has('xxx');
       connection.pause();
       const [live] = (await place.snapshot()).live;

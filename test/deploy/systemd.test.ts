@@ -82,8 +82,11 @@ async function socketUnit(count: number): Promise<{ readonly sockets: readonly S
 
 /** The status of an answer. */
 async function readiness(port: number, secure: SecureOptions | undefined): Promise<number> {
-  const connection = await RawConnection.open(port, secure);
-  connection.send('GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  const connection = await RawConnection.sending(
+    port,
+    'GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    secure,
+  );
   return (await connection.answer()).status;
 }
 

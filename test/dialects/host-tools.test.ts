@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { chunk, DONE, streaming } from '../support/answers.ts';
 import { startTestGateway, withGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 import { ANSWERS, BODIES, CENT, CONFIG, code, FETCH, type Name, PATHS, post, SEARCH, TOKENS } from './tool-host.ts';
 
@@ -247,8 +246,7 @@ describe('a stream', () => {
       call.send(CREATED + searched(0) + searched(1));
     });
     const body = JSON.stringify({ model: 'fake/tools', ...BODIES.responses, tools: [SEARCH], stream: true });
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(
+    const connection = await gateway.sending(
       `POST /v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.secret}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     await connection.has('w1');

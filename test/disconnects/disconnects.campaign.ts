@@ -31,8 +31,7 @@ async function disconnect(place: Place, key: TestKey, stage: Stage): Promise<num
     }
     received.resolve(call);
   });
-  const connection = await RawConnection.open(place.port);
-  connection.send(rawChat(key, { stream: true, user }));
+  const connection = await RawConnection.sending(place.port, rawChat(key, { stream: true, user }));
   const call = await received.promise;
   if (stage === 'mid-stream') await connection.has(WORDS);
   const leftAtMs = performance.now();

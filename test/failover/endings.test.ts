@@ -8,7 +8,7 @@ import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
 import { chat, type TestKey } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
+import type { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 import { type Fields, refusing, type Stage, serving, withStage } from './stage.ts';
 
@@ -28,8 +28,7 @@ function waiting(first: Script, then: Script): { script: Script; goOn(): void } 
 
 /** A client that has sent its request. */
 async function client(stage: Stage, key: TestKey, fields: Fields = {}): Promise<RawConnection> {
-  const connection = await RawConnection.open(stage.gateway.port);
-  connection.send(stage.gateway.rawCompletion(key, chat(fields)));
+  const connection = await stage.gateway.asking(key, chat(fields));
   return connection;
 }
 

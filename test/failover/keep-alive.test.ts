@@ -9,7 +9,6 @@ import { Attempt } from '../../src/upstream/attempt.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { CHAT_STREAM, UNBOUNDED } from '../support/unbounded.ts';
 import { withStage } from './stage.ts';
 
@@ -230,8 +229,7 @@ test('a stream through a gateway is byte for byte what the upstream sent, except
       for (const piece of pieces.slice(2)) call.send(piece);
       call.end();
     });
-    const connection = await RawConnection.open(stage.gateway.port);
-    connection.send(stage.gateway.rawCompletion(stage.key(), chat({ stream: true })));
+    const connection = await stage.gateway.asking(stage.key(), chat({ stream: true }));
     await stage.host(0).call();
     begun.resolve();
     await connection.has(COMMENT);

@@ -73,8 +73,10 @@ export class RequestCampaign implements Campaign {
    */
   async #askForHealth(): Promise<void> {
     for (let step = 0; step < STEPS; step++) {
-      const connection = await RawConnection.open(this.#fuzz.place.port);
-      connection.send('GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n');
+      const connection = await RawConnection.sending(
+        this.#fuzz.place.port,
+        'GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n',
+      );
       await connection.rest();
     }
   }

@@ -13,7 +13,6 @@ import { MAX_EVENT_PARTS, MAX_JSON_PARTS, MAX_RESPONSE_PARTS } from '../../src/w
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { projectFile, tableRows } from '../support/sources.ts';
 
 const gateway = await startTestGateway();
@@ -43,8 +42,7 @@ const HEADS: readonly (readonly [name: string, request: string, status: number])
 describe('the head of a request:', () => {
   for (const [name, request, status] of HEADS) {
     test(`${name} is ${status}`, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(request);
+      const connection = await gateway.sending(request);
       const answer = await connection.answer();
       if (status === 200) assert.equal(answer.status, status, answer.body);
       else assertError(answer, status, 'invalid_request');

@@ -45,8 +45,7 @@ describe('where all connections are in use', () => {
 
   test('a request on a surplus connection gets 429, takes nothing, and the connection is closed', async () => {
     const key = gateway.key();
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(key, chat()));
+    const connection = await gateway.asking(key);
     const answer = await connection.answer();
     assertError(answer, 429, 'rate_limited');
     assert.equal(answer.headers.get('retry-after'), '1');
@@ -56,23 +55,22 @@ describe('where all connections are in use', () => {
     assert.deepEqual(gateway.rows(key), []);
     release();
     await taken[0]?.answer();
-    const next = await RawConnection.open(gateway.port);
-    next.send(`GET /v1/nothing HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`);
+    const next = await gateway.sending(
+      `GET /v1/nothing HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`,
+    );
     assert.equal(ratesOf((await next.answer()).headers).remainingRequests, 600);
   });
 
   test('a health check on a surplus connection is answered, however many are silent', async () => {
     const silent = await many(gateway, 2 * SURPLUS_CONNECTIONS);
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(PROBE);
+    const connection = await gateway.sending(PROBE);
     assert.equal((await connection.answer()).status, 200);
     assert.equal(await connection.rest(), '');
     for (const connection of silent) connection.leave();
   });
 
   test('a surplus connection with an unknown expectation is closed too', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('GET /v1/models HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n');
+    const connection = await gateway.sending('GET /v1/models HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n');
     const answer = await connection.answer();
     assertError(answer, 417, 'invalid_request');
     assert.equal(answer.headers.get('connection'), 'close');
@@ -130,8 +128,7 @@ describe('where room is short', () => {
   });
 
   test('a request whose head has not arrived whole is none', async () => {
-    const slow = await RawConnection.open(gateway.port);
-    slow.send(PROBE.slice(0, -1));
+    const slow = await gateway.sending(PROBE.slice(0, -1));
     for (let n = 0; n < MOST - 1; n++) await known();
     await probe(await idle());
     assert.equal(await slow.rest(), '');
@@ -181,8 +178,7 @@ describe('where room is short', () => {
       await release.promise;
       call.answer(200, completion('hi'));
     });
-    const busy = await RawConnection.open(gateway.port);
-    busy.send(gateway.rawCompletion(gateway.key(), chat()));
+    const busy = await gateway.asking(gateway.key());
     await gateway.upstream.call();
     for (let n = 0; n < 2 * MOST; n++) await idle();
     release.resolve();

@@ -52,8 +52,7 @@ providers:
 test('requests that find no descriptor left are not held against their provider', async (t) => {
   const { place, host, serving, key, request, port } = await serveWith(t, 256, ['--import', PRELOAD, ...SERVE]);
   host.follow(answering(completion('hi')));
-  const connection = await RawConnection.open(port);
-  connection.send(PROBE);
+  const connection = await RawConnection.sending(port, PROBE);
   assert.equal((await connection.answer()).status, 200);
   serving.signal('SIGUSR2');
   await until(() => serving.output.includes('EMFILE'));
@@ -90,8 +89,7 @@ test('max_connections leaves descriptors for the providers, and log and doctor s
   });
   const connections: RawConnection[] = [];
   for (let opened = 0; opened < IDLE; opened++) {
-    const connection = await RawConnection.open(port);
-    connection.send(PROBE);
+    const connection = await RawConnection.sending(port, PROBE);
     assert.equal((await connection.answer()).status, 200);
     connections.push(connection);
   }

@@ -135,8 +135,7 @@ describe('rejected, the connection closed, and nothing after it processed', () =
     test(JSON.stringify(name), async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const own = gateway.key();
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(bytes + behind + gateway.rawCompletion(own, body));
+      const connection = await gateway.sending(bytes + behind + gateway.rawCompletion(own, body));
       const answer = await connection.answer();
       assert.equal(answer.status, 400, answer.body);
       assert.deepEqual(Object.keys(JSON.parse(answer.body).error), ['code', 'message']);
@@ -169,8 +168,7 @@ describe('accepted', () => {
   for (const [name, bytes] of VALID) {
     test(JSON.stringify(name), async () => {
       gateway.upstream.follow(answering(completion('hi')));
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(bytes);
+      const connection = await gateway.sending(bytes);
       const answer = await connection.answer();
       assert.equal(answer.status, 200, answer.body);
       connection.leave();
@@ -191,8 +189,7 @@ describe('after the last response on a connection', () => {
   });
 
   test('a request with an unknown expectation is not answered either', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(
+    const connection = await gateway.sending(
       `GET /v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n${targeted('/v1/models').replace('Host', 'Expect: tea\r\nHost')}`,
     );
     assertError(await connection.answer(), 400, 'invalid_request');
@@ -201,8 +198,7 @@ describe('after the last response on a connection', () => {
 
   test('more bytes do not cost a client its response', async () => {
     gateway.upstream.follow(answering(completion('hi')));
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(`${behind.replace('Host', 'Connection: close\r\nHost')}${behind}`);
+    const connection = await gateway.sending(`${behind.replace('Host', 'Connection: close\r\nHost')}${behind}`);
     assert.equal((await connection.answer()).status, 200);
     assert.equal(await connection.rest(), '');
     assert.equal(gateway.upstream.calls.length, 1);
@@ -210,8 +206,9 @@ describe('after the last response on a connection', () => {
 });
 
 test('a body that turns out to be malformed after its response gets no second one', async () => {
-  const connection = await RawConnection.open(gateway.port);
-  connection.send('POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const connection = await gateway.sending(
+    'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n',
+  );
   assertError(await connection.answer(), 401, 'unauthorized');
   connection.send('zz\r\n');
   assert.equal(await connection.rest(), '');
@@ -228,8 +225,7 @@ describe('a client that waits for 100 Continue is not asked for its body', () =>
   ];
   for (const [name, head, status] of rows) {
     test(name, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(`${head}Expect: 100-continue\r\n\r\n`);
+      const connection = await gateway.sending(`${head}Expect: 100-continue\r\n\r\n`);
       assertError(await connection.answer(), status, status === 401 ? 'unauthorized' : 'invalid_request');
       connection.leave();
     });

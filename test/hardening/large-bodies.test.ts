@@ -7,7 +7,7 @@ import { PROCESS_MEMORY } from '../../src/http/memory.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway, type TestKey } from '../support/gateway.ts';
-import { RawConnection, rawCompletion } from '../support/raw.ts';
+import { rawCompletion } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
 /** The clock of this process moves only by hand: refused bytes are forgiven by time. */
@@ -99,13 +99,11 @@ describe('a large body is refused before it is read if', () => {
     test(`${name}, by its declared length or when that much has arrived, and small ones get their own error`, async () => {
       const key = await make();
       for (const more of ['', 'Expect: 100-continue\r\n']) {
-        const connection = await RawConnection.open(poor.port);
-        connection.send(headOf(key, LARGE_BODY_BYTES + 1, more));
+        const connection = await poor.sending(headOf(key, LARGE_BODY_BYTES + 1, more));
         assertError(await connection.answer(), status, code);
         connection.leave();
       }
-      const chunked = await RawConnection.open(poor.port);
-      chunked.send(headOf(key, 0).replace('Content-Length: 0', 'Transfer-Encoding: chunked'));
+      const chunked = await poor.sending(headOf(key, 0).replace('Content-Length: 0', 'Transfer-Encoding: chunked'));
       chunked.send(`${MAX.toString(16)}\r\n`);
       chunked.send(FILLER.subarray(0, LARGE_BODY_BYTES + 1));
       assertError(await chunked.answer(), status, code);
@@ -126,8 +124,7 @@ describe('a large body is refused before it is read if', () => {
     });
     const running = gateway.complete(key);
     await gateway.upstream.call();
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(headOf(key, LARGE_BODY_BYTES + 1));
+    const connection = await gateway.sending(headOf(key, LARGE_BODY_BYTES + 1));
     const answer = await connection.answer();
     assertError(answer, 429, 'rate_limited');
     assert.equal(answer.headers.get('retry-after'), '1');

@@ -48,8 +48,7 @@ test('the second of two requests goes to its host once the first is answered', a
   connection.send(request + request);
   await gateway.upstream.call(1);
   // All that has come of the connection has been read before another one is answered.
-  const other = await RawConnection.open(gateway.port);
-  other.send(PROBE);
+  const other = await gateway.sending(PROBE);
   assert.equal((await other.answer()).status, 200);
   assert.equal(gateway.upstream.calls.length, 1);
   release();
@@ -128,7 +127,6 @@ for (const [name, requests] of [
 test('what is no request of HTTP/1 is refused at once, however short', async (t) => {
   const gateway = await startTestGateway();
   t.after(() => gateway.stop());
-  const connection = await RawConnection.open(gateway.port);
-  connection.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  const connection = await gateway.sending('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
   assert.match(await connection.rest(), /^HTTP\/1\.1 400 /);
 });

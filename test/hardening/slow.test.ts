@@ -46,8 +46,7 @@ describe('a client that keeps sending slowly without end is disconnected', { con
   ];
   for (const [name, head, piece, message] of rows) {
     test(name, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(head);
+      const connection = await gateway.sending(head);
       const pieces = Array.from({ length: 100 }, (_, index) => piece(index));
       await drip(connection, pieces, REQUEST_MS / 8);
       const answer = await connection.answer();
@@ -64,8 +63,7 @@ describe('a client that keeps sending slowly without end is disconnected', { con
   });
 
   test('after the response to an earlier request of its own', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /heal');
+    const connection = await gateway.sending('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /heal');
     assert.equal((await connection.answer()).status, 200);
     assertError(await connection.answer(), 408, 'invalid_request');
     await connection.rest();
@@ -74,8 +72,7 @@ describe('a client that keeps sending slowly without end is disconnected', { con
 
 test('an honest upload may take longer than the header timeout', async () => {
   gateway.upstream.follow(answering(completion('hi')));
-  const connection = await RawConnection.open(gateway.port);
-  connection.send(`${post}Content-Length: ${long.length}\r\n\r\n`);
+  const connection = await gateway.sending(`${post}Content-Length: ${long.length}\r\n\r\n`);
   const size = Math.ceil(long.length / 10);
   const pieces = Array.from({ length: 10 }, (_, index) => long.slice(index * size, (index + 1) * size));
   await drip(connection, pieces, REQUEST_MS / 4);
@@ -122,8 +119,9 @@ describe('a response that is not read', () => {
         await release.promise;
         call.answer(200, completion('hi'));
       });
-      const connection = await RawConnection.open(own.port);
-      connection.send(`${own.rawCompletion(own.key(), body)}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
+      const connection = await own.sending(
+        `${own.rawCompletion(own.key(), body)}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`,
+      );
       await own.upstream.call();
       // Twice the read timeout, while there is nothing to read yet.
       await pause(400);

@@ -45,8 +45,7 @@ describe('a gateway with a certificate', () => {
 
   test('answers nothing in clear, nor with an old version of TLS', () =>
     withTls({}, async (gateway) => {
-      const clear = await RawConnection.open(gateway.port);
-      clear.send(PROBE);
+      const clear = await gateway.sending(PROBE);
       assert.doesNotMatch(await clear.rest(), /HTTP/);
       const old = RawConnection.open(gateway.port, { ...TRUSTING, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' });
       await assert.rejects(old);
@@ -55,8 +54,7 @@ describe('a gateway with a certificate', () => {
 
   test('says what is malformed, as in clear', () =>
     withTls({}, async (gateway) => {
-      const connection = await RawConnection.open(gateway.port, TRUSTING);
-      connection.send('GET / HTTP/9\r\n\r\n');
+      const connection = await RawConnection.sending(gateway.port, 'GET / HTTP/9\r\n\r\n', TRUSTING);
       const { status, body } = await connection.answer();
       assert.equal(status, 400);
       assert.match(body, /invalid_request/);
@@ -89,8 +87,7 @@ describe('a handshake', () => {
   test('that has not ended makes room first, the oldest first, and whoever has shown a key stays', () =>
     withTls({ config: { max_connections: 3 } }, async (gateway) => {
       gateway.upstream.follow(answering(completion('hi')));
-      const own = await RawConnection.open(gateway.port, TRUSTING);
-      own.send(gateway.rawCompletion(gateway.key(), chat()));
+      const own = await RawConnection.sending(gateway.port, gateway.rawCompletion(gateway.key(), chat()), TRUSTING);
       assert.equal((await own.answer()).status, 200);
       const first = await RawConnection.open(gateway.port);
       const second = await RawConnection.open(gateway.port);

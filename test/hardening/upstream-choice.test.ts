@@ -9,7 +9,6 @@ import { Workplace } from '../support/cli.ts';
 import { assertError } from '../support/expect.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { chat, startTestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 
 /** Where requests would go if they were diverted. */
 const trap = await FakeUpstream.start();
@@ -89,8 +88,7 @@ describe('the upstream of a model gets the request, whatever is', () => {
     test(`in its Host header: ${head.replaceAll(String(trap.port), '…')}`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const body = chat();
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(
+      const connection = await gateway.sending(
         `${head} HTTP/1.1\r\nHost: ${authority}\r\nAuthorization: Bearer ${key.secret}\r\n` +
           `Content-Length: ${body.length}\r\n\r\n${body}`,
       );

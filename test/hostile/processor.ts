@@ -65,8 +65,8 @@ export async function cpuOfRefusedBodies(scope: Scope, count: number, bytes: num
 
 /** Sends a request over a connection of its own, which may be closed instead of an answer. */
 async function answerTo(place: Place, key: TestKey, body: string): Promise<void> {
-  const connection = await RawConnection.open(place.port);
-  connection.send(
+  const connection = await RawConnection.sending(
+    place.port,
     'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n' +
       `Authorization: Bearer ${key.secret}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );

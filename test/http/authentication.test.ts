@@ -182,8 +182,7 @@ describe('a body that has not arrived yet', () => {
   for (const { name, line, status } of heads) {
     test(`is not waited for ${name}`, async () => {
       for (const expect of ['', 'Expect: 100-continue\r\n']) {
-        const connection = await RawConnection.open(gateway.port);
-        connection.send(
+        const connection = await gateway.sending(
           `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n${expect}${line}\r\n`,
         );
         assert.equal((await connection.answer()).status, status);
@@ -206,8 +205,7 @@ describe('a body that has not arrived yet', () => {
   test('is not requested in the middle of the response before it', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const [first, second] = [gateway.rawCompletion(live, chat()), gateway.rawCompletion(live, chat())];
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(first + second.replace('\r\n', '\r\nExpect: 100-continue\r\n'));
+    const connection = await gateway.sending(first + second.replace('\r\n', '\r\nExpect: 100-continue\r\n'));
     const answers = [await connection.answer(), await connection.answer()];
     // The body has arrived, so a 100 is allowed but not required.
     if (answers[1]?.status === 100) answers[1] = await connection.answer();
@@ -228,8 +226,9 @@ describe('a body that has not arrived yet', () => {
   });
 
   test('an expectation other than 100-continue is rejected', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: tea\r\n\r\n{}');
+    const connection = await gateway.sending(
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: tea\r\n\r\n{}',
+    );
     assertError(await connection.answer(), 417, 'invalid_request');
     connection.leave();
   });
@@ -237,8 +236,7 @@ describe('a body that has not arrived yet', () => {
 
 /** Sends a request in one write, so that its body arrives with its headers. */
 async function ask(key: TestKey, body = chat()) {
-  const connection = await RawConnection.open(gateway.port);
-  connection.send(gateway.rawCompletion(key, body));
+  const connection = await gateway.asking(key, body);
   const answer = await connection.answer();
   connection.leave();
   return answer;
@@ -291,8 +289,7 @@ describe('a key that was used before', () => {
   test('is rejected before its body has arrived, once it is disabled', async () => {
     const key = await usedKey();
     gateway.setState(key, 'disabled');
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(key, chat()).slice(0, -5));
+    const connection = await gateway.sending(gateway.rawCompletion(key, chat()).slice(0, -5));
     assertError(await connection.answer(), 403, 'api_key_disabled');
     connection.leave();
   });

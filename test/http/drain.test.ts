@@ -22,8 +22,7 @@ async function openStream(gateway: TestGateway) {
     call.send(chunk('', 'stop') + DONE);
     call.end();
   });
-  const connection = await RawConnection.open(gateway.port);
-  connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+  const connection = await gateway.asking(key, chat({ stream: true }));
   await connection.has('Hello');
   return { key, connection, finish: release.resolve };
 }
@@ -38,8 +37,7 @@ describe('while a gateway drains', () => {
         call.answer(200, completion('hi'));
       });
       const key = gateway.key();
-      const waiting = await RawConnection.open(gateway.port);
-      waiting.send(gateway.rawCompletion(key, chat()));
+      const waiting = await gateway.asking(key);
       await gateway.upstream.call();
       const drained = gateway.drain(LONG_MS);
       release.resolve();
@@ -61,8 +59,7 @@ describe('while a gateway drains', () => {
         call.stream();
         for (let i = 0; i < 400; i++) call.send(chunk('x'.repeat(64 * 1024)));
       });
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+      const connection = await gateway.asking(key, chat({ stream: true }));
       await connection.has('xxx');
       connection.pause();
       assert.equal(await gateway.drain(50), 0, 'a request was left open');
@@ -75,8 +72,7 @@ describe('while a gateway drains', () => {
   test('new connections are rejected, and idle ones are closed', () =>
     withGateway({}, async (gateway) => {
       const { connection, finish } = await openStream(gateway);
-      const idle = await RawConnection.open(gateway.port);
-      idle.send(HEALTH);
+      const idle = await gateway.sending(HEALTH);
       assert.equal((await idle.answer()).status, 200);
       const drained = gateway.drain(LONG_MS);
       assert.equal(await idle.rest(), '');
@@ -89,10 +85,8 @@ describe('while a gateway drains', () => {
   test('a request on an open connection gets Connection: close', () =>
     withGateway({}, async (gateway) => {
       const { connection, finish } = await openStream(gateway);
-      const late = await RawConnection.open(gateway.port);
-      late.send('GET /readyz HTTP/1.1\r\n');
-      const expecting = await RawConnection.open(gateway.port);
-      expecting.send('GET /v1/models HTTP/1.1\r\nHost: a\r\n');
+      const late = await gateway.sending('GET /readyz HTTP/1.1\r\n');
+      const expecting = await gateway.sending('GET /v1/models HTTP/1.1\r\nHost: a\r\n');
       // A response on another connection shows that the gateway has read what was sent before it.
       assert.equal((await gateway.request('/healthz')).status, 200);
       const drained = gateway.drain(LONG_MS);
@@ -128,8 +122,7 @@ describe('after the drain timeout', () => {
     withGateway(PATIENT, async (gateway) => {
       gateway.upstream.follow(() => {});
       const key = gateway.key();
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(gateway.rawCompletion(key, chat()));
+      const connection = await gateway.asking(key);
       await gateway.upstream.call();
       await gateway.drain(1);
       assertError(await connection.answer(), 502, 'upstream_error');
@@ -139,8 +132,7 @@ describe('after the drain timeout', () => {
   test('a request whose body has not arrived is dropped, and has no row', () =>
     withGateway({}, async (gateway) => {
       const key = gateway.key();
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(gateway.rawCompletion(key, chat()).slice(0, -5));
+      const connection = await gateway.sending(gateway.rawCompletion(key, chat()).slice(0, -5));
       assert.equal((await gateway.request('/healthz')).status, 200);
       await gateway.drain(1);
       await connection.rest();

@@ -14,7 +14,6 @@ import {
   withGateway,
 } from '../support/gateway.ts';
 import { oneGateway } from '../support/one-gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
 import { until } from '../support/wait.ts';
 
@@ -266,8 +265,7 @@ test('a stream whose client has left is cut all the same where it is read on', (
       await left.promise;
       call.send(chunk(TEN).repeat(100));
     });
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(key, streamed));
+    const connection = await gateway.asking(key, streamed);
     await connection.has('hi');
     connection.leave();
     await until(async () => (await gateway.inFlight()) === 0);

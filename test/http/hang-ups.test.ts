@@ -6,7 +6,7 @@ import { answering, chunk, completion, DONE, USAGE, usageChunk } from '../suppor
 import { assertError, ratesOf } from '../support/expect.ts';
 import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
 import { chat, startTestGateway, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
+import type { RawConnection } from '../support/raw.ts';
 import { costOfCounted, inputTokens, outputTokens } from '../support/tokens.ts';
 import { until } from '../support/wait.ts';
 
@@ -54,8 +54,7 @@ describe('a client that hangs up', () => {
         call.stream();
         call.send(piece);
       });
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(gateway.rawCompletion(key, chat({ stream: true, max_tokens: 500 })));
+      const connection = await gateway.asking(key, chat({ stream: true, max_tokens: 500 }));
       await connection.has('content');
       await connection.has('\n\n');
       connection.leave();
@@ -75,8 +74,7 @@ describe('a client that hangs up', () => {
     test(`${name} pays for its input and one token`, async () => {
       const key = gateway.key(limits);
       gateway.upstream.follow(script);
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+      const connection = await gateway.asking(key, chat({ stream: true }));
       const call = await gateway.upstream.call();
       connection.leave();
       await call.closed;
@@ -94,8 +92,7 @@ describe('a client that hangs up', () => {
     });
     const connections = await Promise.all(
       keys.map(async (key) => {
-        const connection = await RawConnection.open(gateway.port);
-        connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+        const connection = await gateway.asking(key, chat({ stream: true }));
         return connection;
       }),
     );
@@ -113,8 +110,7 @@ test('a client that stops reading its stream is disconnected after the idle time
       call.stream();
       for (let i = 0; i < 200; i++) call.send(chunk('x'.repeat(100_000)));
     });
-    const connection = await RawConnection.open(own.port);
-    connection.send(own.rawCompletion(key, chat({ stream: true })));
+    const connection = await own.asking(key, chat({ stream: true }));
     await connection.has('xxx');
     connection.pause();
     const row = await own.row(key);
@@ -129,8 +125,7 @@ const HIDDEN_COST = costOfCounted(10, 5_000);
 
 /** A client that has sent its request, and the host that has received it. */
 async function sent(to: TestGateway, key: TestKey, body: string): Promise<[RawConnection, UpstreamCall]> {
-  const connection = await RawConnection.open(to.port);
-  connection.send(to.rawCompletion(key, body));
+  const connection = await to.asking(key, body);
   return [connection, await to.upstream.call()];
 }
 

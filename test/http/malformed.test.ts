@@ -66,8 +66,7 @@ describe('malformed HTTP', () => {
   for (const [name, bytes, status] of MALFORMED) {
     test(`${name} is ${status}`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(bytes);
+      const connection = await gateway.sending(bytes);
       const answer = await connection.answer();
       assertError(answer, status, 'invalid_request');
       assert.equal(answer.headers.get('connection'), 'close');
@@ -83,8 +82,7 @@ describe('malformed HTTP', () => {
     ['BREW /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n', 'invalid method'],
   ] as const) {
     test(`is told what is wrong with it: ${fault}`, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(bytes);
+      const connection = await gateway.sending(bytes);
       assert.equal(assertError(await connection.answer(), 400, 'invalid_request'), `Malformed HTTP request: ${fault}.`);
     });
   }
@@ -98,31 +96,29 @@ describe('malformed HTTP', () => {
   });
 
   test('CONNECT gets an error and no tunnel', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
+    const connection = await gateway.sending('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
     assertError(await connection.answer(), 404, 'invalid_request');
     assert.equal(await connection.rest(), '');
   });
 
   test('a reset after CONNECT, or after half a request, ends only its connection', async () => {
     for (const text of ['CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\n\r\n', 'GARBAGE\r\n\r\n', 'GET /v1/mod']) {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(text);
+      const connection = await gateway.sending(text);
       connection.reset();
     }
     assert.equal((await gateway.request('/healthz')).status, 200);
   });
 
   test('an offer to upgrade is ignored', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const connection = await gateway.sending(
+      'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    );
     assert.equal((await connection.answer()).status, 200);
     connection.leave();
   });
 
   test('HTTP/1.0 needs no Host', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('GET /healthz HTTP/1.0\r\n\r\n');
+    const connection = await gateway.sending('GET /healthz HTTP/1.0\r\n\r\n');
     assert.equal((await connection.answer()).status, 200);
     await connection.rest();
   });
@@ -139,8 +135,7 @@ describe('malformed HTTP below /v1/messages has the errors of that dialect:', ()
     ['long headers', `${head}X: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
   ] as const) {
     test(name, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(bytes);
+      const connection = await gateway.sending(bytes);
       const answer = await connection.answer();
       assert.equal(answer.status, status);
       const { type, error, request_id: requestId } = JSON.parse(answer.body) as Record<string, Record<string, string>>;
@@ -161,8 +156,7 @@ describe('clients that are too slow', { concurrency: true }, () => {
   ];
   for (const [name, bytes] of rows) {
     test(`${name} is 408`, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(bytes);
+      const connection = await gateway.sending(bytes);
       const answer = await connection.answer();
       assertError(answer, 408, 'invalid_request');
       assert.equal(answer.headers.get('connection'), 'close');
@@ -172,8 +166,7 @@ describe('clients that are too slow', { concurrency: true }, () => {
 
   test('a client that hangs up in the middle of its body leaves nothing behind', async () => {
     const leaving = gateway.key();
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(leaving, body).slice(0, -5));
+    const connection = await gateway.sending(gateway.rawCompletion(leaving, body).slice(0, -5));
     connection.leave();
     await gateway.assertSettled();
     assert.deepEqual(gateway.rows(leaving), []);

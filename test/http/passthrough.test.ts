@@ -11,7 +11,6 @@ import {
   withGateway,
 } from '../support/gateway.ts';
 import { oneGateway } from '../support/one-gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -248,8 +247,7 @@ describe('the response to a stream', () => {
       call.send(DONE);
       call.end();
     });
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+    const connection = await gateway.asking(key, chat({ stream: true }));
     await connection.has('first');
     steps[0].resolve();
     await connection.has('second');

@@ -5,7 +5,6 @@ import { answering, chunk, completion, DONE, streaming } from '../support/answer
 import { assertError } from '../support/expect.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
 
 const CONFIG = {
@@ -178,8 +177,7 @@ describe('a prediction is charged as output', () => {
       call.stream();
       call.send(chunk('some words'));
     });
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(key, predicting({ stream: true })));
+    const connection = await gateway.asking(key, predicting({ stream: true }));
     await connection.has('some words');
     connection.leave();
     assert.equal((await gateway.row(key)).completion_tokens, outputTokens('some words') + TOKENS);

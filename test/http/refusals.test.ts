@@ -12,7 +12,6 @@ import {
   type TestKey,
   withGateway,
 } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
 const SMALL: GatewayOptions = { config: { max_body: '4kb' } };
@@ -213,8 +212,7 @@ describe('of two errors the first wins, and nothing is taken:', () => {
   ];
   for (const { name, lines, status } of rawCases) {
     test(name, async () => {
-      const connection = await RawConnection.open(gateway.port);
-      connection.send(`${lines}Content-Length: 0\r\n\r\n`);
+      const connection = await gateway.sending(`${lines}Content-Length: 0\r\n\r\n`);
       assertError(await connection.answer(), status, 'invalid_request');
       await connection.rest();
     });

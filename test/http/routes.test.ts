@@ -5,7 +5,6 @@ import { formatUsd } from '../../src/core/money.ts';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, type Reply, startTestGateway, withGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -125,8 +124,9 @@ describe('paths and methods', () => {
   }
 
   test('an absolute URL is accepted as a target', async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send('GET http://gateway.example/healthz HTTP/1.1\r\nHost: gateway.example\r\n\r\n');
+    const connection = await gateway.sending(
+      'GET http://gateway.example/healthz HTTP/1.1\r\nHost: gateway.example\r\n\r\n',
+    );
     assert.equal((await connection.answer()).status, 200);
     connection.leave();
   });

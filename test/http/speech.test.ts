@@ -4,7 +4,6 @@ import { describe, test } from 'node:test';
 import { answering, chunk, DONE, event, streaming } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { chat, type Row, type TestGateway, withGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw.ts';
 import { outputTokens } from '../support/tokens.ts';
 
 /** A token of text costs 1,000 nanodollars in and 2,000 out, one of audio 16,000. */
@@ -57,8 +56,7 @@ test('a client that leaves a speech at its last chunk pays for all of it', () =>
       call.stream();
       call.send(sound(100).repeat(6) + transcript);
     });
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(gateway.rawCompletion(key, spoken({ stream: true, max_tokens: 1_000 })));
+    const connection = await gateway.asking(key, spoken({ stream: true, max_tokens: 1_000 }));
     await connection.has(SAID);
     connection.leave();
     const row = await gateway.row(key);

@@ -130,8 +130,10 @@ test('metrics are read by a name that they have, and by nobody else', async () =
   });
   const { port } = new URL(gateway.metricsUrl);
   const statusFor = async (host: string) => {
-    const connection = await RawConnection.open(Number(port));
-    connection.send(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const connection = await RawConnection.sending(
+      Number(port),
+      `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+    );
     return (await connection.answer()).status;
   };
   for (const host of ['127.0.0.1', `localhost:${port}`, '[::1]:9464', 'gateway.internal:9464', '']) {

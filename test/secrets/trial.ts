@@ -107,8 +107,10 @@ async function misuse(site: Site, key: string): Promise<string[]> {
     await fetch(`${site.serving.url}/v1/models?api_key=${key}`),
     await fetch(`${site.serving.url}/v1/chat/completions`, { headers: { 'x-api-key': key, cookie: `key=${key}` } }),
   ];
-  const connection = await RawConnection.open(site.port);
-  connection.send(`POST /v1/chat/completions HTTP/1.1\r\nAuthorization: Bearer ${key}\r\n bad line\r\n\r\n`);
+  const connection = await RawConnection.sending(
+    site.port,
+    `POST /v1/chat/completions HTTP/1.1\r\nAuthorization: Bearer ${key}\r\n bad line\r\n\r\n`,
+  );
   const raw = await connection.answer();
   connection.leave();
   return [...(await Promise.all(responses.map((response) => response.text()))), raw.body];

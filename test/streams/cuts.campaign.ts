@@ -79,8 +79,7 @@ class Cutting {
     const user = `stream-${++this.#streams}`;
     const written = Promise.withResolvers<number>();
     this.#written.set(user, written);
-    const connection = await RawConnection.open(this.#place.port);
-    connection.send(rawChat(key, { stream: true, user }));
+    const connection = await RawConnection.sending(this.#place.port, rawChat(key, { stream: true, user }));
     await connection.has('[DONE]');
     connection.leave();
     const billed = (await written.promise) * USD_PER_TOKEN;

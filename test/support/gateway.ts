@@ -22,7 +22,7 @@ import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { TokenCounter } from '../../src/tokens/counter.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
 import { FakeUpstream } from './fake-upstream.ts';
-import { rawCompletion } from './raw.ts';
+import { RawConnection, rawCompletion } from './raw.ts';
 import { type KeySettings, makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from './state.ts';
 import { TESTED_SERVER } from './tested-server.ts';
 import { until } from './wait.ts';
@@ -220,6 +220,16 @@ export class TestGateway {
       signal: signal ?? null,
       redirect: 'manual',
     });
+  }
+
+  /** A raw connection on which these bytes were sent. */
+  sending(bytes: string | Buffer): Promise<RawConnection> {
+    return RawConnection.sending(this.port, bytes);
+  }
+
+  /** A raw connection on which a request for a completion was sent. */
+  asking(key: TestKey, body: string = chat(), headers?: Readonly<Record<string, string>>): Promise<RawConnection> {
+    return this.sending(rawCompletion(key, body, headers));
   }
 
   /** A request for a completion as bytes, for raw connections. */

@@ -58,6 +58,13 @@ export class RawConnection {
     });
   }
 
+  /** Opens one, and sends the first bytes on it. */
+  static async sending(port: number, bytes: string | Buffer, secure?: SecureOptions): Promise<RawConnection> {
+    const connection = await RawConnection.open(port, secure);
+    connection.send(bytes);
+    return connection;
+  }
+
   /** Who the certificate of the other side is for. Only over TLS. */
   get shownName(): string {
     return String((this.#socket as TLSSocket).getPeerCertificate().subject.CN);

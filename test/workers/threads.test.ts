@@ -20,8 +20,7 @@ const THREADS = 2;
 /** The answers on many new connections, which together reach every thread. */
 async function statusesOf(gateway: TestGateway, path: string): Promise<ReadonlySet<string>> {
   const answers = Array.from({ length: CONNECTIONS }, async () => {
-    const connection = await RawConnection.open(gateway.port);
-    connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const connection = await gateway.sending(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     const { status, body } = await connection.answer();
     connection.leave();
     return `${status} ${JSON.parse(body).status}`;
@@ -71,8 +70,7 @@ describe('threads of one gateway', () => {
       gateway.upstream.follow(answering(completion('hi')));
       const statuses: number[] = [];
       for (let i = 0; i < CONNECTIONS; i++) {
-        const connection = await RawConnection.open(gateway.port);
-        connection.send(gateway.rawCompletion(key, chat()));
+        const connection = await gateway.asking(key);
         statuses.push((await connection.answer()).status);
         connection.leave();
       }
