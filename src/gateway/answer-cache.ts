@@ -1,17 +1,10 @@
 /** The cached answers, for one worker: asks a thread that is started when the first request needs it. Never fails. */
-import type { Worker } from 'node:worker_threads';
 import type { AnswerPlace, CachedAnswer, CacheTerms, Saving } from '../core/cached-answers.ts';
-import { Port } from '../core/port.ts';
 import { Repeats } from '../core/repeats.ts';
-import { startThread } from '../core/threads.ts';
 import type { Log } from '../observe/log.ts';
 import type { AnswerCache } from '../proxy/cache.ts';
 import type { CacheCalls } from './cache-thread.ts';
-
-interface Running {
-  readonly thread: Worker;
-  readonly port: Port<object, CacheCalls>;
-}
+import { ThreadOnDemand } from './thread-on-demand.ts';
 
 /** How long a request waits for its look-up before it goes to its host, in milliseconds. */
 const FIND_MS = 5_000;
@@ -21,20 +14,19 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const REPORT_MS = 60_000;
 
 export class ThreadCache implements AnswerCache {
-  readonly #path: string;
+  readonly #thread: ThreadOnDemand<CacheCalls>;
   readonly #log: Log;
   readonly #open = new Set<Promise<void>>();
   #lastError = '';
   readonly #failures = new Repeats<'failed'>(REPORT_MS, (count) =>
     this.#log.warn(`the cache of answers failed ${count} times in a minute: ${this.#lastError}`),
   );
-  #running: Running | undefined;
   #waitingBytes = 0;
   /** A look-up came too late, and is not back yet: until then no request waits for another one. */
   #isLate = false;
 
   constructor(path: string, log: Log) {
-    this.#path = path;
+    this.#thread = new ThreadOnDemand('gateway/cache-thread', 'the thread of cached answers', path);
     this.#log = log;
   }
 
@@ -46,7 +38,7 @@ export class ThreadCache implements AnswerCache {
       reject(new Error(`a look-up took more than ${FIND_MS / 1_000} s`));
     }, FIND_MS);
     try {
-      const found = this.#port.call('find', place, ttlMs).finally(() => {
+      const found = this.#thread.port.call('find', place, ttlMs).finally(() => {
         this.#isLate = false;
       });
       return await Promise.race([found, late]);
@@ -64,7 +56,7 @@ export class ThreadCache implements AnswerCache {
     this.#waitingBytes += bytes;
     this.#later(async () => {
       try {
-        await this.#port.call('add', place, answer, terms);
+        await this.#thread.port.call('add', place, answer, terms);
       } finally {
         this.#waitingBytes -= bytes;
       }
@@ -72,14 +64,14 @@ export class ThreadCache implements AnswerCache {
   }
 
   countSaving(saving: Saving): void {
-    this.#later(() => this.#port.call('countSaving', saving));
+    this.#later(() => this.#thread.port.call('countSaving', saving));
   }
 
   /** Writes what is still to be written. */
   async close(): Promise<void> {
-    this.#running?.thread.ref();
+    this.#thread.ref();
     await Promise.all(this.#open);
-    await this.#running?.thread.terminate();
+    await this.#thread.close();
   }
 
   /** Answers wait for none of it. */
@@ -92,21 +84,5 @@ export class ThreadCache implements AnswerCache {
   #fail(error: unknown): void {
     this.#lastError = error instanceof Error ? error.message : String(error);
     this.#failures.count('failed');
-  }
-
-  get #port(): Port<object, CacheCalls> {
-    this.#running ??= this.#start();
-    return this.#running.port;
-  }
-
-  #start(): Running {
-    const thread = startThread('gateway/cache-thread', { workerData: this.#path });
-    const port = new Port<object, CacheCalls>(thread, 'the thread of cached answers').serve({});
-    thread.on('exit', () => {
-      if (this.#running?.thread === thread) this.#running = undefined;
-    });
-    // Last, since listening for messages refs the thread again.
-    thread.unref();
-    return { thread, port };
   }
 }
