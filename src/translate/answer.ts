@@ -114,6 +114,8 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
   serviceTier: string | undefined;
   protected readonly options: Options;
   protected readonly context: ResponseContext;
+  protected head: AnswerHead = {};
+  protected ending: AnswerEnd | undefined;
   /** Calls that are gathered, by their keys. */
   readonly #open = new Map<unknown, GatheredCall>();
 
@@ -122,7 +124,14 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
     this.context = context;
   }
 
-  abstract begin(head: AnswerHead): void;
+  begin(head: AnswerHead): void {
+    this.head = head;
+  }
+
+  finish(end: AnswerEnd): void {
+    this.ending = end;
+  }
+
   beginReasoning(): void {}
   abstract reasoning(text: string): void;
   sealReasoning(_: Fields): void {}
@@ -132,7 +141,6 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
   abstract beginCall(key: unknown, id: unknown, hostName: string): void;
   endArguments(_: unknown): void {}
   completeCalls(): void {}
-  abstract finish(end: AnswerEnd): void;
 
   callArguments(key: unknown, json: string): void {
     const call = this.#open.get(key);

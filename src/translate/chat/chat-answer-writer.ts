@@ -26,17 +26,11 @@ export interface CompletionOptions {
 }
 
 export class CompletionWriter extends TerseWriter<CompletionOptions> implements WholeWriter {
-  #head: AnswerHead = {};
-  #end: AnswerEnd | undefined;
   #text = '';
   #reasoning = '';
   #refusal = '';
   readonly #seals: Fields[] = [];
   readonly #calls: GatheredCall[] = [];
-
-  begin(head: AnswerHead): void {
-    this.#head = head;
-  }
 
   reasoning(text: string): void {
     this.#reasoning += text;
@@ -58,14 +52,10 @@ export class CompletionWriter extends TerseWriter<CompletionOptions> implements 
     this.#calls.push(this.gather(key, id, hostName));
   }
 
-  finish(end: AnswerEnd): void {
-    this.#end = end;
-  }
-
   whole(): Fields {
-    const finish_reason = finishReasonOf(this.#end ?? 'complete', this.options);
+    const finish_reason = finishReasonOf(this.ending ?? 'complete', this.options);
     return {
-      ...headOf(this.#head, 'chat.completion', this.options, this.context),
+      ...headOf(this.head, 'chat.completion', this.options, this.context),
       choices: [{ index: 0, message: this.#message(), logprobs: null, finish_reason }],
       ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
       ...(this.usage !== undefined && { usage: usageFields(this.usage) }),
@@ -120,7 +110,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
   #refusal = '';
   #chunks = '';
 
-  begin(head: AnswerHead): void {
+  override begin(head: AnswerHead): void {
     if (this.#head !== undefined) return;
     this.#head = {
       ...headOf(head, 'chat.completion.chunk', this.options, this.context),
@@ -178,7 +168,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
     if (call?.reader !== undefined) this.#add(call, call.reader.end());
   }
 
-  finish(end: AnswerEnd): void {
+  override finish(end: AnswerEnd): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
     for (const key of [...this.#open.keys()]) this.endArguments(key);

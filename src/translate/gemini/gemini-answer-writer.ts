@@ -31,14 +31,8 @@ type Part =
 /** A whole answer. Its parts stand as their host wrote them. */
 export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWriter {
   readonly #parts: Part[] = [];
-  #head: AnswerHead = {};
   /** What has been sealed since the last part. */
   #seals: Fields[] = [];
-  #end: AnswerEnd | undefined;
-
-  begin(head: AnswerHead): void {
-    this.#head = head;
-  }
 
   reasoning(text: string): void {
     if (this.options.showsThoughts) this.#write('thought', text);
@@ -56,10 +50,6 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
     this.#parts.push({ kind: 'call', call: this.gather(key, id, hostName), seals: this.#seals.splice(0) });
   }
 
-  finish(end: AnswerEnd): void {
-    this.#end = end;
-  }
-
   whole(): Fields {
     // A part has to stand behind what was sealed last, and clients read the first one.
     const hasEnd = this.#parts.some(({ kind }) => kind !== 'thought') && this.#seals.length === 0;
@@ -70,8 +60,8 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
       const said = 'call' in part ? callPart(part.call, calls++, this.context) : { text: part.text };
       return signed(said, part.seals);
     });
-    const finishReason = finishReasonOf(this.#end, this.hasRefusal);
-    return answerOf(parts, headOf(this.#head, this.options, this.context), { finishReason, usage: this.usage });
+    const finishReason = finishReasonOf(this.ending, this.hasRefusal);
+    return answerOf(parts, headOf(this.head, this.options, this.context), { finishReason, usage: this.usage });
   }
 
   #write(kind: 'thought' | 'text', text: string): void {
@@ -90,10 +80,9 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
   #calls = 0;
   /** What has been sealed since the last part. */
   #seals: Fields[] = [];
-  #end: AnswerEnd | undefined;
   #events = '';
 
-  begin(head: AnswerHead): void {
+  override begin(head: AnswerHead): void {
     this.#head ??= headOf(head, this.options, this.context);
   }
 
@@ -121,8 +110,8 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
     if (call !== undefined) this.#writeSigned(callPart(call, this.#calls++, this.context));
   }
 
-  finish(end: AnswerEnd): void {
-    this.#end = end;
+  override finish(end: AnswerEnd): void {
+    super.finish(end);
     for (const key of [...this.#open.keys()]) this.endArguments(key);
   }
 
@@ -134,8 +123,8 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
 
   /** The last piece has the finish reason and the usage. */
   completion(): string {
-    this.finish(this.#end ?? 'complete');
-    const finishReason = finishReasonOf(this.#end, this.hasRefusal);
+    this.finish(this.ending ?? 'complete');
+    const finishReason = finishReasonOf(this.ending, this.hasRefusal);
     this.#writeSigned({ text: '' }, { finishReason, usage: this.usage });
     return this.take();
   }

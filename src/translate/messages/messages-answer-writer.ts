@@ -34,12 +34,6 @@ type OtherBlock =
 /** A whole message. Its blocks stand as their host wrote them: it checks that they come back so. */
 export class MessageWriter extends TextWriter<MessageOptions> implements WholeWriter {
   readonly #blocks: Block[] = [];
-  #head: AnswerHead = {};
-  #end: AnswerEnd | undefined;
-
-  begin(head: AnswerHead): void {
-    this.#head = head;
-  }
 
   reasoning(text: string): void {
     if (text !== '' && this.options.thinking === 'shown') this.#unsigned().thinking += text;
@@ -65,10 +59,6 @@ export class MessageWriter extends TextWriter<MessageOptions> implements WholeWr
     this.#blocks.push({ type: 'call', call: this.gather(key, id, hostName) });
   }
 
-  finish(end: AnswerEnd): void {
-    this.#end = end;
-  }
-
   whole(): Fields {
     let calls = 0;
     const content = this.#blocks.map((block): Fields => {
@@ -76,9 +66,9 @@ export class MessageWriter extends TextWriter<MessageOptions> implements WholeWr
       return block.type === 'sealed' ? block.block : block;
     });
     return {
-      ...headOf(this.#head, this.options, this.context),
+      ...headOf(this.head, this.options, this.context),
       content,
-      stop_reason: stopReasonOf(this.#end, { hasCalls: calls > 0, hasRefusal: this.hasRefusal }),
+      stop_reason: stopReasonOf(this.ending, { hasCalls: calls > 0, hasRefusal: this.hasRefusal }),
       stop_sequence: null,
       usage: usageFields(this.usage),
     };
@@ -112,9 +102,8 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
   readonly #blocks = new ContentBlocks((position) => callId(position, this.context));
   #events = '';
   #hasBegun = false;
-  #end: AnswerEnd | undefined;
 
-  begin(head: AnswerHead): void {
+  override begin(head: AnswerHead): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     const message = {
@@ -155,8 +144,8 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
     this.#events += this.#blocks.endArguments(key);
   }
 
-  finish(end: AnswerEnd): void {
-    this.#end = end;
+  override finish(end: AnswerEnd): void {
+    super.finish(end);
     this.#events += this.#blocks.close();
   }
 
@@ -173,7 +162,7 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
   completion(): string {
     this.begin({});
     const reasons = { hasCalls: this.#blocks.hasCalls, hasRefusal: this.hasRefusal };
-    const delta = { stop_reason: stopReasonOf(this.#end, reasons), stop_sequence: null };
+    const delta = { stop_reason: stopReasonOf(this.ending, reasons), stop_sequence: null };
     const end = event('message_delta', { delta, usage: usageFields(this.usage) }) + event('message_stop', {});
     return this.take() + this.#blocks.close() + end;
   }
