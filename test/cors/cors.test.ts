@@ -132,7 +132,7 @@ describe('the answer to', () => {
 
   test('Anthropic’s client has its id where that looks for it', async () => {
     const headers = { origin: PAGE, 'anthropic-version': '2023-06-01' };
-    const answer = await gateway.request('/v1/messages', { method: 'POST', key, headers, body: '{}' });
+    const answer = await gateway.post('/v1/messages', key, '{}', { headers });
     assert.equal(answer.headers.get('request-id'), answer.headers.get('x-request-id'));
     assert.ok(browserReads(answer.headers, PAGE)?.includes('request-id'));
   });

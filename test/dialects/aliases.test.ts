@@ -34,8 +34,12 @@ const answering: Script = (call) =>
 const MESSAGE = { content: [], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } };
 
 function ask(key: TestKey, model: string, headers: Record<string, string> = {}, path = '/v1/messages') {
-  const body = JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello!' }] });
-  return gateway.request(path, { key, method: 'POST', headers, body });
+  return gateway.post(
+    path,
+    key,
+    { model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello!' }] },
+    { headers },
+  );
 }
 
 const BETA = 'context-1m-2025-08-07';
@@ -139,8 +143,10 @@ describe('a request', () => {
   });
 
   test('in another dialect has no mark of a long context', async () => {
-    const body = JSON.stringify({ model: 'claude-opus-5[1m]', messages: [{ role: 'user', content: 'x' }] });
-    const reply = await gateway.request('/v1/chat/completions', { key: gateway.key(), method: 'POST', body });
+    const reply = await gateway.post('/v1/chat/completions', gateway.key(), {
+      model: 'claude-opus-5[1m]',
+      messages: [{ role: 'user', content: 'x' }],
+    });
     assert.equal(reply.status, 404);
   });
 });

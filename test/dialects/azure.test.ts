@@ -139,8 +139,11 @@ describe('of what Azure refuses', () => {
   test('a filtered prompt of a client of messages is an error in its own dialect, with those words', async () => {
     const key = current.key();
     current.upstream.follow(answering({ error }, 400));
-    const body = JSON.stringify({ model: 'fake/gpt', max_tokens: 9, messages: MESSAGES });
-    const { status, text } = await current.request('/v1/messages', { key, method: 'POST', body });
+    const { status, text } = await current.post('/v1/messages', key, {
+      model: 'fake/gpt',
+      max_tokens: 9,
+      messages: MESSAGES,
+    });
     const told = JSON.parse(text) as { type: string; error: { type: string; message: string } };
     assert.deepEqual([status, told.type, told.error.type], [400, 'error', 'invalid_request_error']);
     assert.match(told.error.message, /content management policy/);

@@ -146,8 +146,7 @@ describe('a host that fails only at counts', () => {
   test('that has asked for a pause, or is down, is not asked to count, nor probed by it', () =>
     withGateway({ provider }, async (own) => {
       const key = own.key();
-      const sending = (path: string, fields = {}) =>
-        own.request(path, { key, method: 'POST', body: JSON.stringify({ ...BODY, ...fields }) });
+      const sending = (path: string, fields = {}) => own.post(path, key, { ...BODY, ...fields });
       own.upstream.follow(failing(429, { 'retry-after': '3600' }));
       await sending(MESSAGES, { max_tokens: 5 });
       for (let i = 0; i < 3; i++) assertCountedHere(await sending(COUNT));

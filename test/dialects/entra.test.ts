@@ -35,7 +35,7 @@ async function ask(
 ): Promise<readonly [status: number, authorization: string | undefined, cost: number]> {
   at.upstream.follow((call) => call.answer(200, ANSWER));
   const key = at.key();
-  const { status } = await at.request('/v1/chat/completions', { key, method: 'POST', body: chat() });
+  const { status } = await at.post('/v1/chat/completions', key, chat());
   return [status, at.upstream.calls[0]?.header('authorization'), (await at.row(key)).cost_nanos];
 }
 
@@ -70,7 +70,7 @@ describe('a request to Azure carries a token', () => {
     const other = await startTestGateway(options);
     give('eyJ0eXAi-canary-0123456789', 3_600);
     other.upstream.follow((call) => call.answer(400, { error: { message: `No: ${call.header('authorization')}.` } }));
-    const reply = await other.request('/v1/chat/completions', { key: other.key(), method: 'POST', body: chat() });
+    const reply = await other.post('/v1/chat/completions', other.key(), chat());
     assert.equal(reply.status, 400);
     assert.ok(!reply.text.includes('canary'), reply.text);
     await other.stop();
@@ -80,7 +80,7 @@ describe('a request to Azure carries a token', () => {
     const other = await startTestGateway(options);
     give('revoked', 3_600);
     other.upstream.follow((call) => call.answer(401, { error: { message: 'Token revoked.' } }));
-    const sent = await other.request('/v1/chat/completions', { key: other.key(), method: 'POST', body: chat() });
+    const sent = await other.post('/v1/chat/completions', other.key(), chat());
     assert.equal(sent.status, 502);
     give('next', 3_600);
     await until(async () => (await ask(other))[1] === 'Bearer next');

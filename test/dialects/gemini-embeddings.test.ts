@@ -24,7 +24,7 @@ const OF_OPENAI = {
 };
 
 function post(gateway: typeof google, path: string, body: object, key = gateway.key()) {
-  return gateway.request(path, { key, method: 'POST', body: JSON.stringify(body) });
+  return gateway.post(path, key, body);
 }
 
 describe("embeddings at Google's hosts", () => {

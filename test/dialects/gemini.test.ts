@@ -89,7 +89,7 @@ describe('a request', () => {
     const key = gateway.key();
     const path = '/v1/models/fake/flash:generateContent';
     const body = JSON.stringify({ contents: CONTENTS });
-    assert.equal((await gateway.request(path, { key, method: 'POST', body })).status, 200);
+    assert.equal((await gateway.post(path, key, body)).status, 200);
     const refused = await gateway.request(path, { method: 'POST', body });
     assert.deepEqual([refused.status, refused.error.code], [401, 401]);
     const listing = await gateway.request('/v1/models', { headers: { 'x-goog-api-key': key.secret } });
@@ -517,7 +517,7 @@ describe('the models', () => {
 
   test('are not posted to, and methods are not read', async () => {
     const key = gateway.key();
-    const posted = await gateway.request('/v1beta/models/fake/flash', { key, method: 'POST', body: '{}' });
+    const posted = await gateway.post('/v1beta/models/fake/flash', key, '{}');
     assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
     const read = await gateway.request('/v1beta/models/fake/flash:generateContent', { key });
     assert.deepEqual([read.status, read.headers.get('allow')], [405, 'POST']);

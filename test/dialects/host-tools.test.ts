@@ -296,7 +296,7 @@ describe('a stream', () => {
         call.end();
       });
       const body = { model: 'fake/tools', ...BODIES.responses, tools: [SEARCH], max_tool_calls: 1, stream: true };
-      const reply = own.request(PATHS.responses, { key, method: 'POST', body: JSON.stringify(body) });
+      const reply = own.post(PATHS.responses, key, body);
       await until(() => Number(own.heldNanos(key)) > 2 * (CENT + 1_000_000));
       goOn.resolve();
       assert.ok((await reply).text.includes('response.completed'));
@@ -307,7 +307,7 @@ describe('a stream', () => {
       const key = own.key();
       own.upstream.follow(streaming(CREATED, searched(0), searched(1), searched(2), ended([])));
       const body = { model: 'fake/tools', ...BODIES.responses, tools: [SEARCH], max_tool_calls: 1, stream: true };
-      const { text } = await own.request(PATHS.responses, { key, method: 'POST', body: JSON.stringify(body) });
+      const { text } = await own.post(PATHS.responses, key, body);
       assert.ok(text.includes('"w0"') && !text.includes('"w1"'), text);
       assert.equal((await own.row(key)).outcome, 'insufficient_credit');
     }));

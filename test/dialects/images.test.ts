@@ -45,8 +45,7 @@ const USAGE = {
 const images = (count: number, fields: object = {}) => ({ created: 1, data: Array(count).fill(IMAGE), ...fields });
 
 function post(key: TestKey, fields: object = {}) {
-  const body = JSON.stringify({ ...BODY, ...fields });
-  return gateway.request('/v1/images/generations', { key, method: 'POST', body });
+  return gateway.post('/v1/images/generations', key, { ...BODY, ...fields });
 }
 
 /** What was held when the host got the request. */
@@ -66,7 +65,7 @@ test('a request reaches the host as it was written, but for its model, and its a
   const answer = `{ "created": 1,\n "data": [{"b64_json":"AAAA", "new": 1.50}] }`;
   gateway.upstream.follow((call) => call.answer(200, answer));
   const body = `{"prompt":"a","model":"fake/painter", "user":"u"}`;
-  const reply = await gateway.request('/v1/images/generations', { key: gateway.key(), method: 'POST', body });
+  const reply = await gateway.post('/v1/images/generations', gateway.key(), body);
   assert.equal(reply.text, answer);
   const call = await gateway.upstream.call();
   assert.deepEqual([call.path, call.body], ['/base/v1/images/generations', body.replace('fake/painter', 'painter-3')]);
@@ -268,12 +267,7 @@ test('a request is refused without the credit for its dearest image, and nothing
     credit: '0.15',
   });
   try {
-    const send = (fields: object) =>
-      poor.request('/v1/images/generations', {
-        key: poor.key(),
-        method: 'POST',
-        body: JSON.stringify({ ...BODY, ...fields }),
-      });
+    const send = (fields: object) => poor.post('/v1/images/generations', poor.key(), { ...BODY, ...fields });
     const reply = await send({});
     assert.deepEqual([reply.status, reply.error.code], [402, 'insufficient_credit']);
     assert.equal(poor.upstream.calls.length, 0);

@@ -31,8 +31,7 @@ interface Made {
 }
 
 async function post(key: TestKey, fields: object = {}) {
-  const body = JSON.stringify({ model: 'fake/echo', input: 'Hello!', ...fields });
-  return gateway.request('/v1/responses', { key, method: 'POST', body });
+  return gateway.post('/v1/responses', key, { model: 'fake/echo', input: 'Hello!', ...fields });
 }
 
 function madeIn(text: string): Made {
@@ -156,8 +155,7 @@ describe('what is not of the key is not found', () => {
     const keeping = { ...plain, base_url, responses_state: 'per_key', models: { echo: PRICES } };
     const models = { ask: { ...PRICES, fallback: ['keeping/echo'] } };
     await withGateway({ config: { providers: { plain: { ...plain, models }, keeping } } }, async (both) => {
-      const send = (key: TestKey, fields: object) =>
-        both.request('/v1/responses', { key, method: 'POST', body: JSON.stringify({ model: 'plain/ask', ...fields }) });
+      const send = (key: TestKey, fields: object) => both.post('/v1/responses', key, { model: 'plain/ask', ...fields });
       const made = await send(both.key(), { input: 'Hello!' });
       assert.equal(made.status, 200, made.text);
       const stolen = { type: 'reasoning', id: madeIn(made.text).items[0], summary: [] };
@@ -193,7 +191,7 @@ describe('what is not of the key is not found', () => {
       `{"role":"user","content":"x","type":"item_reference","id":"${id}","ty\\u0070e":"message","i\\u0064":null}`,
     ]) {
       const body = `{"model":"fake/echo","input":[{"role":"user","content":"x"},${item}]}`;
-      const reply = await gateway.request('/v1/responses', { key: thief, method: 'POST', body });
+      const reply = await gateway.post('/v1/responses', thief, body);
       assert.deepEqual([reply.status, reply.error.message], [400, 'input[1].type: the item has this field twice']);
     }
     assert.equal(gateway.upstream.calls.length, calls);
@@ -346,7 +344,7 @@ describe('a second provider of the same host, which keeps nothing for keys,', ()
       };
       await withGateway({ config: { providers } }, async (own) => {
         const send = (key: TestKey, model: string, input: string) =>
-          own.request('/v1/responses', { key, method: 'POST', body: `{"model": "${model}", "input": ${input}}` });
+          own.post('/v1/responses', key, `{"model": "${model}", "input": ${input}}`);
         const { items } = madeIn((await send(own.key(), 'fake/echo', '"x"')).text);
         const thief = own.key();
         const named = await send(
@@ -379,11 +377,7 @@ describe('where a provider has several accounts', () => {
         for (const [i, upstream] of [first, second].entries()) upstream.follow((hosts[i] as KeepingHost).follow);
         const key = several.key();
         const send = (fields: object) =>
-          several.request('/v1/responses', {
-            key,
-            method: 'POST',
-            body: JSON.stringify({ model: 'fake/echo', input: 'x', ...fields }),
-          });
+          several.post('/v1/responses', key, { model: 'fake/echo', input: 'x', ...fields });
         const begun = await Promise.all(Array.from({ length: 6 }, () => send({})));
         const made = begun.map(({ text }) => madeIn(text));
         assert.ok(hosts.every(({ bills }) => bills.length > 0));
@@ -465,8 +459,7 @@ describe('without responses_state', () => {
     await withGateway({ provider: { models: { echo: PRICES } } }, async (plain) => {
       plain.upstream.follow(host.follow);
       const send = (fields: object) => {
-        const body = JSON.stringify({ model: 'fake/echo', input: 'x', ...fields });
-        return plain.request('/v1/responses', { key: plain.key(), method: 'POST', body });
+        return plain.post('/v1/responses', plain.key(), { model: 'fake/echo', input: 'x', ...fields });
       };
       assert.equal((await send({})).status, 200);
       assert.equal(JSON.parse((await plain.upstream.call()).body).store, false);
@@ -484,8 +477,7 @@ describe('without responses_state', () => {
     for (const dialects of [['responses'], ['chat']]) {
       await withGateway({ provider: { dialects, models: { echo: PRICES } } }, async (plain) => {
         plain.upstream.follow((call) => call.answer(503, {}));
-        const body = JSON.stringify({ model: 'fake/echo', input });
-        const { status } = await plain.request('/v1/responses', { key: plain.key(), method: 'POST', body });
+        const { status } = await plain.post('/v1/responses', plain.key(), { model: 'fake/echo', input });
         assert.deepEqual([status, plain.upstream.calls.length], [502, 1]);
       });
     }

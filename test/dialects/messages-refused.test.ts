@@ -10,7 +10,7 @@ after(() => gateway.stop());
 const BODY = { model: 'fake/claude', max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] };
 
 function post(key: TestKey, fields: object) {
-  return gateway.request('/v1/messages', { key, method: 'POST', body: JSON.stringify({ ...BODY, ...fields }) });
+  return gateway.post('/v1/messages', key, { ...BODY, ...fields });
 }
 
 describe('a message is refused that', () => {

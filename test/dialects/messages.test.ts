@@ -55,7 +55,7 @@ const DELTA = event({
 const STOP = event({ type: 'message_stop' });
 
 function post(key: TestKey, fields: object = {}, headers: Record<string, string> = {}, path = '/v1/messages') {
-  return gateway.request(path, { key, method: 'POST', body: JSON.stringify({ ...BODY, ...fields }), headers });
+  return gateway.post(path, key, { ...BODY, ...fields }, { headers });
 }
 
 describe('a message', () => {
@@ -64,12 +64,7 @@ describe('a message', () => {
     gateway.upstream.follow((call) => call.answer(200, answer));
     const text = `{"max_tokens":1e2, "model":"fake/claude","messages":[{"role":"user","content":"caf\\u00e9"}],"thinking":{"type":"adaptive"},"new":{"a":1.0}}`;
     const headers = { 'anthropic-beta': 'a-2026,b-2026', 'anthropic-version': '2024-01-01', 'x-other': 'no' };
-    const reply = await gateway.request('/v1/messages?beta=true', {
-      key: gateway.key(),
-      method: 'POST',
-      body: text,
-      headers,
-    });
+    const reply = await gateway.post('/v1/messages?beta=true', gateway.key(), text, { headers });
     assert.equal(reply.text, answer);
     const call = await gateway.upstream.call();
     assert.equal(call.body, text.replace('fake/claude', 'claude-x-1'));
@@ -247,18 +242,13 @@ describe('a key', () => {
 
 test('a model is not found, nor listed, where no client of the dialect can reach it', async () => {
   const key = gateway.key();
-  const reply = await gateway.request('/v1/embeddings', {
-    key,
-    method: 'POST',
-    body: JSON.stringify({ model: 'fake/claude', input: 'x' }),
-  });
+  const reply = await gateway.post('/v1/embeddings', key, { model: 'fake/claude', input: 'x' });
   assert.deepEqual([reply.status, reply.error.code], [404, 'model_not_found']);
   assert.match(
     reply.error.message,
     /^The model "fake\/claude" does not exist for embeddings: its provider speaks messages\.$/,
   );
   const other = gateway.key({ allowlist: ['fake/free'] });
-  const body = JSON.stringify({ model: 'fake/claude', input: 'x' });
-  const unseen = await gateway.request('/v1/embeddings', { key: other, method: 'POST', body });
+  const unseen = await gateway.post('/v1/embeddings', other, { model: 'fake/claude', input: 'x' });
   assert.doesNotMatch(unseen.error.message, /messages/);
 });

@@ -26,7 +26,7 @@ const answering: Script = (call) => call.answer(200, call.path.endsWith('/respon
 const BODY = { model: 'fake/model', max_tokens: 10, messages: [{ role: 'user', content: 'Hello!' }] };
 
 function post(key: TestKey, headers: Record<string, string>, fields: object = {}, path = '/v1/messages') {
-  return gateway.request(path, { key, method: 'POST', headers, body: JSON.stringify({ ...BODY, ...fields }) });
+  return gateway.post(path, key, { ...BODY, ...fields }, { headers });
 }
 
 describe('a request is refused, and nothing is sent, with', () => {
@@ -110,12 +110,7 @@ test('a fallback model does not serve what its own provider refuses', () => {
   return withStage(2, { providers }, async (stage) => {
     stage.follow(refusing(503), (call) => call.answer(200, message));
     const ask = (headers: Record<string, string>) =>
-      stage.gateway.request('/v1/messages', {
-        key: stage.key(),
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ ...BODY, model: 'open/m' }),
-      });
+      stage.gateway.post('/v1/messages', stage.key(), { ...BODY, model: 'open/m' }, { headers });
     assert.deepEqual([(await ask({ 'anthropic-beta': 'x' })).status, stage.asked], [502, [1, 0]]);
     assert.deepEqual([(await ask({})).status, stage.asked], [200, [2, 1]]);
   });

@@ -25,7 +25,7 @@ const RESULTS = [
 ];
 
 function post(key: TestKey, fields: object = {}, path = '/v1/rerank') {
-  return gateway.request(path, { key, method: 'POST', body: JSON.stringify({ ...BODY, ...fields }) });
+  return gateway.post(path, key, { ...BODY, ...fields });
 }
 
 const cohere = (search_units: number) => ({ id: 'r1', results: RESULTS, meta: { billed_units: { search_units } } });
@@ -36,7 +36,7 @@ describe('a ranking', () => {
     const answer = `{ "results": [],\n "meta": {"billed_units": {"search_units": 1}}, "new": 1.50 }`;
     gateway.upstream.follow((call) => call.answer(200, answer));
     const body = `{"query":"a","model":"fake/searched", "documents":["b"],"new":{"a":1.0}}`;
-    const reply = await gateway.request('/v1/rerank', { key: gateway.key(), method: 'POST', body });
+    const reply = await gateway.post('/v1/rerank', gateway.key(), body);
     assert.equal(reply.text, answer);
     const call = await gateway.upstream.call();
     assert.deepEqual([call.path, call.body], ['/base/v1/rerank', body.replace('fake/searched', 'rerank-v4')]);
@@ -90,8 +90,7 @@ describe('a ranking', () => {
       credit: '0.0019',
     });
     try {
-      const body = JSON.stringify(BODY);
-      const reply = await poor.request('/v1/rerank', { key: poor.key(), method: 'POST', body });
+      const reply = await poor.post('/v1/rerank', poor.key(), BODY);
       assert.deepEqual([reply.status, reply.error.code], [402, 'insufficient_credit']);
       assert.equal(poor.upstream.calls.length, 0);
     } finally {
@@ -161,8 +160,7 @@ describe('a model that is billed by units alone', () => {
     ['/v1/moderations', { input: 'Hi' }],
   ] as const) {
     test(`is refused at ${path}, also where the unit costs nothing`, async () => {
-      const body = JSON.stringify({ model: 'fake/unheard', ...fields });
-      const reply = await gateway.request(path, { key: gateway.key(), method: 'POST', body });
+      const reply = await gateway.post(path, gateway.key(), { model: 'fake/unheard', ...fields });
       assert.equal(reply.status, 400);
       assert.match(reply.error.message, /^model: this model has no price for \w+; have its input and output set/);
     });

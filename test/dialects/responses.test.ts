@@ -27,8 +27,7 @@ const event = (type: string, fields: object = {}) =>
 const CREATED = event('response.created', { response: response({ status: 'in_progress', output: [], usage: null }) });
 const TEXT = event('response.output_text.delta', { item_id: 'm', output_index: 0, content_index: 0, delta: 'Hi.' });
 function post(key: TestKey, fields: object = {}, path = '/v1/responses') {
-  const body = JSON.stringify({ model: 'fake/echo', input: 'Hello!', ...fields });
-  return gateway.request(path, { key, method: 'POST', body });
+  return gateway.post(path, key, { model: 'fake/echo', input: 'Hello!', ...fields });
 }
 
 describe('a response', () => {

@@ -23,7 +23,7 @@ const BODY = { model: 'fake/reader', input: 'Hello there!', voice: 'alloy' };
 const PATH = '/v1/audio/speech';
 
 function post(key: TestKey, fields: object = {}) {
-  return gateway.request(PATH, { key, method: 'POST', body: JSON.stringify({ ...BODY, ...fields }) });
+  return gateway.post(PATH, key, { ...BODY, ...fields });
 }
 
 /** Every byte there is, and more than one read. */
@@ -121,9 +121,7 @@ describe('speech by the character', () => {
       call.send(SOUND.subarray(100_000));
       call.end();
     });
-    await assert.rejects(
-      gateway.request(PATH, { key, method: 'POST', body: JSON.stringify(BODY), signal: leaving.signal }),
-    );
+    await assert.rejects(gateway.post(PATH, key, BODY, { signal: leaving.signal }));
     const row = await gateway.row(key);
     assert.deepEqual([row.outcome, row.cost_nanos], ['cancelled', 180_000]);
   });

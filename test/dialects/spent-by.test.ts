@@ -44,8 +44,7 @@ for (const [path, fields, answer, app] of DIALECTS) {
     const key = gateway.key();
     gateway.upstream.follow((call) => call.answer(200, answer));
     const headers = { 'X-Inf-Gw-Tag': 'team \u00e9', 'User-Agent': AGENTS[app] };
-    const body = JSON.stringify({ model: 'fake/echo', ...fields });
-    const reply = await gateway.request(path, { key, method: 'POST', body, headers });
+    const reply = await gateway.post(path, key, { model: 'fake/echo', ...fields }, { headers });
     assert.equal(reply.status, 200, reply.text);
     const call = await gateway.upstream.call();
     assert.ok(
@@ -62,9 +61,8 @@ test('a header names the end user before the body does, and reaches no host', as
   for (const [path, fields, answer] of DIALECTS) {
     const key = gateway.key();
     gateway.upstream.follow((call) => call.answer(200, answer));
-    const body = JSON.stringify({ model: 'fake/echo', ...fields });
     const headers = { 'X-Inf-Gw-User': Buffer.from('zoë').toString('latin1') };
-    const reply = await gateway.request(path, { key, method: 'POST', body, headers });
+    const reply = await gateway.post(path, key, { model: 'fake/echo', ...fields }, { headers });
     assert.equal(reply.status, 200, reply.text);
     const call = await gateway.upstream.call();
     assert.ok(call.headerLines.every(([name]) => name.toLowerCase() !== 'x-inf-gw-user'));
@@ -85,8 +83,7 @@ test('who names an end user by what is no name is told where, and nothing is sen
       [{}, path === '/v1/messages' ? { ...fields, ...tooLong } : { ...fields, user: '\ud800' }, ''],
     ] as const;
     for (const [headers, asked, place] of wrong) {
-      const body = JSON.stringify({ model: 'fake/echo', ...asked });
-      const reply = await gateway.request(path, { key, method: 'POST', body, headers });
+      const reply = await gateway.post(path, key, { model: 'fake/echo', ...asked }, { headers });
       assert.equal(reply.status, 400, reply.text);
       assert.match(reply.text, new RegExp(`${place || '(user|metadata.user_id)'}: expected the name of an end user`));
     }
@@ -97,9 +94,18 @@ test('who names an end user by what is no name is told where, and nothing is sen
 test('a request that names nobody has none, and the books agree', async () => {
   const key = gateway.key();
   gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));
-  const body = JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hi' }] });
   const headers = { 'User-Agent': '', 'X-Inf-Gw-Tag': ' ' };
-  assert.equal((await gateway.request('/v1/chat/completions', { key, method: 'POST', body, headers })).status, 200);
+  assert.equal(
+    (
+      await gateway.post(
+        '/v1/chat/completions',
+        key,
+        { model: 'fake/echo', messages: [{ role: 'user', content: 'Hi' }] },
+        { headers },
+      )
+    ).status,
+    200,
+  );
   const [row] = gateway.rows(key);
   assert.deepEqual([row?.by_user, row?.by_tag, row?.by_app], [null, null, null]);
   const faults = audit(gateway.statePath, { onProgress: () => {} }).flatMap(({ differences }) => differences);

@@ -62,11 +62,7 @@ export const ANSWERS: Readonly<Record<Name, (more?: object) => object>> = {
 export const TOKENS = 20_000;
 
 export const post = (gateway: TestGateway, key: TestKey, name: Name, fields: object) =>
-  gateway.request(PATHS[name], {
-    key,
-    method: 'POST',
-    body: JSON.stringify({ model: 'fake/tools', ...BODIES[name], ...fields }),
-  });
+  gateway.post(PATHS[name], key, { model: 'fake/tools', ...BODIES[name], ...fields });
 
 export const SEARCH = { type: 'web_search' };
 export const FETCH = { type: 'web_fetch_20250910', name: 'web_fetch' };

@@ -213,11 +213,7 @@ describe('a form is refused:', () => {
   }
 
   test('JSON', async () => {
-    const reply = await gateway.request(PATH, {
-      key: gateway.key(),
-      method: 'POST',
-      body: '{"model":"fake/listener"}',
-    });
+    const reply = await gateway.post(PATH, gateway.key(), '{"model":"fake/listener"}');
     assert.equal(reply.status, 400);
     assert.match(reply.error.message, /Expected multipart\/form-data/);
   });

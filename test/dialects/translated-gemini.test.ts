@@ -34,7 +34,7 @@ const piece = (text: string, finishReason?: string) =>
   })}\r\n\r\n`;
 
 function post(gateway: typeof chat, path: string, body: object, key = gateway.key()) {
-  return gateway.request(path, { key, method: 'POST', body: JSON.stringify(body) });
+  return gateway.post(path, key, body);
 }
 
 function stream(gateway: typeof chat, pieces: readonly string[]): void {

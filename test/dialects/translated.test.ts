@@ -40,7 +40,7 @@ const answer = {
 };
 
 function post(at: typeof gateway, path: string, body: object, key = at.key()) {
-  return at.request(path, { key, method: 'POST', body: JSON.stringify({ model: 'fake/echo', ...body }) });
+  return at.post(path, key, { model: 'fake/echo', ...body });
 }
 
 describe('a message for a host of chat completions', () => {

@@ -28,7 +28,7 @@ const host = vertex({ google: NOTHING, anthropic: NOTHING });
 
 async function post(path: string, body: object, key = gateway.key()) {
   gateway.upstream.follow(host);
-  const reply = await gateway.request(path, { key, method: 'POST', body: JSON.stringify(body) });
+  const reply = await gateway.post(path, key, body);
   return { reply, row: gateway.rows(key)[0], call: gateway.upstream.calls[0] };
 }
 
@@ -90,8 +90,7 @@ describe('a model that embeds several texts at once', () => {
   test('is charged by its texts where its host reports nothing', async () => {
     gateway.upstream.follow((call) => call.answer(200, { predictions: [{ embeddings: { values: [1] } }] }));
     const key = gateway.key();
-    const body = JSON.stringify({ model: 'fake/several', input: 'Hello there.' });
-    assert.equal((await gateway.request(OPENAI, { key, method: 'POST', body })).status, 200);
+    assert.equal((await gateway.post(OPENAI, key, { model: 'fake/several', input: 'Hello there.' })).status, 200);
     const { source, cost_nanos: cost } = await gateway.row(key);
     assert.ok(source === 'counted' && cost >= 3_000 && cost <= 6_000, `${source} ${cost}`);
   });
@@ -108,8 +107,7 @@ describe('a model that embeds several texts at once', () => {
     test(`that answers for ${what} is at fault, and charged`, async () => {
       gateway.upstream.follow((call) => call.answer(200, { predictions }));
       const key = gateway.key();
-      const body = JSON.stringify({ model: 'fake/several', input: ['one', 'three'] });
-      const reply = await gateway.request(OPENAI, { key, method: 'POST', body });
+      const reply = await gateway.post(OPENAI, key, { model: 'fake/several', input: ['one', 'three'] });
       assertError(reply, 502, 'upstream_error');
       assert.ok(reply.error.message.endsWith(`it sent ${sent} for 2 texts.`), reply.text);
       assert.equal((await gateway.row(key)).cost_nanos, cost);
@@ -130,11 +128,7 @@ describe('a model that is billed by the character', () => {
   test('is charged as held where its host reports none', async () => {
     gateway.upstream.follow((call) => call.answer(200, { predictions: [{ embeddings: { values: [1] } }] }));
     const key = gateway.key();
-    await gateway.request(OPENAI, {
-      key,
-      method: 'POST',
-      body: JSON.stringify({ model: 'fake/letters', input: 'a b' }),
-    });
+    await gateway.post(OPENAI, key, { model: 'fake/letters', input: 'a b' });
     assert.equal((await gateway.row(key)).cost_nanos, 3_000);
   });
 

@@ -58,7 +58,7 @@ async function fresh(): Promise<TestGateway & AsyncDisposable> {
 
 async function post(gateway: TestGateway, path: string, body: object, headers: Record<string, string> = {}) {
   const key = gateway.key();
-  const reply = await gateway.request(path, { key, method: 'POST', body: JSON.stringify(body), headers });
+  const reply = await gateway.post(path, key, body, { headers });
   const { status, text } = reply;
   return { status, text, message: () => reply.error.message, row: gateway.rows(key)[0] };
 }

@@ -149,7 +149,7 @@ test('large bodies whose tokens are only counted, which is free, are read as oft
   });
   const count = async (key: TestKey, sent: string) => {
     const path = '/v1/messages/count_tokens';
-    return (await poor.request(path, { key, method: 'POST', body: sent })).status;
+    return (await poor.post(path, key, sent)).status;
   };
   const statuses: number[] = [];
   for (let i = 0; i < FULL_BODIES_UNPAID + 3; i++) statuses.push(await count(attacker, body));

@@ -206,7 +206,7 @@ async function send(key: TestKey, body: string, isStream: boolean): Promise<Sent
     return call.end();
   });
   const path = `/v1beta/models/fake/all:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
-  const { status } = await gateway.request(path, { key, method: 'POST', body });
+  const { status } = await gateway.post(path, key, body);
   return { status, held, bill };
 }
 
@@ -245,6 +245,6 @@ test('a stream that thinks on without end is cut where the credit ends', async (
     await call.closed;
   });
   const path = '/v1beta/models/fake/all:streamGenerateContent';
-  const reply = await gateway.request(path, { key, method: 'POST', body: JSON.stringify(HI) });
+  const reply = await gateway.post(path, key, HI);
   assert.equal(JSON.parse(reply.text).at(-1).error.details[0].metadata.code, 'spend_limit_reached');
 });

@@ -23,8 +23,7 @@ async function fail(dialect: ClientDialect, script: Script, stream = false): Pro
   const { path, fields } = REQUESTS[dialect];
   const key = gateway.key();
   gateway.upstream.follow(script);
-  const body = JSON.stringify({ model: 'fake/echo', ...fields, ...(stream && { stream }) });
-  const reply = await gateway.request(path, { key, method: 'POST', body });
+  const reply = await gateway.post(path, key, { model: 'fake/echo', ...fields, ...(stream && { stream }) });
   assert.ok(reply.status >= 400 || /"code":"upstream_error"/.test(reply.text), reply.text);
   const row = await gateway.row(key);
   assert.match(row.outcome, /^(?:upstream_error|invalid_request)$/);

@@ -100,7 +100,7 @@ describe('an answer is given again', () => {
       const body = (stream: boolean) =>
         JSON.stringify({ model: 'fake/echo', max_tokens: 9, stream, messages: [{ role: 'user', content: 'x' }] });
       for (const stream of [true, false]) {
-        const send = () => own.request('/v1/messages', { key, method: 'POST', body: body(stream) });
+        const send = () => own.post('/v1/messages', key, body(stream));
         const [first, second] = [await send(), await send()];
         assert.ok(isHit(second) && !isHit(first));
         assert.deepEqual(second.bytes, first.bytes);
@@ -191,9 +191,13 @@ describe('nobody gets the answer of another', () => {
           usage: { input_tokens: 3, output_tokens: 2 },
         }),
       );
-      const body = JSON.stringify({ model: 'fake/claude', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] });
       const send = (headers: Record<string, string> = {}, query = '') =>
-        own.request(`/v1/messages${query}`, { key: own.key(), method: 'POST', body, headers });
+        own.post(
+          `/v1/messages${query}`,
+          own.key(),
+          { model: 'fake/claude', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] },
+          { headers },
+        );
       const poisoned = await send({ 'anthropic-beta': 'odd-1' });
       assert.match(poisoned.text, /odd-1/);
       for (const [headers, query] of [

@@ -21,8 +21,7 @@ const gateway = await startTestGateway();
 after(() => gateway.stop());
 before(() => gateway.upstream.follow(answering(completion('hi'))));
 
-const post = (key: TestKey, asked: unknown) =>
-  gateway.request('/v1/keys', { key, method: 'POST', body: JSON.stringify(asked) });
+const post = (key: TestKey, asked: object) => gateway.post('/v1/keys', key, asked);
 const json = <T = ReturnType<BookAtOnce['keys']['list']>[number] & { key: string }>({ text }: Reply) =>
   JSON.parse(text) as T;
 let made = 0;
@@ -176,7 +175,7 @@ describe('a key that may make others', () => {
   test('reads of its body what every request may be told', async () => {
     const parent = gateway.key({ mayCreate: true });
     for (const body of ['', '[]', '{"name": 1', '{"name": "a", "name": "b"}']) {
-      assertError(await gateway.request('/v1/keys', { key: parent, method: 'POST', body }), 400, 'invalid_request');
+      assertError(await gateway.post('/v1/keys', parent, body), 400, 'invalid_request');
     }
   });
 });

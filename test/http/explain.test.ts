@@ -64,7 +64,7 @@ describe('an explanation says what is then answered:', () => {
       const key = gateway.key(settings);
       prepare?.(key);
       const foretold = await gateway.explain(key, body, path);
-      const answer = await gateway.request(path, { method: 'POST', key, body });
+      const answer = await gateway.post(path, key, body);
       const { error } = JSON.parse(answer.text) as { error: { code: string; message: string } };
       assert.deepEqual([foretold.status, foretold.code, foretold.message], [answer.status, error.code, error.message]);
       assert.equal(refusedAt(foretold), at);
@@ -89,7 +89,7 @@ describe('an explanation says what is then answered:', () => {
     assert.deepEqual([free.status, free.code, refusedAt(free)], [200, null, undefined]);
     // Asking takes nothing.
     await gateway.explain(key, say(), CHAT);
-    assert.equal((await gateway.request(CHAT, { method: 'POST', key, body: say() })).status, 200);
+    assert.equal((await gateway.post(CHAT, key, say())).status, 200);
     const full = await gateway.explain(key, say(), CHAT);
     assert.deepEqual([full.status, full.code, refusedAt(full)], [429, 'rate_limited', 'requests_per_minute']);
     const step = full.steps.find((each) => each.step === 'requests_per_minute');
@@ -106,11 +106,11 @@ test('money that a group has left is held for requests in flight: the step names
     await release.promise;
     call.answer(400, { error: { message: 'no' } });
   });
-  const inFlight = gateway.request(CHAT, { method: 'POST', key: busy, body: say() });
+  const inFlight = gateway.post(CHAT, busy, say());
   await gateway.upstream.call();
   const held = formatUsd(gateway.heldNanos(busy));
   const foretold = await gateway.explain(key, say(), CHAT);
-  const answer = await gateway.request(CHAT, { method: 'POST', key, body: say() });
+  const answer = await gateway.post(CHAT, key, say());
   release.resolve();
   await inFlight;
   assert.deepEqual([foretold.status, foretold.message], [429, JSON.parse(answer.text).error.message]);

@@ -49,8 +49,7 @@ describe('paths and methods', () => {
 
   for (const path of ['/v1/responses/compact', '/v1/responses/input_tokens']) {
     test(`${path} is not served with POST either, also not as a response of that name, and nothing is sent`, async () => {
-      const body = JSON.stringify({ model: 'fake/echo', input: 'x' });
-      const answer = await gateway.request(path, { key, method: 'POST', body });
+      const answer = await gateway.post(path, key, { model: 'fake/echo', input: 'x' });
       assertErrorOf(answer);
       assert.equal(gateway.rows(key).length, 0);
     });

@@ -204,9 +204,15 @@ export class TestGateway {
     };
   }
 
+  /** Posts a body, or an object as JSON, and reads the complete answer. */
+  post(path: string, key: TestKey, body: string | object, sending: Sending = {}): Promise<Reply> {
+    const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    return this.request(path, { method: 'POST', key, body: text, ...sending });
+  }
+
   /** Requests a completion. */
   complete(key: TestKey, body: string | Buffer = chat(), sending: Sending = {}): Promise<Reply> {
-    return this.request('/v1/chat/completions', { method: 'POST', key, body, ...sending });
+    return this.post('/v1/chat/completions', key, body, sending);
   }
 
   /** Sends a request. The caller reads its answer. */

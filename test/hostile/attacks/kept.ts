@@ -27,8 +27,12 @@ class Stage {
   }
 
   send(key: TestKey, fields: object) {
-    const body = JSON.stringify({ model: 'fake/echo', input: 'And?', max_output_tokens: 50, ...fields });
-    return this.gateway.request('/v1/responses', { key, method: 'POST', body });
+    return this.gateway.post('/v1/responses', key, {
+      model: 'fake/echo',
+      input: 'And?',
+      max_output_tokens: 50,
+      ...fields,
+    });
   }
 
   async make(key: TestKey, fields: object = {}): Promise<Made> {

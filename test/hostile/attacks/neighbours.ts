@@ -68,13 +68,12 @@ async function failedAfterCounting(gateway: TestGateway): Promise<number> {
       return call.answer(200, { ...ANSWER, usage: { input_tokens: 5, output_tokens: 5 } });
     call.answer(429, { error: { message: 'slow down' } }, { 'retry-after': String(PAUSE_S) });
   });
-  const count = () => gateway.request('/v1/messages/count_tokens', { method: 'POST', key: attacker, body: COUNTED });
+  const count = () => gateway.post('/v1/messages/count_tokens', attacker, COUNTED);
   for (let sent = 0; sent < REJECTIONS; sent++) await count();
   let failed = 0;
   for (let sent = 0; sent < OTHERS; sent++) {
     await count();
-    const body = JSON.stringify({ ...JSON.parse(COUNTED), max_tokens: 10 });
-    const { status } = await gateway.request('/v1/messages', { method: 'POST', key: other, body });
+    const { status } = await gateway.post('/v1/messages', other, { ...JSON.parse(COUNTED), max_tokens: 10 });
     if (status !== 200) failed++;
   }
   return failed;
