@@ -93,14 +93,7 @@ for (const threads of [1, 2]) {
     });
 
     test('POST /drain lets requests in flight finish and exits with status 0, as SIGTERM does', async () => {
-      const release = Promise.withResolvers<void>();
-      place.upstream.follow(async (call) => {
-        call.stream();
-        call.send(chunk('Hello'));
-        await release.promise;
-        call.send(chunk('', 'stop') + usageChunk() + DONE);
-        call.end();
-      });
+      const release = place.upstream.streamInTwo(chunk('Hello'), chunk('', 'stop') + usageChunk() + DONE);
       const stream = await place.stream(place.key());
       assert.equal((await place.ask('POST', '/drain')).status, 200);
       await bounded(place.serving.logged(/^drain: shutting down, .* 1 request in flight/), 'the drain');
@@ -110,7 +103,7 @@ for (const threads of [1, 2]) {
           () => true,
         ),
       );
-      release.resolve();
+      release();
       assert.equal(await stream.rest(), chunk('Hello') + chunk('', 'stop') + DONE);
       assert.deepEqual(await bounded(place.serving.ended, 'the gateway exits'), { status: 0, signal: null });
       assert.equal((await place.row(stream.id)).outcome, 'ok');

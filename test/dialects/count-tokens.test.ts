@@ -184,15 +184,11 @@ describe('a count', () => {
 
   test('finds no slot while requests have them all, and takes nothing then', async () => {
     const key = gateway.key({ concurrency: 1 });
-    const released = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      await released.promise;
-      call.answer(200, answer);
-    });
+    const released = gateway.upstream.followLater((call) => call.answer(200, answer));
     const request = complete(key);
     await gateway.upstream.call();
     assert.deepEqual([(await count(key)).status, gateway.upstream.calls.length], [429, 1]);
-    released.resolve();
+    released();
     await request;
     gateway.upstream.follow((call) => call.answer(200, { input_tokens: 5 }));
     const { headers } = await count(key);

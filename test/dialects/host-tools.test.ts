@@ -287,18 +287,14 @@ describe('a stream', () => {
   test('holds more before it relays a call beyond those held', () =>
     withGateway(CONFIG, async (own) => {
       const key = own.key();
-      const goOn = Promise.withResolvers<void>();
-      own.upstream.follow(async (call) => {
-        call.stream();
-        call.send(CREATED + searched(0) + searched(1));
-        await goOn.promise;
-        call.send(ended([acted('w0', 'search'), acted('w1', 'search')]));
-        call.end();
-      });
+      const goOn = own.upstream.streamInTwo(
+        CREATED + searched(0) + searched(1),
+        ended([acted('w0', 'search'), acted('w1', 'search')]),
+      );
       const body = { model: 'fake/tools', ...BODIES.responses, tools: [SEARCH], max_tool_calls: 1, stream: true };
       const reply = own.post(PATHS.responses, key, body);
       await until(() => Number(own.heldNanos(key)) > 2 * (CENT + 1_000_000));
-      goOn.resolve();
+      goOn();
       assert.ok((await reply).text.includes('response.completed'));
     }));
 

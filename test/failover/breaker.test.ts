@@ -30,11 +30,7 @@ describe('an upstream that fails five times in a row', () => {
       assert.ok(down.every((status) => status === 200));
       assert.equal(stage.asked[0], OPENS_AFTER_FAILURES);
 
-      const release = Promise.withResolvers<void>();
-      stage.host(0).follow(async (call) => {
-        await release.promise;
-        call.answer(200, completion('back again'));
-      });
+      const release = stage.host(0).followLater((call) => call.answer(200, completion('back again')));
       aheadMs += OPEN_MS;
       const waiting = Array.from({ length: OTHERS }, () => stage.ask(key));
       await stage.host(0).call();
@@ -42,7 +38,7 @@ describe('an upstream that fails five times in a row', () => {
       for (const reply of waiting) void reply.then(() => answered++);
       await until(() => answered === OTHERS - 1);
       assert.equal(stage.asked[0], 1, 'one probe');
-      release.resolve();
+      release();
       await Promise.all(waiting);
       stage.follow(serving('hi'), serving('hi'));
       await stage.statuses(key, OTHERS);

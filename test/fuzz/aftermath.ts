@@ -49,16 +49,12 @@ export async function aftermathOf(fuzz: FuzzSite): Promise<Aftermath> {
  * Sends as many requests as a key may have at once, with all of them at the host at the same time.
  */
 async function freeSlots({ place }: FuzzSite, key: FuzzSite['keys'][number]): Promise<number> {
-  const release = Promise.withResolvers<void>();
-  place.upstream.follow(async (call) => {
-    await release.promise;
-    answering(completion('hi'))(call);
-  });
+  const release = place.upstream.followLater(answering(completion('hi')));
   const connections = await Promise.all(Array.from({ length: SLOTS }, () => RawConnection.open(place.port)));
   for (const connection of connections) connection.send(rawChat(key, { model: CALM_MODEL }));
   const answers = connections.map((connection) => connection.answer());
   await place.upstream.call(SLOTS).catch(() => {});
-  release.resolve();
+  release();
   const served = (await Promise.all(answers)).filter(({ status }) => status === 200);
   for (const connection of connections) connection.leave();
   return served.length;

@@ -145,18 +145,11 @@ describe('where room is short', () => {
 
   test('a stream is not given up for it, whatever is sent behind its request', async () => {
     const streaming = await RawConnection.open(gateway.port);
-    const script = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      call.stream();
-      call.send(chunk('hi'));
-      await script.promise;
-      call.send(chunk('', 'stop') + DONE);
-      call.end();
-    });
+    const script = gateway.upstream.streamInTwo(chunk('hi'), chunk('', 'stop') + DONE);
     streaming.send(gateway.rawCompletion(gateway.key(), chat({ stream: true })) + PROBE.slice(0, -1));
     await streaming.has('"hi"');
     for (let n = 0; n < 2 * MOST; n++) await idle();
-    script.resolve();
+    script();
     await streaming.has('[DONE]');
   });
 
@@ -173,15 +166,11 @@ describe('where room is short', () => {
   });
 
   test('none that is in use makes it', async () => {
-    const release = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      await release.promise;
-      call.answer(200, completion('hi'));
-    });
+    const release = gateway.upstream.followLater(answering(completion('hi')));
     const busy = await gateway.asking(gateway.key());
     await gateway.upstream.call();
     for (let n = 0; n < 2 * MOST; n++) await idle();
-    release.resolve();
+    release();
     assert.equal((await busy.answer()).status, 200);
   });
 });

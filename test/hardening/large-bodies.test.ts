@@ -117,11 +117,7 @@ describe('a large body is refused before it is read if', () => {
 
   test('all slots are taken', async () => {
     const key = gateway.key({ ...LIMITS, concurrency: 1 });
-    const release = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      await release.promise;
-      answering(completion('hi'))(call);
-    });
+    const release = gateway.upstream.followLater(answering(completion('hi')));
     const running = gateway.complete(key);
     await gateway.upstream.call();
     const connection = await gateway.sending(headOf(key, LARGE_BODY_BYTES + 1));
@@ -129,7 +125,7 @@ describe('a large body is refused before it is read if', () => {
     assertError(answer, 429, 'rate_limited');
     assert.equal(answer.headers.get('retry-after'), '1');
     connection.leave();
-    release.resolve();
+    release();
     assert.equal((await running).status, 200);
   });
 

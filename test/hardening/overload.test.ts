@@ -130,11 +130,7 @@ test('a process that uses too much memory rejects requests while another is in f
   withGateway({ config: { overload: { memory: '64mb' } } }, async (gateway) => {
     const held = Buffer.alloc(64 * 2 ** 20);
     const [holder, other] = [gateway.key(), gateway.key()];
-    const release = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      await release.promise;
-      call.answer(200, completion('hi'));
-    });
+    const release = gateway.upstream.followLater(answering(completion('hi')));
     const first = gateway.complete(holder);
     await gateway.upstream.call();
     let refused = await gateway.request('/v1/models/fake/none', { key: other });
@@ -147,7 +143,7 @@ test('a process that uses too much memory rejects requests while another is in f
     assert.deepEqual([...new Set(before.map(({ status }) => status))], [429]);
     assert.deepEqual(gateway.rows(other), []);
     assert.equal(gateway.upstream.calls.length, 1);
-    release.resolve();
+    release();
     assert.equal((await first).status, 200);
 
     gateway.upstream.follow(answering(completion('hi')));

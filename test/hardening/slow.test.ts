@@ -114,11 +114,7 @@ describe('a response that is not read', () => {
 
   test('times out from its own beginning, however long its request waited for an earlier one', () =>
     withGateway({ config: { timeouts: { idle: '200ms' } } }, async (own) => {
-      const release = Promise.withResolvers<void>();
-      own.upstream.follow(async (call) => {
-        await release.promise;
-        call.answer(200, completion('hi'));
-      });
+      const release = own.upstream.followLater(answering(completion('hi')));
       const connection = await own.sending(
         `${own.rawCompletion(own.key(), body)}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`,
       );
@@ -126,7 +122,7 @@ describe('a response that is not read', () => {
       // Twice the read timeout, while there is nothing to read yet.
       await pause(400);
       assert.equal(await own.inFlight(), 1);
-      release.resolve();
+      release();
       assert.equal((await connection.answer()).status, 200);
       assert.equal((await connection.answer()).status, 200);
       connection.leave();

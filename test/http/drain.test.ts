@@ -14,33 +14,22 @@ const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 /** A stream of which one event has arrived; `finish` lets the upstream end it. */
 async function openStream(gateway: TestGateway) {
   const key = gateway.key();
-  const release = Promise.withResolvers<void>();
-  gateway.upstream.follow(async (call) => {
-    call.stream();
-    call.send(chunk('Hello'));
-    await release.promise;
-    call.send(chunk('', 'stop') + DONE);
-    call.end();
-  });
+  const release = gateway.upstream.streamInTwo(chunk('Hello'), chunk('', 'stop') + DONE);
   const connection = await gateway.asking(key, chat({ stream: true }));
   await connection.has('Hello');
-  return { key, connection, finish: release.resolve };
+  return { key, connection, finish: release };
 }
 
 describe('while a gateway drains', () => {
   test('streams and responses in flight finish, and their connections close', () =>
     withGateway({}, async (gateway) => {
       const stream = await openStream(gateway);
-      const release = Promise.withResolvers<void>();
-      gateway.upstream.follow(async (call) => {
-        await release.promise;
-        call.answer(200, completion('hi'));
-      });
+      const release = gateway.upstream.followLater((call) => call.answer(200, completion('hi')));
       const key = gateway.key();
       const waiting = await gateway.asking(key);
       await gateway.upstream.call();
       const drained = gateway.drain(LONG_MS);
-      release.resolve();
+      release();
       const answer = await waiting.answer();
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get('connection'), 'close');

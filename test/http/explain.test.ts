@@ -101,17 +101,13 @@ test('money that a group has left is held for requests in flight: the step names
   const group = { name: 'research', spendLimitNanos: 15_000n };
   const groupId = gateway.group(group);
   const [busy, key] = [gateway.key({ groupId }), gateway.key({ groupId })];
-  const release = Promise.withResolvers<void>();
-  gateway.upstream.follow(async (call) => {
-    await release.promise;
-    call.answer(400, { error: { message: 'no' } });
-  });
+  const release = gateway.upstream.followLater((call) => call.answer(400, { error: { message: 'no' } }));
   const inFlight = gateway.post(CHAT, busy, say());
   await gateway.upstream.call();
   const held = formatUsd(gateway.heldNanos(busy));
   const foretold = await gateway.explain(key, say(), CHAT);
   const answer = await gateway.post(CHAT, key, say());
-  release.resolve();
+  release();
   await inFlight;
   assert.deepEqual([foretold.status, foretold.message], [429, JSON.parse(answer.text).error.message]);
   assert.match(foretold.message, /group research/);

@@ -95,18 +95,14 @@ describe('a stream without a declared maximum', () => {
   test('goes on while there is money, and holds whole steps that cover it, some of them ahead', () =>
     onShared(async (gateway) => {
       const key = gateway.key();
-      const goOn = Promise.withResolvers<void>();
-      gateway.upstream.follow(async (call) => {
-        call.stream();
-        call.send(chunk(TEN).repeat(25));
-        await goOn.promise;
-        call.send(chunk('', 'stop') + usageChunk({ prompt_tokens: 5, completion_tokens: 250 }) + DONE);
-        call.end();
-      });
+      const goOn = gateway.upstream.streamInTwo(
+        chunk(TEN).repeat(25),
+        chunk('', 'stop') + usageChunk({ prompt_tokens: 5, completion_tokens: 250 }) + DONE,
+      );
       const reply = gateway.complete(key, streamed);
       await until(() => gateway.heldNanos(key) >= HOLD_NANOS + 2n * STEP_NANOS);
       const held = gateway.heldNanos(key);
-      goOn.resolve();
+      goOn();
       assert.equal((held - HOLD_NANOS) % STEP_NANOS, 0n);
       // How far ahead is a matter of the machine, up to the 1,000 tokens of the model.
       assert.ok(held <= HOLD_NANOS + 9n * STEP_NANOS, `${held}`);
@@ -120,19 +116,12 @@ describe('a stream without a declared maximum', () => {
   test('of several choices grows by a step for each', () =>
     onShared(async (gateway) => {
       const key = gateway.key();
-      const goOn = Promise.withResolvers<void>();
-      gateway.upstream.follow(async (call) => {
-        call.stream();
-        const other = chunk(TEN).replace('"index":0', '"index":1');
-        call.send((chunk(TEN) + other).repeat(11));
-        await goOn.promise;
-        call.send(chunk('', 'stop') + chunk('', 'stop').replace('"index":0', '"index":1') + DONE);
-        call.end();
-      });
+      const both = (text: string) => text + text.replace('"index":0', '"index":1');
+      const goOn = gateway.upstream.streamInTwo(both(chunk(TEN)).repeat(11), both(chunk('', 'stop')) + DONE);
       const reply = gateway.complete(key, chat({ stream: true, n: 2 }));
       await until(() => gateway.heldNanos(key) > HOLD_NANOS + STEP_NANOS);
       const grown = gateway.heldNanos(key) - HOLD_NANOS - STEP_NANOS;
-      goOn.resolve();
+      goOn();
       assert.equal(grown % (2n * STEP_NANOS), 0n);
       await reply;
     }));

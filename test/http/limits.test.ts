@@ -27,12 +27,8 @@ function assertLimited(answer: Reply): number {
 
 /** Makes the upstream hold back all responses until the returned function is called. */
 function holdAnswers(): () => void {
-  const release = Promise.withResolvers<void>();
-  gateway.upstream.follow(async (call) => {
-    await release.promise;
-    call.answer(200, completion('hi'));
-  });
-  return release.resolve;
+  const release = gateway.upstream.followLater(answering(completion('hi')));
+  return release;
 }
 
 describe('requests per minute', () => {
@@ -179,18 +175,11 @@ describe('requests at once', () => {
 
   test('count a stream from its start to its end', async () => {
     const key = gateway.key({ concurrency: 1 });
-    const release = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      call.stream();
-      call.send(chunk('hi'));
-      await release.promise;
-      call.send(chunk('', 'stop') + DONE);
-      call.end();
-    });
+    const release = gateway.upstream.streamInTwo(chunk('hi'), chunk('', 'stop') + DONE);
     const stream = await gateway.open('/v1/chat/completions', { method: 'POST', key, body: chat({ stream: true }) });
     assert.equal(stream.status, 200);
     assert.equal(assertLimited(await gateway.complete(key)), 1);
-    release.resolve();
+    release();
     assert.equal(await stream.text(), chunk('hi') + chunk('', 'stop') + DONE);
   });
 });

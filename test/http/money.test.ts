@@ -20,17 +20,13 @@ const usd = (nanos: bigint): GatewayOptions => ({ credit: `0.${String(nanos).pad
  * Keeps one request of the key in flight while `run` runs; returns the status that it ends with.
  */
 async function during(gateway: TestGateway, key: TestKey, body: string, run: () => Promise<void>): Promise<void> {
-  const release = Promise.withResolvers<void>();
-  gateway.upstream.follow(async (call) => {
-    await release.promise;
-    call.answer(200, completion('hi'));
-  });
+  const release = gateway.upstream.followLater(answering(completion('hi')));
   const first = gateway.complete(key, body);
   try {
     await gateway.upstream.call();
     await run();
   } finally {
-    release.resolve();
+    release();
     assert.equal((await first).status, 200);
   }
 }

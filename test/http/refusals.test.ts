@@ -262,11 +262,7 @@ describe('errors while a request is in flight', () => {
   for (const { name, limits, message } of rows) {
     test(name, async () => {
       const key = gateway.key(limits);
-      const release = Promise.withResolvers<void>();
-      gateway.upstream.follow(async (call) => {
-        await release.promise;
-        call.answer(200, completion('hi'));
-      });
+      const release = gateway.upstream.followLater(answering(completion('hi')));
       const body = chat({ max_tokens: 1000 });
       const first = gateway.complete(key, body);
       await gateway.upstream.call();
@@ -275,7 +271,7 @@ describe('errors while a request is in flight', () => {
       assert.match(assertError(await gateway.complete(key, body), 429, 'rate_limited'), message);
       assert.deepEqual(await stateOf(gateway, key), before);
       assert.equal(gateway.upstream.calls.length, 1);
-      release.resolve();
+      release();
       assert.equal((await first).status, 200);
     });
   }

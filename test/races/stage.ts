@@ -51,17 +51,13 @@ export class Stage {
    */
   async #assertSpread(threads: number): Promise<void> {
     const { gateway } = this;
-    const release = Promise.withResolvers<void>();
-    gateway.upstream.follow(async (call) => {
-      await release.promise;
-      call.answer(200, completion('hi'));
-    });
+    const release = gateway.upstream.followLater((call) => call.answer(200, completion('hi')));
     const key = gateway.key(AMPLE_ALLOWANCE.limits);
     const clients = await this.clients(SPREAD_CONNECTIONS);
     const answers = clients.map((client) => client.send(gateway.rawCompletion(key, chat())));
     await gateway.upstream.call(SPREAD_CONNECTIONS);
     const shares = await gateway.inFlightByThread();
-    release.resolve();
+    release();
     for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
     for (const client of clients) this.giveBack(client);
     assert.equal(shares.length, threads, 'all threads answer');

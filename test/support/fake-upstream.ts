@@ -156,6 +156,29 @@ export class FakeUpstream {
     this.calls.length = 0;
   }
 
+  /** Follows a script as soon as the function that it returns is called. */
+  followLater(script: Script): () => void {
+    const release = Promise.withResolvers<void>();
+    this.follow(async (call) => {
+      await release.promise;
+      await script(call);
+    });
+    return release.resolve;
+  }
+
+  /** Begins a stream with the first text, and ends it with the rest as soon as the function that it returns is called. */
+  streamInTwo(first: string, rest: string): () => void {
+    const release = Promise.withResolvers<void>();
+    this.follow(async (call) => {
+      call.stream();
+      call.send(first);
+      await release.promise;
+      call.send(rest);
+      call.end();
+    });
+    return release.resolve;
+  }
+
   /** Waits for the request with this number since the script was set. */
   async call(count = 1): Promise<UpstreamCall> {
     if (this.calls.length < count) {

@@ -37,11 +37,7 @@ describe('threads of one gateway', () => {
     test(`share the connections to one port that the system chose: ${threads} of them`, () =>
       withGateway({ config: { threads } }, async (gateway) => {
         const key = gateway.key({ concurrency: 2 * CONNECTIONS });
-        const release = Promise.withResolvers<void>();
-        gateway.upstream.follow(async (call) => {
-          await release.promise;
-          call.answer(200, completion('hi'));
-        });
+        const release = gateway.upstream.followLater(answering(completion('hi')));
         const connections = await Promise.all(
           Array.from({ length: 2 * CONNECTIONS }, () => RawConnection.open(gateway.port)),
         );
@@ -56,7 +52,7 @@ describe('threads of one gateway', () => {
         assert.ok(!shares.includes(0), `the shares were ${shares}`);
         assert.equal(await gateway.inFlight(), connections.length);
         assert.equal(gateway.holds(key), connections.length);
-        release.resolve();
+        release();
         for (const connection of connections) {
           assert.equal((await connection.answer()).status, 200);
           connection.leave();
