@@ -1,11 +1,11 @@
 /** One connection of a server on llhttp: what it sends is parsed one request at a time, and the next once that is answered. */
 import type { Socket } from 'node:net';
+import { Backlog } from './backlog.ts';
 import { HttpParser, type RequestHead } from './llhttp.ts';
 import { LlhttpRequest } from './llhttp-request.ts';
 import { LlhttpResponse } from './llhttp-response.ts';
 import { MAX_HEADER_BYTES } from './malformed.ts';
 import type { Expectation, ParserError, ServerEvents } from './server.ts';
-import { MAX_WAITING_BYTES, Unanswered } from './unanswered.ts';
 
 /** Time limits of connections, in milliseconds. */
 export interface ConnectionTimes {
@@ -17,23 +17,18 @@ export interface ConnectionTimes {
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 /** How much of a body may wait to be read. More of it stays with the system. Node's figure. */
 const MAX_UNREAD_BYTES = 64 * 1024;
-const NOTHING = Buffer.alloc(0);
 
 export class LlhttpConnection {
   readonly socket: Socket;
   readonly #events: ServerEvents;
   readonly #times: ConnectionTimes;
   readonly #parser = new HttpParser(MAX_HEADER_BYTES);
-  readonly #unanswered = new Unanswered();
-  /** What has come and is not parsed. */
-  #waiting: Buffer = NOTHING;
+  readonly #backlog: Backlog;
   /** Until it has arrived and is answered. */
   #request: LlhttpRequest | undefined;
   /** To that request, until it is out. */
   #response: LlhttpResponse | undefined;
   #hasServed = false;
-  #isPaused = false;
-  #isOver = false;
   /** Since when a head is awaited; undefined while none is. */
   #headSinceMs: number | undefined = performance.now();
   #idleSinceMs: number | undefined;
@@ -43,7 +38,10 @@ export class LlhttpConnection {
     this.socket = socket;
     this.#events = events;
     this.#times = times;
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#backlog = new Backlog(socket);
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#backlog.receive(chunk)) this.#advance();
+    });
     socket.on('drain', () => this.#response?.emit('drain'));
     socket.on('timeout', () => events.onTimeout(socket));
     socket.on('end', () => this.#onEnd());
@@ -57,19 +55,18 @@ export class LlhttpConnection {
 
   /** It has had a request, and has none now. */
   get isIdle(): boolean {
-    const isBusy = this.#request !== undefined || this.#parser.isInMessage || this.#waiting.length > 0;
+    const isBusy = this.#request !== undefined || this.#parser.isInMessage || this.#backlog.bytes.length > 0;
     return this.#hasServed && !isBusy;
   }
 
   /** Parses nothing more. */
   stop(): void {
-    this.#isOver = true;
-    this.#waiting = NOTHING;
+    this.#backlog.stop();
   }
 
   /** Looks for what has taken too long. */
   check(nowMs: number): void {
-    if (this.#isOver) return;
+    if (this.#backlog.isOver) return;
     const { headMs, keepAliveMs } = this.#times;
     if (nowMs - (this.#headSinceMs ?? nowMs) > headMs) {
       this.#headSinceMs = undefined;
@@ -79,28 +76,15 @@ export class LlhttpConnection {
     }
   }
 
-  #receive(chunk: Buffer): void {
-    if (this.#isOver) return;
-    this.#unanswered.receive(chunk.length);
-    this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
-    this.#advance();
-  }
-
   #advance(): void {
-    while (this.#mayParse()) this.#parse();
+    while (this.#backlog.isReady && this.#request?.complete !== true) this.#parse();
     this.#bound();
   }
 
-  /** What follows a last answer is not parsed: nobody would answer it, and it could be smuggled. */
-  #mayParse(): boolean {
-    const isAnswering = this.#request?.complete === true;
-    return !this.#isOver && this.socket.writable && !isAnswering && this.#waiting.length > 0;
-  }
-
   #parse(): void {
-    const bytes = this.#waiting;
+    const { bytes } = this.#backlog;
     const { length, head, body, isComplete, fault } = this.#parser.execute(bytes);
-    this.#waiting = length === bytes.length ? NOTHING : bytes.subarray(length);
+    this.#backlog.take(length);
     if (head !== undefined && !this.#begin(head)) return;
     const request = this.#request;
     if (body !== undefined) request?.push(body);
@@ -120,7 +104,7 @@ export class LlhttpConnection {
       this.#events.onConnect(this.socket);
       return false;
     }
-    if (!this.#unanswered.begin(this.#waiting.length)) {
+    if (!this.#backlog.begin()) {
       this.socket.destroy();
       return false;
     }
@@ -140,7 +124,7 @@ export class LlhttpConnection {
     const { isLast } = this.#response as LlhttpResponse;
     this.#response = undefined;
     this.#hasServed = true;
-    this.#unanswered.answered();
+    this.#backlog.answered();
     if (isLast) {
       this.stop();
       this.socket.destroySoon();
@@ -152,7 +136,7 @@ export class LlhttpConnection {
     this.#idleSinceMs = performance.now();
     this.#release();
     // Other connections have their turn between two requests of this one.
-    if (this.#waiting.length > 0) setImmediate(() => this.#advance());
+    if (this.#backlog.bytes.length > 0) setImmediate(() => this.#advance());
   };
 
   /** The next request may begin once this one has arrived and is answered. */
@@ -166,17 +150,12 @@ export class LlhttpConnection {
     this.#idleSinceMs = undefined;
   }
 
-  /** Reads on while little waits: only then is a client that leaves noticed before it is written to. */
   #bound(): void {
-    const unreadBytes = this.#request?.readableLength ?? 0;
-    const isTooMuch = this.#waiting.length > MAX_WAITING_BYTES || unreadBytes > MAX_UNREAD_BYTES;
-    if (isTooMuch) this.socket.pause();
-    else if (this.#isPaused) this.socket.resume();
-    this.#isPaused = isTooMuch;
+    this.#backlog.bound((this.#request?.readableLength ?? 0) > MAX_UNREAD_BYTES);
   }
 
   readonly #onRead = (): void => {
-    if (this.#isPaused) this.#bound();
+    if (this.#backlog.isPaused) this.#bound();
   };
 
   #fail(code: string, rawPacket?: Buffer): void {
@@ -186,7 +165,7 @@ export class LlhttpConnection {
 
   /** The client sends nothing more, and is sent nothing more, as with Node. */
   #onEnd(): void {
-    if (this.#isOver || this.#parser.finish()) this.socket.end();
+    if (this.#backlog.isOver || this.#parser.finish()) this.socket.end();
     else this.#fail('HPE_INVALID_EOF_STATE');
   }
 

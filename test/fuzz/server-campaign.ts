@@ -4,11 +4,11 @@
  */
 import { type Duplex, duplexPair } from 'node:stream';
 import { errorBody } from '../../src/core/errors.ts';
+import { MAX_WAITING_BYTES } from '../../src/http/backlog.ts';
 import { BodyError } from '../../src/http/body.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { Listener } from '../../src/http/listener.ts';
 import type { ServerKind } from '../../src/http/server.ts';
-import { MAX_WAITING_BYTES } from '../../src/http/unanswered.ts';
 import { Random } from '../support/random.ts';
 import { type Campaign, type CaseResult, seedOf } from './campaign.ts';
 import { readAnswers } from './http.ts';
