@@ -42,6 +42,12 @@ export class Findings {
     if (!FULL_DETAILS.includes(value)) this.ignore(field);
   }
 
+  /** The values of a list, of which the host takes so many at most. */
+  atMost(most: number, list: Said<readonly unknown[]> | undefined): readonly unknown[] | undefined {
+    if (list !== undefined && list.value.length > most) this.refuse(list.field, `this model takes at most ${most}`);
+    return list?.value;
+  }
+
   /** The host's name of a tier. Undefined for none, and for one that it does not have, which is refused. */
   tier(tiers: ReadonlyMap<unknown, string | undefined>, tier: unknown): string | undefined {
     if (tier !== undefined && !tiers.has(tier)) {

@@ -1,7 +1,7 @@
 /** Writes chat requests. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, present } from '../findings.ts';
-import type { CacheHints, Format, NeutralRequest, Reasoning, Said } from '../request.ts';
+import type { CacheHints, Format, NeutralRequest, Reasoning } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
 import { messagesOf } from './chat-turns-writer.ts';
 
@@ -17,7 +17,7 @@ export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings
     max_tokens: request.maxOutput,
     temperature: request.temperature,
     top_p: request.topP,
-    stop: stopsOf(request.stops, findings),
+    stop: findings.atMost(MAX_STOPS, request.stops),
     ...reasoningFields(request.reasoning, findings),
     ...formatFields(request.format),
     verbosity: request.verbosity?.value,
@@ -45,12 +45,6 @@ function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): 
 
 /** As many as chat completions take. */
 const MAX_STOPS = 4;
-
-function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
-  if (stops === undefined) return undefined;
-  if (stops.value.length > MAX_STOPS) findings.refuse(stops.field, `this model takes at most ${MAX_STOPS}`);
-  return stops.value;
-}
 
 function reasoningFields({ effort, summaryField, offField }: Reasoning, findings: Findings): Fields {
   if (summaryField !== undefined) findings.ignore(summaryField);

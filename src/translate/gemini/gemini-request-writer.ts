@@ -16,7 +16,7 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
     temperature: request.temperature,
     topP: request.topP,
     topK: topKOf(request.topK, findings),
-    stopSequences: stopsOf(request.stops, findings),
+    stopSequences: findings.atMost(MAX_STOPS, request.stops),
     thinkingConfig: thinkingOf(request.reasoning, model, findings),
     ...formatFields(request.format),
   });
@@ -58,13 +58,6 @@ function topKOf(topK: Said<unknown> | undefined, findings: Findings): unknown {
 
 /** As many as Google takes. */
 const MAX_STOPS = 5;
-
-function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
-  if (stops !== undefined && stops.value.length > MAX_STOPS) {
-    findings.refuse(stops.field, `this model takes at most ${MAX_STOPS}`);
-  }
-  return stops?.value;
-}
 
 /** A model that takes a budget of tokens, and no level. */
 const TAKES_BUDGET = /gemini-2\.5/i;

@@ -12,14 +12,18 @@ import { createForm, limitsForm, moveForm, usersForm } from './forms.ts';
 import { pickerOptions } from './picker.ts';
 import { type Step, step } from './step.ts';
 
-/** Opens or closes the details of the key under the cursor. */
-export function withDetail(model: Model, isOpen: boolean): Step {
+/** Opens the details of the key under the cursor, if there is one. */
+export function openDetail(model: Model): Step {
   const current = currentKey(model);
-  if (!isOpen || current === undefined) return step({ ...model, keys: { detail: undefined } });
+  if (current === undefined) return closeDetail(model);
   const { id: keyId } = current.record;
   const known = model.keys.detail?.keyId === keyId ? model.keys.detail : undefined;
   const detail = known ?? { keyId, byModel: [], byDay: [], refusals: [], refusedLately: [] };
   return step({ ...model, keys: { detail } }, { kind: 'load_key', keyId });
+}
+
+export function closeDetail(model: Model): Step {
+  return step({ ...model, keys: { detail: undefined } });
 }
 
 /** Acts on the key under the cursor, or creates one. */

@@ -18,7 +18,7 @@ import { historyToLoad } from './charts.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
 import { seekUsers } from './group-actions.ts';
-import { withDetail } from './key-actions.ts';
+import { openDetail } from './key-actions.ts';
 import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
 import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
@@ -45,7 +45,7 @@ function withPane(model: Model, before: Model): Step {
   const current = currentKey(model)?.record.id;
   if (current === undefined || current === model.keys.detail?.keyId) return step(model);
   const wasThere = before.view === 'keys' && hasPane(before);
-  const { model: next, effects } = withDetail(model, true);
+  const { model: next, effects } = openDetail(model);
   return step(next, ...(wasThere ? [] : effects));
 }
 

@@ -16,7 +16,7 @@ import { troublesOf } from '../trouble.ts';
 import { onOverviewKey, withCharts } from './charts.ts';
 import { exportForm } from './forms.ts';
 import { onGroupsKey } from './group-actions.ts';
-import { onKeyAction, withDetail } from './key-actions.ts';
+import { closeDetail, onKeyAction, openDetail } from './key-actions.ts';
 import { onListKey, withFilter, withList, withOrder } from './lists.ts';
 import { freezeRows, onLiveAction } from './live-actions.ts';
 import { isLooking, readOn, stopped } from './requests.ts';
@@ -82,7 +82,7 @@ function onMoved(before: Model, { model, effects }: Step): Step {
   switch (model.view) {
     case 'keys':
       if (before.keys.detail === undefined || hasPane(model)) return step(model, ...effects);
-      return withDetail(model, true);
+      return openDetail(model);
     case 'live':
       return step(freezeRows(model), ...effects);
     case 'requests':
@@ -110,7 +110,7 @@ function onEscape(model: Model): Step {
   const { view, lists, overview, keys, groups, live, requests } = model;
   if (view === 'requests' && isLooking(requests)) return step(stopped(model));
   if (view === 'overview' && overview.isOpen) return step({ ...model, overview: { isOpen: false } });
-  if (view === 'keys' && keys.detail !== undefined && !hasPane(model)) return withDetail(model, false);
+  if (view === 'keys' && keys.detail !== undefined && !hasPane(model)) return closeDetail(model);
   if (view === 'groups' && groups.isOpen) return step({ ...model, groups: { ...groups, isOpen: false } });
   if (view === 'live' && live.isOpen) return step(freezeRows({ ...model, live: { ...live, isOpen: false } }));
   if (view === 'requests' && requests.isOpen) return step({ ...model, requests: { ...requests, isOpen: false } });
@@ -144,7 +144,7 @@ function onKeysKey(model: Model, key: string): Step {
   if (current === undefined) return onKeyAction(model, current, key);
   if (key !== 'enter') return onKeyAction(model, current, key);
   const { name } = current.record;
-  return model.keys.detail === undefined ? withDetail(model, true) : intoRequests(model, name, exactWord('key', name));
+  return model.keys.detail === undefined ? openDetail(model) : intoRequests(model, name, exactWord('key', name));
 }
 
 function onLiveKey(model: Model, key: string): Step {
