@@ -3,21 +3,19 @@
  * to what was answered before.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import OpenAI, { NotFoundError } from 'openai';
 import { KeepingHost } from '../hostile-dialects/keeping-host.ts';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { sharedGateway, type TestKey } from '../support/gateway.ts';
 
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     responses_state: 'per_key',
     models: { echo: { input: 1, output: 2, max_output: 1_000, default_output: 100 } },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 const baseURL = `http://127.0.0.1:${gateway.port}/v1`;

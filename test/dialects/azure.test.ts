@@ -4,7 +4,7 @@ import { after, afterEach, describe, test } from 'node:test';
 import OpenAI, { AzureOpenAI, toFile } from 'openai';
 import { answering, completion } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, type TestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
+import { chat, sharedGateway, startTestGateway, type TestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
 import { pngOf, wavOf } from '../support/media.ts';
 
 const VERSION = '2024-10-21';
@@ -164,7 +164,7 @@ describe('of what Azure refuses', () => {
   });
 });
 
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   basePath: '/openai/deployments/{model}?api-version=2024-10-21',
   provider: {
     auth: 'api-key',
@@ -174,8 +174,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 test('each model is asked at its own path', async () => {
   gateway.upstream.follow(answering(completion('hi')));

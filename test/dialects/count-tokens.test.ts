@@ -1,18 +1,16 @@
 /** `POST /v1/messages/count_tokens`: by the host or the gateway, free, in slots of the key, and at nobody else's cost. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { OPENS_AFTER_FAILURES } from '../../src/upstream/breaker.ts';
 import { MAX_SAVED_RETRIES } from '../../src/upstream/retry.ts';
 import { withStage } from '../failover/stage.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { sharedGateway, type TestKey, withGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
 const MODEL = { input: 1, cached_input: 0.1, output: 5, cache_write: 1.25, cache_write_1h: 2 };
 const provider = { kind: 'anthropic', models: { claude: { ...MODEL, upstream: 'claude-x-1' } } };
-const gateway = await startTestGateway({ provider });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ provider });
 
 const MESSAGES = '/v1/messages';
 const COUNT = `${MESSAGES}/count_tokens`;

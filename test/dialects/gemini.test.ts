@@ -1,12 +1,12 @@
 /** Google's dialect at a host that speaks it: the bytes of both ways, the money, the ends, and what is refused. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { streaming } from '../support/answers.ts';
-import { startTestGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
+import { sharedGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
 /** Input costs 1,000 nanodollars a token, and every other price is another. */
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     kind: 'gemini',
     models: {
@@ -28,8 +28,6 @@ const gateway = await startTestGateway({
   },
   config: { aliases: { 'gemini-flash-latest': 'fake/flash' } },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 /** Of more than 100 tokens. */
 const TEXT = 'The quick brown fox jumps over the lazy dog. '.repeat(20);

@@ -1,14 +1,12 @@
 /** Tools that hosts run: what is held and charged for their calls and for what those bring in, and what is refused. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { chunk, DONE, streaming } from '../support/answers.ts';
-import { startTestGateway, withGateway } from '../support/gateway.ts';
+import { sharedGateway, withGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 import { ANSWERS, BODIES, CENT, CONFIG, code, FETCH, type Name, PATHS, post, SEARCH, TOKENS } from './tool-host.ts';
 
-const gateway = await startTestGateway(CONFIG);
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway(CONFIG);
 
 const CACHED = { cache_control: { type: 'ephemeral' } };
 

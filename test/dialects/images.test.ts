@@ -1,13 +1,13 @@
 /** `POST /v1/images/generations`: what hosts get, what is held and charged by image and by token, and the ends of streams. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { streaming } from '../support/answers.ts';
 import { formOf } from '../support/forms.ts';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { sharedGateway, startTestGateway, type TestKey } from '../support/gateway.ts';
 
 /** An image costs 40,000,000 nanodollars as it comes, and up to four times that; a token of text 1,000, of an image 2,000 and 8,000. */
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     models: {
       painter: {
@@ -31,8 +31,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const BODY = { model: 'fake/painter', prompt: 'A blue square' };
 const IMAGE = { b64_json: 'iVBORw0KGgo=' };

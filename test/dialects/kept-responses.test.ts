@@ -1,10 +1,10 @@
 /** Responses that hosts keep, each for the key that made it: references, holds, and who finds what. */
 import assert from 'node:assert/strict';
-import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { KeepingHost } from '../hostile-dialects/keeping-host.ts';
 import { ratesOf } from '../support/expect.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
-import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { sharedGateway, type TestKey, withGateway } from '../support/gateway.ts';
 
 const PRICES = { input: 1, output: 2, max_output: 1_000, default_output: 100 };
 const PROVIDER = {
@@ -15,9 +15,7 @@ const PROVIDER = {
     spare: { ...PRICES, fallback: ['fake/echo'] },
   },
 };
-const gateway = await startTestGateway({ provider: PROVIDER });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ provider: PROVIDER });
 
 let host: KeepingHost;
 beforeEach(() => {

@@ -1,8 +1,8 @@
 /** `POST /v1/messages` at a host that speaks it: the bytes of both ways, the money, and the ends. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { streaming } from '../support/answers.ts';
-import { startTestGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
+import { sharedGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
 
 /** Input costs 1,000 nanodollars a token, and every other price is another. */
 const MODEL = {
@@ -13,14 +13,12 @@ const MODEL = {
   cache_write_1h: 2,
   tools: { web_search: 0.01 },
 };
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     kind: 'anthropic',
     models: { claude: { ...MODEL, upstream: 'claude-x-1' }, free: { ...MODEL, input: 0, output: 0 } },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const BODY = { model: 'fake/claude', max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] };
 const USAGE = { input_tokens: 10, output_tokens: 4 };

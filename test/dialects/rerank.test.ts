@@ -1,10 +1,10 @@
 /** `POST /v1/rerank` and `/v1/moderations`: what hosts get, what is held and charged, and what is refused. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { describe, test } from 'node:test';
+import { sharedGateway, startTestGateway, type TestKey } from '../support/gateway.ts';
 
 /** A search costs 2,000,000 nanodollars, a token 1,000. */
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     models: {
       searched: { upstream: 'rerank-v4', per: { search: 0.002 } },
@@ -15,8 +15,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const BODY = { model: 'fake/searched', query: 'rain', documents: ['sun', { text: 'rain' }] };
 const RESULTS = [

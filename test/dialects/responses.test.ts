@@ -1,12 +1,10 @@
 /** `POST /v1/responses` and `POST /v1/embeddings` at a host that speaks them. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { streaming } from '../support/answers.ts';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { sharedGateway, type TestKey } from '../support/gateway.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 const USAGE = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 }, output_tokens: 6, total_tokens: 16 };
 /** 6 input tokens at 1,000 nanodollars, 4 cached ones at 250, 6 output tokens at 2,000. */

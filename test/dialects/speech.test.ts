@@ -1,11 +1,11 @@
 /** `POST /v1/audio/speech`: sound passes unchanged, and is charged by what is said or by the token. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, afterEach, describe, test } from 'node:test';
-import { startTestGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
+import { describe, test } from 'node:test';
+import { sharedGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
 
 /** A character costs 15,000 nanodollars; a token of text 1,000, of sound 10,000. */
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     models: {
       reader: { upstream: 'tts-1', per: { character: 0.000015 } },
@@ -16,8 +16,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const BODY = { model: 'fake/reader', input: 'Hello there!', voice: 'alloy' };
 const PATH = '/v1/audio/speech';

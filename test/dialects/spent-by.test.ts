@@ -1,13 +1,11 @@
 /** Who requests were for: the gateway reads it in each dialect, and the host gets no more of it than before. */
 import assert from 'node:assert/strict';
-import { after, afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import { audit } from '../../src/audit/audit.ts';
 import { completion } from '../support/answers.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { sharedGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway({ config: { threads: 2 } });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ config: { threads: 2 } });
 
 const RESPONSE = {
   id: 'resp_1',

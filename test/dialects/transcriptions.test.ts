@@ -1,12 +1,12 @@
 /** `POST /v1/audio/transcriptions` and `/translations`: what hosts get of a form, and what its sound costs. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { formOf } from '../support/forms.ts';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { sharedGateway, startTestGateway, type TestKey } from '../support/gateway.ts';
 
 /** A second costs 100,000 nanodollars; a token of text 1,000, of sound 6,000, of what is written 5,000. */
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     models: {
       listener: { upstream: 'whisper-1', per: { minute: 0.006 } },
@@ -15,8 +15,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const PATH = '/v1/audio/transcriptions';
 const FILE = readFileSync(new URL('../unit/wire/media/fixtures/1.5s-opus.ogg', import.meta.url));

@@ -1,12 +1,12 @@
 /** Embeddings of Google's Vertex AI: what its hosts get from clients of OpenAI's and Google's, and what is held and charged. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { GoogleGenAI } from '@google/genai';
 import { UserRefreshClient } from 'google-auth-library';
 import { isEmbeddedAlone, vertexDialectsOf } from '../../src/core/vertex.ts';
 import { assertError } from '../support/expect.ts';
 import { vertex } from '../support/fake-vertex.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { sharedGateway } from '../support/gateway.ts';
 
 const PRICES = { input: 1, output: 0 };
 const models = {
@@ -16,12 +16,10 @@ const models = {
   chat: { input: 1, output: 2, upstream: 'gemini-3.6-flash' },
 };
 const PUBLISHED = '/v1/projects/my-project/locations/europe-west1/publishers/google/models';
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   basePath: PUBLISHED.replace(/\/publishers.*/, ''),
   provider: { kind: 'vertex', project: 'my-project', region: 'europe-west1', headers: {}, models },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const NOTHING = { whole: {}, events: [] };
 const host = vertex({ google: NOTHING, anthropic: NOTHING });

@@ -3,7 +3,7 @@
  * docs/limits.md agrees.
  */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { MAX_MESSAGES } from '../../src/dialects/chat/chat-check.ts';
 import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../src/http/malformed.ts';
@@ -12,12 +12,10 @@ import { MAX_JSON_DEPTH } from '../../src/wire/members.ts';
 import { MAX_EVENT_PARTS, MAX_JSON_PARTS, MAX_RESPONSE_PARTS } from '../../src/wire/structure.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
-import { chat, startTestGateway } from '../support/gateway.ts';
+import { chat, sharedGateway } from '../support/gateway.ts';
 import { projectFile, tableRows } from '../support/sources.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 const key = gateway.key({ rpm: 100_000, tpm: 1_000_000_000 });
 
 const OWN_HEADERS = ['Host: a', `Authorization: Bearer ${key.secret}`];

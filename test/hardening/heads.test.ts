@@ -1,14 +1,12 @@
 /** Ambiguous request heads are rejected, and nothing after them is processed. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import { chat, startTestGateway } from '../support/gateway.ts';
+import { chat, sharedGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 const key = gateway.key();
 const body = chat();
 const behind = gateway.rawCompletion(key, body);

@@ -1,18 +1,16 @@
 /** Deliberately slow clients are disconnected; honest slow ones are not. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
-import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { chat, sharedGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
 /** Longer than a busy machine may leave between two pieces. */
 const REQUEST_MS = 1_500;
-const gateway = await startTestGateway({ config: { timeouts: { request: `${REQUEST_MS}ms` } } });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ config: { timeouts: { request: `${REQUEST_MS}ms` } } });
 
 /** Sends pieces with pauses in between until there is a response, or no more pieces. */
 async function drip(connection: RawConnection, pieces: Iterable<string>, pauseMs: number): Promise<void> {

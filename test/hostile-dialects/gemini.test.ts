@@ -3,19 +3,19 @@
  * host that reads it as Google's does, or it is refused before anything is sent.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { LEAST_ESTIMATE } from '../../src/catalog/cost.ts';
 import { isObject } from '../../src/core/json.ts';
 import type { Fields } from '../../src/dialects/dialect.ts';
 import { tokensIn } from '../hostile/tokens.ts';
-import { startTestGateway, type TestKey } from '../support/gateway.ts';
+import { sharedGateway, type TestKey } from '../support/gateway.ts';
 import { wavOf } from '../support/media.ts';
 
 /** In nanodollars a token. */
 const PRICES = { input: 1_000, audioInput: 3_000, output: 5_000, search: 10_000_000 };
 const LONG = { tokens: 5_000, factor: 2 };
 const usd = (nanos: number) => nanos / 1_000;
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   provider: {
     kind: 'gemini',
     models: {
@@ -43,8 +43,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 /** As Google's hosts read names, in either spelling; and as others may, in any mixture. */
 function member(value: unknown, name: string): unknown {

@@ -1,15 +1,13 @@
 /** Answers of very many tiny parts are not parsed: they would keep the event loop busy for seconds. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { MAX_EVENT_PARTS, MAX_RESPONSE_PARTS } from '../../src/wire/structure.ts';
 import { answering, chunk, completion, DONE, event, streaming } from '../support/answers.ts';
 import { testAtLength } from '../support/at-length.ts';
 import { assertError } from '../support/expect.ts';
-import { chat, startTestGateway } from '../support/gateway.ts';
+import { chat, sharedGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 /** JSON with exactly this many objects, arrays, strings and commas. */
 function ofParts(count: number, json: string): string {

@@ -1,16 +1,14 @@
 /** The Authorization header: which values are accepted, which error each invalid one gets, and that a known key is decided anew. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import { chat, startTestGateway, type TestKey } from '../support/gateway.ts';
+import { chat, sharedGateway, type TestKey } from '../support/gateway.ts';
 import { type RawAnswer, RawConnection } from '../support/raw.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 const live = gateway.key();
 const { secret } = live;

@@ -1,13 +1,11 @@
 /** Errors of a host that has worked all the same: what they report is charged, in every dialect, whole or within a stream. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { answering, chunk, event, streaming } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { type Row, startTestGateway } from '../support/gateway.ts';
+import { type Row, sharedGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway({ provider: { dialects: ['chat', 'responses', 'messages', 'embeddings'] } });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ provider: { dialects: ['chat', 'responses', 'messages', 'embeddings'] } });
 
 type ClientDialect = 'chat' | 'responses' | 'messages' | 'embeddings';
 

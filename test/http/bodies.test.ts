@@ -1,16 +1,14 @@
 /** Request bodies: their size, their text, and every field that the gateway validates. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
-import { chat, startTestGateway } from '../support/gateway.ts';
+import { chat, sharedGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
 const MAX_BODY = 8 * 1024;
-const gateway = await startTestGateway({ config: { max_body: '8kb' } });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ config: { max_body: '8kb' } });
 const key = gateway.key({ rpm: 100_000 });
 
 /** A valid body of exactly this many bytes. */

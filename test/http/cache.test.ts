@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { after, afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
+import { beforeEach, describe, type TestContext, test } from 'node:test';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { ratesOf } from '../support/expect.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
-import { chat, type Reply, startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { chat, type Reply, sharedGateway, type TestKey, withGateway } from '../support/gateway.ts';
 import { Place } from '../support/place.ts';
 import { until } from '../support/wait.ts';
 
@@ -20,9 +20,7 @@ const MODELS = {
   short: { ...PRICES, cache: { ttl: '1ms' } },
   spare: { ...PRICES, cache: { ttl: '1h', shared: true }, fallback: ['fake/plain'] },
 };
-const gateway = await startTestGateway({ provider: { models: MODELS } });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ provider: { models: MODELS } });
 
 let asked = 0;
 /** Each answer says which it is. */

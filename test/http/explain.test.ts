@@ -1,12 +1,12 @@
 /** An explanation says what the gateway then does: the same status, code and message, and takes nothing. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import type { Explanation } from '../../src/core/explanation.ts';
 import { formatUsd } from '../../src/core/money.ts';
 import { answering } from '../support/answers.ts';
-import { startTestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { sharedGateway, type TestKey, withGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway({
+const gateway = await sharedGateway({
   config: { max_body: '2kb' },
   provider: {
     refuse_fields: ['route'],
@@ -19,8 +19,6 @@ const gateway = await startTestGateway({
     },
   },
 });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
 
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';

@@ -1,13 +1,11 @@
 /** The journal says why a request failed, in words that hold nothing of the operator's or a prompt's. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
+import { chat, sharedGateway, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 const PROMPT = 'the prompt of a client';
 const said = (code: string | number | null = null) => ({

@@ -3,16 +3,14 @@
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event, streaming, usageChunk } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, UPSTREAM_HEADER, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
+import { chat, sharedGateway, UPSTREAM_HEADER, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 const host = `127.0.0.1:${gateway.upstream.port}`;
 
 /** No response may contain anything of the operator's. */

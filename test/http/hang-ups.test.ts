@@ -1,18 +1,16 @@
 /** Clients that hang up or leave early pay for what was done, as if they had stayed, and leave nothing behind. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answering, chunk, completion, DONE, USAGE, usageChunk } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { chat, sharedGateway, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
 import type { RawConnection } from '../support/raw.ts';
 import { costOfCounted, inputTokens, outputTokens } from '../support/tokens.ts';
 import { until } from '../support/wait.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 /** The slot, the tokens and the hold of the key's only request are free again. */
 async function assertFreed(key: TestKey): Promise<void> {

@@ -1,9 +1,9 @@
 /** Rate and concurrency limits: who is admitted, who has to wait, and for how long. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { answering, chunk, completion, DONE, USAGE } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import { chat, type Reply, startTestGateway, type TestKey } from '../support/gateway.ts';
+import { chat, type Reply, sharedGateway, type TestKey } from '../support/gateway.ts';
 import { pngOf } from '../support/media.ts';
 import { until } from '../support/wait.ts';
 
@@ -13,9 +13,7 @@ const IMAGE = {
   image_url: { url: `data:image/png;base64,${pngOf(512, 512).toString('base64')}` },
 };
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 /** Checks a 429 and returns the seconds to wait. */
 function assertLimited(answer: Reply): number {

@@ -3,15 +3,13 @@
  * process goes on.
  */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
-import { chat, startTestGateway } from '../support/gateway.ts';
+import { chat, sharedGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
-const gateway = await startTestGateway({ config: { timeouts: { request: '1s' } } });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ config: { timeouts: { request: '1s' } } });
 const key = gateway.key();
 const authorization = `Authorization: Bearer ${key.secret}\r\n`;
 const POST = `POST /v1/chat/completions HTTP/1.1\r\n${authorization}`;

@@ -1,13 +1,11 @@
 /** What a request is charged: the usage that the upstream reports, or else what was relayed. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming, USAGE } from '../support/answers.ts';
-import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { chat, sharedGateway, withGateway } from '../support/gateway.ts';
 import { costOfCounted, inputTokens, outputTokens } from '../support/tokens.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 /** The charges of a request whose upstream reports this usage, as JSON and as a stream. */
 async function chargesOf(usage: unknown) {

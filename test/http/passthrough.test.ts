@@ -1,20 +1,18 @@
 /** Requests and responses are relayed byte by byte, except for what must change. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { after, describe } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming, USAGE, usageChunk } from '../support/answers.ts';
 import {
   chat,
   type GatewayOptions,
-  startTestGateway,
+  sharedGateway,
   UPSTREAM_HEADER,
   UPSTREAM_KEY,
   withGateway,
 } from '../support/gateway.ts';
 import { oneGateway } from '../support/one-gateway.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 const key = gateway.key();
 
 const MESSAGES = '"messages":[{"role":"user","content":"Hello"}]';

@@ -1,10 +1,10 @@
 /** What changes a price is priced or refused: service tiers, cache writes, audio, long contexts, predictions, and fields of the host. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { chat, sharedGateway, withGateway } from '../support/gateway.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
 
 const CONFIG = {
@@ -116,9 +116,7 @@ describe('a request is refused, and nothing is sent, for', () => {
   }
 });
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 
 const PREDICTED = 'one two three four five six seven eight nine ten '.repeat(20);
 const TOKENS = outputTokens(PREDICTED);

@@ -1,13 +1,13 @@
 /** Which error wins when several apply, and that a rejected request takes nothing. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import {
   chat,
   type GatewayOptions,
-  startTestGateway,
+  sharedGateway,
   type TestGateway,
   type TestKey,
   withGateway,
@@ -15,9 +15,7 @@ import {
 import { until } from '../support/wait.ts';
 
 const SMALL: GatewayOptions = { config: { max_body: '4kb' } };
-const gateway = await startTestGateway(SMALL);
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway(SMALL);
 
 const TOO_LARGE = 'x'.repeat(5000);
 const NO_MESSAGES = { messages: [] };

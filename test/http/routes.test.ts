@@ -1,14 +1,12 @@
 /** Paths, methods and the list of models, and the headers of every response. */
 import assert from 'node:assert/strict';
-import test, { after, afterEach, describe } from 'node:test';
+import test, { describe } from 'node:test';
 import { formatUsd } from '../../src/core/money.ts';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import { chat, type Reply, startTestGateway, withGateway } from '../support/gateway.ts';
+import { chat, type Reply, sharedGateway, withGateway } from '../support/gateway.ts';
 
-const gateway = await startTestGateway();
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway();
 const key = gateway.key();
 
 function assertErrorOf({ status, error }: Reply): Reply['error'] {

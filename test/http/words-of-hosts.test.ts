@@ -3,18 +3,16 @@
  * account, wherever an answer has room for words.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming, usageChunk } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { chat, startTestGateway, UPSTREAM_HEADER, UPSTREAM_KEY } from '../support/gateway.ts';
+import { chat, sharedGateway, UPSTREAM_HEADER, UPSTREAM_KEY } from '../support/gateway.ts';
 
 const TOKEN = 'r7-Qm4zP';
 const ACCOUNT = '88213';
 const PATH = `/relay/${TOKEN}/accounts/${ACCOUNT}/v1`;
 const QUERY = 'Zx81kLm90';
-const gateway = await startTestGateway({ basePath: `${PATH}?sig=${QUERY}` });
-after(() => gateway.stop());
-afterEach(() => gateway.assertSettled());
+const gateway = await sharedGateway({ basePath: `${PATH}?sig=${QUERY}` });
 
 const HOST = `127.0.0.1:${gateway.upstream.port}`;
 const SECRETS = [UPSTREAM_KEY, UPSTREAM_HEADER, HOST, TOKEN, ACCOUNT, QUERY];

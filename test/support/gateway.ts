@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, afterEach } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { loadConfig } from '../../src/config/load.ts';
 import { mintKey } from '../../src/core/api-key.ts';
@@ -300,6 +301,14 @@ async function orElse<Result>(work: () => Result, cleanUp: () => Promise<void>):
     await cleanUp();
     throw error;
   }
+}
+
+/** A gateway for all tests of a file: each leaves it settled, and it stops after the last. */
+export async function sharedGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const gateway = await startTestGateway(options);
+  after(() => gateway.stop());
+  afterEach(() => gateway.assertSettled());
+  return gateway;
 }
 
 /** Runs a test on a gateway of its own. */
