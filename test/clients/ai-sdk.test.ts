@@ -3,7 +3,7 @@
  * texts, streams, reasoning, tools in several steps and embeddings, with every kind of host.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -33,9 +33,7 @@ import {
   writing,
 } from './dialect-hosts.ts';
 
-const { gateway, root, scripted, stop } = await startDialectHosts();
-after(stop);
-afterEach(() => gateway.assertSettled());
+const { gateway, root, scripted } = await startDialectHosts();
 // It warns of what it does for hosts that it does not know.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 

@@ -3,7 +3,7 @@
  * errors and retries, with hosts of its own dialect and through the translation to chat.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import Anthropic, {
   APIError,
   APIUserAbortError,
@@ -33,9 +33,7 @@ import {
   writing,
 } from './dialect-hosts.ts';
 
-const { gateway, root, scripted, stop } = await startDialectHosts();
-after(stop);
-afterEach(() => gateway.assertSettled());
+const { gateway, root, scripted } = await startDialectHosts();
 
 function clientOf(key: TestKey, options: ClientOptions = {}) {
   const { fetch, responses } = watchedFetch();

@@ -3,8 +3,9 @@
  * dialect, and with chat, messages or Google's alone; and a scripted host in the same ways.
  */
 import assert from 'node:assert/strict';
+import { after } from 'node:test';
 import { FakeUpstream, type Script } from '../support/fake-upstream.ts';
-import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import { sharedGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
 
 export interface DialectHosts {
   readonly gateway: TestGateway;
@@ -12,7 +13,6 @@ export interface DialectHosts {
   readonly root: string;
   /** What answers for the models whose names begin with `scripted-`. */
   readonly scripted: FakeUpstream;
-  stop(): Promise<void>;
 }
 
 const DIALECTS = {
@@ -33,6 +33,7 @@ export const HOSTS = {
 const PRICES = { input: 1_000, cached: 100, written: 1_250, output: 5_000 };
 const MODEL = { input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5, default_output: 100 };
 
+/** For all tests of a file: each leaves the gateway settled. */
 export async function startDialectHosts(): Promise<DialectHosts> {
   const scripted = await FakeUpstream.start();
   const models = { echo: MODEL };
@@ -41,13 +42,9 @@ export async function startDialectHosts(): Promise<DialectHosts> {
     [name, { kind: 'mock', dialects, models }],
     [`scripted-${name}`, { kind: 'openai', base_url, dialects, models }],
   ]);
-  const gateway = await startTestGateway({ config: { providers: Object.fromEntries(providers) } });
-  return {
-    gateway,
-    root: `http://127.0.0.1:${gateway.port}`,
-    scripted,
-    stop: () => gateway.stop().finally(() => scripted.close()),
-  };
+  const gateway = await sharedGateway({ config: { providers: Object.fromEntries(providers) } });
+  after(() => scripted.close());
+  return { gateway, root: `http://127.0.0.1:${gateway.port}`, scripted };
 }
 
 /** What a client reads of the usage of one answer. */

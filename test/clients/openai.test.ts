@@ -3,7 +3,7 @@
  * errors and retries, with hosts of its own dialect and through the translation to messages.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import OpenAI, {
   APIError,
   APIUserAbortError,
@@ -30,9 +30,7 @@ import {
   watchedFetch,
 } from './dialect-hosts.ts';
 
-const { gateway, root, stop } = await startDialectHosts();
-after(stop);
-afterEach(() => gateway.assertSettled());
+const { gateway, root } = await startDialectHosts();
 
 function clientOf(key: TestKey, options: ClientOptions = {}) {
   const { fetch, responses } = watchedFetch();

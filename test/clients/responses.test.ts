@@ -3,7 +3,7 @@
  * dialects and through the translations to chat and to messages.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import OpenAI, {
   APIError,
   APIUserAbortError,
@@ -32,9 +32,7 @@ import {
   writing,
 } from './dialect-hosts.ts';
 
-const { gateway, root, scripted, stop } = await startDialectHosts();
-after(stop);
-afterEach(() => gateway.assertSettled());
+const { gateway, root, scripted } = await startDialectHosts();
 
 function clientOf(key: TestKey, options: ClientOptions = {}) {
   const { fetch, responses } = watchedFetch();
