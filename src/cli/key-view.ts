@@ -13,8 +13,8 @@ import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '..
 import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
-import { disabledAround } from '../operator/tree.ts';
-import type { KeyChange, KeyRecord } from '../state/keys.ts';
+import { refusedHow, refuserAround } from '../operator/tree.ts';
+import { isGone, type KeyChange, type KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
 import { GROUP_SIGN, namesGroup, wordOf } from './group-view.ts';
@@ -55,11 +55,15 @@ export function printSecret(secret: string): void {
 type Levels = ReadonlyMap<string, KeyRecord | GroupRecord>;
 
 /** The keys that have made these, and the groups that they may be in. */
-export async function levelsAround(keys: readonly KeyRecord[], state: Pick<State, 'keys' | 'groups'>): Promise<Levels> {
-  const known = new Map(keys.map((key) => [key.id, key]));
-  const found = [...keys];
+export async function levelsAround(
+  owners: readonly (KeyRecord | GroupRecord)[],
+  state: Pick<State, 'keys' | 'groups'>,
+): Promise<Levels> {
+  const known = new Map(owners.map((owner) => [owner.id, owner]));
+  const found = [...owners];
   // An array goes on to what is added meanwhile.
-  for (const { parentId } of found) {
+  for (const owner of found) {
+    const parentId = 'parentId' in owner ? owner.parentId : null;
     if (parentId === null || known.has(parentId)) continue;
     const parent = await state.keys.find(parentId);
     if (parent === undefined) continue;
@@ -68,7 +72,7 @@ export async function levelsAround(keys: readonly KeyRecord[], state: Pick<State
   }
   // Most installations have none.
   const groups = found.every(({ groupId }) => groupId === null) ? [] : await state.groups.list();
-  return new Map<string, KeyRecord | GroupRecord>([...known, ...groups.map((group) => [group.id, group] as const)]);
+  return new Map([...known, ...groups.map((group) => [group.id, group] as const)]);
 }
 
 /** What a key has spent of its budgets. */
@@ -163,10 +167,14 @@ function stateCell(
   { month, spends, levels }: { month: MonthFigures; spends: readonly BudgetSpend[]; levels: Levels },
   nowMs: number,
 ): Marked {
-  const off = key.state === 'enabled' ? disabledAround(key, (id) => levels.get(id)) : undefined;
-  if (off !== undefined) return marked(`disabled by ${wordOf(off)}`, 'warn');
-  const { text, tone } = standingOf(key, spendBounds(key.spendLimitNanos, month.costNanos, spends, nowMs), nowMs);
-  return marked(text.replace(/^✕ /, ''), tone);
+  const isOpen = key.state === 'enabled' && !isGone(key, nowMs);
+  const refuser = isOpen ? refuserAround(key, (id) => levels.get(id), nowMs) : undefined;
+  const { text, tone } =
+    refuser === undefined
+      ? standingOf(key, spendBounds(key.spendLimitNanos, month.costNanos, spends, nowMs), nowMs)
+      : standingOf({ expiresAtMs: null, ...refuser }, [], nowMs);
+  const from = refuser === undefined ? '' : ` ${refusedHow(refuser)} ${wordOf(refuser)}`;
+  return marked(`${text.replace(/^✕ /, '')}${from}`, tone);
 }
 
 /** Keys with their figures, which they are shown and sorted by. */

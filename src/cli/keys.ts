@@ -8,9 +8,8 @@ import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { goesWith } from '../operator/messages.ts';
 import { TERMS } from '../operator/terms.ts';
-import { disabledAround, groupsInside } from '../operator/tree.ts';
+import { groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
-import { isKeyId } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import { changedGroup, findGroup, nameIn, namesGroup, printGroup, wordOf } from './group-view.ts';
@@ -21,7 +20,6 @@ import {
   type KeyOrder,
   keyJson,
   keysJson,
-  levelsAround,
   newKeyJson,
   printBesideKey,
   printKey,
@@ -32,8 +30,8 @@ import {
   sortedKeys,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { notice, printJson, printLine, printNote } from './output.ts';
-import { groupOf, KEY_OR_GROUP, ownerJson } from './owner.ts';
+import { printJson, printLine, printNote } from './output.ts';
+import { groupOf, KEY_OR_GROUP, moreTime, noteRefused, ownerJson } from './owner.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
@@ -256,22 +254,14 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   const record = await changedKey(await state.keys.setState(key, keyState), key, state);
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
-  if (keyState === 'enabled' && isGone(record, state.nowMs)) {
-    notice(`note: it has expired, and is refused until it has more time: ${moreTime(command, record.name)}`);
-  }
-  if (keyState !== 'enabled') return;
-  const levels = await levelsAround([record], state);
-  const off = disabledAround(record, (id) => levels.get(id));
-  if (off === undefined) return;
-  const group = off.id === record.groupId ? 'its group' : 'a group above it';
-  const outer = isKeyId(off.id) ? 'the key that has made it' : group;
-  notice(`note: it is refused until ${outer} is enabled as well: ${hint(command, 'keys', 'enable', wordOf(off))}`);
+  if (keyState === 'enabled') await noteRefused(record, command, state);
 }
 
 async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {
   const group = await changedGroup(await open.groups.setState(nameIn(word), state), word, open);
-  if (globalOptions(command).json) return printGroup(group, command, open);
-  printLine(`${wordOf(group)} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
+  if (globalOptions(command).json) await printGroup(group, command, open);
+  else printLine(`${wordOf(group)} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
+  if (state === 'enabled') await noteRefused(group, command, open);
 }
 
 async function move(word: string, to: string, command: Command, state: State): Promise<void> {
@@ -280,8 +270,9 @@ async function move(word: string, to: string, command: Command, state: State): P
   const moved = namesGroup(word)
     ? await changedGroup(await state.groups.place(nameIn(word), into), word, state)
     : await changedKey(await state.keys.place(word, into), word, state);
-  if (globalOptions(command).json) return printJson(await ownerJson(moved, state));
-  printLine(group === undefined ? `${moved.name} is in no group.` : `${moved.name} is in ${group.name}.`);
+  if (globalOptions(command).json) printJson(await ownerJson(moved, state));
+  else printLine(group === undefined ? `${moved.name} is in no group.` : `${moved.name} is in ${group.name}.`);
+  if (moved.state === 'enabled') await noteRefused(moved, command, state);
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
@@ -306,12 +297,11 @@ async function rotate(key: string, command: Command, state: State): Promise<void
     throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
   }
   const record = await changedKey(await state.keys.rotate(id, secret, state.nowMs), key, state);
-  const note = `The old key still works. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`;
+  const note =
+    old.state === 'enabled'
+      ? `The old key is still enabled. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`
+      : 'The old key stays disabled.';
   await printNewKey(record, secret, command, state, note);
-}
-
-function moreTime(command: Command, name: string): string {
-  return hint(command, 'limits', 'set', name, '--expires', '30d');
 }
 
 async function printNewKey(
@@ -321,7 +311,11 @@ async function printNewKey(
   state: State,
   note?: string,
 ): Promise<void> {
-  if (globalOptions(command).json) return printJson(await newKeyJson(record, secret, state));
-  printSecret(secret);
-  await printBesideKey(record, state, note);
+  if (globalOptions(command).json) {
+    printJson(await newKeyJson(record, secret, state));
+  } else {
+    printSecret(secret);
+    await printBesideKey(record, state, note);
+  }
+  await noteRefused(record, command, state);
 }

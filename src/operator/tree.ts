@@ -1,5 +1,5 @@
 /** Groups as the tree that they are. Pure. */
-import type { Owner } from '../state/keys.ts';
+import { isGone, type KeyRecord, type Owner } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 
 type Place = Pick<GroupRecord, 'id' | 'groupId'>;
@@ -20,16 +20,24 @@ export function inTreeOrder<Group extends Place>(groups: readonly Group[]): read
 }
 
 /** A key that another key has made is in that one, and has no group of its own. */
-type Level = Pick<Owner, 'id' | 'groupId' | 'state'> & { readonly parentId?: string | null };
+type Level = Pick<Owner, 'id' | 'groupId' | 'state'> & Partial<Pick<KeyRecord, 'parentId' | 'expiresAtMs'>>;
 
-/** The innermost disabled level around a key or a group, by its key or its group: everything in it is refused. */
-export function disabledAround<Around extends Level>(
+/** The innermost level around a key or a group that is disabled, or a key whose time is over: everything in it is refused. */
+export function refuserAround<Around extends Level>(
   { parentId, groupId }: Pick<Level, 'parentId' | 'groupId'>,
   levelOf: (id: string) => Around | undefined,
+  wallMs: number,
 ): Around | undefined {
   const id = parentId ?? groupId;
   const level = id === null ? undefined : levelOf(id);
-  return level === undefined || level.state === 'disabled' ? level : disabledAround(level, levelOf);
+  if (level === undefined || level.state === 'disabled' || isGone({ expiresAtMs: null, ...level }, wallMs))
+    return level;
+  return refuserAround(level, levelOf, wallMs);
+}
+
+/** What stands between `disabled` or `expired` and the level that refuses. */
+export function refusedHow({ state }: Pick<Level, 'state'>): 'by' | 'with' {
+  return state === 'disabled' ? 'by' : 'with';
 }
 
 /** The ids of a group and of all groups in it. */

@@ -3,7 +3,7 @@
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isSpent } from '../operator/spending.ts';
-import { disabledAround } from '../operator/tree.ts';
+import { refuserAround } from '../operator/tree.ts';
 import { isGone, type KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { LiveRow, Model, StoredGroup, StoredKey } from './model.ts';
@@ -120,9 +120,10 @@ export function keyNames(model: Model): (id: string) => string {
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** The innermost disabled level around a key: a group, or the key that has made it. */
-export function levelThatDisables(key: KeyRecord, model: Model): KeyRecord | GroupRecord | undefined {
-  return disabledAround(key, (id) => ownerById(model, id));
+/** What around a key that is enabled and has time refuses it: a group, or the key that has made it. */
+export function refuserOf(key: KeyRecord, model: Model): KeyRecord | GroupRecord | undefined {
+  const isOpen = key.state === 'enabled' && !isGone(key, model.nowMs);
+  return isOpen ? refuserAround(key, (id) => ownerById(model, id), model.nowMs) : undefined;
 }
 
 /** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */

@@ -69,11 +69,29 @@ test('a key that has expired says so, has no successor, and comes back with more
   bookOf(database).keys.create(mintKey(), { ...NO_LIMITS, name: 'old', expiresAtMs: 1 }, 0);
   database.close();
   assert.match((await place.run(['keys', 'list'])).stdout, /EXPIRES.*\n.* expired .*1970-01-01/);
-  assert.match((await place.run(['keys', 'enable', 'old'])).stderr, /^note: it has expired/);
+  assert.match(
+    (await place.run(['keys', 'enable', 'old'])).stderr,
+    /^note: old is refused until old has more time: inf-gw limits set old --expires 30d$/m,
+  );
   const { status, stderr } = await place.run(['keys', 'rotate', 'old']);
   assert.equal(status, 1);
   assert.match(stderr, /key old has expired; give it more time first: inf-gw limits set old --expires 30d/);
   const key = await place.json<KeyJson>('limits', 'set', 'old', '--expires', '30d');
   assert.ok(Date.parse(key.expires_at ?? '') > Date.now());
   assert.match((await place.run(['keys', 'show', 'old'])).stdout, /\nstate +enabled\n/);
+});
+
+test('what an expired key has made says so, however much time it has itself', async (t) => {
+  const place = new Workplace(t);
+  const { database } = openDatabase(place.statePath);
+  const { keys } = bookOf(database);
+  const made = keys.create(mintKey(), { ...NO_LIMITS, name: 'old', expiresAtMs: 1, mayCreate: true }, 0);
+  const parentId = made.kind === 'done' ? made.key.id : '';
+  keys.create(mintKey(), { ...NO_LIMITS, name: 'child', parentId }, 0);
+  database.close();
+  const until = /^note: (\S+) is refused until old has more time: inf-gw limits set old --expires 30d$/m;
+  assert.match((await place.run(['keys', 'list'])).stdout, /^child .* expired with old /m);
+  assert.match((await place.run(['keys', 'show', 'child'])).stdout, /^state +expired with old$/m);
+  assert.equal(until.exec((await place.run(['keys', 'enable', 'child'])).stderr)?.[1], 'child');
+  assert.equal(until.exec((await place.run(['keys', 'rotate', 'child'])).stderr)?.[1], 'child-2');
 });

@@ -163,6 +163,37 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     assert.equal(await serving.chatOutcome(next.key), '200');
   });
 
+  test('the successor of a disabled key is enabled, and the old one is not said to work', async (t) => {
+    const place = new Workplace(t);
+    await place.createKey('app');
+    assert.match((await place.run(['keys', 'rotate', 'app'])).stderr, /^The old key is still enabled\./m);
+    await place.json('keys', 'disable', 'app');
+    assert.match(
+      (await place.run(['keys', 'rotate', 'app'])).stderr,
+      /^state +enabled$.*^The old key stays disabled\.$/ms,
+    );
+  });
+
+  test('whatever puts an enabled key into a disabled group says that it is refused', async (t) => {
+    const place = new Workplace(t);
+    await place.json('groups', 'create', 'outer');
+    await place.json('groups', 'create', 'inner', '--in', '@outer');
+    await place.createKey('app');
+    await place.json('keys', 'disable', '@outer');
+    for (const [subject, ...words] of [
+      ['app is', 'keys', 'move', 'app', '--to', '@inner', '--json'],
+      ['app-2 is', 'keys', 'rotate', 'app'],
+      ['new is', 'keys', 'create', 'new', '--in', '@outer', '--json'],
+      ['all keys in @inner are', 'keys', 'enable', '@inner'],
+    ] as const) {
+      const { stderr } = await place.run(words);
+      const note = `note: ${subject} refused until @outer is enabled: inf-gw keys enable @outer`;
+      assert.equal(linesOf(stderr).at(-1), note);
+    }
+    const { stderr } = await place.run(['keys', 'move', 'app', '--to', 'none']);
+    assert.equal(stderr, '');
+  });
+
   test('whatever creates a state file prints its path, and only its owner can read it', async (t) => {
     const place = new Workplace(t);
     const first = await place.run(['credit', 'add', '1', '--json']);

@@ -128,7 +128,7 @@ for (const store of ['file', 'database']) {
       assert.match(listed?.stdout ?? '', new RegExp(`  disabled by @${outer.name}  `));
       assert.match(
         enabled?.stderr ?? '',
-        new RegExp(`until a group above it is enabled as well: .* keys enable @${outer.name}$`, 'm'),
+        new RegExp(`until @${outer.name} is enabled: .* keys enable @${outer.name}$`, 'm'),
       );
       await place.json('keys', 'enable', `@${outer.name}`);
       assert.equal((await complete(key)).status, 200);
@@ -321,10 +321,7 @@ for (const store of ['file', 'database']) {
       ]);
       assert.match(shown?.stdout ?? '', new RegExp(`^state +disabled by ${name}$`, 'm'));
       assert.match(listed?.stdout ?? '', new RegExp(`${child.id}.*  disabled by ${name}  `));
-      assert.match(
-        enabled?.stderr ?? '',
-        new RegExp(`until the key that has made it is enabled as well: .* ${name}$`, 'm'),
-      );
+      assert.match(enabled?.stderr ?? '', new RegExp(`until ${name} is enabled: .* keys enable ${name}$`, 'm'));
       await place.json('keys', 'enable', parent.id);
       await place.json('keys', 'delete', parent.id, '--yes');
       assert.equal((await complete(child)).status, 401);

@@ -427,3 +427,15 @@ test('in Keys, a key whose maker is disabled says so, and by which', () => {
   const { model } = press(alone('keys', { ...STORED, groups: GROUPS, keys }), ...letters('/nlp-agent'));
   assert.match(screenText(press(model, 'enter', 'enter').model), /^state +disabled by nlp-batch/m);
 });
+
+test('in Keys, a key whose maker has expired says so, and with which', () => {
+  const keys = KEYS.map((key) =>
+    key.record.name === 'nlp-batch' ? { ...key, record: { ...key.record, expiresAtMs: NOW_MS } } : key,
+  );
+  const shown = (filter: string) => {
+    const { model } = press(alone('keys', { ...STORED, groups: GROUPS, keys }), ...letters(`/${filter}`));
+    return screenText(press(model, 'enter', 'enter').model);
+  };
+  assert.match(shown('state:exp'), /2 of 4/);
+  assert.match(shown('nlp-agent'), /^state +✕ expired with nlp-batch/m);
+});

@@ -3,7 +3,7 @@ import { NANOS_PER_USD } from '../../core/money.ts';
 import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
 import { isGone } from '../../state/keys.ts';
 import type { Model, StoredKey } from '../model.ts';
-import { activityById, levelThatDisables } from '../select.ts';
+import { activityById, refuserOf } from '../select.ts';
 import { type Field, type Listed, shownOf } from './list.ts';
 
 /** Per minute, as the gateway counts it. Undefined for a key that it does not tell of. */
@@ -43,11 +43,11 @@ function shareOfLimit({ bounds }: StoredKey, { nowMs }: Model): number | undefin
   return bound && Math.floor(shareSpent(bound) * 100);
 }
 
-/** `disabled` also where what it is in is, `spent` where a budget stops it. */
+/** `disabled` or `expired` also where what it is in is, `spent` where a budget stops it. */
 export function stateOf({ record, bounds }: StoredKey, model: Model): string {
-  if (record.state !== 'enabled') return record.state;
-  if (levelThatDisables(record, model) !== undefined) return 'disabled';
-  if (isGone(record, model.nowMs)) return 'expired';
+  const { state, expiresAtMs } = { expiresAtMs: null, ...(refuserOf(record, model) ?? record) };
+  if (state !== 'enabled') return state;
+  if (isGone({ state, expiresAtMs }, model.nowMs)) return 'expired';
   return bounds.some((bound) => isSpent(bound, model.nowMs)) ? 'spent' : record.state;
 }
 

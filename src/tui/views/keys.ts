@@ -8,13 +8,14 @@ import { allowlistText, refusalReason } from '../../operator/messages.ts';
 import { outlookOf, standingOf } from '../../operator/spending.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
+import { refusedHow } from '../../operator/tree.ts';
 import { isKeyId } from '../../state/levels.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityById, hasPane, levelThatDisables, spentLevels } from '../select.ts';
+import { activityById, hasPane, refuserOf, spentLevels } from '../select.ts';
 import { type ListColumn, listView, longest } from './list-view.ts';
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
@@ -115,16 +116,16 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
 }
 
 function standingSpan({ record, bounds }: StoredKey, model: Model): Span {
-  const isOff = record.state === 'enabled' && levelThatDisables(record, model) !== undefined;
-  const { text, tone } = standingOf(isOff ? { ...record, state: 'disabled' } : record, bounds, model.nowMs);
+  const refuser = refuserOf(record, model);
+  const { text, tone } = standingOf({ expiresAtMs: null, ...(refuser ?? record) }, refuser ? [] : bounds, model.nowMs);
   return span(text, { tone });
 }
 
-/** What disables it, if it is not disabled itself. */
+/** What refuses it, if that is around it. */
 function offBy({ record }: StoredKey, model: Model): Line {
-  const level = record.state === 'enabled' ? levelThatDisables(record, model) : undefined;
+  const level = refuserOf(record, model);
   if (level === undefined) return [];
-  return [dim(` by ${isKeyId(level.id) ? '' : '@'}${clean(level.name)}`)];
+  return [dim(` ${refusedHow(level)} ${isKeyId(level.id) ? '' : '@'}${clean(level.name)}`)];
 }
 
 function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
