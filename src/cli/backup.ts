@@ -62,9 +62,6 @@ async function restore(name: string, options: { yes?: true }, command: Command):
   const file = resolve(name);
   const isReplacing = !isMissingFile(state);
   const mustAsk = state.kind === 'file' && isReplacing && !options.yes;
-  if (mustAsk && !process.stdin.isTTY) {
-    throw new UserError(`there is a state at ${statePath}, and no terminal to ask on; to replace it, use --yes`);
-  }
   const kept = await interruptible('nothing was changed', (signal) =>
     restoreState(state, file, {
       signal,
@@ -82,6 +79,9 @@ async function restore(name: string, options: { yes?: true }, command: Command):
 }
 
 async function askToReplace(statePath: string, file: string, signal: AbortSignal): Promise<void> {
+  if (!process.stdin.isTTY) {
+    throw new UserError(`there is a state at ${statePath}, and no terminal to ask on; to replace it, use --yes`);
+  }
   const { size, mtimeMs } = statSync(statePath);
   const facts = `${bytes(size)}, last written ${dateTime(mtimeMs)} UTC`;
   if (await isConfirmed(`Replace ${statePath} (${facts}) by ${file}? (y/N) `, signal)) return;

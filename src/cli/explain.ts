@@ -7,6 +7,7 @@ import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { type ExplainedStep, type ExplainQuestion, type Explanation, NOT_REACHED } from '../core/explanation.ts';
 import { counted } from '../core/plural.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { UPSTREAM_STATES } from '../operator/messages.ts';
 import { type Field, marked } from '../operator/table.ts';
@@ -99,7 +100,7 @@ async function onlyKey({ keys }: State): Promise<KeyRecord> {
   throw new UserError(
     names.length === 0
       ? 'there is no key that could send it; create one with `inf-gw keys create`'
-      : `say with --key which key would send it, such as --key ${names.join(' or --key ')}`,
+      : `say with --key which key would send it, such as --key ${names.map(shellWord).join(' or --key ')}`,
   );
 }
 

@@ -98,8 +98,12 @@ function isGlobal(option: string): boolean {
 
 /** To be called first of all. */
 export function prepareProcess(): void {
-  // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
+    if (code === 'EPIPE') process.exit(0);
+    notice(`error: cannot write to standard output (${code ?? message}); what the command has changed stands`);
+    process.exit(FAILED);
+  });
 }
 
 /** Runs one of these commands and sets the exit status. */

@@ -110,7 +110,8 @@ async function list(options: ListOptions, command: Command, state: State): Promi
   const isNarrowed = errors || [key, group, user, sinceMs].some((by) => by !== undefined);
   if (records.length === 0) return printLine(isNarrowed ? 'No such requests.' : 'No requests yet.');
   printTable(requestsTable(records, isShared, look()));
-  if (records.length === limit) printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
+  if (records.length === limit)
+    printNote(`Only the latest ${limit === 1 ? 'is' : `${count(limit)} are`} shown; use --limit for more.`);
 }
 
 async function listRefused(options: ListOptions, command: Command, state: State): Promise<void> {
@@ -131,7 +132,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   if (rows.length === 0) printLine(isNarrowed ? 'No such requests.' : 'No request with a valid key was refused.');
   else printTable(refusedTable(rows, nameOf, look()));
   if (rows.length < page.rows.length || page.has_more)
-    printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
+    printNote(`Only the latest ${limit === 1 ? 'is' : `${count(limit)} are`} shown; use --limit for more.`);
   printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and lost when it stops.`);
 }
 

@@ -71,6 +71,13 @@ describe('`backup` and `restore`', { concurrency: CONCURRENCY }, () => {
     assert.equal((await other.json<KeyJson[]>('keys', 'list')).length, 1);
   });
 
+  test('find fault with a backup before they ask for the word to use it', async (t) => {
+    const place = new Workplace(t);
+    await place.createKey('app');
+    const { status, stderr } = await place.run(['restore', 'no-such.db']);
+    assert.deepEqual([status, stderr], [1, `error: no file at ${place.directory}/no-such.db; name a backup\n`]);
+  });
+
   test('name the tool of PostgreSQL, with the whole command and no password', async (t) => {
     const url = "postgres://own%20er:secret@db.example:6543/gate'way";
     const place = new Workplace(t, CONFIG.replace('./state.db', JSON.stringify(url)));

@@ -73,6 +73,14 @@ test('`explain` asks the running gateway, goes by the state without one, and kno
   assert.match((await place.run(['explain', 'body.json'])).stderr, /--key app or --key other/);
 });
 
+test('where several keys could send it, some are named as a shell takes them', async (t) => {
+  const place = new Workplace(t);
+  for (const name of ['app', "Zoë's laptop"]) await place.createKey(name);
+  const { status, stderr } = await place.run(['explain'], BODY);
+  assert.equal(status, 1);
+  assert.match(stderr, /, such as --key app or --key 'Zoë'\\''s laptop'\n$/);
+});
+
 test('a refusal names the key, and ends with what to type', async (t) => {
   const place = new Workplace(t);
   place.write('body.json', BODY);

@@ -3,8 +3,10 @@
  * shared process.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, PATHS, PROGRAM, Workplace } from '../support/cli.ts';
 
 const ENDING = [
   ['keys', 'list'],
@@ -46,4 +48,16 @@ describe('a command exits by itself', { concurrency: CONCURRENCY }, () => {
       assert.equal(status, 0, stderr);
     }
   });
+});
+
+test('a command whose output cannot be written says so, and fails', (t) => {
+  const place = new Workplace(t, CONFIG);
+  // Open for reading alone: a write fails, as on a full disk.
+  const output = openSync(place.write('output', ''), 'r');
+  const words = [PROGRAM, 'credit', 'add', '1'];
+  const surroundings = { cwd: place.directory, env: PATHS, encoding: 'utf8' } as const;
+  const { status, stderr } = spawnSync(process.execPath, words, { ...surroundings, stdio: ['ignore', output, 'pipe'] });
+  closeSync(output);
+  assert.equal(status, 1);
+  assert.match(stderr, /^error: cannot write to standard output \(EBADF\); what the command has changed stands$/m);
 });

@@ -344,7 +344,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       lines.slice(1).map((line) => line.split(/ +/).at(-1)),
       ids.toReversed(),
     );
-    assert.match(one?.stdout ?? '', /use --limit for more/);
+    assert.match(one?.stdout ?? '', /^Only the latest is shown; use --limit for more\.$/m);
     assert.equal(linesOf(one?.stdout ?? '').length, 3);
   });
 });
