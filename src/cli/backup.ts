@@ -84,7 +84,7 @@ async function askToReplace(statePath: string, file: string, signal: AbortSignal
   }
   const { size, mtimeMs } = statSync(statePath);
   const facts = `${bytes(size)}, last written ${dateTime(mtimeMs)} UTC`;
-  if (await isConfirmed(`Replace ${statePath} (${facts}) by ${file}? (y/N) `, signal)) return;
+  if (await isConfirmed(`Replace ${statePath} (${facts}) with ${file}? (y/N) `, signal)) return;
   signal.throwIfAborted();
   throw new UserError('nothing was changed; to replace the state, answer y or use --yes');
 }

@@ -3,10 +3,23 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { KeyRecord } from '../../src/state/keys.ts';
 import type { Action } from '../../src/tui/actions.ts';
 import { currentKey } from '../../src/tui/lists/keys.ts';
 import type { Model } from '../../src/tui/model.ts';
-import { after, alone, keyId, letters, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
+import {
+  after,
+  alone,
+  keyId,
+  letters,
+  NOW_MS,
+  press,
+  SNAPSHOT,
+  STORED,
+  screenText,
+  serving,
+  storedKey,
+} from './samples.ts';
 
 const keys = serving('keys');
 const ID = keyId(2);
@@ -102,6 +115,18 @@ describe('a confirmation', () => {
       assert.deepEqual(press(open, 'enter', ' ', 'x', 'd', 'q', 'tab', '1'), { model: open, effects: [] });
     });
   }
+
+  test('to rotate a key is not asked for where its time is over, and says what a disabled one stays', () => {
+    const of = (change: Partial<KeyRecord>) => {
+      const key = storedKey(2, 'batch-jobs');
+      return press(alone('keys', { ...STORED, keys: [{ ...key, record: { ...key.record, ...change } }] }), 'r').model;
+    };
+    const expired = of({ expiresAtMs: NOW_MS });
+    const message = 'batch-jobs has expired. Give it more time first, with l.';
+    assert.deepEqual([expired.dialog, expired.message?.text], [undefined, message]);
+    assert.match(screenText(of({ state: 'disabled' })), /The old key stays[ │\n]+disabled\./);
+    assert.match(screenText(of({})), /The old key works[ │\n]+until you[ │\n]+disable it\./);
+  });
 
   test('to delete a key needs its name', () => {
     const { model, effects } = press(keys, 'D', ...letters('batch-jobs'), 'enter');

@@ -3,6 +3,7 @@
 import { ago, countOf, usd } from '../../operator/format.ts';
 import { goesWith } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
+import { isGone } from '../../state/keys.ts';
 import { NO_USER_LIMITS } from '../../state/levels.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
@@ -10,7 +11,7 @@ import type { Dialog, Model, StoredKey } from '../model.ts';
 import { groupsById } from '../select.ts';
 import { createForm, limitsForm, moveForm, usersForm } from './forms.ts';
 import { pickerOptions } from './picker.ts';
-import { type Step, step } from './step.ts';
+import { type Step, step, withMessage } from './step.ts';
 
 /** Opens the details of the key under the cursor, if there is one. */
 export function openDetail(model: Model): Step {
@@ -41,13 +42,18 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
         keyId,
         state: 'disabled',
       });
-    case 'r':
-      return confirm(
-        model,
-        `Rotate ${name}?`,
-        'Creates a successor with the same settings. The old key works until you disable it.',
-        { kind: 'rotate', keyId },
-      );
+    case 'r': {
+      // The successor would be refused like it.
+      if (isGone(record, model.nowMs)) {
+        return step(withMessage(model, `${name} has expired. Give it more time first, with l.`, 'warn'));
+      }
+      const old =
+        record.state === 'enabled' ? 'The old key works until you disable it.' : 'The old key stays disabled.';
+      return confirm(model, `Rotate ${name}?`, `Creates a successor with the same settings. ${old}`, {
+        kind: 'rotate',
+        keyId,
+      });
+    }
     case 'D': {
       const made = model.stored.keys.filter(({ record: { parentId } }) => parentId === keyId).length;
       return confirm(
