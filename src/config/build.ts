@@ -279,14 +279,13 @@ class ConfigBuilder {
   #upstream(name: string, path: PropertyKey[], parsed: ParsedUpstream): UpstreamConfig {
     const address = this.#expand([...path, 'base_url'], parsed.base_url);
     const key = parsed.api_key === undefined ? undefined : this.#apiKey([...path, 'api_key'], parsed.api_key);
-    const missingVariable = address.missingVariable ?? key?.missingVariable;
     return {
       name,
-      baseUrl: this.#baseUrl([...path, 'base_url'], { value: address.value, missingVariable }),
+      baseUrl: this.#baseUrl([...path, 'base_url'], parsed.base_url, address),
       shownBaseUrl: parsed.base_url,
       apiKey: key && this.#headerValue([...path, 'api_key'], key.value),
       weight: parsed.weight,
-      missingVariable,
+      missingVariable: address.missingVariable ?? key?.missingVariable,
     };
   }
 
@@ -311,8 +310,8 @@ class ConfigBuilder {
     return { connectMs: connect, firstByteMs: first_byte, idleMs: idle };
   }
 
-  /** Checks an address. One of an inactive upstream may be incomplete. */
-  #baseUrl(path: PropertyKey[], { value, missingVariable }: Pick<Expanded, 'value' | 'missingVariable'>): string {
+  /** Checks an address, which may be incomplete where a variable is not set, but not have a password: it is shown. */
+  #baseUrl(path: PropertyKey[], shown: string, { value, missingVariable }: Expanded): string {
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url?.pathname.endsWith('/chat/completions')) {
       this.#addProblem(
@@ -320,8 +319,9 @@ class ConfigBuilder {
         'expected the address without /chat/completions, which the gateway appends',
       );
     }
-    const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-    if (!isUsable && missingVariable === undefined) {
+    const hasUser = /\/\/[^/?#]*@/.test(shown) || (url !== undefined && (url.username !== '' || url.password !== ''));
+    const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
+    if (hasUser || (!isHttp && missingVariable === undefined)) {
       this.#addProblem(
         ['providers', ...path],
         'expected an address that begins with http:// or https:// and contains no password, such as https://api.openai.com/v1',

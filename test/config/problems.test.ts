@@ -174,6 +174,14 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     /^2:\d+: providers\.p\.api_key: expected none: with auth: entra/,
     /^3:22: providers\.q\.auth: expected entra only for a provider of kind azure, openai or anthropic$/,
   ],
+  [
+    `providers:\n  p: { kind: openai, base_url: "ftp://h", api_key: "\${UNSET}", models: {} }`,
+    /^2:22: providers\.p\.base_url: expected an address/,
+  ],
+  [
+    `providers:\n  p: { kind: openai, base_url: "https://u:secret@\${UNSET}", models: {} }`,
+    /^2:22: providers\.p\.base_url: expected an address.*no password/,
+  ],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
   ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],
