@@ -17,6 +17,7 @@ import { explainPast } from './explain-past.ts';
 import { remedyFor } from './explain-remedy.ts';
 import { findKey } from './key-view.ts';
 import { notice, printFields, printJson, printLine, printText } from './output.ts';
+import { noteRefused } from './owner.ts';
 import { requestOrThrow } from './requests.ts';
 import { globalOptions, hint, type State, withState } from './state.ts';
 import { readUser } from './users.ts';
@@ -78,14 +79,21 @@ async function explain(
   const key = idOrName === undefined ? await onlyKey(state) : await findKey(idOrName, state, { withDeleted: true });
   const question: ExplainQuestion = { keyId: key.id, path, user, body };
   const live = await explainBody(socketPathOf(state.config), question);
-  if (live !== undefined) return print({ ...live, live: true }, command, key.name);
+  const shown = live === undefined ? await explainedHere(state, key, question) : { ...live, live: true };
+  print(shown, command, key.name);
+  // A client hears no more than that of a key whose time is over.
+  if (shown.code === 'invalid_api_key' && key.state !== 'deleted') await noteRefused(key, command, state);
+}
+
+/** What a gateway that starts now would do. */
+async function explainedHere(state: State, key: KeyRecord, question: ExplainQuestion): Promise<Shown> {
   // Loaded here: where a gateway runs, nobody needs it.
   const { explainHere } = await import('../gateway/explain.ts');
   const { explanation, interrupted } = await explainHere(state.config, state, key, question);
   notice('No gateway of this config is running here: this is what one that starts now would do.');
   if (interrupted > 0)
     notice(`${counted(interrupted, 'request')} left open by a crash: the next start charges the holds.`);
-  print({ ...explanation, live: false }, command, key.name);
+  return { ...explanation, live: false };
 }
 
 function refuseNothing(command: Command): never {

@@ -36,10 +36,11 @@ export async function noteRefused(owner: KeyRecord | GroupRecord, command: Comma
   if (refuser === undefined) return;
   const subject = isKeyId(owner.id) ? `${owner.name} is` : `all keys in ${wordOf(owner)} are`;
   const word = wordOf(refuser);
+  const who = refuser === owner ? 'it' : word;
   const remedy =
     refuser.state === 'disabled'
-      ? `${word} is enabled: ${hint(command, 'keys', 'enable', word)}`
-      : `${word} has more time: ${moreTime(command, word)}`;
+      ? `${who} is enabled: ${hint(command, 'keys', 'enable', word)}`
+      : `${who} has more time: ${moreTime(command, word)}`;
   notice(`note: ${subject} refused until ${remedy}`);
 }
 

@@ -71,7 +71,7 @@ test('a key that has expired says so, has no successor, and comes back with more
   assert.match((await place.run(['keys', 'list'])).stdout, /EXPIRES.*\n.* expired .*1970-01-01/);
   assert.match(
     (await place.run(['keys', 'enable', 'old'])).stderr,
-    /^note: old is refused until old has more time: inf-gw limits set old --expires 30d$/m,
+    /^note: old is refused until it has more time: inf-gw limits set old --expires 30d$/m,
   );
   const { status, stderr } = await place.run(['keys', 'rotate', 'old']);
   assert.equal(status, 1);
@@ -93,5 +93,6 @@ test('what an expired key has made says so, however much time it has itself', as
   assert.match((await place.run(['keys', 'list'])).stdout, /^child .* expired with old /m);
   assert.match((await place.run(['keys', 'show', 'child'])).stdout, /^state +expired with old$/m);
   assert.equal(until.exec((await place.run(['keys', 'enable', 'child'])).stderr)?.[1], 'child');
+  assert.equal(until.exec((await place.run(['explain', '--key', 'child'], '{}')).stderr)?.[1], 'child');
   assert.equal(until.exec((await place.run(['keys', 'rotate', 'child'])).stderr)?.[1], 'child-2');
 });
