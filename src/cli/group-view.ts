@@ -11,8 +11,8 @@ import { allowlistText, explainGroupChange } from '../operator/messages.ts';
 import { spendBounds, standingOf } from '../operator/spending.ts';
 import { type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { levelJson, userLimitsJson } from '../operator/terms.ts';
-import { inTreeOrder } from '../operator/tree.ts';
-import { NO_TERMS, type Owner } from '../state/keys.ts';
+import { inTreeOrder, refusedHow, refuserAround } from '../operator/tree.ts';
+import { isGone, type KeyRecord, type Owner } from '../state/keys.ts';
 import { type GroupChange, type GroupRecord, isKeyId } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
@@ -69,7 +69,10 @@ function fieldsOf(group: GroupRecord, figures: GroupFigures, nowMs: number): Fie
     ['name', group.name],
     ['id', group.id],
     ...(outer === undefined ? [] : [['in', `${GROUP_SIGN}${outer.name}`] as const]),
-    ['state', stateOf(group, month, spends.get(group.id) ?? [], nowMs)],
+    [
+      'state',
+      stateCell(group, month, spends.get(group.id) ?? [], (id) => groups.find((each) => each.id === id), nowMs),
+    ],
     ['created', isoTime(group.createdAtMs)],
     ['keys', count(keys.get(group.id) ?? 0)],
     ...levelFields(group, spends.get(group.id) ?? []),
@@ -79,10 +82,20 @@ function fieldsOf(group: GroupRecord, figures: GroupFigures, nowMs: number): Fie
   ];
 }
 
-function stateOf(group: GroupRecord, month: MonthFigures, spends: readonly BudgetSpend[], nowMs: number): Marked {
-  const bounds = spendBounds(group.spendLimitNanos, month.costNanos, spends, nowMs);
-  const { text, tone } = standingOf({ ...group, expiresAtMs: NO_TERMS.expiresAtMs }, bounds, nowMs);
-  return marked(text.replace(/^✕ /, ''), tone);
+/** What a key or a group does at present, as the dashboard says it. The table puts the sign before it. */
+export function stateCell(
+  owner: KeyRecord | GroupRecord,
+  month: MonthFigures,
+  spends: readonly BudgetSpend[],
+  levelOf: (id: string) => KeyRecord | GroupRecord | undefined,
+  nowMs: number,
+): Marked {
+  const isOpen = owner.state === 'enabled' && !isGone({ expiresAtMs: null, ...owner }, nowMs);
+  const refuser = isOpen ? refuserAround(owner, levelOf, nowMs) : undefined;
+  const bounds = refuser === undefined ? spendBounds(owner.spendLimitNanos, month.costNanos, spends, nowMs) : [];
+  const { text, tone } = standingOf({ expiresAtMs: null, ...(refuser ?? owner) }, bounds, nowMs);
+  const from = refuser === undefined ? '' : ` ${refusedHow(refuser)} ${wordOf(refuser)}`;
+  return marked(`${text.replace(/^✕ /, '')}${from}`, tone);
 }
 
 export function printGroups(figures: GroupFigures, nowMs: number): void {
@@ -94,7 +107,7 @@ export function printGroups(figures: GroupFigures, nowMs: number): void {
 export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
   const rows = inTreeOrder(groups);
-  const nameOf = new Map(groups.map(({ id, name }) => [id, name]));
+  const byId = new Map(groups.map((group) => [group.id, group]));
   return {
     columns: [
       { head: 'NAME', least: 12 },
@@ -110,8 +123,8 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
       const { allowlist } = group;
       return [
         isTree ? `${'  '.repeat(depth)}${group.name}` : group.name,
-        ...(isTree ? [] : [nameOf.get(group.groupId ?? '') ?? '-']),
-        stateOf(group, month, spent, nowMs),
+        ...(isTree ? [] : [byId.get(group.groupId ?? '')?.name ?? '-']),
+        stateCell(group, month, spent, (id) => byId.get(id), nowMs),
         count(keys.get(group.id) ?? 0),
         ...levelCells(group, spent, month, look),
         allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,

@@ -10,14 +10,13 @@ import { count, dateTime } from '../operator/format.ts';
 import { keyJson as keyWithFigures } from '../operator/key-json.ts';
 import { NO_FIGURES } from '../operator/level-figures.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
-import { shareSpent, spendBounds, standingOf, tightest } from '../operator/spending.ts';
-import { amount, type Field, fieldLines, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { shareSpent, spendBounds, tightest } from '../operator/spending.ts';
+import { amount, type Field, fieldLines, type Look, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
-import { refusedHow, refuserAround } from '../operator/tree.ts';
-import { isGone, type KeyChange, type KeyRecord } from '../state/keys.ts';
+import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { GROUP_SIGN, namesGroup, wordOf } from './group-view.ts';
+import { GROUP_SIGN, namesGroup, stateCell } from './group-view.ts';
 import { BUDGETS_COLUMN, budgetField, budgetsCell, monthField, mostAlike, userLimitFields } from './level-view.ts';
 import {
   isTerminal,
@@ -147,7 +146,7 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['key', key.preview],
     ...(group === undefined ? [] : [['in', `${GROUP_SIGN}${group.name}`] as const]),
     ...(key.mayCreate ? [['may create', 'keys under it'] as const] : []),
-    ['state', stateCell(key, { month, spends, levels }, state.nowMs)],
+    ['state', stateCell(key, month, spends, (id) => levels.get(id), state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
     ...TIER_NAMES.map((name) => [TIER_TERMS[name].label.toLowerCase(), limit(key[name], tier[name])] as const),
@@ -159,22 +158,6 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
     ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
     monthField(month),
   ];
-}
-
-/** What it does at present, as the dashboard says it. The table puts the sign before it. */
-function stateCell(
-  key: KeyRecord,
-  { month, spends, levels }: { month: MonthFigures; spends: readonly BudgetSpend[]; levels: Levels },
-  nowMs: number,
-): Marked {
-  const isOpen = key.state === 'enabled' && !isGone(key, nowMs);
-  const refuser = isOpen ? refuserAround(key, (id) => levels.get(id), nowMs) : undefined;
-  const { text, tone } =
-    refuser === undefined
-      ? standingOf(key, spendBounds(key.spendLimitNanos, month.costNanos, spends, nowMs), nowMs)
-      : standingOf({ expiresAtMs: null, ...refuser }, [], nowMs);
-  const from = refuser === undefined ? '' : ` ${refusedHow(refuser)} ${wordOf(refuser)}`;
-  return marked(`${text.replace(/^✕ /, '')}${from}`, tone);
 }
 
 /** Keys with their figures, which they are shown and sorted by. */
@@ -255,7 +238,7 @@ export function keysTable(
         key.id,
         key.preview,
         ...(hasGroups ? [levels.get(key.groupId ?? '')?.name ?? '-'] : []),
-        stateCell(key, { month, spends: spent, levels }, nowMs),
+        stateCell(key, month, spent, (id) => levels.get(id), nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
         ...(hasBudgets ? [budgetsCell(spent, look)] : []),

@@ -120,10 +120,10 @@ export function keyNames(model: Model): (id: string) => string {
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** What around a key that is enabled and has time refuses it: a group, or the key that has made it. */
-export function refuserOf(key: KeyRecord, model: Model): KeyRecord | GroupRecord | undefined {
-  const isOpen = key.state === 'enabled' && !isGone(key, model.nowMs);
-  return isOpen ? refuserAround(key, (id) => ownerById(model, id), model.nowMs) : undefined;
+/** What around a key or a group that is enabled and has time refuses it: a group, or the key that has made it. */
+export function refuserOf(owner: KeyRecord | GroupRecord, model: Model): KeyRecord | GroupRecord | undefined {
+  const isOpen = owner.state === 'enabled' && !isGone({ expiresAtMs: null, ...owner }, model.nowMs);
+  return isOpen ? refuserAround(owner, (id) => ownerById(model, id), model.nowMs) : undefined;
 }
 
 /** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */

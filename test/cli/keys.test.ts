@@ -190,6 +190,8 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
       const note = `note: ${subject} refused until @outer is enabled: inf-gw keys enable @outer`;
       assert.equal(linesOf(stderr).at(-1), note);
     }
+    assert.match((await place.run(['groups', 'list'])).stdout, /^inner +outer +disabled by @outer /m);
+    assert.match((await place.run(['groups', 'show', '@inner'])).stdout, /^state +disabled by @outer$/m);
     const { stderr } = await place.run(['keys', 'move', 'app', '--to', 'none']);
     assert.equal(stderr, '');
   });

@@ -420,6 +420,16 @@ test('in Keys, a key whose group is disabled says so, and by which', () => {
   assert.match(text, /^state +disabled by @research/m);
 });
 
+test('in Groups, what is in a disabled group says so, and by which', () => {
+  const off = { ...RESEARCH, record: { ...RESEARCH.record, state: 'disabled' as const } };
+  const tree = alone('groups', { ...STORED, groups: [FREE, off, NLP], keys: KEYS });
+  const { model } = press(tree, ...letters('/state:dis'), 'enter', 'j', 'enter', 'enter');
+  const text = screenText(model);
+  for (const name of ['@nlp', 'nlp-batch', 'nlp-agent'])
+    assert.match(text, new RegExp(`^[ ▸▾]+${name} +disabled`, 'm'));
+  assert.match(text, /^state +disabled by @research/m);
+});
+
 test('in Keys, a key whose maker is disabled says so, and by which', () => {
   const keys = KEYS.map((key) =>
     key.record.name === 'nlp-batch' ? { ...key, record: { ...key.record, state: 'disabled' as const } } : key,

@@ -3,7 +3,7 @@ import { NANOS_PER_USD } from '../../core/money.ts';
 import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
 import { userId } from '../../state/levels.ts';
 import type { Model, StoredGroup, StoredKey, StoredUser, UserPage } from '../model.ts';
-import { stateOf as stateOfKey } from './keys.ts';
+import { stateOf as stateOfOwner } from './keys.ts';
 import { type Listed, shownOf, sorted } from './list.ts';
 
 interface Place {
@@ -65,15 +65,19 @@ export function levelOf(row: GroupRow): StoredGroup | StoredKey | StoredUser | u
   return row.kind === 'page' || row.kind === 'rest' ? undefined : row.level;
 }
 
-/** Whether a group or an end user is switched off. */
-export function isOff(row: GroupRow): boolean {
-  const state = row.kind === 'group' ? row.level.record.state : row.kind === 'user' ? row.level.own?.state : undefined;
-  return state !== undefined && state !== 'enabled';
+/** A key or a group. */
+export function ownerLevelOf(row: GroupRow): StoredGroup | StoredKey | undefined {
+  return row.kind === 'group' || row.kind === 'key' ? row.level : undefined;
+}
+
+export function isBlocked(row: GroupRow): boolean {
+  return row.kind === 'user' && row.level.own?.state === 'disabled';
 }
 
 function stateOf(row: GroupRow, model: Model): string | undefined {
-  if (row.kind === 'key') return stateOfKey(row.level, model);
-  if (isOff(row)) return row.kind === 'user' ? 'blocked' : 'disabled';
+  const owner = ownerLevelOf(row);
+  if (owner !== undefined) return stateOfOwner(owner, model);
+  if (isBlocked(row)) return 'blocked';
   return levelOf(row)?.bounds.some((bound) => isSpent(bound, model.nowMs)) ? 'spent' : levelOf(row) && 'enabled';
 }
 

@@ -2,7 +2,7 @@
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
 import { isGone } from '../../state/keys.ts';
-import type { Model, StoredKey } from '../model.ts';
+import type { Model, StoredGroup, StoredKey } from '../model.ts';
 import { activityById, refuserOf } from '../select.ts';
 import { type Field, type Listed, shownOf } from './list.ts';
 
@@ -44,7 +44,7 @@ function shareOfLimit({ bounds }: StoredKey, { nowMs }: Model): number | undefin
 }
 
 /** `disabled` or `expired` also where what it is in is, `spent` where a budget stops it. */
-export function stateOf({ record, bounds }: StoredKey, model: Model): string {
+export function stateOf({ record, bounds }: StoredKey | StoredGroup, model: Model): string {
   const { state, expiresAtMs } = { expiresAtMs: null, ...(refuserOf(record, model) ?? record) };
   if (state !== 'enabled') return state;
   if (isGone({ state, expiresAtMs }, model.nowMs)) return 'expired';

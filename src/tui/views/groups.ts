@@ -7,9 +7,19 @@ import { clean, fit, wrap } from '../../operator/text.ts';
 import type { LevelTerms, Owner } from '../../state/keys.ts';
 import { isUnlimited } from '../../state/levels.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
-import { currentRow, type GroupRow, isOff, keysOf, levelOf, nameOfRow, shownRows } from '../lists/groups.ts';
+import {
+  currentRow,
+  type GroupRow,
+  isBlocked,
+  keysOf,
+  levelOf,
+  nameOfRow,
+  ownerLevelOf,
+  shownRows,
+} from '../lists/groups.ts';
 import type { Model } from '../model.ts';
 import { groupsById, hasPane } from '../select.ts';
+import { offBy, standingSpan } from './keys.ts';
 import { type ListColumn, listView } from './list-view.ts';
 import { boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
@@ -31,7 +41,7 @@ export function groups(model: Model, height: number): Line[] {
 function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow>[] {
   const { nowMs } = model;
   const states = rows.map((row) =>
-    standingSpans(row, nowMs)
+    standingSpans(row, model)
       .map(({ text }) => text)
       .join(''),
   );
@@ -46,7 +56,7 @@ function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow
       head: 'STATE',
       field: 'state',
       width: stateWidth(states),
-      cell: (row) => standingSpans(row, nowMs),
+      cell: (row) => standingSpans(row, model),
     },
     {
       head: 'MONEY (USD)',
@@ -111,24 +121,20 @@ function usersCell(row: GroupRow): string {
 
 /** A row that may have end users. */
 function ownerOf(row: GroupRow): Owner | undefined {
-  return row.kind === 'group' || row.kind === 'key' ? row.level.record : undefined;
+  return ownerLevelOf(row)?.record;
 }
 
 function usersText({ userLimits }: Owner): string {
   return userLimits === null || isUnlimited(userLimits) ? '' : userLimitTexts(userLimits, usd).join(', ');
 }
 
-function standingSpans(row: GroupRow, nowMs: number): Span[] {
-  const level = levelOf(row);
-  if (level === undefined) return [];
-  if (row.kind === 'user' && isOff(row)) return [span('blocked', { tone: 'warn' })];
-  const record = row.kind === 'key' ? row.level.record : { state: stateOf(row), expiresAtMs: null };
-  const { text, tone } = standingOf(record, level.bounds, nowMs);
+function standingSpans(row: GroupRow, model: Model): Span[] {
+  const owner = ownerLevelOf(row);
+  if (owner !== undefined) return [standingSpan(owner, model)];
+  if (row.kind !== 'user') return [];
+  if (isBlocked(row)) return [span('blocked', { tone: 'warn' })];
+  const { text, tone } = standingOf({ state: 'enabled', expiresAtMs: null }, row.level.bounds, model.nowMs);
   return [span(text, { tone })];
-}
-
-function stateOf(row: GroupRow): 'enabled' | 'disabled' {
-  return isOff(row) ? 'disabled' : 'enabled';
 }
 
 /** Its limits, a bar for each budget, and whose it is. */
@@ -136,10 +142,11 @@ function detailOf(model: Model, row: GroupRow, width: number): Line[] {
   const level = levelOf(row);
   if (level === undefined) return [];
   const { month, bounds } = level;
+  const owner = ownerLevelOf(row);
   return [
     [bold(clean(nameOfRow(row)))],
     ...placeLines(model, row),
-    labelled('state', standingSpans(row, model.nowMs)),
+    labelled('state', [...standingSpans(row, model), ...(owner === undefined ? [] : offBy(owner, model))]),
     ...limitLines(row),
     ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs), width)),
     labelled('month', [{ text: `${countOf(month.requests, 'request')}, ${usd(month.costNanos)} USD` }]),

@@ -14,7 +14,7 @@ import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
-import type { KeyDetail, Model, StoredKey } from '../model.ts';
+import type { KeyDetail, Model, StoredGroup, StoredKey } from '../model.ts';
 import { activityById, hasPane, refuserOf, spentLevels } from '../select.ts';
 import { type ListColumn, listView, longest } from './list-view.ts';
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
@@ -115,14 +115,14 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
   ];
 }
 
-function standingSpan({ record, bounds }: StoredKey, model: Model): Span {
+export function standingSpan({ record, bounds }: StoredKey | StoredGroup, model: Model): Span {
   const refuser = refuserOf(record, model);
   const { text, tone } = standingOf({ expiresAtMs: null, ...(refuser ?? record) }, refuser ? [] : bounds, model.nowMs);
   return span(text, { tone });
 }
 
 /** What refuses it, if that is around it. */
-function offBy({ record }: StoredKey, model: Model): Line {
+export function offBy({ record }: StoredKey | StoredGroup, model: Model): Line {
   const level = refuserOf(record, model);
   if (level === undefined) return [];
   return [dim(` ${refusedHow(level)} ${isKeyId(level.id) ? '' : '@'}${clean(level.name)}`)];
