@@ -11,8 +11,8 @@ import { allowlistText, explainGroupChange } from '../operator/messages.ts';
 import { spendBounds, standingOf } from '../operator/spending.ts';
 import { type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { levelJson, userLimitsJson } from '../operator/terms.ts';
-import { inTreeOrder, refusedHow, refuserAround } from '../operator/tree.ts';
-import { isGone, type KeyRecord, type Owner } from '../state/keys.ts';
+import { inTreeOrder, refusedHow, refuserOf } from '../operator/tree.ts';
+import type { KeyRecord, Owner } from '../state/keys.ts';
 import { type GroupChange, type GroupRecord, isKeyId } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
@@ -90,8 +90,7 @@ export function stateCell(
   levelOf: (id: string) => KeyRecord | GroupRecord | undefined,
   nowMs: number,
 ): Marked {
-  const isOpen = owner.state === 'enabled' && !isGone({ expiresAtMs: null, ...owner }, nowMs);
-  const refuser = isOpen ? refuserAround(owner, levelOf, nowMs) : undefined;
+  const refuser = refuserOf(owner, levelOf, nowMs);
   const bounds = refuser === undefined ? spendBounds(owner.spendLimitNanos, month.costNanos, spends, nowMs) : [];
   const { text, tone } = standingOf({ expiresAtMs: null, ...(refuser ?? owner) }, bounds, nowMs);
   const from = refuser === undefined ? '' : ` ${refusedHow(refuser)} ${wordOf(refuser)}`;

@@ -1,6 +1,6 @@
 /** What `<key>` names on the command line: a key, or with an @ before its name a group. */
 import type { Command } from 'commander';
-import { refuserAround } from '../operator/tree.ts';
+import { refuserOf } from '../operator/tree.ts';
 import { isGone, type KeyRecord } from '../state/keys.ts';
 import { type GroupRecord, isKeyId } from '../state/levels.ts';
 import { findGroup, groupJson, namesGroup, wordOf } from './group-view.ts';
@@ -32,7 +32,7 @@ export async function groupOf(word: string | undefined, state: State): Promise<G
 export async function noteRefused(owner: KeyRecord | GroupRecord, command: Command, state: State): Promise<void> {
   const isOver = (level: KeyRecord | GroupRecord) => isGone({ expiresAtMs: null, ...level }, state.nowMs);
   const levels = await levelsAround([owner], state);
-  const refuser = isOver(owner) ? owner : refuserAround(owner, (id) => levels.get(id), state.nowMs);
+  const refuser = isOver(owner) ? owner : refuserOf(owner, (id) => levels.get(id), state.nowMs);
   if (refuser === undefined) return;
   const subject = isKeyId(owner.id) ? `${owner.name} is` : `all keys in ${wordOf(owner)} are`;
   const word = wordOf(refuser);

@@ -22,17 +22,20 @@ export function inTreeOrder<Group extends Place>(groups: readonly Group[]): read
 /** A key that another key has made is in that one, and has no group of its own. */
 type Level = Pick<Owner, 'id' | 'groupId' | 'state'> & Partial<Pick<KeyRecord, 'parentId' | 'expiresAtMs'>>;
 
-/** The innermost level around a key or a group that is disabled, or a key whose time is over: everything in it is refused. */
-export function refuserAround<Around extends Level>(
-  { parentId, groupId }: Pick<Level, 'parentId' | 'groupId'>,
+/** The innermost level around a key or a group that is not enabled, or whose time is over; undefined if that is so of itself. */
+export function refuserOf<Around extends Level>(
+  owner: Level,
   levelOf: (id: string) => Around | undefined,
   wallMs: number,
 ): Around | undefined {
-  const id = parentId ?? groupId;
+  if (!isOpen(owner, wallMs)) return undefined;
+  const id = owner.parentId ?? owner.groupId;
   const level = id === null ? undefined : levelOf(id);
-  if (level === undefined || level.state === 'disabled' || isGone({ expiresAtMs: null, ...level }, wallMs))
-    return level;
-  return refuserAround(level, levelOf, wallMs);
+  return level === undefined || !isOpen(level, wallMs) ? level : refuserOf(level, levelOf, wallMs);
+}
+
+function isOpen(level: Level, wallMs: number): boolean {
+  return level.state === 'enabled' && !isGone({ expiresAtMs: null, ...level }, wallMs);
 }
 
 /** What stands between `disabled` or `expired` and the level that refuses. */

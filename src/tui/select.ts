@@ -3,7 +3,7 @@
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isSpent } from '../operator/spending.ts';
-import { refuserAround } from '../operator/tree.ts';
+import { refuserOf as refuserIn } from '../operator/tree.ts';
 import { isGone, type KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { LiveRow, Model, StoredGroup, StoredKey } from './model.ts';
@@ -120,10 +120,9 @@ export function keyNames(model: Model): (id: string) => string {
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** What around a key or a group that is enabled and has time refuses it: a group, or the key that has made it. */
+/** What around a key or a group refuses it, if it is not refused itself: a group, or the key that has made it. */
 export function refuserOf(owner: KeyRecord | GroupRecord, model: Model): KeyRecord | GroupRecord | undefined {
-  const isOpen = owner.state === 'enabled' && !isGone({ expiresAtMs: null, ...owner }, model.nowMs);
-  return isOpen ? refuserAround(owner, (id) => ownerById(model, id), model.nowMs) : undefined;
+  return refuserIn(owner, (id) => ownerById(model, id), model.nowMs);
 }
 
 /** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */
