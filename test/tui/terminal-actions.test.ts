@@ -11,7 +11,7 @@ import { Desk } from '../support/terminal.ts';
 
 const SECRET = /sk-inf-[0-9A-Za-z]{40,}/;
 const PAID = { model: 'mock/paid', max_tokens: 10 };
-const NAMES = ['switched', 'doomed', 'rotated', 'limited', 'picky'];
+const NAMES = ['switched', 'doomed', 'rotated', 'limited', 'capped', 'picky'];
 const SETTINGS = ['--rpm', '9', '--spend-limit', '2', '--allow', 'mock/echo'];
 const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60 };
 
@@ -170,20 +170,20 @@ test('beside a running gateway, the dashboard does what the commands do', async 
   });
 
   await t.test('budgets and an end are set, apply at once, and are undone with the command that is shown', async () => {
-    const { key } = await selected('limited');
+    const { key } = await selected('capped');
     await desk.type('l');
-    await desk.shows(/Limits of limited/);
+    await desk.shows(/Limits of capped/);
     await fillIn('', '', '', '', 'day=0 24h=5', '30d');
-    await desk.shows(/The limits of limited are in effect/);
-    const tight = await shown('limited');
+    await desk.shows(/The limits of capped are in effect/);
+    const tight = await shown('capped');
     assert.deepEqual(budgetsOf(tight), ['day 0.00', '24h 5.00']);
     assert.ok(tight.expires_at !== null);
     assert.equal(await serving.chatOutcome(key, PAID), '402 spend_limit_reached');
     await desk.type('u');
-    await desk.shows(/undone with +inf-gw limits set limited --budget none --expires never/);
+    await desk.shows(/undone with +inf-gw limits set capped --budget none --expires never/);
     await desk.type('y');
     await desk.hides(/Undo the last change/);
-    const loose = await shown('limited');
+    const loose = await shown('capped');
     assert.deepEqual([loose.budgets, loose.expires_at], [[], null]);
     assert.equal(await serving.chatOutcome(key, PAID), '200');
   });
