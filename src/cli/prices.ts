@@ -71,7 +71,7 @@ async function importPrices(file: string, command: Command): Promise<void> {
   const path = config.prices?.path ?? join(dirname(config.path), FILE_NAME);
   const before = readPriceFile(path, path)?.providers ?? {};
   const selection = selectPrices(list, config.providers);
-  if (Object.keys(selection.prices).length === 0) throw noPrices(selection, path);
+  if (Object.keys(selection.prices).length === 0) throw noPrices(selection);
   const imported: Imported = {
     path,
     importedAt: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
@@ -103,14 +103,14 @@ function readList(file: string): string {
   }
 }
 
-function noPrices({ matches, others }: Selection, path: string): UserError {
+function noPrices({ matches, others }: Selection): UserError {
   const known = matches.filter(({ listed }) => listed.length > 0);
   const why =
     known.length === 0
       ? 'the list has no provider of this config, by host or by name'
       : `no entry for ${known.map(({ provider }) => provider).join(', ')} can be used`;
   return new UserError(
-    `nothing to import: ${why} (${counted(others, 'entry', 'entries')} for other providers); ${path} is as it was`,
+    `nothing to import: ${why} (${counted(others, 'entry', 'entries')} for other providers); nothing was written`,
   );
 }
 
