@@ -215,6 +215,8 @@ BEGIN
   END IF;
   -- One lock for everybody: the clock is read and everything is written under it.
   SELECT last_us, seq INTO v_us, v_last FROM inf_gw.account FOR UPDATE;
+  -- It has waited for a restore, which put another row in its place.
+  IF NOT FOUND THEN RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004', DETAIL = ''; END IF;
   SELECT p.asked_seq, p.written_seq INTO v_asked, v_written
     FROM inf_gw.nodes n LEFT JOIN inf_gw.positions p ON p.node_id = n.id WHERE n.id = p_node AND n.epoch = p_epoch;
   IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
