@@ -20,14 +20,14 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   // Without the packages that build (`npm ci --omit=dev`) a checkout has only the sources.
   const isBuilt = isThere('../dist/cli/compile-cache.cjs');
   // Before the program, so that what V8 has compiled of it is kept.
-  const { keepCompiled } = isBuilt
+  const { keepCompiled, loadScript } = isBuilt
     ? require('../dist/cli/compile-cache.cjs')
     : await import('../src/cli/compile-cache.ts');
   keepCompiled();
-  // In a checkout `serve` is one file by itself. `import` would read it twice, the first time to look for its exports.
-  const isAlone = process.argv[2] === 'serve' && isThere('../dist/cli/serve-main.cjs');
+  // In a checkout `serve` is one script by itself.
+  const isAlone = process.argv[2] === 'serve' && isThere('../dist/cli/serve-main.script.js');
   const { main } = isAlone
-    ? require('../dist/cli/serve-main.cjs')
+    ? loadScript(require.resolve('../dist/cli/serve-main.script.js'))
     : await import(isBuilt ? '../dist/cli/main.js' : '../src/cli/main.ts');
   await main(process.argv.slice(2));
 }

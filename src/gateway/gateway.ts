@@ -1,6 +1,5 @@
 /** The composition root: turns a config into a running gateway. */
 import type { AddressInfo } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { formatAddress } from '../core/address.ts';
@@ -8,6 +7,7 @@ import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
+import { allowPretenuring } from '../core/pretenuring.ts';
 import { VERSION } from '../core/program.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import { listenForHealth, readiness, serveHealth } from '../http/health.ts';
@@ -436,7 +436,7 @@ function ledgerSettings(config: Config): LedgerSettings {
  * in the collector instead of 13%.
  */
 function keepRequestsYoung(): void {
-  setFlagsFromString('--no-allocation-site-pretenuring');
+  allowPretenuring(false);
 }
 
 /** Fields that only a restart can change, by their names in the config file. */

@@ -1,6 +1,16 @@
 /** What V8 has compiled is kept for the next start, where nobody else can change it. */
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { folderFor } from '../../src/cli/compile-cache.ts';
@@ -95,4 +105,66 @@ describe('there is no folder for it', () => {
     assert.equal(folderFor({ HOME: home }), undefined);
     assert.deepEqual(readdirSync(home), []);
   });
+});
+
+describe('a script', () => {
+  /** Runs it in a process of its own, under a flag that gateways set. Returns what it exports, and the file of what was compiled. */
+  const runScript = async (home: string, text: string) => {
+    const path = join(home, 'a.script.js');
+    writeFileSync(path, text);
+    const program = `
+      import { keepCompiled, loadScript } from ${JSON.stringify(import.meta.resolve('../../src/cli/compile-cache.ts'))};
+      import { allowPretenuring } from ${JSON.stringify(import.meta.resolve('../../src/core/pretenuring.ts'))};
+      keepCompiled();
+      const { value } = loadScript(${JSON.stringify(path)});
+      allowPretenuring(false);
+      process.stdout.write(value());`;
+    const environment = { HOME: home, NODE_COMPILE_CACHE: '' };
+    const { status, stdout, stderr } = await runNode(['--input-type=module', '--eval', program], {
+      directory: home,
+      environment,
+    });
+    assert.equal(status, 0, stderr);
+    const kept = readdirSync(compiledIn(home), { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.includes('.script'),
+    );
+    assert.equal(kept.length, 1);
+    return { value: stdout, kept: join(compiledIn(home), kept[0] ?? '') };
+  };
+  const exporting = (value: string) =>
+    `(function (exports, require, module, __filename) { exports.value = () => require('node:path').basename(__filename, '.script.js') + ' ${value}' })`;
+
+  test('is compiled once, also where a flag was set since', async (t) => {
+    const home = homeOf(t);
+    const { value, kept } = await runScript(home, exporting('one'));
+    const { ino, mode } = statSync(kept);
+    assert.deepEqual([value, mode & 0o777], ['a one', 0o600]);
+    assert.equal((await runScript(home, exporting('one'))).value, 'a one');
+    assert.equal(statSync(kept).ino, ino);
+  });
+
+  test('runs as it is, whatever was compiled of one as long', async (t) => {
+    const home = homeOf(t);
+    await runScript(home, exporting('one'));
+    assert.equal((await runScript(home, exporting('two'))).value, 'a two');
+  });
+
+  for (const [what, change] of [
+    [
+      'in which a text has changed',
+      (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replace(' one', ' two'), 'latin1'),
+    ],
+    ['that was cut short', (bytes: Buffer) => bytes.subarray(0, 5)],
+    ['that is empty', () => Buffer.alloc(0)],
+  ] as const) {
+    test(`runs without compiled code ${what}, which is made anew`, async (t) => {
+      const home = homeOf(t);
+      const { kept } = await runScript(home, exporting('one'));
+      const right = readFileSync(kept);
+      writeFileSync(kept, change(Buffer.from(right)));
+      assert.equal((await runScript(home, exporting('one'))).value, 'a one');
+      assert.deepEqual(readFileSync(kept).subarray(0, 4), right.subarray(0, 4));
+      assert.equal(readFileSync(kept).length, right.length);
+    });
+  }
 });

@@ -27,12 +27,12 @@ test('what has changed since the program was built is found, also what is gone',
   assert.deepEqual(changedSinceBuilt(root), ['src/http']);
 });
 
-const SERVE = readFileSync(join(import.meta.dirname, '../../dist/cli/serve-main.cjs'), 'utf8');
+const SERVE = readFileSync(join(import.meta.dirname, '../../dist/cli/serve-main.script.js'), 'utf8');
 
 test('what serve loads is all ASCII: V8 would else keep two bytes of each character', () => {
   assert.deepEqual(SERVE.match(/\P{ASCII}+/gu) ?? [], []);
 });
 
 test('what serve loads is strict, as modules are: else a change of what is frozen would pass unnoticed', () => {
-  assert.match(SERVE, /^'use strict';\n/);
+  assert.match(SERVE, /^\(function \(.*\) \{ 'use strict';\n/);
 });
