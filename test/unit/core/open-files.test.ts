@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { filesNeeded, roomForConnections } from '../../../src/core/open-files.ts';
+import { filesNeeded, openFilesLimit, roomForConnections } from '../../../src/core/open-files.ts';
 
 const ROWS: readonly (readonly [limit: number | undefined, max: number, threads: number, room: number])[] = [
   [undefined, 8192, 1, 8192],
@@ -31,4 +31,10 @@ test('with 512 files or more, all connections and those to providers fit into th
       assert.ok(room >= 1 && room <= max && filesNeeded(room, 1) <= limit);
     }),
   );
+});
+
+test('the limit of this process is what Node reports of it', () => {
+  const { userLimits } = process.report.getReport() as { userLimits: { open_files: { soft: number | string } } };
+  const soft = Number(userLimits.open_files.soft);
+  assert.equal(openFilesLimit(), Number.isNaN(soft) ? undefined : soft);
 });
