@@ -5,7 +5,7 @@
 
 import type { ToolCall } from '../core/host-tools.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
-import { type AnswerFacts, type KeptAnswer, quotableId } from '../dialects/answer.ts';
+import { type AnswerFacts, type KeptAnswer, type Output, quotableId } from '../dialects/answer.ts';
 import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
 import { Silence } from './silence.ts';
@@ -57,6 +57,8 @@ export class Meter {
   #isInputAlone = false;
   /** The report came with the end of the response or after it. */
   #isReportFinal = false;
+  /** Something was written after the report. */
+  #isReportOutdated = false;
   /** Of output, where none is reported. */
   #leastOutput = 1;
   readonly #nowMs: () => number;
@@ -133,16 +135,15 @@ export class Meter {
         this.#unfinished.add(index);
       }
     }
+    if (facts.usage !== undefined) this.#isReportOutdated = false;
+    else if (facts.progress.some(isOutput)) this.#isReportOutdated = true;
     if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
   }
 
   #isAdvancedBy({ progress, toolCalls = [], usage }: AnswerFacts): boolean {
     const isFinishing = (index: number) => !this.#finished.has(index) && this.#finished.size < MAX_CHOICES;
     return (
-      progress.some(
-        ({ index, finished, written, unseenTokens, audioBytes }) =>
-          unseenTokens > 0 || audioBytes > 0 || written.some((text) => text !== '') || (finished && isFinishing(index)),
-      ) ||
+      progress.some((choice) => isOutput(choice) || (choice.finished && isFinishing(choice.index))) ||
       toolCalls.some(({ id }) => !this.#calls.has(id)) ||
       (usage !== undefined && usage.completionTokens > (this.#reported?.completionTokens ?? 0))
     );
@@ -241,6 +242,11 @@ export class Meter {
     return this.#counted(this.complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs()));
   }
 
+  /** The figures of a stream with its final event: what was reported before the end may leave most of the work out. */
+  figuresOfStream(): Metered {
+    return this.complete || this.#isReportOutdated ? this.figuresOfPart() : this.figures();
+  }
+
   /** The last one counts. One that says nothing of the output takes back none that was reported before. */
   #readReport(usage: TokenUsage, isInputAlone: boolean): void {
     const { completionTokens } = this.#reported ?? usage;
@@ -271,6 +277,10 @@ export class Meter {
       kept: this.#kept,
     };
   }
+}
+
+function isOutput({ written, unseenTokens, audioBytes }: Output): boolean {
+  return unseenTokens > 0 || audioBytes > 0 || written.some((text) => text !== '');
 }
 
 /**

@@ -342,8 +342,7 @@ class StreamRelay {
     const rest = !isTerminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
     const end = Buffer.concat([bytes, Buffer.from(rest)]);
     return {
-      // A report that came before the end may leave most of the work out.
-      metered: this.#meter.complete ? this.#meter.figuresOfPart() : this.#meter.figures(),
+      metered: this.#meter.figuresOfStream(),
       termination: { kind: 'stream_end', error: undefined, end },
       note: undefined,
     };

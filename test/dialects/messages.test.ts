@@ -136,6 +136,18 @@ describe('a message', () => {
     });
   }
 
+  test('is charged for what it wrote after the report of its start, if its host ends it without another', async () => {
+    const key = gateway.key();
+    const text = 'A dozen words or so. '.repeat(50);
+    const delta = event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } } as never);
+    gateway.upstream.follow(streaming(START, ...BLOCK.slice(0, 1), delta, ...BLOCK.slice(-1), STOP));
+    const { text: stream } = await post(key, { stream: true });
+    assert.ok(stream.endsWith(STOP));
+    const row = await gateway.row(key);
+    assert.deepEqual([row.source, row.outcome, row.prompt_tokens], ['counted', 'ok', 10]);
+    assert.ok(row.completion_tokens > 200, `${row.completion_tokens} tokens`);
+  });
+
   test('that asks for a cache is held at the price of writing to it', async () => {
     const key = gateway.key();
     const held: bigint[] = [];
