@@ -42,10 +42,42 @@ function hasEscapedName(text: string): boolean {
   return false;
 }
 
+/**
+ * In a text without it there is no integer that a number would round. The fractions of embeddings are none. Of a fixed
+ * length, since V8 gives up on a repetition of millions of digits.
+ */
+const LONG_INTEGER = /(?<![\d.eE+])\d{16}/;
+
+/** No request or answer has the arguments of a call less deep, and what the gateway itself reads as a number is. */
+const LEVELS_OF_ARGUMENTS = 4;
+
+/**
+ * The parsed value of a text. Integers in the arguments of calls that a number would round stay as they are written, and
+ * JSON.stringify writes them so: ids often have 64 bits.
+ */
+export function withLongIntegers<Value>(text: string, value: Value, levels = LEVELS_OF_ARGUMENTS): Value {
+  return LONG_INTEGER.test(text) ? (readByNames(text, levels) as Value) : value;
+}
+
+/** Parses the arguments of a call: an object without a loss. Undefined if they are something else. */
+export function parseArguments(text: string): Record<string, unknown> | undefined {
+  const value = parseJson(text)?.value;
+  return isObject(value) ? withLongIntegers(text, value, 0) : undefined;
+}
+
+/** The language library does not have it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+function longInteger(source: string, value: unknown): unknown {
+  const isLong = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
+  const isRounded = isLong && String(value) !== source;
+  return isRounded ? rawJSON(source) : value;
+}
+
 type Holder = unknown[] | Record<string, unknown>;
 
-/** Reads valid JSON of any depth. */
-function readByNames(text: string): unknown {
+/** Reads valid JSON of any depth. From so many levels on, long integers stay as they are written. */
+function readByNames(text: string, exactFrom = Number.POSITIVE_INFINITY): unknown {
   const root: unknown[] = [];
   /** What the text is within, the innermost last. */
   const open: Holder[] = [root];
@@ -62,7 +94,9 @@ function readByNames(text: string): unknown {
       at++;
     } else {
       const end = code === QUOTE ? endOfString(text, at) : endOfScalar(text, at);
-      const scalar: unknown = JSON.parse(text.slice(at, end));
+      const source = text.slice(at, end);
+      const parsed: unknown = JSON.parse(source);
+      const scalar = open.length > exactFrom ? longInteger(source, parsed) : parsed;
       at = skipSpace(text, end);
       if (text.charCodeAt(at) === COLON) name = scalar as string;
       else add(open.at(-1) as Holder, name, scalar);

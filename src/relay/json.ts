@@ -2,7 +2,7 @@
  * Relays a response that is not a stream: its bytes are sent unchanged once they have been
  * validated.
  */
-import { isObject, parseJson, readJson } from '../core/json.ts';
+import { isObject, parseJson, readJson, withLongIntegers } from '../core/json.ts';
 import type { Dialect, Fields } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
@@ -68,7 +68,9 @@ function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResul
   const clean = withoutSecrets(text, answer, secrets, dialect.answerFields);
   const note = clean === undefined ? undefined : SECRETS_REMOVED;
   if (translateAnswer !== undefined) {
-    const translated = translateAnswer(clean === undefined ? answer : (readJson(clean) as Fields));
+    const translated = translateAnswer(
+      clean === undefined ? withLongIntegers(text, answer) : withLongIntegers(clean, readJson(clean) as Fields),
+    );
     const termination = { kind: 'json', body: Buffer.from(JSON.stringify(translated)) } as const;
     return { metered: meter.figures(), termination, note };
   }

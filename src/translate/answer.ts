@@ -2,7 +2,7 @@
  * The waist of answers: what a model writes, piece by piece, in no dialect. A reader for each dialect of
  * hosts says it to a writer for each dialect of clients.
  */
-import { isObject, parseJson } from '../core/json.ts';
+import { parseArguments } from '../core/json.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { countOf } from '../dialects/answer.ts';
 import type { Fields, StreamEnds } from '../dialects/dialect.ts';
@@ -168,6 +168,5 @@ export abstract class TextWriter<Options> extends TerseWriter<Options> {
 /** The arguments of a call in a dialect that has objects only. Any other text becomes the field `input` of one, so that nothing is lost. */
 export function objectOf(json: string): Fields {
   if (json.trim() === '') return {};
-  const value = parseJson(json)?.value;
-  return isObject(value) ? value : { input: json };
+  return parseArguments(json) ?? { input: json };
 }

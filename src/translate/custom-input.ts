@@ -2,7 +2,7 @@
  * Custom tools, which take a text and not JSON, as functions: the one field that holds their text,
  * and how it is read back from a stream of JSON.
  */
-import { isObject, objectOf, parseJson } from '../core/json.ts';
+import { isObject, objectOf, parseArguments, parseJson } from '../core/json.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import type { Findings } from './findings.ts';
 import type { Call } from './request.ts';
@@ -38,8 +38,7 @@ export function inputOf(input: Call['input']): Fields {
   if ('value' in input) return input.value;
   if ('text' in input) return { [CUSTOM_INPUT]: input.text };
   if (input.json.trim() === '') return {};
-  const value = parseJson(input.json)?.value;
-  return isObject(value) ? value : { [CUSTOM_INPUT]: input.json };
+  return parseArguments(input.json) ?? { [CUSTOM_INPUT]: input.json };
 }
 
 /** The text in the arguments of a call. If the model has written other arguments, they are the text. */

@@ -1,5 +1,6 @@
 /** Which translations there are, and what a request becomes for a host. */
 import type { DialectName } from '../core/dialects.ts';
+import { withLongIntegers } from '../core/json.ts';
 import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
@@ -101,7 +102,9 @@ export function translate(request: ModelRequest, to: DialectName, terms: HostTer
   const client = clientOf(request.dialect.name) as ClientFormat;
   const host = hostOf([to]) as HostFormat;
   const findings = new Findings();
-  const { request: neutral, writers } = client.read(request, terms, findings);
+  const { body } = request;
+  const exact = { ...request, body: { ...body, fields: withLongIntegers(body.text, body.fields) } };
+  const { request: neutral, writers } = client.read(exact, terms, findings);
   const fields = host.write({ ...neutral, maxOutput: maximumOf(neutral, terms) }, terms, findings);
   if (findings.problem !== undefined) return { ok: false, problem: findings.problem };
   return { ok: true, fields, ignored: findings.ignored, response: responseTranslation(host, writers) };

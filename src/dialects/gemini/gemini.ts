@@ -1,6 +1,6 @@
 /** Google's dialect: `POST /v1beta/models/{model}:generateContent`, and `:streamGenerateContent`. */
 import type { ClientError } from '../../core/errors.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, parseJson, withLongIntegers } from '../../core/json.ts';
 import { applyEdits, ObjectEditor } from '../../wire/members.ts';
 import { dataEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
@@ -75,7 +75,13 @@ class GeminiStream implements StreamReader {
     if (!isObject(value)) return { kind: 'invalid' };
     const facts = readGemini(value);
     const isEnding = facts.progress.some(({ finished }) => finished);
-    return { kind: 'part', value, facts, isHidden: false, ...(isEnding && { mayBeLast: true }) };
+    return {
+      kind: 'part',
+      value: withLongIntegers(data, value),
+      facts,
+      isHidden: false,
+      ...(isEnding && { mayBeLast: true }),
+    };
   }
 
   failure(error: ClientError): string {

@@ -1,5 +1,5 @@
 /** Reads the messages of a chat request as turns. */
-import { isObject, objectOf, parseJson } from '../../core/json.ts';
+import { isObject, objectOf, parseArguments } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
@@ -160,8 +160,8 @@ function readFunctionCall(id: string, value: unknown, where: string, findings: F
 /** Models of other hosts leave the arguments empty where there are none. */
 function readArguments(value: unknown, where: string, findings: Findings): Fields {
   const text = findings.text(value, where);
-  const input = text.trim() === '' ? {} : parseJson(text)?.value;
-  if (isObject(input)) return input;
+  const input = text.trim() === '' ? {} : parseArguments(text);
+  if (input !== undefined) return input;
   findings.refuse(where, 'expected a JSON object as a string');
   return {};
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseJson, readJson } from '../../../src/core/json.ts';
+import { parseArguments, parseJson, readJson, withLongIntegers } from '../../../src/core/json.ts';
 import { runs } from '../../support/at-length.ts';
 
 const AROUND = {
@@ -80,4 +80,27 @@ describe('with a name that has an escape', () => {
     assert.deepEqual(value, { a: 0 });
   });
   test('an incomplete text is malformed', () => assert.equal(parseJson(String.raw`{"\u0061":[1`), undefined));
+});
+
+describe('an integer that a number would round', () => {
+  for (const text of ['{"id":12345678901234567890}', '{"a":[{"b":-9007199254740993}],"c":"1234567890123456"}']) {
+    test(`is written as it was read, in ${text}`, () => assert.equal(JSON.stringify(parseArguments(text)), text));
+  }
+
+  test('is a number where the gateway itself may read it', () => {
+    const text = '{"max":12345678901234567890,"a":[{"b":[{"c":12345678901234567890}]}]}';
+    const value = withLongIntegers(text, JSON.parse(text));
+    assert.equal(value.max, Number('12345678901234567890'));
+    assert.equal(JSON.stringify(value.a), '[{"b":[{"c":12345678901234567890}]}]');
+  });
+
+  test('is found in a text of any length', () => {
+    const text = `{"digits":"${'1'.repeat(20_000_000)}","id":12345678901234567890}`;
+    assert.ok(JSON.stringify(parseArguments(text)).endsWith('"id":12345678901234567890}'));
+  });
+
+  test('is no other number', () => {
+    const text = '{"a":[1234567890123456,0.1234567890123456789,1e400,-12345678901234567e3,1.0]}';
+    assert.deepEqual(parseArguments(text), JSON.parse(text));
+  });
 });
