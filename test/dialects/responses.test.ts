@@ -100,6 +100,14 @@ describe('a stream of a response', () => {
     );
   });
 
+  test('that breaks off is charged at least for what an event before its end reports', async () => {
+    const key = gateway.key();
+    const stopped = event('response.cancelled', { response: response({ status: 'cancelled', output: [] }) });
+    gateway.upstream.follow(streaming(CREATED, TEXT, stopped));
+    await post(key, { stream: true });
+    assert.equal(gateway.rows(key)[0]?.cost_nanos, NANOS);
+  });
+
   for (const [what, ...rest] of [
     ['breaks off'],
     [
@@ -138,6 +146,14 @@ describe('embeddings', () => {
     assert.equal((await gateway.upstream.call()).path, '/base/v1/embeddings');
     const [row] = gateway.rows(key);
     assert.deepEqual([row?.prompt_tokens, row?.completion_tokens, row?.cost_nanos], [7, 0, 7_000]);
+  });
+
+  test('are charged by a total alone', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, { ...answer, usage: { total_tokens: 70 } }));
+    await post(key, { input: 'a' }, '/v1/embeddings');
+    const [row] = gateway.rows(key);
+    assert.deepEqual([row?.prompt_tokens, row?.completion_tokens, row?.source], [70, 0, 'reported']);
   });
 
   for (const input of [undefined, [], {}, [['a']], [1, 'a']]) {

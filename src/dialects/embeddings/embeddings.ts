@@ -1,5 +1,6 @@
 /** The embeddings dialect: `POST /v1/embeddings`. */
 import { DIALECT_PATHS } from '../../core/dialects.ts';
+import { isObject } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { readUsage } from '../chat/chat-answer.ts';
 import { text, wholeNumber } from '../checks.ts';
@@ -16,7 +17,7 @@ export const EMBEDDINGS: Dialect = {
   check: checkEmbeddings,
   walkInput,
   readAnswer: ({ data, usage, id, model }: Fields) => ({
-    usage: readUsage(usage),
+    usage: readUsage(withInput(usage)),
     hasUsage: usage !== undefined,
     choices: Array.isArray(data) ? data.length : undefined,
     progress: [],
@@ -25,6 +26,11 @@ export const EMBEDDINGS: Dialect = {
     model,
   }),
 };
+
+/** Voyage, for one, says only the total, and nothing of that is output. */
+function withInput(usage: unknown): unknown {
+  return isObject(usage) ? { ...usage, prompt_tokens: usage.prompt_tokens ?? usage.total_tokens } : usage;
+}
 
 const CHECKS = checksWithoutText({
   input: checkInput,

@@ -13,11 +13,8 @@ export function readResponse(response: Fields): AnswerFacts {
   const hasFailed = response.status === 'failed' || Boolean(response.error);
   const finished = response.status === 'completed' || response.status === 'incomplete';
   const toolCalls = (output ?? []).flatMap((item, index) => hostCallOfItem(item, index) ?? []);
-  const usage = readUsage(response.usage, response.tool_usage);
   return {
-    usage,
-    hasUsage: isObject(response.usage),
-    isInputAlone: isInputAlone(response.usage, usage, 'output_tokens'),
+    ...usageFacts(response),
     choices: output === undefined || hasFailed ? undefined : 1,
     progress: output === undefined ? [] : [{ index: 0, finished, ...together(output.map(outputOfItem)) }],
     toolCalls,
@@ -26,6 +23,13 @@ export function readResponse(response: Fields): AnswerFacts {
     model: response.model,
     kept: hasFailed ? undefined : keptIn(response),
   };
+}
+
+/** What a response says of its usage, also one that is not at its end. */
+export function usageFacts(response: Fields): Pick<AnswerFacts, 'usage' | 'hasUsage' | 'isInputAlone'> {
+  const usage = readUsage(response.usage, response.tool_usage);
+  const hasUsage = isObject(response.usage);
+  return { usage, hasUsage, isInputAlone: isInputAlone(response.usage, usage, 'output_tokens') };
 }
 
 /** The reported usage, if it is usable: whole numbers, not all zero. */

@@ -8,7 +8,7 @@ import { type AnswerFacts, NO_FACTS, NO_OUTPUT } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readResponse } from './responses-answer.ts';
+import { readResponse, usageFacts } from './responses-answer.ts';
 import { checkResponses } from './responses-check.ts';
 import { walkResponses } from './responses-input.ts';
 import { ItemReader } from './responses-output.ts';
@@ -93,7 +93,7 @@ class ResponsesStream implements StreamReader {
 
   #factsOf(event: Fields): AnswerFacts {
     const { type, response, item, output_index: index } = event;
-    if (isObject(response)) return { ...NO_FACTS, id: response.id };
+    if (isObject(response)) return { ...NO_FACTS, id: response.id, ...usageFacts(response) };
     const output = this.#items.read(event);
     // Only an item that is done says what it was.
     const hasCall = (type === 'response.output_item.added' || type === 'response.output_item.done') && isObject(item);
