@@ -50,10 +50,15 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   if (promptTokens === undefined || reported === undefined) return undefined;
   const completionTokens = Math.max(reported, total === undefined ? 0 : total - promptTokens);
   if (promptTokens + completionTokens === 0) return undefined;
-  const details = objectOf(usage.prompt_tokens_details);
-  const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
+  const cachedTokens = Math.min(promptTokens, readCached(usage));
   const parts = readParts(usage, { promptTokens: promptTokens - cachedTokens, completionTokens });
   return { promptTokens, cachedTokens, completionTokens, ...(parts !== undefined && { parts }) };
+}
+
+/** What came from the cache: by OpenAI's name, or where that is missing by DeepSeek's or Moonshot's. */
+function readCached(usage: Readonly<Record<string, unknown>>): number {
+  const { cached_tokens: ofOpenAI } = objectOf(usage.prompt_tokens_details);
+  return countOf(ofOpenAI ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens) ?? 0;
 }
 
 /** The reported parts that have prices of their own, within the tokens that are left for them. */
