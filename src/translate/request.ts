@@ -10,6 +10,11 @@ export interface Said<Value> {
   readonly field: string;
 }
 
+/** Undefined where nothing is said. */
+export function said<Value>(value: Value | null | undefined, field: string): Said<Value> | undefined {
+  return value === undefined || value === null ? undefined : { value, field };
+}
+
 /** The end of what the host is to cache. `value`: as `cache_control` of the messages dialect. */
 export type CacheMark = Said<Fields>;
 
@@ -115,8 +120,8 @@ export interface NeutralRequest {
   readonly parallelCalls: boolean | undefined;
   /** In tokens. */
   readonly maxOutput: number | undefined;
-  readonly temperature: number | undefined;
-  readonly topP: number | undefined;
+  readonly temperature: Said<number> | undefined;
+  readonly topP: Said<number> | undefined;
   readonly topK?: Said<unknown> | undefined;
   readonly stops?: Said<readonly unknown[]> | undefined;
   readonly reasoning: Reasoning;

@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { type Findings, present, UNSAYABLE } from '../findings.ts';
-import type { Format, Said } from '../request.ts';
+import { type Format, type Said, said } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ChunkWriter, type CompletionOptions, CompletionWriter } from './chat-answer-writer.ts';
 import { readTools } from './chat-tools-reader.ts';
@@ -26,8 +26,8 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
       choice,
       parallelCalls,
       maxOutput: request.maxOutput,
-      temperature: fields.temperature as number | undefined,
-      topP: fields.top_p as number | undefined,
+      temperature: said(fields.temperature as number | undefined, 'temperature'),
+      topP: said(fields.top_p as number | undefined, 'top_p'),
       topK: said(fields.top_k, 'top_k'),
       stops: readStops(fields.stop),
       reasoning: {
@@ -106,10 +106,6 @@ function checkField(name: string, value: unknown, findings: Findings): void {
   if (READ.has(name) || NEUTRAL.get(name)?.(value)) return;
   if (IGNORED.has(name)) findings.ignore(name);
   else findings.refuse(printableName(name), UNSAYABLE);
-}
-
-function said(value: unknown, field: string): Said<unknown> | undefined {
-  return value === undefined ? undefined : { value, field };
 }
 
 function readStops(stop: unknown): Said<readonly unknown[]> | undefined {

@@ -3,7 +3,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { configOf, listOf } from '../../dialects/gemini/gemini-fields.ts';
 import { type Findings, saysNothing, UNSAYABLE } from '../findings.ts';
-import type { Format, Reasoning, Said } from '../request.ts';
+import { type Format, type Reasoning, said } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { GeminiWriter, PieceWriter } from './gemini-answer-writer.ts';
@@ -28,8 +28,8 @@ export function readGeminiRequest(request: ModelRequest, terms: HostTerms, findi
     turns: { value: readTurns(fields, findings), field: 'contents' },
     ...readTools(fields, terms, findings),
     maxOutput: request.maxOutput,
-    temperature: (config.temperature ?? undefined) as number | undefined,
-    topP: (config.topP ?? undefined) as number | undefined,
+    temperature: said(config.temperature as number | undefined, 'generationConfig.temperature'),
+    topP: said(config.topP as number | undefined, 'generationConfig.topP'),
     topK: said(config.topK, 'generationConfig.topK'),
     stops: stops.length > 0 ? { value: stops, field: 'generationConfig.stopSequences' } : undefined,
     reasoning,
@@ -72,10 +72,6 @@ function checkConfig(config: Fields, findings: Findings): void {
   if (listOf(config.responseModalities).some((modality) => modality !== 'TEXT')) {
     findings.refuse(`${where}.responseModalities`, 'expected TEXT, which is all that this model writes');
   }
-}
-
-function said(value: unknown, field: string): Said<unknown> | undefined {
-  return saysNothing(value) ? undefined : { value, field };
 }
 
 const LEVELS: ReadonlyMap<unknown, string> = new Map([

@@ -13,8 +13,8 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
   noteUnsayable(request, findings);
   const config = present({
     maxOutputTokens: request.maxOutput,
-    temperature: request.temperature,
-    topP: request.topP,
+    temperature: request.temperature?.value,
+    topP: request.topP?.value,
     topK: topKOf(request.topK, findings),
     stopSequences: findings.atMost(MAX_STOPS, request.stops),
     thinkingConfig: thinkingOf(request.reasoning, model, findings),

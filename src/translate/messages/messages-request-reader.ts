@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
-import type { Format, Reasoning } from '../request.ts';
+import { type Format, type Reasoning, said } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { EventWriter, MessageWriter } from './messages-answer-writer.ts';
@@ -29,8 +29,8 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
     turns: { value: readTurns(fields, findings), field: 'messages' },
     ...readTools(fields, terms, findings),
     maxOutput: request.maxOutput,
-    temperature: (fields.temperature ?? undefined) as number | undefined,
-    topP: (fields.top_p ?? undefined) as number | undefined,
+    temperature: said(fields.temperature as number | undefined, 'temperature'),
+    topP: said(fields.top_p as number | undefined, 'top_p'),
     stops: stops.length > 0 ? { value: stops, field: 'stop_sequences' } : undefined,
     reasoning,
     format: readFormat(fields.output_config, findings),

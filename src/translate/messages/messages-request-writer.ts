@@ -83,18 +83,18 @@ export function samplingFields(
   findings: Findings,
 ): Fields {
   const isThinking = thinking !== undefined && thinking.type !== 'disabled';
-  const kept = <Value>(value: Value, name: string, isTaken: boolean): Value | undefined => {
-    if (value === undefined || !isThinking || isTaken) return value;
-    findings.ignore(name);
+  const kept = <Value>(said: Said<Value> | undefined, isTaken: (value: Value) => boolean): Value | undefined => {
+    if (said === undefined || !isThinking || isTaken(said.value)) return said?.value;
+    findings.ignore(said.field);
     return undefined;
   };
   const written = {
-    temperature: kept(temperature, 'temperature', temperature === 1),
-    top_p: kept(topP, 'top_p', (topP ?? 0) >= LEAST_THINKING_TOP_P),
-    top_k: kept(topK?.value, 'top_k', false),
+    temperature: kept(temperature, (value) => value === 1),
+    top_p: kept(topP, (value) => value >= LEAST_THINKING_TOP_P),
+    top_k: kept(topK, () => false),
   };
-  if ((written.temperature ?? 0) > 1) {
-    findings.refuse('temperature', 'expected at most 1, the maximum of the provider of this model');
+  if (temperature !== undefined && (written.temperature ?? 0) > 1) {
+    findings.refuse(temperature.field, 'expected at most 1, the maximum of the provider of this model');
   }
   if (topK !== undefined && !(Number.isSafeInteger(topK.value) && Number(topK.value) >= 1)) {
     findings.refuse(topK.field, 'expected a whole number of at least 1');

@@ -3,7 +3,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { type Findings, present, UNSAYABLE } from '../findings.ts';
-import type { Format, NeutralRequest, Reasoning } from '../request.ts';
+import { type Format, type NeutralRequest, type Reasoning, said } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ResponseWriter } from './responses-answer-writer.ts';
 import { readToolChoice, readTools } from './responses-tools-reader.ts';
@@ -45,8 +45,8 @@ function readSettings(fields: Fields, findings: Findings): Settings {
   const { format, verbosity } = readText(fields.text ?? {}, findings);
   const { top_logprobs: topLogprobs, prompt_cache_options: options } = fields;
   return {
-    temperature: fields.temperature as number | undefined,
-    topP: fields.top_p as number | undefined,
+    temperature: said(fields.temperature as number | undefined, 'temperature'),
+    topP: said(fields.top_p as number | undefined, 'top_p'),
     reasoning: readReasoning(fields.reasoning ?? {}, findings),
     format,
     verbosity: verbosity === undefined ? undefined : { value: verbosity, field: 'text.verbosity' },

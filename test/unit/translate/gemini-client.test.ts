@@ -141,6 +141,13 @@ const ROWS: readonly Told[] = [
     config({ thinkingConfig: { thinkingBudget: 8_192, includeThoughts: true } }),
     { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'medium' } },
   ],
+  [
+    'a temperature beside thinking',
+    'messages',
+    config({ temperature: 0.5, topP: 0.5, thinkingConfig: { thinkingBudget: 8_192 } }),
+    { temperature: undefined, top_p: undefined },
+    ['generationConfig.temperature', 'generationConfig.topP'],
+  ],
   ['thinking as the model likes', 'chat', config({ thinkingConfig: { thinkingBudget: -1 } }), {}],
   ['no thinking', 'chat', config({ thinkingConfig: { thinkingBudget: 0 } }), {}, ['generationConfig.thinkingConfig']],
   [
@@ -214,6 +221,11 @@ describe('a host cannot be told', () => {
       assert.ok(problemOf('gemini', 'chat', request).startsWith(`${field}:`), problemOf('gemini', 'chat', request)),
     );
   }
+
+  test('a temperature that hosts of messages do not take', () => {
+    const problem = problemOf('gemini', 'messages', config({ temperature: 1.5 }));
+    assert.match(problem, /^generationConfig\.temperature: expected at most 1/);
+  });
 });
 
 describe('a conversation with calls', () => {

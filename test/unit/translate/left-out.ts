@@ -73,6 +73,7 @@ const LOADING = 'how a tool is loaded, and not what it does';
 const UNNAMED_THINKING = 'past thinking that no host of chat has named, which says nothing to another model';
 const ASKER = 'who asks, for the records of another host';
 const BESIDE_THINKING = 'beside thinking, where the host refuses the pair';
+const LOW_BESIDE_THINKING = 'beside thinking, where the host refuses the pair, below 0.95';
 const OWN_TOOL = "a tool of the client's own host, unless the request forces it";
 
 function row(name: string, what: string, by: LeftOut['by'], more: Pick<LeftOut, 'with' | 'ignoreTools'> = {}): LeftOut {
@@ -145,7 +146,7 @@ export const LEFT_OUT: readonly LeftOut[] = [
     chat: { ...THINKING, temperature: 0.2 },
     responses: { temperature: 0.2, reasoning: { effort: 'low' } },
   }),
-  row('top_p', 'beside thinking, where the host refuses the pair, below 0.95', {
+  row('top_p', LOW_BESIDE_THINKING, {
     chat: { ...THINKING, top_p: 0.5 },
     responses: { top_p: 0.5, reasoning: { effort: 'low' } },
   }),
@@ -278,6 +279,12 @@ export const LEFT_OUT: readonly LeftOut[] = [
   row('generationConfig.frequencyPenalty', TENDENCY, { gemini: config({ frequencyPenalty: 0.5 }) }),
   row('generationConfig.mediaResolution', SEES_ALL, { gemini: config({ mediaResolution: 'MEDIA_RESOLUTION_LOW' }) }),
   row('generationConfig.topK', 'a bound that few hosts know', { gemini: config({ topK: 5 }) }),
+  row('generationConfig.temperature', BESIDE_THINKING, {
+    gemini: config({ temperature: 0.2, thinkingConfig: { thinkingBudget: 8_192 } }),
+  }),
+  row('generationConfig.topP', LOW_BESIDE_THINKING, {
+    gemini: config({ topP: 0.5, thinkingConfig: { thinkingBudget: 8_192 } }),
+  }),
   row('generationConfig.thinkingConfig', 'that none is wished: few hosts can be told', {
     gemini: config({ thinkingConfig: { thinkingBudget: 0 } }),
   }),
