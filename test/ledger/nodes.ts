@@ -6,6 +6,7 @@ import { DAY_MS } from '../../src/core/clock.ts';
 import { UserError } from '../../src/core/errors.ts';
 import type { Admission } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
+import { SETTLEMENT } from '../../src/state/journal.ts';
 import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import { until } from '../support/wait.ts';
 import { LedgerBench, NOON, tokens, USD } from './bench.ts';
@@ -356,6 +357,28 @@ export function testNodes(database: SharedDatabase): void {
       while (await store.engine.dropOldRows());
       const sums = 'SELECT month, requests, cost_nanos FROM inf_gw.level_months';
       assert.deepEqual(await store.database.read(sums), [{ month: '2026-11', requests: 1n, cost_nanos: 30n }]);
+    });
+
+    test('corrects them also where a request of that day that was lost has come back since', async (t) => {
+      const { bench, store, other } = await pair(t, database);
+      const limits = { ...NO_USER_LIMITS, budgets: [{ period: 'total', limitNanos: USD }] };
+      const key = await bench.newKey({ userLimits: limits });
+      const id = await admitOn(bench, other, bench.request(key, { user: 'alice', holdNanos: 70n }));
+      await takeForDead(store);
+      const [old] = await store.rows('journal');
+      await store.advance(70 * DAY_MS);
+      await bench.settle(await bench.admit(key, { holdNanos: 1n }), { costNanos: 1n });
+      while (await store.engine.dropOldRows());
+      const lost = SETTLEMENT.values(bench.settlement('req_lost', { costNanos: 20n }));
+      await database.read(
+        `SELECT inf_gw.settle_late((SELECT id FROM inf_gw.nodes WHERE name = 'first'), true, ${lost.concat(0, 0, 0, 0, 0).map((_, at) => `$${at + 1}`)})`,
+        [key.id, 'mock/echo', (old?.admitted_at_ms as bigint) * 1_000n, 20n, `["${key.id}/alice"]`, ...lost],
+      );
+      await onceBack(bench, other, [{ kind: 'settle', settlement: bench.settlement(id, { costNanos: 30n }) }]);
+      while (await store.engine.dropOldRows());
+      await store.assertBooks();
+      const sums = 'SELECT month, requests, cost_nanos FROM inf_gw.level_months';
+      assert.deepEqual(await store.database.read(sums), [{ month: '2026-11', requests: 2n, cost_nanos: 50n }]);
     });
 
     test('does not undo what an operator has corrected', async (t) => {

@@ -98,7 +98,6 @@ BEGIN
       v_added := ARRAY(SELECT l FROM inf_gw.levels_in(v_old.levels) l
         WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE d.day = v_day AND d.level_id = l));
       PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_old, -1)], v_added);
-      DELETE FROM inf_gw.level_days WHERE level_id IN (SELECT inf_gw.levels_in(v_old.levels)) AND day = v_day AND requests = 0;
     END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.levels, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
