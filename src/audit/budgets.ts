@@ -12,11 +12,11 @@ export function* budgetQueries(dialect: AuditDialect): Queries {
   return check('sliding budgets', Number(steps?.steps), different.map(describe), found - different.length);
 }
 
-function differences({ schema, greatest, eachLevel, collated, indexOf }: AuditDialect): string {
+function differences({ schema, greatest, eachIn, collated, indexOf }: AuditDialect): string {
   const level = collated('l.value');
   const step = 'b.window_s * 10';
-  const bookedKeys = `SELECT ${level} FROM ${schema}journal j ${eachLevel} WHERE j.levels IS NOT NULL`;
-  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j ${eachLevel}
+  const bookedKeys = `SELECT ${level} FROM ${schema}journal j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL`;
+  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j ${eachIn('j.levels')}
       WHERE j.levels IS NOT NULL`;
   // What end users used before is dropped: their steps that have left the window of the last request, and sealed sums.
   // They have the windows of all as well. Only where there are any are they looked for.

@@ -66,8 +66,8 @@ export interface AuditDialect {
   readonly schema: string;
   /** The UTC day of `admitted_at_ms` in the journal `j`. */
   readonly day: string;
-  /** A join with the levels of the journal `j`, as `l` with the column `value`. */
-  readonly eachLevel: string;
+  /** A join with the texts of an array of JSON, as `l` with the column `value`. */
+  eachIn(ids: string): string;
   /** A text that is compared with that of the sums. */
   collated(text: string): string;
   /** The place of a sign in a text, from 1 on. */

@@ -8,6 +8,9 @@ import { COMPARED_FIGURES, differencesIn, FIGURES, NAMES, SUMS, SUMS_OF_ROWS } f
 
 /** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
 const IS_USER = "level_id LIKE '%/%'";
+const IS_GROUP = `level_id LIKE 'grp\\_%' ESCAPE '\\' AND NOT ${IS_USER}`;
+/** Whether reports, which look for its text, find a group among those of a day. */
+const IS_FOUND = `(j.group_ids LIKE '["' || l.value || '"%' OR j.group_ids LIKE '%,"' || l.value || '"%')`;
 
 /** End users whose sums are older than the month of this long before the last request need not have them. */
 const KEPT_MS = 32 * 86_400_000;
@@ -43,24 +46,24 @@ function daysOf(dialect: AuditDialect): string {
 }
 
 /** Rows of the journal, once for each level that they were booked to. */
-function booked({ schema, day, eachLevel }: AuditDialect): string {
-  return `SELECT l.value AS level_id, ${day} AS day, j.* FROM ${schema}journal AS j ${eachLevel} WHERE j.levels IS NOT NULL`;
+function booked({ schema, day, eachIn }: AuditDialect): string {
+  return `SELECT l.value AS level_id, ${day} AS day, j.* FROM ${schema}journal AS j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL`;
 }
 
-/** What levels that are no end users were booked, by key, model and source. */
+/** What groups were booked, by key, model and source. */
 function sharesOf(dialect: AuditDialect): string {
   const share = SHARE.map((name) =>
     name === 'day' || name === 'key_id' ? name : `${dialect.collated(name)} AS ${name}`,
   );
   return `SELECT ${SHARE.join(', ')}, ${SUMS} FROM (
-      SELECT ${share.join(', ')}, ${SUMS_OF_ROWS} FROM (${booked(dialect)}) AS b WHERE NOT ${IS_USER} GROUP BY 1, 2, 3, 4, 5
+      SELECT ${share.join(', ')}, ${SUMS_OF_ROWS} FROM (${booked(dialect)}) AS b WHERE ${IS_GROUP} GROUP BY 1, 2, 3, 4, 5
       UNION ALL ${sharesIn('sealed_days', dialect)}) AS u
     GROUP BY ${SHARE.join(', ')}`;
 }
 
-function sharesIn(table: string, { schema, eachLevel, collated }: AuditDialect): string {
+function sharesIn(table: string, { schema, eachIn, collated }: AuditDialect): string {
   return `SELECT ${collated('l.value')} AS level_id, j.day, ${NAMES.map((name) => `j.${name}`).join(', ')}, ${SUMS}
-    FROM ${schema}${table} AS j ${eachLevel} GROUP BY 1, 2, 3, 4, 5`;
+    FROM ${schema}${table} AS j ${eachIn('j.group_ids')} WHERE ${IS_FOUND} GROUP BY 1, 2, 3, 4, 5`;
 }
 
 function monthsOf(dialect: AuditDialect): string {

@@ -125,9 +125,9 @@ export const IDLE_USER_MS = 32 * 86_400_000;
 /** What the ids of groups begin with. */
 export const GROUP_ID = 'grp_';
 
-/** Of the levels that a request is booked to besides its key those that are no end users, as an array of JSON. */
-export function withoutUsers(levels: readonly string[] = []): string {
-  return JSON.stringify(levels.filter((id) => !isUserId(id)));
+/** Of the levels that a request is booked to besides its key those that are groups, as an array of JSON. */
+export function groupsIn(levels: readonly string[] = []): string {
+  return JSON.stringify(levels.filter((id) => id.startsWith(GROUP_ID) && !isUserId(id)));
 }
 
 /** The ids of the levels that a request is booked to, from inside out. */

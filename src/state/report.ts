@@ -4,7 +4,7 @@ import { isNameKind, NAME_COLUMNS } from './names.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 import { type Period, periodsOf } from './periods.ts';
 import type { Row } from './rows.ts';
-import { hasLevel, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
+import { hasLevel, isGroup, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
 import type { SumGroup, UsageQuery } from './usage.ts';
 
 /** The parts of time whose figures add up to a report. */
@@ -31,7 +31,7 @@ export function reportRows(periods: readonly Period[], query: UsageQuery, dialec
       // Of few rows the levels are then told apart.
       filters.push(`level_id = ${parameter(query.groupId)}`, hasLevel('levels', query.groupId, parameter));
     }
-    if (query.groupId === undefined && isOfGroups) filters.push(IS_GROUP);
+    if (query.groupId === undefined && isOfGroups) filters.push(isGroup('level_id'));
     if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
     if (query.model !== undefined) filters.push(`model = ${parameter(query.model)}`);
     return `${select} WHERE ${filters.join(' AND ')}`;
@@ -63,9 +63,6 @@ function groupedBy(groups: readonly SumGroup[]): { columns: string; tail: string
 /** The columns of what has a name and an id. */
 const NAMED_BY: Partial<Record<SumGroup, string>> = { key: 'key_id', group: 'level_id' };
 
-/** Their end users are levels, too, and so are keys that have made others. */
-const IS_GROUP = "level_id >= 'grp_' AND level_id < 'grp`' AND level_id NOT LIKE '%/%'";
-
 /** Where the figures of a period are, and the column that says when they are from. */
 function sourceOfKeys(kind: Period['kind'], { admissionDay, admissionMonth }: Dialect) {
   switch (kind) {
@@ -92,14 +89,15 @@ function sourceOfGroups(kind: Period['kind'], { admissionDay, admissionMonth, te
   const [times, from, time] =
     kind === 'moments'
       ? [
-          `${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms, ${ROW_FIGURES}`,
-          'journal',
+          `levels, ${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms, ${ROW_FIGURES}`,
+          'journal AS j',
           'admitted_at_ms',
         ]
-      : [`day, substr(day, 1, 7) AS month, ${FIGURES}`, 'usage_days', 'day'];
+      : [`group_ids AS levels, day, substr(day, 1, 7) AS month, ${FIGURES}`, 'usage_days AS j', 'day'];
+  const each = textsIn(kind === 'moments' ? 'j.levels' : 'j.group_ids');
   return {
-    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, levels, ${SUM_NAMES}, ${times}
-      FROM inf_gw.${from} AS j, ${textsIn('j.levels')} AS l) AS booked`,
+    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, ${SUM_NAMES}, ${times}
+      FROM inf_gw.${from}, ${each} AS l) AS booked`,
     time,
   };
 }

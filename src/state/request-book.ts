@@ -2,7 +2,7 @@
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { correctSteps } from './budget-book.ts';
-import { withoutUsers } from './levels.ts';
+import { groupsIn } from './levels.ts';
 import {
   type Dialect,
   factsBefore,
@@ -239,12 +239,12 @@ function* charge(
   const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
   const before = yield* factsBefore(dialect, [keyId, ...levels]);
   const ofKey = `SET cost_nanos = cost_nanos + $1 WHERE key_id = $2 AND model = $3 AND source = 'held'`;
-  yield* rows(`UPDATE inf_gw.usage_days ${ofKey} AND day = $4 AND levels = $5`, [
+  yield* rows(`UPDATE inf_gw.usage_days ${ofKey} AND day = $4 AND group_ids = $5`, [
     nanos,
     keyId,
     model,
     day,
-    withoutUsers(levels),
+    groupsIn(levels),
   ]);
   yield* rows(`UPDATE inf_gw.usage_months ${ofKey} AND month = $4`, [nanos, keyId, model, month]);
   for (const level of levels) {

@@ -1,5 +1,6 @@
 /** Fragments of SQL that both stores understand: what usage is counted by, and what is summed. */
 import { NON_ERROR_OUTCOMES } from '../core/settlement.ts';
+import { GROUP_ID } from './levels.ts';
 
 /** Whether a journal row counts as an error. */
 export const IS_ERROR = `outcome NOT IN (${NON_ERROR_OUTCOMES.map((outcome) => `'${outcome}'`).join(', ')})`;
@@ -22,8 +23,8 @@ export const SUM_FIGURES = [
 ] as const;
 /** The columns that usage_days, usage_months and sealed_days have in common. */
 export const SUM_COLUMNS = [SUM_NAMES, ...SUM_FIGURES].join(', ');
-/** Those of usage_days and sealed_days: with the levels of the requests that are no end users, an array of JSON. */
-export const DAY_COLUMNS = `levels, ${SUM_COLUMNS}`;
+/** Those of usage_days and sealed_days: with the groups that the requests were booked to, an array of JSON. */
+export const DAY_COLUMNS = `group_ids, ${SUM_COLUMNS}`;
 /** The figures of one journal row. */
 export const ROW_FIGURES = `1 AS requests, CASE WHEN ${IS_ERROR} THEN 1 ELSE 0 END AS errors, prompt_tokens, cached_tokens,
   cache_write_tokens, completion_tokens, cost_nanos`;
@@ -40,6 +41,10 @@ export function hasLevel(column: string, levelId: string, place: (value: string)
 
 /** Whether a level is an end user. */
 export const isUser = (levelId: string) => `${levelId} LIKE '%/%'`;
+
+/** Whether a level is a group. Its end users have ids that begin like its own. */
+export const isGroup = (levelId: string) =>
+  `substr(${levelId}, 1, ${GROUP_ID.length}) = '${GROUP_ID}' AND NOT ${isUser(levelId)}`;
 
 /**
  * What a level was booked, by month, in rows that add up: an end user by day alone until those days are old. A group has

@@ -138,9 +138,16 @@ export const CORRUPTIONS: readonly Corruption[] = [
   ],
   [
     'a day of a key that tells another group',
-    `UPDATE inf_gw.usage_days SET levels = '["grp_x"]'`,
+    `UPDATE inf_gw.usage_days SET group_ids = '["grp_x"]'`,
     'sums of levels',
     /^grp_x \d{4}-\d\d-\d\d key_/,
+  ],
+  [
+    'groups of a day that no report finds',
+    `UPDATE inf_gw.journal SET levels = '["grp_x"]';
+      UPDATE inf_gw.usage_days SET group_ids = '[ "grp_x"]'`,
+    'sums of levels',
+    /^grp_x \d{4}-\d\d-\d\d key_.*: the sums are missing/m,
   ],
   [
     'a lost sum of a group and of an end user',

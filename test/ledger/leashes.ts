@@ -57,6 +57,18 @@ async function spentOf(bench: LedgerBench, key: BenchKey): Promise<bigint | unde
 
 export function testLeashes(openStore: OpenStore): void {
   describe('a leash', () => {
+    test('is booked to all runs around it, however many there are', async (t) => {
+      const bench = await LedgerBench.of(t, openStore);
+      await bench.addCredit(USD);
+      const outermost = await bench.newKey({ ...total(100n), isLeashed: true });
+      let innermost = outermost;
+      for (let depth = 0; depth < 300; depth++) {
+        innermost = await bench.newKey({ isLeashed: true, parentId: innermost.id });
+      }
+      await spend(bench, innermost, 30n);
+      assert.equal(await spentOf(bench, outermost), 30n);
+    });
+
     test('is known of its key, also of a successor, after a restart and after a crash', async (t) => {
       const { bench, outer, deep } = await grow(t, openStore, LARGE);
       const plain = await bench.newKey(total(100n));

@@ -26,10 +26,10 @@ function expected(period: string, value: string): string {
     FROM (${ENDED_BY_DAY}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
 }
 
-/** What groups and keys around others were booked by day: as it is stored, and as the days of keys tell. */
+/** What groups were booked by day: as it is stored, and as the days of keys tell. */
 const BOOKED = `SELECT level_id, day, requests, errors, prompt_tokens, completion_tokens, cost_nanos FROM level_days
-  WHERE level_id NOT LIKE '%/%' ORDER BY 1, 2`;
-const TOLD = `SELECT l.value AS level_id, day, ${SUMS} FROM usage_days, json_each(levels) AS l GROUP BY 1, 2 ORDER BY 1, 2`;
+  WHERE level_id LIKE 'grp%' AND level_id NOT LIKE '%/%' ORDER BY 1, 2`;
+const TOLD = `SELECT l.value AS level_id, day, ${SUMS} FROM usage_days, json_each(group_ids) AS l GROUP BY 1, 2 ORDER BY 1, 2`;
 
 /**
  * Asserts that the balance is credit minus costs, and that the sums of days and months match the

@@ -32,7 +32,7 @@ const READINGS = `
     ) r GROUP BY 1, 2
   ),
   shares AS (
-    SELECT l.level_id, day, ${summed()} FROM inf_gw.usage_days, jsonb_array_elements_text(levels::jsonb) AS l (level_id) GROUP BY 1, 2
+    SELECT l.level_id, day, ${summed()} FROM inf_gw.usage_days, jsonb_array_elements_text(group_ids::jsonb) AS l (level_id) GROUP BY 1, 2
   ),
   summed_days AS (SELECT day, key_id, model, source, ${summed()} FROM inf_gw.usage_days GROUP BY 1, 2, 3, 4),
   days AS (SELECT day AS period, key_id, model, source, ${summed()} FROM ended GROUP BY 1, 2, 3, 4),
@@ -73,7 +73,7 @@ const FAULTS = `WITH ${READINGS}
   UNION ALL ${sumFaults('months', 'inf_gw.usage_months', 'month')}
   UNION ALL SELECT format('usage_days: %s of %s has %s in %s requests by its keys, but its requests come to %s in %s',
       coalesce(u.day, x.day), coalesce(u.level_id, x.level_id), u.cost_nanos, u.requests, x.cost_nanos, x.requests)
-    FROM shares u FULL JOIN (SELECT * FROM booked WHERE level_id NOT LIKE '%/%') x ON (u.level_id, u.day) = (x.level_id, x.day)
+    FROM shares u FULL JOIN (SELECT * FROM booked WHERE level_id LIKE 'grp%' AND level_id NOT LIKE '%/%') x ON (u.level_id, u.day) = (x.level_id, x.day)
     WHERE (${FIGURES.map((name) => `u.${name}`).join(', ')}) IS DISTINCT FROM (${FIGURES.map((name) => `x.${name}`).join(', ')})
   UNION ALL SELECT format('level_days: %s of %s is %s in %s requests, but its requests come to %s in %s',
       coalesce(u.day, x.day), coalesce(u.level_id, x.level_id), u.cost_nanos, u.requests, x.cost_nanos, x.requests)

@@ -18,7 +18,7 @@ const KNOWN_VERSION = 1;
 const DIALECT: AuditDialect = {
   schema: 'inf_gw.',
   day: `to_char(to_timestamp(j.admitted_at_ms / 86400000 * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C"`,
-  eachLevel: 'CROSS JOIN LATERAL jsonb_array_elements_text(j.levels::jsonb) AS l (value)',
+  eachIn: (ids) => `CROSS JOIN LATERAL jsonb_array_elements_text(${ids}::jsonb) AS l (value)`,
   collated: (text) => `${text} COLLATE "C"`,
   indexOf: 'strpos',
   greatest: 'greatest',

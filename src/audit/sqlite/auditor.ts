@@ -11,7 +11,7 @@ export const KNOWN_VERSION = 1n;
 const DIALECT: AuditDialect = {
   schema: '',
   day: "strftime('%Y-%m-%d', j.admitted_at_ms / 1000, 'unixepoch')",
-  eachLevel: 'JOIN json_each(j.levels) AS l',
+  eachIn: (ids) => `JOIN json_each(${ids}) AS l`,
   collated: (text) => text,
   indexOf: 'instr',
   greatest: 'max',

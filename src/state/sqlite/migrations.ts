@@ -176,9 +176,9 @@ const TABLES = `
     key_id TEXT NOT NULL,
     model TEXT NOT NULL,
     ${SOURCE},${FIGURES}
-    -- The levels of these requests that are no end users, as in the journal.
-    levels TEXT NOT NULL DEFAULT '[]',
-    PRIMARY KEY (day, key_id, model, source, levels)
+    -- The groups that these requests were booked to, from inside out, as a JSON array.
+    group_ids TEXT NOT NULL DEFAULT '[]',
+    PRIMARY KEY (day, key_id, model, source, group_ids)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE usage_months (
     month TEXT NOT NULL,
@@ -196,10 +196,10 @@ const TABLES = `
     key_id TEXT NOT NULL,
     model TEXT NOT NULL,
     ${SOURCE},${FIGURES}
-    levels TEXT NOT NULL,
+    group_ids TEXT NOT NULL,
     -- When the last of them was settled.
     settled_to_ms INTEGER NOT NULL,
-    PRIMARY KEY (day, key_id, model, source, levels)
+    PRIMARY KEY (day, key_id, model, source, group_ids)
   ) STRICT, WITHOUT ROWID;
 
   -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end

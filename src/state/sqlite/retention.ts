@@ -1,5 +1,5 @@
 /** Drops journal rows that are older than the retention period, and seals their sums. */
-import { DAY_COLUMNS, isUser, ROW_FIGURES, SUM_FIGURES, SUM_NAMES, sumsOf } from '../sql.ts';
+import { DAY_COLUMNS, isGroup, ROW_FIGURES, SUM_FIGURES, SUM_NAMES, sumsOf } from '../sql.ts';
 import { immediately, type Sqlite } from './database.ts';
 import { ADD_FIGURES, ADMISSION_DAY } from './sql.ts';
 
@@ -7,12 +7,12 @@ import { ADD_FIGURES, ADMISSION_DAY } from './sql.ts';
 const STEP_ROWS = 1_000;
 
 const ROWS = 'id IN (SELECT value FROM json_each($ids))';
-const WITHOUT_USERS = `(SELECT json_group_array(value) FROM json_each(coalesce(levels, '[]')) WHERE NOT ${isUser('value')})`;
+const GROUP_IDS = `(SELECT json_group_array(value) FROM json_each(coalesce(levels, '[]')) WHERE ${isGroup('value')})`;
 const SEAL = `INSERT INTO sealed_days (day, ${DAY_COLUMNS}, settled_to_ms)
-  SELECT day, without_users, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}, max(settled_at_ms)
-  FROM (SELECT ${ADMISSION_DAY} AS day, ${WITHOUT_USERS} AS without_users, ${SUM_NAMES}, ${ROW_FIGURES}, settled_at_ms
+  SELECT day, group_ids, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}, max(settled_at_ms)
+  FROM (SELECT ${ADMISSION_DAY} AS day, ${GROUP_IDS} AS group_ids, ${SUM_NAMES}, ${ROW_FIGURES}, settled_at_ms
     FROM journal WHERE ${ROWS})
-  GROUP BY day, without_users, ${SUM_NAMES}
+  GROUP BY day, group_ids, ${SUM_NAMES}
   ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, settled_to_ms = max(settled_to_ms, excluded.settled_to_ms)`;
 
 const SEAL_LEVELS = `INSERT INTO sealed_levels (level_id, day, ${SUM_FIGURES.join(', ')}, settled_to_ms)

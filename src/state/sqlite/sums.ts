@@ -6,7 +6,7 @@ import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { NAME_KINDS, type NameKind, OTHER_NAMES, type SpentBy } from '../../core/spent-by.ts';
 import type { UsageSource } from '../../core/usage.ts';
-import { isUserId, withoutUsers } from '../levels.ts';
+import { groupsIn, isUserId } from '../levels.ts';
 import { NAME_SUM_COLUMNS } from '../names.ts';
 import { DAY_COLUMNS, SUM_COLUMNS, SUM_FIGURES } from '../sql.ts';
 import type { Sqlite, Statement } from './database.ts';
@@ -37,13 +37,13 @@ interface NameSum extends Figures {
   readonly name: string;
 }
 
-/** The sum of one key, model and source on one day, with the same levels that are no end users. */
+/** The sum of one key, model and source on one day, booked to the same groups. */
 interface Sum extends Figures {
   readonly keyId: string;
   readonly model: string;
   readonly source: UsageSource;
-  /** As text of JSON. */
-  readonly levels: string;
+  /** An array of JSON. */
+  readonly groupIds: string;
   lastAtMs: number;
   /** What of it is for each name; undefined until something is. */
   names: Map<string, NameSum> | undefined;
@@ -117,7 +117,7 @@ export class SumWriter {
       for (const sum of sums.values()) {
         const { keyId, model, source } = sum;
         const values = valuesOf(sum);
-        this.#addDay.run(day, sum.levels, keyId, model, source, ...values);
+        this.#addDay.run(day, sum.groupIds, keyId, model, source, ...values);
         this.#addMonth.run(month, keyId, model, source, ...values, sum.lastAtMs);
         for (const named of sum.names?.values() ?? NOTHING) {
           this.#addName.run(day, named.kind, named.name, keyId, model, ...valuesOf(named));
@@ -181,13 +181,13 @@ function figuresIn(sums: Map<string, Figures>, name: string): Figures {
   return figures;
 }
 
-function sumIn({ sums }: Day, { keyId, model, source }: Summand, ofRequest: readonly string[] | undefined): Sum {
-  const levels = withoutUsers(ofRequest);
+function sumIn({ sums }: Day, { keyId, model, source }: Summand, levels: readonly string[] | undefined): Sum {
+  const groupIds = groupsIn(levels);
   // None of the parts contains a line break.
-  const place = `${keyId}\n${model}\n${source}\n${levels}`;
+  const place = `${keyId}\n${model}\n${source}\n${groupIds}`;
   let sum = sums.get(place);
   if (sum === undefined) {
-    sum = { ...noFigures(), keyId, model, source, levels, lastAtMs: 0, names: undefined };
+    sum = { ...noFigures(), keyId, model, source, groupIds, lastAtMs: 0, names: undefined };
     sums.set(place, sum);
   }
   return sum;

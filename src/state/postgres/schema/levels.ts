@@ -1,15 +1,13 @@
 /** Levels: groups, end users, and what requests add up to for them. */
-import { IDLE_USER_MS } from '../../levels.ts';
-import { isUser, SUM_FIGURES } from '../../sql.ts';
+import { GROUP_ID, IDLE_USER_MS } from '../../levels.ts';
+import { isGroup, isUser, SUM_FIGURES } from '../../sql.ts';
 import { ADD_FIGURES, SUMMED, summandOf } from './sums.ts';
 
 const FIGURE_COLUMNS = SUM_FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
 
-/** Of the levels of a row of the journal those that are no end users, in the same form. */
-export const withoutUsers = (
-  levels: string,
-) => `CASE WHEN ${levels} IS NULL THEN '[]' WHEN strpos(${levels}, '/') = 0 THEN ${levels}
-  ELSE (SELECT coalesce('["' || string_agg(l, '","') || '"]', '[]') FROM inf_gw.levels_in(${levels}) l WHERE NOT ${isUser('l')}) END`;
+/** Of the levels of a row of the journal those that are groups, in the same form. */
+export const groupsIn = (levels: string) => `CASE WHEN strpos(${levels}, '"${GROUP_ID}') > 0
+  THEN (SELECT coalesce('["' || string_agg(l, '","') || '"]', '[]') FROM inf_gw.levels_in(${levels}) l WHERE ${isGroup('l')}) ELSE '[]' END`;
 
 /** Where the budgets of all end users are, if the level is one; otherwise itself. */
 export const templateOf = (id: string) =>

@@ -4,7 +4,7 @@ import { names } from '../../../core/layout.ts';
 import { SETTLEMENT } from '../../journal.ts';
 import { DAY_COLUMNS, isUser, SUM_COLUMNS } from '../../sql.ts';
 import { arraysOf, typed } from '../batch.ts';
-import { withoutUsers } from './levels.ts';
+import { groupsIn } from './levels.ts';
 import { ADD_FIGURES, SUMS, summandOf } from './sums.ts';
 
 /** What a settlement says that the hold of its request does not know. */
@@ -47,9 +47,9 @@ BEGIN
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${DAY_COLUMNS})
-    SELECT day, without_users, key_id, served, source, ${SUMS}
-    FROM (SELECT *, ${withoutUsers('levels')} AS without_users FROM d) d GROUP BY day, without_users, key_id, served, source
-    ON CONFLICT (key_id, day, model, source, levels) DO UPDATE SET ${ADD_FIGURES}
+    SELECT day, group_ids, key_id, served, source, ${SUMS}
+    FROM (SELECT *, ${groupsIn('levels')} AS group_ids FROM d) d GROUP BY day, group_ids, key_id, served, source
+    ON CONFLICT (key_id, day, model, source, group_ids) DO UPDATE SET ${ADD_FIGURES}
   ), months AS (
     INSERT INTO inf_gw.usage_months AS u (month, ${SUM_COLUMNS}, last_at_ms)
     SELECT substr(day, 1, 7) AS month, key_id, served, source, ${SUMS}, max(admitted_us) / 1000
@@ -148,9 +148,9 @@ DECLARE
   v_errors int := CASE WHEN p_outcome IN ('ok', 'cancelled') THEN 0 ELSE p_requests END;
 BEGIN
   INSERT INTO inf_gw.usage_days AS u (day, ${DAY_COLUMNS})
-  VALUES (inf_gw.utc_day(p_admitted_us), ${withoutUsers('p_levels')}, p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached, p_written,
+  VALUES (inf_gw.utc_day(p_admitted_us), ${groupsIn('p_levels')}, p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached, p_written,
     p_completion, p_cost)
-  ON CONFLICT (key_id, day, model, source, levels) DO UPDATE SET ${ADD_FIGURES};
+  ON CONFLICT (key_id, day, model, source, group_ids) DO UPDATE SET ${ADD_FIGURES};
   INSERT INTO inf_gw.usage_months AS u (month, ${SUM_COLUMNS}, last_at_ms)
   VALUES (inf_gw.utc_month(p_admitted_us), p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached,
     p_written, p_completion, p_cost, p_admitted_us / 1000)

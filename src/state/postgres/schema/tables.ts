@@ -186,9 +186,9 @@ CREATE TABLE inf_gw.usage_days (
   cache_write_tokens bigint NOT NULL,
   completion_tokens bigint NOT NULL,
   cost_nanos bigint NOT NULL,
-  -- The levels of these requests that are no end users, as in the journal.
-  levels text COLLATE "C" NOT NULL DEFAULT '[]',
-  PRIMARY KEY (key_id, day, model, source, levels)
+  -- The groups that these requests were booked to, from inside out, as a JSON array.
+  group_ids text COLLATE "C" NOT NULL DEFAULT '[]',
+  PRIMARY KEY (key_id, day, model, source, group_ids)
 ) WITH (fillfactor = 50);
 CREATE TABLE inf_gw.usage_months (
   month text COLLATE "C" NOT NULL,

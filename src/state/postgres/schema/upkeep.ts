@@ -1,6 +1,6 @@
 /** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
 import { DAY_COLUMNS, SUM_FIGURES, SUM_NAMES } from '../../sql.ts';
-import { withoutUsers } from './levels.ts';
+import { groupsIn } from './levels.ts';
 import { ADD_FIGURES, SUMS } from './sums.ts';
 
 export const RETENTION_TABLE = `
@@ -71,10 +71,10 @@ BEGIN
     WHERE j.request_id = old.request_id AND j.admitted_at_ms = old.admitted_at_ms RETURNING j.*
   ), sealed AS (
     INSERT INTO inf_gw.sealed_days AS u (day, ${DAY_COLUMNS}, settled_to_ms)
-    SELECT inf_gw.utc_day(n * 86400000000), without_users, ${SUM_NAMES}, ${SUMS}, max(settled_at_ms)
-    FROM (SELECT *, admitted_at_ms / 86400000 AS n, ${withoutUsers('levels')} AS without_users FROM gone) g
-    GROUP BY n, without_users, ${SUM_NAMES}
-    ON CONFLICT (key_id, day, model, source, levels) DO UPDATE
+    SELECT inf_gw.utc_day(n * 86400000000), group_ids, ${SUM_NAMES}, ${SUMS}, max(settled_at_ms)
+    FROM (SELECT *, admitted_at_ms / 86400000 AS n, ${groupsIn('levels')} AS group_ids FROM gone) g
+    GROUP BY n, group_ids, ${SUM_NAMES}
+    ON CONFLICT (key_id, day, model, source, group_ids) DO UPDATE
       SET ${ADD_FIGURES}, settled_to_ms = greatest(u.settled_to_ms, excluded.settled_to_ms)
   ), sealed_levels AS (
     INSERT INTO inf_gw.sealed_levels AS u (level_id, day, ${SUM_FIGURES.join(', ')}, settled_to_ms)
