@@ -77,11 +77,12 @@ export const LEVELS = `
 CREATE OR REPLACE FUNCTION inf_gw.levels_in(p_levels text) RETURNS SETOF text LANGUAGE sql IMMUTABLE
   AS $$ SELECT jsonb_array_elements_text(p_levels::jsonb) $$;
 
--- A row of the journal as it is added to the sums, or taken out: p_sign is 1 or -1.
-CREATE OR REPLACE FUNCTION inf_gw.summand_of(p_row inf_gw.journal, p_sign int) RETURNS inf_gw.summand LANGUAGE sql STABLE AS $$
-  SELECT ROW(inf_gw.utc_day(r.admitted_at_ms * 1000), r.key_id, r.model, r.levels, r.by_user, r.by_tag, r.by_app,
-    ${SUM_FIGURES.map((figure) => `p_sign * r.${figure}`).join(', ')})::inf_gw.summand
-  FROM (SELECT (p_row).admitted_at_ms, ${summandOf('model')} FROM (SELECT (p_row).*) j) r
+-- A row of the journal as it is added to the sums, and as it is taken out of them.
+CREATE OR REPLACE FUNCTION inf_gw.summand_of(p_row inf_gw.journal) RETURNS inf_gw.summand LANGUAGE sql STABLE AS $$
+  SELECT ${summandOf('inf_gw.utc_day(admitted_at_ms * 1000)', 'model')} FROM (SELECT (p_row).*) j
+$$;
+CREATE OR REPLACE FUNCTION inf_gw.taken_out(p inf_gw.summand) RETURNS inf_gw.summand LANGUAGE sql IMMUTABLE AS $$
+  SELECT ROW(p.day, p.key_id, p.model, p.levels, p.by_user, p.by_tag, p.by_app, ${SUM_FIGURES.map((figure) => `-p.${figure}`).join(', ')})::inf_gw.summand
 $$;
 
 -- Adds requests to the sums of their levels. The end users in p_added have their days of then in their month, or that is

@@ -58,8 +58,7 @@ BEGIN
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
   )
   SELECT count(*), coalesce(sum(cost_nanos), 0), coalesce(sum(hold_nanos), 0), array_agg(key_id), array_agg(levels), array_agg(cost_nanos),
-    (SELECT array_agg(ROW(r.*)::inf_gw.summand) FROM (SELECT day, ${summandOf('served')} FROM d
-      WHERE levels IS NOT NULL OR num_nonnulls(by_user, by_tag, by_app) > 0) r),
+    array_agg(${summandOf('day', 'served')}) FILTER (WHERE levels IS NOT NULL OR num_nonnulls(by_user, by_tag, by_app) > 0),
     EXISTS (SELECT FROM inf_gw.budgets WHERE window_s IS NOT NULL)
     INTO ended, charged, released, v_key_ids, v_levels, v_costs, v_rows, v_slides FROM d;
   IF v_slides THEN
@@ -97,7 +96,7 @@ BEGIN
       PERFORM FROM inf_gw.level_days d WHERE d.day = v_day AND d.level_id IN (SELECT inf_gw.levels_in(v_old.levels)) FOR UPDATE;
       v_added := ARRAY(SELECT l FROM inf_gw.levels_in(v_old.levels) l
         WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE d.day = v_day AND d.level_id = l));
-      PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_old, -1)], v_added);
+      PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.taken_out(inf_gw.summand_of(v_old))], v_added);
     END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.levels, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
@@ -125,10 +124,10 @@ BEGIN
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
   -- Those of the row that it takes the place of are booked.
   IF num_nonnulls(v_old.by_user, v_old.by_tag, v_old.by_app) = 0 THEN
-    PERFORM inf_gw.book_names(ARRAY[inf_gw.summand_of(v_new, 1)]);
+    PERFORM inf_gw.book_names(ARRAY[inf_gw.summand_of(v_new)]);
   END IF;
   IF p_levels IS NOT NULL THEN
-    PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_new, 1)], v_added);
+    PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_new)], v_added);
   END IF;
   PERFORM inf_gw.add_to_steps(l.id, v_us / 1000, p_cost_nanos)
     FROM (SELECT p_key_id AS id UNION ALL SELECT inf_gw.levels_in(p_levels)) l;
