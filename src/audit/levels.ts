@@ -1,7 +1,7 @@
 /**
  * The check of the sums of levels, in SQL that both stores understand: what groups, end users and keys around others are
- * booked is what the journal and the rows that were dropped of it add up to, by day and by month; and so is what the days
- * of keys tell that groups were booked.
+ * booked is what the journal and the rows that were dropped of it add up to, by day and by month; and so is what groups
+ * were booked by the days of keys.
  */
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries } from './checks.ts';
 import { COMPARED_FIGURES, differencesIn, FIGURES, NAMES, SUMS, SUMS_OF_ROWS } from './rows.ts';
@@ -9,7 +9,7 @@ import { COMPARED_FIGURES, differencesIn, FIGURES, NAMES, SUMS, SUMS_OF_ROWS } f
 /** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
 const IS_USER = "level_id LIKE '%/%'";
 const IS_GROUP = `level_id LIKE 'grp\\_%' ESCAPE '\\' AND NOT ${IS_USER}`;
-/** Whether reports, which look for its text, find a group among those of a day. */
+/** Whether a report of a group, which looks for the text of its id, finds the day. */
 const IS_FOUND = `(j.group_ids LIKE '["' || l.value || '"%' OR j.group_ids LIKE '%,"' || l.value || '"%')`;
 
 /** End users whose sums are older than the month of this long before the last request need not have them. */

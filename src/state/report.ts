@@ -28,10 +28,10 @@ export function reportRows(periods: readonly Period[], query: UsageQuery, dialec
     const { select, time } = sourceOf(period.kind, dialect);
     const filters = [`${time} >= ${parameter(period.from)}`, `${time} < ${parameter(period.to)}`];
     if (query.groupId !== undefined) {
-      // Of few rows the levels are then told apart.
+      // The text spares most rows being taken apart.
       filters.push(`level_id = ${parameter(query.groupId)}`, hasLevel('levels', query.groupId, parameter));
     }
-    if (query.groupId === undefined && isOfGroups) filters.push(isGroup('level_id'));
+    if (isOfGroups && query.groupId === undefined) filters.push(isGroup('level_id'));
     if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
     if (query.model !== undefined) filters.push(`model = ${parameter(query.model)}`);
     return `${select} WHERE ${filters.join(' AND ')}`;
@@ -84,20 +84,16 @@ function sourceOfKeys(kind: Period['kind'], { admissionDay, admissionMonth }: Di
   }
 }
 
-/** The same of what was booked to groups, which the days of keys tell: a day sorts after its own month. */
+/** The same of what was booked to groups, which the days of keys say; their months do not. A day sorts after its own month. */
 function sourceOfGroups(kind: Period['kind'], { admissionDay, admissionMonth, textsIn }: Dialect) {
-  const [times, from, time] =
+  const ofMoments = `${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms, ${ROW_FIGURES}`;
+  const [table, ids, time, read] =
     kind === 'moments'
-      ? [
-          `levels, ${admissionDay} AS day, ${admissionMonth} AS month, admitted_at_ms, ${ROW_FIGURES}`,
-          'journal AS j',
-          'admitted_at_ms',
-        ]
-      : [`group_ids AS levels, day, substr(day, 1, 7) AS month, ${FIGURES}`, 'usage_days AS j', 'day'];
-  const each = textsIn(kind === 'moments' ? 'j.levels' : 'j.group_ids');
+      ? ['journal', 'levels', 'admitted_at_ms', ofMoments]
+      : ['usage_days', 'group_ids', 'day', `day, substr(day, 1, 7) AS month, ${FIGURES}`];
   return {
-    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, ${SUM_NAMES}, ${times}
-      FROM inf_gw.${from}, ${each} AS l) AS booked`,
+    select: `SELECT level_id, day, month, ${SUM_COLUMNS} FROM (SELECT l.value AS level_id, ${ids} AS levels, ${SUM_NAMES}, ${read}
+      FROM inf_gw.${table} AS j, ${textsIn(`j.${ids}`)} AS l) AS booked`,
     time,
   };
 }

@@ -203,9 +203,9 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
 
   -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
-  -- users as owner_id/name. Of which keys and models is in the days of the keys, which tell the groups. Of end users there
-  -- may be millions, so each of their requests writes its day alone: when that is old, it is added to its month, and
-  -- dropped when nothing is bounded by it any more.
+  -- users as owner_id/name. A row is for all keys and models: which of them groups were booked by, the days of keys say. Of
+  -- end users there may be millions, so each of their requests writes its day alone: when that is old, it is added to its
+  -- month, and dropped when nothing is bounded by it any more.
   CREATE TABLE level_days (
     level_id TEXT NOT NULL,
     day TEXT NOT NULL,${FIGURES}

@@ -47,9 +47,9 @@ CREATE TABLE inf_gw.users (
 );
 
 -- What requests add up to for the levels that they were booked to besides their key: the keys above it, groups, and end
--- users as owner_id/name. Of which keys and models is in the days of the keys, which tell the groups. Of end users there may
--- be millions, so each of their requests writes its day alone: when that is old, it is added to its month, and dropped when
--- nothing is bounded by it any more.
+-- users as owner_id/name. A row is for all keys and models: which of them groups were booked by, the days of keys say. Of
+-- end users there may be millions, so each of their requests writes its day alone: when that is old, it is added to its
+-- month, and dropped when nothing is bounded by it any more.
 CREATE TABLE inf_gw.level_days (
   level_id text COLLATE "C" NOT NULL,
   day text COLLATE "C" NOT NULL,
