@@ -28,38 +28,52 @@ export const API_KEY_DISABLED: ClientError = {
 };
 
 /**
- * The key of a request, from `Authorization`, `x-api-key` or `x-goog-api-key`. `target`: with the path and query of the
- * request, where Google's clients may have it.
+ * The key of a request, from `Authorization`, `x-api-key` and `x-goog-api-key`, and in Google's paths from the query of
+ * `target`. Clients such as Claude Code send their key in two headers. Headers that disagree are refused: a proxy before
+ * the gateway might account for the one key, and the gateway for the other.
  */
 export function credentialOf(headers: IncomingHttpHeaders, target = ''): Credential {
-  const bare = [headers['x-api-key'], headers['x-goog-api-key'], queryKeyIn(target)].filter((key) => key !== undefined);
+  const { authorization } = headers;
+  const bare = [...keysIn(headers['x-api-key']), ...keysIn(headers['x-goog-api-key']), ...queryKeysIn(target)];
   const [key] = bare;
-  if (key === undefined) return bearerCredential(headers.authorization);
-  if (bare.length > 1 || headers.authorization !== undefined) return { ok: false, error: TWO_KEYS };
-  return key === '' ? { ok: false, error: UNAUTHORIZED } : keyCredential(String(key));
+  if (key === undefined) return bearerCredential(authorization);
+  const isSame =
+    bare.every((other) => other === key) && (authorization === undefined || bearerKey(authorization) === key);
+  if (!isSame) return { ok: false, error: DIFFERENT_KEYS };
+  return key === '' ? { ok: false, error: UNAUTHORIZED } : keyCredential(key);
 }
 
-/** Only in the paths of Google's dialect: elsewhere nobody expects a key to be in an address. */
-function queryKeyIn(target: string): string | undefined {
-  if (!isOfGoogle(pathOf(target))) return undefined;
-  return queryOf(target).get('key') ?? undefined;
+/** The keys in a header. The server joins the values of repeated lines with a comma and a space; no key contains one. */
+function keysIn(header: string | string[] | undefined): readonly string[] {
+  return header === undefined ? [] : String(header).split(', ');
 }
 
-const TWO_KEYS: ClientError = {
+/** Only Google's clients send their key in the query. */
+function queryKeysIn(target: string): readonly string[] {
+  return isOfGoogle(pathOf(target)) ? queryOf(target).getAll('key') : [];
+}
+
+const DIFFERENT_KEYS: ClientError = {
   code: 'invalid_request',
-  message: 'Two API keys: send either `Authorization: Bearer <key>`, `x-api-key: <key>` or `x-goog-api-key: <key>`.',
+  message:
+    'The request contains different API keys. ' +
+    'Send one key: as `Authorization: Bearer <key>`, `x-api-key: <key>` or `x-goog-api-key: <key>`.',
 };
 
-/**
- * Parses the header: the scheme in any case, exactly one space, then the key. White space after the
- * key cannot be seen: it is no part of a header's value (RFC 9110, 5.5), and Node's parser drops it,
- * from `rawHeaders` too.
- */
 function bearerCredential(header: string | undefined): Credential {
+  const key = bearerKey(header);
+  return key === undefined ? { ok: false, error: UNAUTHORIZED } : keyCredential(key);
+}
+
+/**
+ * The text after the scheme, which may be in any case, and exactly one space; undefined if the header has another form.
+ * More space stays in the text, which is then no well-formed key. White space at the end never arrives: it is no part of
+ * a header's value (RFC 9110, 5.5), and Node's parser drops it, from `rawHeaders` too.
+ */
+function bearerKey(header: string | undefined): string | undefined {
   const [, scheme = '', rest = ''] = /^(\S*)(.*)$/s.exec(header ?? '') ?? [];
-  if (scheme.toLowerCase() !== 'bearer' || rest.trim() === '') return { ok: false, error: UNAUTHORIZED };
-  const key = rest.slice(1);
-  return rest.startsWith(' ') ? keyCredential(key) : { ok: false, error: INVALID_API_KEY };
+  if (scheme.toLowerCase() !== 'bearer' || rest.trim() === '') return undefined;
+  return rest.startsWith(' ') ? rest.slice(1) : rest;
 }
 
 /** Well-formed keys that came lately, by themselves: to check and hash one takes as long as to route its request. */

@@ -34,8 +34,7 @@ const SINGLE_HEADERS: ReadonlyMap<string, number> = new Map([
   ['content-length', 4],
   ['content-type', 8],
   ['transfer-encoding', 16],
-  ['x-api-key', 32],
-  ['x-inf-gw-user', 64],
+  ['x-inf-gw-user', 32],
 ]);
 /** Spares lowercasing and looking up names of any other length. */
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].map((name) => name.length));

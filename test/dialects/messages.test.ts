@@ -244,7 +244,7 @@ describe('a key', () => {
     assert.equal((await gateway.request('/v1/messages', sending)).status, 200);
   });
 
-  test('must not come twice', async () => {
+  test('must be the same in all headers', async () => {
     const reply = await post(gateway.key(), {}, { 'x-api-key': 'sk-inf-wrong' });
     assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
   });

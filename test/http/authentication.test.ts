@@ -104,12 +104,66 @@ describe('the x-api-key header', () => {
     }
   });
 
-  test('two of them, or one beside Authorization, are rejected before either is read', async () => {
-    const one = `x-api-key: ${secret}\r\n`;
-    for (const lines of [one + one, `${one}X-API-Key: y\r\n`, `${one}Authorization: Bearer ${secret}\r\n`]) {
+  test('twice with different keys is rejected before either is read', async () => {
+    for (const lines of [`x-api-key: ${secret}\r\nX-API-Key: y\r\n`, 'x-api-key: x\r\nx-api-key: y\r\n']) {
       for (const route of ROUTES) assertRefused(await sendHeader(lines, route), route, 'invalid_request');
     }
   });
+});
+
+describe('several headers with a key', () => {
+  const bearer = `Authorization: Bearer ${secret}\r\n`;
+  const apiKey = `x-api-key: ${secret}\r\n`;
+  const google = `x-goog-api-key: ${secret}\r\n`;
+
+  for (const [name, lines] of [
+    ['Authorization and x-api-key, as Claude Code sends it', bearer + apiKey],
+    ['Authorization and x-goog-api-key', bearer + google],
+    ['x-api-key and x-goog-api-key', apiKey + google],
+    ['all three', bearer + apiKey + google],
+    ['x-api-key twice', apiKey + apiKey],
+    ['a scheme in lower case', apiKey + bearer.replace('Bearer', 'bearer')],
+  ] as const) {
+    test(`are accepted with the same key: ${name}`, async () => {
+      gateway.upstream.follow(answering(completion('hi')));
+      for (const route of ROUTES) assert.equal((await sendHeader(lines, route)).status, 200);
+    });
+  }
+
+  test('are accepted beside the same key in the query of a path of Google', async () => {
+    const [asked, other] = [`GET /v1beta/models?key=${secret}`, `GET /v1beta/models?key=${secret}&key=${mintKey()}`];
+    assert.equal((await sendHeader(bearer + google, asked)).status, 200);
+    assert.equal((await sendHeader('', other)).status, 400);
+    assert.equal((await sendHeader(`Authorization: Bearer ${mintKey()}\r\n`, asked)).status, 400);
+  });
+
+  test('get the error of one header if their key is invalid', async () => {
+    const unknown = mintKey();
+    const answer = await sendHeader(
+      `Authorization: Bearer ${unknown}\r\nx-goog-api-key: ${unknown}\r\n`,
+      'POST /v1/chat/completions',
+    );
+    assertError(answer, 401, 'invalid_api_key');
+  });
+
+  for (const [name, lines] of [
+    ['two valid keys', `${bearer}x-api-key: ${gateway.key().secret}\r\n`],
+    ['a valid and an unknown key', `${bearer}x-goog-api-key: ${mintKey()}\r\n`],
+    ['an unknown and a valid key', `Authorization: Bearer ${mintKey()}\r\n${apiKey}`],
+    ['two unknown keys', `Authorization: Bearer x\r\nx-api-key: y\r\n`],
+    ['a third that differs', `${bearer}${apiKey}x-goog-api-key: x\r\n`],
+    ['another scheme', `Authorization: Basic ${secret}\r\n${apiKey}`],
+    ['two spaces after the scheme', `Authorization: Bearer  ${secret}\r\n${apiKey}`],
+    ['no key after the scheme', `Authorization: Bearer\r\n${apiKey}`],
+    ['one without a value', `${bearer}x-goog-api-key:\r\n`],
+  ] as const) {
+    test(`are rejected before any of them is read if they differ: ${name}`, async () => {
+      for (const route of ROUTES) {
+        const { status, body } = await sendHeader(lines, route);
+        assert.deepEqual([status, /contains different API keys/.test(body)], [400, true]);
+      }
+    });
+  }
 });
 
 describe('the state of a key', () => {

@@ -129,7 +129,7 @@ describe('malformed HTTP below /v1/messages has the errors of that dialect:', ()
     ['two lengths', `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`, 400],
     ['a bad header', `${head}nothing\r\n\r\n`, 400],
     ['a bad chunk', `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
-    ['two keys', `${head}X-API-Key: ${key.secret}\r\n\r\n`, 400],
+    ['two Authorization headers', `${head}${authorization}${authorization}\r\n`, 400],
     ['long headers', `${head}X: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
   ] as const) {
     test(name, async () => {
