@@ -103,7 +103,7 @@ export type Refusal =
   /** The key, or a group that it is in, wants to know the end user. */
   | ({ readonly reason: 'user_required' } & AtLevel)
   | SpendRefusal
-  | { readonly reason: 'insufficient_credit'; readonly balanceNanos: Nanos }
+  | CreditRefusal
   | ({ readonly reason: 'larger_than_token_limit'; readonly limit: number } & AtLevel)
   | ({ readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
   | ({ readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
@@ -116,9 +116,18 @@ export interface AtLevel {
   readonly level?: LevelName;
 }
 
+/** The balance does not cover the hold of a request. */
+export interface CreditRefusal {
+  readonly reason: 'insufficient_credit';
+  readonly keyName: string;
+  readonly balanceNanos: Nanos;
+}
+
 /** A limit on spending is reached. Of several it is the one that frees last. */
 export interface SpendRefusal extends AtLevel {
   readonly reason: 'spend_limit_reached';
+  /** The name of the key of the request, whichever level the limit belongs to. */
+  readonly keyName: string;
   readonly limitNanos: Nanos;
   /** Absent for the limit of the month. */
   readonly budget?: {
@@ -192,7 +201,7 @@ export type Grant =
   | { readonly granted: false; readonly refusal: MoneyRefusal };
 
 /** Refusals that waiting does not change. */
-export type MoneyRefusal = Extract<Refusal, { reason: 'spend_limit_reached' | 'insufficient_credit' }>;
+export type MoneyRefusal = SpendRefusal | CreditRefusal;
 
 export type Admission =
   | {

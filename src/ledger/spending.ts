@@ -34,12 +34,13 @@ export function reachedMonth({ limitNanos, atMs }: MonthSpend): Reached {
 }
 
 /** The refusal for limits that are all reached: it names the one that frees last. Undefined if there are none. */
-export function refusalFor(reached: readonly (Reached & AtLevel)[]): SpendRefusal | undefined {
+export function refusalFor(reached: readonly (Reached & AtLevel)[], keyName: string): SpendRefusal | undefined {
   const last = lastToFree(reached);
   if (last === undefined) return undefined;
   const { limitNanos, period, freesAtMs, level } = last;
   return {
     reason: 'spend_limit_reached',
+    keyName,
     limitNanos,
     ...(period !== undefined && { budget: { period, freesAtMs } }),
     ...(level !== undefined && { level }),

@@ -1,12 +1,11 @@
 /** Reads the body of a request, unless its key may have no more in reading or would be refused whatever it says. */
 import type { Catalog } from '../catalog/catalog.ts';
 import { mayBeFree } from '../catalog/cost.ts';
-import type { ClientError } from '../core/errors.ts';
 import type { BodyRefusal } from '../http/body.ts';
 import { type BodyLimiter, LARGE_BODY_BYTES } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { EnabledKey } from '../ledger/ledger.ts';
-import { errorForRefusal } from './refusals.ts';
+import { errorForRefusal, noCredit } from './refusals.ts';
 
 /** What matters of a key when its body is read. */
 export type BodyReading = Pick<EnabledKey, 'keyId' | 'allowlist' | 'concurrency' | 'refusal'> &
@@ -34,11 +33,6 @@ function refusalBeforeReading(key: BodyReading, catalog: Catalog): BodyRefusal |
   const isFreePossible = catalog.callable(key.allowlist).some(mayBeFree);
   const refusal = isFreePossible ? key.refusalIfFree : key.refusal;
   if (refusal === undefined) return undefined;
-  const { reason } = refusal;
-  return { error: reason === 'insufficient_credit' ? NO_CREDIT : errorForRefusal(refusal, '', 0n), reason };
+  const error = refusal.reason === 'insufficient_credit' ? noCredit(refusal.keyName) : errorForRefusal(refusal, '', 0n);
+  return { error, reason: refusal.reason };
 }
-
-const NO_CREDIT: ClientError = {
-  code: 'insufficient_credit',
-  message: 'The account has no credit left. The operator can add credit: inf-gw credit add <usd>',
-};

@@ -6,6 +6,7 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { formatUsd, type Nanos, usdRoundedUp } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import { printableName } from '../core/printable.ts';
+import { shellWord } from '../core/shell-word.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
 import type { AtLevel, MoneyRefusal, Refusal, SpendRefusal } from '../ledger/ledger.ts';
 
@@ -33,8 +34,8 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
       return {
         code: 'insufficient_credit',
         message:
-          `The account balance does not cover this request, which may cost ${usdRoundedUp(holdNanos)} USD. ` +
-          'The operator can add credit: inf-gw credit add <usd>',
+          `The account balance does not cover this request of the key ${printableName(refusal.keyName)}, ` +
+          `which may cost ${usdRoundedUp(holdNanos)} USD. ${HOW_TO_ADD_CREDIT}`,
       };
     case 'larger_than_token_limit':
       return {
@@ -65,10 +66,20 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
   }
 }
 
+const HOW_TO_ADD_CREDIT = 'The operator can add credit: inf-gw credit add <usd>';
+
+/** A key whose requests are all refused because the account is empty. */
+export function noCredit(keyName: string): ClientError {
+  return {
+    code: 'insufficient_credit',
+    message: `The account has no credit left for the key ${printableName(keyName)}. ${HOW_TO_ADD_CREDIT}`,
+  };
+}
+
 /** At the beginning of a sentence. */
-function whose({ level }: AtLevel): string {
-  if (level === undefined) return 'This key';
-  return level.kind === 'user' ? 'This end user' : `The ${level.kind} ${printableName(level.name)}`;
+function whose({ level, keyName }: SpendRefusal): string {
+  if (level?.kind === 'user') return 'This end user';
+  return `The ${level?.kind ?? 'key'} ${printableName(level?.name ?? keyName)}`;
 }
 
 /** After a limit or what is left of it, with a blank before it; empty for one of the key itself. */
@@ -101,10 +112,10 @@ function resetOf({ budget, limitNanos }: SpendRefusal): string {
   return budget.freesAtMs === null ? '' : `It has room again at ${shownTime(budget.freesAtMs)}. `;
 }
 
-function howToRaise({ budget, level }: SpendRefusal): string {
+function howToRaise({ budget, level, keyName }: SpendRefusal): string {
   const option = budget === undefined ? 'spend-limit <usd>' : `budget ${budget.period}=<usd>`;
   const isOfGroup = level?.kind === 'group' || level?.of === 'group';
-  const target = isOfGroup ? `@${printableName(level.name)}` : '<key>';
+  const target = shellWord(`${isOfGroup ? '@' : ''}${printableName(level?.name ?? keyName)}`);
   const isUser = level?.kind === 'user';
   // What is set for one end user alone is not raised with that of all.
   if (isUser && level.own?.includes(budget?.period ?? 'spend_limit'))
@@ -178,7 +189,7 @@ export function causeOf(refusal: Refusal): string {
 export function outOfMoney(refusal: MoneyRefusal): ClientError {
   const message =
     refusal.reason === 'insufficient_credit'
-      ? 'The account balance does not cover more of this response, which ends here. The operator can add credit: inf-gw credit add <usd>'
+      ? `The account balance does not cover more of this response for the key ${printableName(refusal.keyName)}, which ends here. ${HOW_TO_ADD_CREDIT}`
       : `${whose(refusal)} has reached its ${limitOf(refusal)}, so this response ends here. ${howToRaise(refusal)}`;
   const left = refusal.reason === 'insufficient_credit' ? 'the balance' : leftOf(refusal);
   const failure = {

@@ -14,7 +14,7 @@ import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts'
  * of snapshots. A process takes over only from one with the same version, so it goes up with every
  * change of those.
  */
-const TAKEOVER_VERSION = 13;
+const TAKEOVER_VERSION = 14;
 
 /** What this process speaks. V8 says the version of its format in the second byte of what it serializes. */
 export const OFFER: TakeoverOffer = {

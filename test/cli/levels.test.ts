@@ -404,7 +404,7 @@ for (const store of ['file', 'database']) {
       const zoe = { user: 'zoe', model: 'mock/echo' };
       place.write('zoe.json', JSON.stringify({ ...zoe, messages: [{ role: 'user', content: 'Hi' }] }));
       for (const [set, said] of [
-        [['limits', 'set', key.id, '--user-spend-limit', '0'], 'limits set <key> --user-spend-limit <usd>'],
+        [['limits', 'set', key.id, '--user-spend-limit', '0'], `limits set ${key.name} --user-spend-limit <usd>`],
         [['limits', 'set', key.id, '--user-spend-limit', 'none'], undefined],
         [['limits', 'set', `@${name}`, '--user-budget', 'day=0'], `limits set @${name} --user-budget day=<usd>`],
         [['users', 'set', 'zoe', '--key', `@${name}`, '--budget', 'day=1'], undefined],

@@ -76,19 +76,20 @@ describe('the spend limit of a key', () => {
     withGateway({}, async (gateway) => {
       gateway.upstream.follow(answering(completion('hi')));
       const messageFor = async (period: string) => {
-        const key = gateway.key({ budgets: [{ period, limitNanos: COST_NANOS }] });
+        const key = gateway.key({ name: period, budgets: [{ period, limitNanos: COST_NANOS }] });
         assert.equal((await gateway.complete(key)).status, 200);
         const refused = await gateway.complete(key);
         assertError(refused, 402, 'spend_limit_reached');
         return JSON.parse(refused.text).error.message as string;
       };
       const time = String.raw`It has room again at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. `;
-      const raise = 'The operator can raise it: inf-gw limits set <key> --budget';
+      const raise = (period: string) =>
+        `The operator can raise it: inf-gw limits set ${period} --budget ${period}=<usd>`;
       for (const period of ['day', '24h']) {
-        const said = `^This key has reached its budget of 0\\.\\d+ USD per ${period}\\. ${time}${raise} ${period}=<usd>$`;
+        const said = `^The key ${period} has reached its budget of 0\\.\\d+ USD per ${period}\\. ${time}${raise(period)}$`;
         assert.match(await messageFor(period), new RegExp(said));
       }
-      assert.match(await messageFor('total'), new RegExp(`its total budget of 0\\.\\d+ USD\\. ${raise} total=<usd>$`));
+      assert.match(await messageFor('total'), new RegExp(`its total budget of 0\\.\\d+ USD\\. ${raise('total')}$`));
     }));
 
   test('of 0 stops everything, even models without a price', () =>

@@ -68,6 +68,9 @@ interface Cleanup {
   after(work: () => Promise<void>): void;
 }
 
+/** The name of the first key that a bench makes. */
+export const FIRST_KEY = 'key 1';
+
 /** Commands of tests against a store. */
 export class LedgerBench {
   readonly store: Store;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Budget } from '../../src/core/budgets.ts';
 import type { Admission, AdmissionRequest } from '../../src/ledger/ledger.ts';
-import { type BenchKey, LedgerBench, NOON, type OpenStore, spendsOf, USD } from './bench.ts';
+import { type BenchKey, FIRST_KEY, LedgerBench, NOON, type OpenStore, spendsOf, USD } from './bench.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -16,6 +16,7 @@ const DOWN_MS = 9_000;
 const budget = (period: string, limitNanos: bigint): Budget => ({ period, limitNanos });
 const reached = (period: string, limitNanos: bigint, freesAtMs: number | null) => ({
   reason: 'spend_limit_reached',
+  keyName: FIRST_KEY,
   limitNanos,
   budget: { period, freesAtMs },
 });
@@ -102,7 +103,7 @@ export function testBudgets(openStore: OpenStore): void {
       const frees = NOON + 48 * HOUR_MS + 48 * 36_000;
       assert.deepEqual(await bench.refuse(key), reached('48h', 30n, frees));
       await keys.setLimits(key.id, { spendLimitNanos: 15n });
-      assert.deepEqual(await bench.refuse(key), { reason: 'spend_limit_reached', limitNanos: 15n });
+      assert.deepEqual(await bench.refuse(key), { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 15n });
       await keys.setLimits(key.id, { budgets: (all) => [...all, budget('total', 40n)] });
       assert.deepEqual(await bench.refuse(key), reached('total', 40n, null));
     });

@@ -1,7 +1,7 @@
 /** Holds that grow with their streams, and money over the end of a month. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type BenchKey, LedgerBench, type OpenStore, tokens, USD } from './bench.ts';
+import { type BenchKey, FIRST_KEY, LedgerBench, type OpenStore, tokens, USD } from './bench.ts';
 
 const NEAR_END_OF_NOVEMBER = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
 
@@ -36,7 +36,7 @@ export function testGrowth(openStore: OpenStore): void {
       assert.deepEqual(await bench.grow(id, 200n), { granted: true, holdNanos: 133n });
       // 33 of 100 nanos are 6.6 of 20 tokens, rounded down.
       assert.deepEqual(await outputOf(bench), [26n]);
-      const refusal = { reason: 'insufficient_credit', balanceNanos: 133n };
+      const refusal = { reason: 'insufficient_credit', keyName: FIRST_KEY, balanceNanos: 133n };
       assert.deepEqual(await bench.grow(id, 200n), { granted: false, refusal });
       assert.deepEqual(await bench.balance(), [133n, 133n]);
     });
@@ -48,14 +48,14 @@ export function testGrowth(openStore: OpenStore): void {
       await bench.admit(key, { holdNanos: 90n });
       await bench.admit(await bench.newKey(), { holdNanos: 1_000n });
       assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 350n });
-      const refusal = { reason: 'spend_limit_reached', limitNanos: 500n };
+      const refusal = { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 500n };
       assert.deepEqual(await bench.grow(id, 900n), { granted: false, refusal });
     });
 
     test('and is refused for the limit where both leave nothing', async (t) => {
       const bench = await LedgerBench.of(t, openStore);
       const { id } = await openStream(bench, 100n, 100n);
-      const refusal = { reason: 'spend_limit_reached', limitNanos: 100n };
+      const refusal = { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 100n };
       assert.deepEqual(await bench.grow(id, 101n), { granted: false, refusal });
     });
 

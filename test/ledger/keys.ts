@@ -151,12 +151,15 @@ function testIdentity(openStore: OpenStore): void {
     const full = { reason: 'concurrency', limit: 2, retryAfterS: 1 };
     assert.deepEqual(await refusals(), [full, full]);
     await bench.settle(first, { costNanos: 10n });
-    assert.deepEqual(await refusals(), [{ reason: 'insufficient_credit', balanceNanos: 0n }, undefined]);
+    assert.deepEqual(await refusals(), [
+      { reason: 'insufficient_credit', keyName: key.name, balanceNanos: 0n },
+      undefined,
+    ]);
     await bench.admit(key);
     const third = { reason: 'requests_per_minute', limit: 3, retryAfterS: 60 };
     assert.deepEqual((await refusals())[1], third);
     await bench.store.operator.keys.setLimits(key.id, { spendLimitNanos: 10n });
-    const spent = { reason: 'spend_limit_reached', limitNanos: 10n };
+    const spent = { reason: 'spend_limit_reached', keyName: key.name, limitNanos: 10n };
     assert.deepEqual(await refusals(), [spent, spent]);
     await bench.store.operator.keys.setState(key.id, 'disabled');
     const disabled = await bench.identify(key);

@@ -16,8 +16,9 @@ interface Tree {
 }
 
 const total = (limitNanos: bigint) => ({ budgets: [{ period: 'total', limitNanos }] });
-const reached = (limitNanos: bigint): Refusal => ({
+const reached = (limitNanos: bigint, { name: keyName }: BenchKey): Refusal => ({
   reason: 'spend_limit_reached',
+  keyName,
   limitNanos,
   budget: { period: 'total', freesAtMs: null },
 });
@@ -108,14 +109,14 @@ export function testLeashes(openStore: OpenStore): void {
       }
       await bench.settle(open, { costNanos: 41n });
       for (const key of [outer, first, second, deep]) {
-        assert.deepEqual(await bench.refuse(key), ofRun(reached(100n), outer, key));
+        assert.deepEqual(await bench.refuse(key), ofRun(reached(100n, key), outer, key));
       }
     });
 
     test('of a run inside holds as well, and takes nothing from those beside it', async (t) => {
       const { bench, outer, first, second, deep } = await grow(t, openStore, { ...LARGE, first: 30n, second: 50n });
       await spend(bench, deep, 30n);
-      for (const key of [first, deep]) assert.deepEqual(await bench.refuse(key), ofRun(reached(30n), first, key));
+      for (const key of [first, deep]) assert.deepEqual(await bench.refuse(key), ofRun(reached(30n, key), first, key));
       await spend(bench, second, 49n);
       await spend(bench, outer, 1n);
     });
@@ -139,7 +140,10 @@ export function testLeashes(openStore: OpenStore): void {
       assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 70n });
       assert.deepEqual(await bench.grow(id, 900n), {
         granted: false,
-        refusal: { ...ofRun(reached(100n), outer, deep), budget: { period: 'total', freesAtMs: bench.clock.wallMs() } },
+        refusal: {
+          ...ofRun(reached(100n, deep), outer, deep),
+          budget: { period: 'total', freesAtMs: bench.clock.wallMs() },
+        },
       });
     });
 
@@ -151,7 +155,7 @@ export function testLeashes(openStore: OpenStore): void {
       await bench.store.crash(DOWN_MS);
       await spend(bench, outer, 1n);
       for (const key of [outer, first, deep]) {
-        assert.deepEqual(await bench.refuse(key), ofRun(reached(100n), outer, key));
+        assert.deepEqual(await bench.refuse(key), ofRun(reached(100n, key), outer, key));
       }
     });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Admission, AdmissionForecast, AdmissionRequest, Refusal } from '../../src/ledger/ledger.ts';
-import { type BenchKey, LedgerBench, type OpenStore, USD } from './bench.ts';
+import { type BenchKey, FIRST_KEY, LedgerBench, type OpenStore, USD } from './bench.ts';
 
 /** Ten requests, 1,000 tokens and two slots for each key, and ten USD of credit. */
 const LIMITS = { rpm: 10, tpm: 1_000, concurrency: 2 };
@@ -41,12 +41,12 @@ const CASES: readonly Case[] = [
     what: ', for an empty allowlist',
   },
   {
-    refusal: { reason: 'spend_limit_reached', limitNanos: 0n },
+    refusal: { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 0n },
     prepare: (bench, key) => operatorOf(bench).keys.setLimits(key.id, { spendLimitNanos: 0n }),
     what: ', also for a free request',
   },
   {
-    refusal: { reason: 'spend_limit_reached', limitNanos: 50n },
+    refusal: { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 50n },
     prepare: async (bench, key) => {
       await operatorOf(bench).keys.setLimits(key.id, { spendLimitNanos: 50n });
       await bench.settle(await bench.admit(key, { holdNanos: 49n }), { costNanos: 50n });
@@ -54,7 +54,7 @@ const CASES: readonly Case[] = [
     what: ', by what was charged',
   },
   {
-    refusal: { reason: 'insufficient_credit', balanceNanos: 10n * USD },
+    refusal: { reason: 'insufficient_credit', keyName: FIRST_KEY, balanceNanos: 10n * USD },
     prepare: async () => {},
     request: { holdNanos: 10n * USD + 1n },
   },
@@ -122,11 +122,11 @@ const BY_RANK: readonly Pick<Case, 'prepare' | 'refusal'>[] = [
     prepare: (bench, key) => operatorOf(bench).keys.setLimits(key.id, { tpm: 199 }),
   },
   {
-    refusal: { reason: 'insufficient_credit', balanceNanos: USD },
+    refusal: { reason: 'insufficient_credit', keyName: FIRST_KEY, balanceNanos: USD },
     prepare: (bench) => bench.addCredit(-9n * USD),
   },
   {
-    refusal: { reason: 'spend_limit_reached', limitNanos: 0n },
+    refusal: { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 0n },
     prepare: (bench, key) => operatorOf(bench).keys.setLimits(key.id, { spendLimitNanos: 0n }),
   },
   {

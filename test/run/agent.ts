@@ -20,6 +20,7 @@ async function attempt(what: string, work: () => Promise<unknown>): Promise<bool
   } catch (error) {
     if (!(error instanceof APIError)) throw error;
     say(`${what}: ${error.code}`);
+    process.stderr.write(`${error.message}\n`);
     return false;
   }
 }

@@ -109,6 +109,11 @@ describe('an agent on a two-dollar leash', { concurrency: CONCURRENCY }, () => {
         /^operator's key: 0\n(answer: done\n){6}(stream: spend_limit_reached\n)?(after: done\n)?after: spend_limit_reached\nother: model_not_allowed\n$/,
       );
       assert.equal(stdout.includes('stream'), streams.length > 0);
+      assert.match(stderr, /^the key of this run is agent; it may spend 2.00 USD$/m);
+      assert.match(
+        stderr,
+        /402 The key agent has reached its total budget of 2.00 USD\. .*: inf-gw limits set agent --budget total=<usd>$/m,
+      );
       const { calls } = upstream;
       assert.ok(calls.every((call) => call.header('authorization') === `Bearer ${OPERATOR_KEY}`));
 

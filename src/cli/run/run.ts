@@ -9,6 +9,7 @@ import type { Nanos } from '../../core/money.ts';
 import { counted } from '../../core/plural.ts';
 import { PROGRAM } from '../../core/program.ts';
 import { readExpiry } from '../../operator/budgets.ts';
+import { exactUsd } from '../../operator/format.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
 import { parseModelIds, parseWith } from '../arguments.ts';
 import { CLIENTS, type Client, clientOf, type Setup } from '../clients/clients.ts';
@@ -155,6 +156,8 @@ class Run {
       await this.#desk.stop();
       throw error;
     }
+    // Errors of the gateway name this key, and `limits set` gives it more while the command runs.
+    notice(`the key of this run is ${key.name}; it may spend ${exactUsd(maxUsd)} USD`);
     const ending = await this.#command(key);
     try {
       await this.#settle(ending);

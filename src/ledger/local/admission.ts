@@ -107,9 +107,9 @@ function refusalForMoney(request: Need, facts: AdmissionFacts): Refusal | undefi
     const own = reachedOf(month, budgets?.spends(facts.wallMs) ?? NO_BUDGETS);
     if (own.length > 0) reached = [...reached, ...own.map((limit) => ({ ...limit, ...at(each, facts) }))];
   }
-  if (reached.length > 0) return refusalFor(reached);
+  if (reached.length > 0) return refusalFor(reached, facts.key.name);
   if (needsCredit(request, facts) && facts.balanceNanos < request.holdNanos) {
-    return { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
+    return { reason: 'insufficient_credit', keyName: facts.key.name, balanceNanos: facts.balanceNanos };
   }
   return undefined;
 }

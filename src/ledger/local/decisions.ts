@@ -397,9 +397,12 @@ export class Decisions {
     const open = this.#leases.get(growth.requestId);
     const { lease } = open;
     const { hold } = lease;
+    const levels = this.#levelsOf(open);
+    const key = levels.find(({ level }) => level.id === hold.keyId);
     const after = grown(growth, {
       hold,
-      levels: this.#levelsOf(open).map((each) => this.#roomAt(each, lease)),
+      keyName: key?.level.name.name ?? hold.keyId,
+      levels: levels.map((each) => this.#roomAt(each, lease)),
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,

@@ -21,6 +21,8 @@ export interface LevelRoom {
 /** Everything that a growth depends on, at one moment. */
 export interface GrowthFacts {
   readonly hold: HoldRow;
+  /** The name of its key, or the id where that no longer exists. */
+  readonly keyName: string;
   /** Those that it was admitted by, and that still exist. */
   readonly levels: readonly LevelRoom[];
   readonly balanceNanos: Nanos;
@@ -31,7 +33,7 @@ export interface GrowthFacts {
 
 /** The hold after growing, or why nothing is left to grow from. A free increase is never refused. */
 export function grown(growth: Growth, facts: GrowthFacts): HoldRow | MoneyRefusal {
-  const { hold, levels } = facts;
+  const { hold, keyName, levels } = facts;
   const increase = growth.holdNanos - hold.holdNanos;
   invariant(increase >= 0n, () => `the hold of request ${hold.requestId} would shrink by ${-increase} nanos`);
   const moreTokens = Math.max(0, growth.outputTokens - hold.outputTokens);
@@ -39,8 +41,11 @@ export function grown(growth: Growth, facts: GrowthFacts): HoldRow | MoneyRefusa
   const balanceLeaves = facts.creditEnforced ? facts.balanceNanos - facts.heldNanos : increase;
   const granted = least(increase, balanceLeaves, ...levels.flatMap(leftOf));
   if (granted <= 0n) {
-    const refusal = refusalFor(levels.flatMap((level) => spentOf(level, hold)));
-    return refusal ?? { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
+    const refusal = refusalFor(
+      levels.flatMap((level) => spentOf(level, hold)),
+      keyName,
+    );
+    return refusal ?? { reason: 'insufficient_credit', keyName, balanceNanos: facts.balanceNanos };
   }
   const tokens = Number((BigInt(moreTokens) * granted) / increase);
   return { ...hold, outputTokens: hold.outputTokens + tokens, holdNanos: hold.holdNanos + granted };

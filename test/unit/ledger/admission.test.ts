@@ -142,13 +142,13 @@ const CONDITIONS: readonly Condition[] = [
     },
   },
   {
-    refusal: { reason: 'spend_limit_reached', limitNanos: 5n * USD },
+    refusal: { reason: 'spend_limit_reached', keyName: 'app', limitNanos: 5n * USD },
     worsen: (facts) => {
       facts.chargedNanos = 5n * USD;
     },
   },
   {
-    refusal: { reason: 'insufficient_credit', balanceNanos: 2n * USD - 1n },
+    refusal: { reason: 'insufficient_credit', keyName: 'app', balanceNanos: 2n * USD - 1n },
     worsen: (facts) => {
       facts.balanceNanos = 2n * USD - 1n;
     },

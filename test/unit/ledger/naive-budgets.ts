@@ -79,7 +79,7 @@ export function naiveReached(
   monthOfMs: number,
   rooms: readonly NaiveRoom[],
   isReached: (room: NaiveRoom) => boolean,
-  at: AtLevel,
+  at: AtLevel & { readonly keyName: string },
 ): NaiveReached[] {
   const month = new Date(monthOfMs);
   const nextMonth = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1);

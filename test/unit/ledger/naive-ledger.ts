@@ -143,6 +143,7 @@ export class NaiveLedger {
   refusalOf(key: NaiveOwner, request: AdmissionRequest, nowMs: number): Refusal | undefined {
     const levels = naiveChain(key, request.user);
     const { model, user, holdNanos } = request;
+    const keyName = key.name.name;
     if (this.isGone(key, nowMs)) return { reason: 'unknown_key' };
     // Only the body may name the end user: after what else it says.
     const off = (ofUsers: boolean) =>
@@ -159,13 +160,16 @@ export class NaiveLedger {
     const reached = levels.flatMap((level) => {
       const rooms = roomsOf(level, [], nowMs, nowMs);
       const charged = this.#charged(level, month);
-      return naiveReached(level.spendLimitNanos, charged, nowMs, rooms, ({ left }) => left <= 0n, at(level, key));
+      return naiveReached(level.spendLimitNanos, charged, nowMs, rooms, ({ left }) => left <= 0n, {
+        ...at(level, key),
+        keyName,
+      });
     });
     const spent = naiveSpendRefusal(reached);
     if (spent !== undefined) return spent;
     const paid = this.options.creditEnforced && holdNanos > 0n;
     if (paid && this.balanceNanos < holdNanos) {
-      return { reason: 'insufficient_credit', balanceNanos: this.balanceNanos };
+      return { reason: 'insufficient_credit', keyName, balanceNanos: this.balanceNanos };
     }
     const tooSmall = levels.find(({ tpm }) => request.reservedTokens > tpm);
     if (tooSmall !== undefined) {
@@ -226,6 +230,7 @@ export class NaiveLedger {
   grow({ requestId, outputTokens, holdNanos }: Growth, nowMs: number): Grant {
     const open = this.#find(requestId);
     const { key, month, request, atMs } = open;
+    const keyName = key.name.name;
     const wanted = holdNanos - request.holdNanos;
     const left = [wanted];
     const reached = current(open).flatMap((level) => {
@@ -236,12 +241,15 @@ export class NaiveLedger {
       const rooms = roomsOf(level, mine, atMs, nowMs);
       left.push(...(ofLimit === undefined ? [] : [ofLimit]), ...rooms.map((room) => room.left - room.held));
       const limit = ofLimit !== undefined && ofLimit <= 0n ? spendLimitNanos : null;
-      return naiveReached(limit, limit ?? 0n, atMs, rooms, (room) => room.left <= room.held, at(level, key));
+      return naiveReached(limit, limit ?? 0n, atMs, rooms, (room) => room.left <= room.held, {
+        ...at(level, key),
+        keyName,
+      });
     });
     if (this.options.creditEnforced) left.push(this.balanceNanos - holds(this.open));
     const granted = wanted === 0n ? 0n : left.reduce((a, b) => (a < b ? a : b));
     if (wanted > 0n && granted <= 0n) {
-      const noCredit = { reason: 'insufficient_credit', balanceNanos: this.balanceNanos } as const;
+      const noCredit = { reason: 'insufficient_credit', keyName, balanceNanos: this.balanceNanos } as const;
       return { granted: false, refusal: naiveSpendRefusal(reached) ?? noCredit };
     }
     const moreTokens = Math.max(0, outputTokens - request.outputTokens);

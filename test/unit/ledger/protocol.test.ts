@@ -69,7 +69,7 @@ const figures = record({
   resetTokensS: whole,
 });
 const refused = { admitted: false as const, refusal: { reason: 'unknown_key' as const } };
-const NOTHING_LEFT = { granted: false, refusal: { reason: 'insufficient_credit', balanceNanos: 0n } };
+const NOTHING_LEFT = { granted: false, refusal: { reason: 'insufficient_credit', keyName: 'app', balanceNanos: 0n } };
 const ANSWERS: Readonly<Record<string, (figures: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>>> = {
   admit: (each) => fc.oneof(record({ admitted: fc.constant(true), figures: each }), fc.constant(refused)),
   settle: (each) => each,

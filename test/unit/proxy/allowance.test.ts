@@ -18,7 +18,10 @@ const STEP = 100;
 /** A token costs a thousand nanodollars. */
 const MODEL = testModel('p/m', { ...flatPrices(1_000_000_000n), defaultOutput: STEP });
 const TEN = ' one two three four five six seven eight nine ten';
-const NOTHING_LEFT: Grant = { granted: false, refusal: { reason: 'insufficient_credit', balanceNanos: 0n } };
+const NOTHING_LEFT: Grant = {
+  granted: false,
+  refusal: { reason: 'insufficient_credit', keyName: 'app', balanceNanos: 0n },
+};
 
 /** A stream, what may be written of it, and the ledger's side. */
 function stream(

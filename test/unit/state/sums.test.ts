@@ -23,7 +23,8 @@ describe('within a batch', () => {
       { kind: 'admit', request: bench.request(key) },
     ]);
     const { admitted, refusal } = answers[2] as Extract<Admission, { admitted: false }>;
-    assert.deepEqual([admitted, refusal], [false, { reason: 'spend_limit_reached', limitNanos: 500n }]);
+    const expected = { reason: 'spend_limit_reached', keyName: key.name, limitNanos: 500n };
+    assert.deepEqual([admitted, refusal], [false, expected]);
   });
 
   test('requests of several keys, models, sources, days and months each count where they belong', (t) => {
