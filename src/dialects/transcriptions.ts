@@ -9,6 +9,7 @@ import { soundSecondsAtMost } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { flag, text } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
+import { USER_FIELDS_OF_FORM } from './end-user.ts';
 import { filesIn, misplacedFile, typedForm } from './form.ts';
 import { type FieldKinds, walkFields } from './input.ts';
 import { typedStream } from './typed-stream.ts';
@@ -114,11 +115,10 @@ function outputFor(seconds: number): NonNullable<ModelRequest['outputAt']> {
 }
 
 const FIELDS: FieldKinds = {
-  settings: new Set(
-    'model response_format stream temperature language languages[] timestamp_granularities[] include[] chunking_strategy known_speaker_references[] user service_tier'.split(
-      ' ',
-    ),
-  ),
+  settings: new Set([
+    ...['model', 'response_format', 'stream', 'temperature', 'language', 'languages[]', 'timestamp_granularities[]'],
+    ...['include[]', 'chunking_strategy', 'known_speaker_references[]', 'service_tier', ...USER_FIELDS_OF_FORM],
+  ]),
   unnamed: new Set(['prompt', 'keywords[]', 'known_speaker_names[]']),
   walked: FILE_NAMES,
 };

@@ -76,7 +76,7 @@ export function resolveRequest(
   const checked = dialect.check(read.body, model.id);
   if (!checked.ok) return invalid(model.id, model, checked.problem, checked.details);
   const { request } = checked;
-  const user = endUserOf(sent, read.body.fields);
+  const user = endUserOf(sent, parsed.body);
   if (!user.ok) return invalid(model.id, model, user.problem);
   const targeting = targetFor(request, model, hostHeaders);
   if (!targeting.ok) return invalid(model.id, model, targeting.problem);

@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../core/json.ts';
 import { cleanName, isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
-import { caseVariant } from '../dialects/checks.ts';
-import type { Fields } from '../dialects/dialect.ts';
+import { type UserField, userFields, userFieldVariant } from '../dialects/end-user.ts';
+import type { JsonBody } from '../wire/body.ts';
 
 /** Beyond this no id is looked into. */
 const MAX_READ = 512;
@@ -15,33 +15,24 @@ const USER_HEADER = 'x-inf-gw-user';
 /** Names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Whom an app acts for, byte for byte as it says; empty if it names nobody. */
+/** The party that an app acts for, byte for byte as the request names it; empty without a name. */
 export type EndUser = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly problem: string };
 
-/** OpenAI's name for it from 2025 on, and its older one, stand between the header and Anthropic's. */
-const PLACES = ['X-Inf-Gw-User', 'safety_identifier', 'user', 'metadata.user_id'];
-const NOBODY: EndUser = { ok: true, name: '' };
-const FIELDS_OF_USER: ReadonlySet<string> = new Set(['safety_identifier', 'user', 'metadata']);
-
-/** The first of the places of a name that has one decides. */
-export function endUserOf(headers: Headers, fields: Fields = {}): EndUser {
-  // A host may read another one.
-  const variant = caseVariant('', Object.keys(fields), FIELDS_OF_USER);
+/** The end user of a request, named by the header or, after it, by a field of the body. `body`: as the client sent it. */
+export function endUserOf(headers: Headers, body?: JsonBody): EndUser {
+  const variant = body && userFieldVariant(body);
   if (variant !== undefined) return { ok: false, problem: variant };
-  const { safety_identifier, user, metadata } = fields;
   const header = headers[USER_HEADER];
-  const named = [
-    header === undefined ? header : utf8Of(header),
-    safety_identifier,
-    user,
-    isObject(metadata) ? withoutSession(metadata.user_id) : undefined,
+  const places: readonly UserField[] = [
+    { field: 'X-Inf-Gw-User', value: header === undefined ? header : utf8Of(header) },
+    ...(body === undefined ? [] : userFields(body)),
   ];
-  const place = named.findIndex((name) => name !== undefined && name !== null && name !== '');
-  if (place < 0) return NOBODY;
-  const name = named[place];
+  const named = places.find(({ value }) => value !== undefined && value !== null && value !== '');
+  if (named === undefined) return { ok: true, name: '' };
+  const name = named.field.startsWith('metadata') ? withoutSession(named.value) : named.value;
   if (isEndUser(name)) return { ok: true, name };
   const expected = `a string of at most ${MAX_END_USER_BYTES} bytes of UTF-8`;
-  return { ok: false, problem: `${PLACES[place]}: expected the name of an end user, ${expected}` };
+  return { ok: false, problem: `${named.field}: expected the name of an end user, ${expected}` };
 }
 
 /** The header that names this end user, as Node reads it. */

@@ -14,6 +14,7 @@ export type Target =
   | 'budget'
   | 'token window'
   | 'allowlist'
+  | 'block of an end user'
   | 'slot'
   | 'memory'
   | 'event loop'

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Family } from './attack.ts';
 import { BUDGETS } from './attacks/budgets.ts';
+import { END_USERS } from './attacks/end-users.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
 import { FAILURES } from './attacks/failures.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
@@ -34,6 +35,7 @@ export const FAMILIES: readonly Family[] = [
   SPECIAL_PRICES_FAMILY,
   HOST_TOOLS,
   BUDGETS,
+  END_USERS,
   WORDS,
   NEIGHBOURS,
   TERMINAL,

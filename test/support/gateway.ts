@@ -17,7 +17,7 @@ import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
 import type { BookAtOnce } from '../../src/state/book.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
-import type { NewGroup } from '../../src/state/levels.ts';
+import { type NewGroup, NO_LEVEL_TERMS, type UserRecord } from '../../src/state/levels.ts';
 import { bookOf } from '../../src/state/sqlite/book.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { TokenCounter } from '../../src/tokens/counter.ts';
@@ -132,6 +132,11 @@ export class TestGateway {
     const change = bookOf(this.#database).groups.create(settings, Date.now());
     assert.ok(change.kind === 'done');
     return change.group.id;
+  }
+
+  /** Blocks an end user of a key, or sets limits for them, as another process would. */
+  setUser(key: TestKey, name: string, settings: Partial<UserRecord>): void {
+    bookOf(this.#database).groups.setUser({ ...NO_LEVEL_TERMS, state: 'enabled', ...settings, ownerId: key.id, name });
   }
 
   get statePath(): string {

@@ -5,6 +5,7 @@ import type { BodyResult, JsonBody } from '../../wire/body.ts';
 import { findDuplicate } from '../../wire/body.ts';
 import { membersOf } from '../../wire/members.ts';
 import type { Address, Fields } from '../dialect.ts';
+import { textWithoutUser } from '../end-user.ts';
 import { spelled } from './gemini-names.ts';
 
 /** What the gateway writes into a body, and takes out before it is sent. */
@@ -15,9 +16,13 @@ export function withoutPrefix(model: string): string {
   return model.replace(/^models\//, '');
 }
 
-/** A body in one spelling, with `model` and `stream`. Without an address it has them itself, as `explain` takes it. */
+/**
+ * A body in one spelling, without the end user, and with `model` and `stream`. Without an address it has these two
+ * itself, as `explain` takes it.
+ */
 export function placedBody(body: JsonBody, address: Address | undefined): BodyResult {
-  const result = spelled(body.text);
+  // First: in camel case the names of these fields would be others.
+  const result = spelled(textWithoutUser(body));
   if (!result.ok) return result;
   const spelledBody = result.text === body.text ? body : bodyOf(result.text);
   const duplicate = findDuplicate(spelledBody.members);

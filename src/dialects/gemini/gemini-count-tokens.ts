@@ -1,11 +1,11 @@
 /** Counting the tokens of a request: `POST /v1beta/models/{model}:countTokens`. */
 import { isObject } from '../../core/json.ts';
-import { skipSpace } from '../../core/json-text.ts';
 import { countOf, NO_FACTS } from '../answer.ts';
 import type { Dialect } from '../dialect.ts';
 import { GEMINI, modelName, modelPath } from './gemini.ts';
 import { bodyOf, membersBeside, placedBody } from './gemini-body.ts';
 import { checkGemini } from './gemini-check.ts';
+import { camelCase } from './gemini-names.ts';
 
 const WRAPPER = 'generateContentRequest';
 
@@ -18,13 +18,12 @@ export const GEMINI_COUNT_TOKENS: Dialect = {
   place(body, address) {
     const placed = placedBody(body, undefined);
     if (!placed.ok) return placed;
-    const { fields, members, text } = placed.body;
-    const wrapped = members.find(({ key }) => key === WRAPPER);
-    if (wrapped === undefined || !isObject(fields[WRAPPER])) return placedBody(placed.body, address);
-    if (fields.contents !== undefined) {
+    const wrapped = body.members.find(({ key }) => camelCase(key) === WRAPPER);
+    if (wrapped === undefined || !isObject(body.fields[wrapped.key])) return placedBody(body, address);
+    if (placed.body.fields.contents !== undefined) {
       return { ok: false, problem: `contents: expected either this or ${WRAPPER}` };
     }
-    return placedBody(bodyOf(text.slice(skipSpace(text, wrapped.valueStart), wrapped.valueEnd)), address);
+    return placedBody(bodyOf(body.text.slice(wrapped.valueStart, wrapped.valueEnd)), address);
   },
   check: (body, model) => checkGemini(GEMINI_COUNT_TOKENS, body, model),
   /** In the form that can hold instructions and tools. */

@@ -6,6 +6,7 @@ import type { JsonBody } from '../../wire/body.ts';
 import { readData } from '../attachments.ts';
 import { flag, PRICED, text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, InvalidRequest, ModelRequest } from '../dialect.ts';
+import { USER_FIELDS_OF_FORM } from '../end-user.ts';
 import { isFile } from '../form.ts';
 import { readTool, toolFields } from '../host-tools.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
@@ -130,8 +131,8 @@ export function imageRequest(dialect: Dialect, body: JsonBody, model: string): M
 const FIELDS: FieldKinds = {
   settings: new Set([
     ...['model', 'n', 'stream', 'size', 'quality', 'complexity', 'style', 'background', 'moderation', 'output_format'],
-    ...['output_compression', 'partial_images', 'frame_count', 'frame_duration_ms', 'response_format', 'user'],
-    ...['safety_identifier', 'service_tier'],
+    ...['output_compression', 'partial_images', 'frame_count', 'frame_duration_ms', 'response_format', 'service_tier'],
+    ...USER_FIELDS_OF_FORM,
   ]),
   unnamed: new Set(['prompt']),
   walked: new Set(),

@@ -5,7 +5,10 @@ import fc from 'fast-check';
 import { isPrintable } from '../../../src/core/printable.ts';
 import { cleanName, MAX_NAME_CHARACTERS } from '../../../src/core/spent-by.ts';
 import { appOf, endUserOf, spentByHeaders, spentByOf } from '../../../src/proxy/spent-by.ts';
+import { type JsonBody, readJsonBody } from '../../../src/wire/body.ts';
+import { readForm } from '../../../src/wire/multipart.ts';
 import { anyText } from '../../support/any-text.ts';
+import { formOf } from '../../support/forms.ts';
 
 const DEVICE = 'a'.repeat(64);
 const ACCOUNT = '0e1f8d2c-1111-4222-8333-944445555666';
@@ -13,6 +16,19 @@ const claudeCode = (parts: object) => JSON.stringify(parts);
 
 const header = (name: string) => ({ 'x-inf-gw-user': Buffer.from(name).toString('latin1') });
 const messagesOf = (user_id: unknown) => ({ metadata: { user_id } });
+
+function bodyOf(fields: object): JsonBody {
+  const result = readJsonBody(Buffer.from(JSON.stringify(fields)));
+  assert.ok(result.ok);
+  return result.body;
+}
+
+async function formBodyOf(fields: Readonly<Record<string, string>>): Promise<JsonBody> {
+  const { body, headers } = await formOf(Object.entries(fields));
+  const result = readForm(body, headers['content-type']);
+  assert.ok(result.ok);
+  return result.body;
+}
 
 const USERS: readonly (readonly [what: string, headers: object, fields: object, user: string])[] = [
   ['a header', header('zoë'), {}, 'zoë'],
@@ -45,6 +61,7 @@ const USERS: readonly (readonly [what: string, headers: object, fields: object, 
     { metadata: { user_id: claudeCode({ device_id: DEVICE, account_uuid: '', session_id: 's' }) } },
     DEVICE,
   ],
+  ['the name of the field in a form', {}, { 'metadata[user_id]': 'bob' }, ''],
   ['JSON of somebody else', {}, messagesOf('{"session_id" 1'), '{"session_id" 1'],
 ];
 
@@ -61,6 +78,22 @@ const NO_NAMES: readonly (readonly [what: string, headers: object, fields: objec
   ['in one by a long s, beside the header', header('ann'), { u\u017fer: 'bob' }, 'u\u017fer'],
   ['in another field of these', {}, { SAFETY_IDENTIFIER: 'ann', user: 'bob' }, 'SAFETY_IDENTIFIER'],
   ['where its place differs by letter case', {}, { Metadata: { user_id: 'ann' } }, 'Metadata'],
+];
+
+/** `user`: the name, or the field of the problem. */
+const FORMS: readonly (readonly [what: string, fields: Readonly<Record<string, string>>, user: string])[] = [
+  ['user', { user: 'alice' }, 'alice'],
+  ['a member of metadata', { 'metadata[user_id]': 'bob' }, 'bob'],
+  [
+    'safety_identifier before the others',
+    { 'metadata[user_id]': 'bob', user: 'al', safety_identifier: 'hash' },
+    'hash',
+  ],
+  ['an empty field is none', { user: '', 'metadata[user_id]': 'bob' }, 'bob'],
+  ['another member of metadata', { 'metadata[trace]': 'bob' }, ''],
+  ['metadata in another letter case', { 'Metadata[user_id]': 'bob' }, 'Metadata'],
+  ['too long', { 'metadata[user_id]': 'x'.repeat(257) }, 'metadata[user_id]'],
+  ['Claude Code', { 'metadata[user_id]': `user_${DEVICE}_account_${ACCOUNT}_session_${ACCOUNT}` }, ACCOUNT],
 ];
 
 const APPS: readonly (readonly [agent: string, app: string])[] = [
@@ -104,20 +137,27 @@ const APPS: readonly (readonly [agent: string, app: string])[] = [
 describe('the names of a request', () => {
   for (const [what, headers, fields, user] of USERS) {
     test(`the end user, ${what}: ${JSON.stringify(user)}`, () =>
-      assert.deepEqual(endUserOf({ ...headers }, { ...fields }), { ok: true, name: user }));
+      assert.deepEqual(endUserOf({ ...headers }, bodyOf(fields)), { ok: true, name: user }));
   }
 
   for (const [what, headers, fields, place] of NO_NAMES) {
     test(`the end user, ${what}: no name, and the problem names the place`, () => {
-      const user = endUserOf({ ...headers }, { ...fields });
+      const user = endUserOf({ ...headers }, bodyOf(fields));
       assert.ok(!user.ok && user.problem.startsWith(`${place}: `), JSON.stringify(user));
+    });
+  }
+
+  for (const [what, fields, user] of FORMS) {
+    test(`the end user of a form, ${what}: ${JSON.stringify(user)}`, async () => {
+      const read = endUserOf({}, await formBodyOf(fields));
+      assert.equal(read.ok ? read.name : read.problem.split(':', 1)[0], user);
     });
   }
 
   test('the end user is any text of up to 256 bytes, byte for byte, or none', () => {
     fc.assert(
       fc.property(anyText(300), (name) => {
-        const user = endUserOf({}, { user: name });
+        const user = endUserOf({}, bodyOf({ user: name }));
         const isName = name.isWellFormed() && Buffer.byteLength(name) <= 256;
         assert.equal(user.ok, isName);
         if (user.ok) assert.equal(user.name, name);
