@@ -1,4 +1,4 @@
-/** Why an admitted request failed, as the journal keeps it for the operator. */
+/** Why an admitted request failed or its answer was cut, as the journal keeps it for the operator. */
 
 /** The closed set of reasons. */
 export type FailureReason =
@@ -27,6 +27,8 @@ export type FailureReason =
   | 'no_upstream'
   /** Balance or spend limit left nothing for more of a stream. */
   | 'out_of_money'
+  /** The answer is complete, but ended at the maximum that the leash of `inf-gw run` wrote into the request. */
+  | 'leash_maximum'
   /** An operator stopped the request. */
   | 'stopped'
   /** The gateway shut down before the request ended. */

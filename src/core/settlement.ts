@@ -40,7 +40,7 @@ export interface Settlement {
   readonly firstByteMs: number | undefined;
   /** Undefined if no upstream was tried, or it is not known which. */
   readonly served?: Served | undefined;
-  /** Why it failed. Undefined if it did not fail, or if the outcome says it all. */
+  /** Why it failed, or what cut its answer. Undefined if neither, or if the outcome is explanation enough. */
   readonly failure?: Failure | undefined;
   /** Who it was for. Undefined if its client did not say, or the process ended before the request. */
   readonly spentBy?: SpentBy | undefined;

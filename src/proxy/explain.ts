@@ -43,7 +43,8 @@ import {
   routeStep,
 } from './explain-steps.ts';
 import { bringIn, type Keeper } from './kept.ts';
-import { admissionRequest, type Permitted, type Plan, type Plans, plansFor } from './plan.ts';
+import { boundByStanding } from './leash.ts';
+import { admissionRequest, outputCap, type Permitted, type Plan, type Plans, plansFor } from './plan.ts';
 import { errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, type Resolution, resolveRequest } from './resolve.ts';
 import { headerNaming } from './spent-by.ts';
@@ -97,17 +98,18 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const { permitted } = bringing;
   trail.add(requestStep(permitted));
 
-  const isCapped = parts.capOutput || standing.isLeashed;
-  const planning = plansFor(permitted, isCapped);
+  const cap = outputCap(parts.capOutput, standing.isLeashed);
+  const planning = plansFor(permitted, cap);
   if (!planning.ok) return trail.refuse('estimate', { code: 'invalid_request', message: planning.problem });
   const { plan, refusal, now } = await decide(parts, keyId, permitted, planning.plans);
   if (now === undefined) return trail.refuse('key', INVALID_API_KEY);
-  trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, isCapped));
+  trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, cap !== 'none'));
   const error = refusal && errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
   if (error !== null && isForUser(refusal)) return trail.refuseAt('checks', error, refusal.level, 'end_user');
   trail.add(...checkSteps(now, plan, refusal));
   if (error !== null) return trail.refuse('checks', error);
-  const { step, error: unavailable } = routeStep(plan, parts.providers);
+  const bounded = plan.isOnLeash ? boundByStanding(plan, permitted.request, now) : plan;
+  const { step, error: unavailable } = routeStep(bounded, parts.providers);
   return unavailable === undefined ? trail.admit(step) : trail.refuse('route', unavailable, step);
 }
 

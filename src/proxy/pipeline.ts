@@ -26,11 +26,20 @@ import { InProgress } from './in-progress.ts';
 import { bringIn, type KeptPlaces, keptOf } from './kept.ts';
 import { serveKept } from './kept-response.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
+import { boundByBudget } from './leash.ts';
 import { listModels, showModel } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
-import { admissionRequest, type Permitted, type Planning, type Plans, planForNothing, plansFor } from './plan.ts';
+import {
+  admissionRequest,
+  outputCap,
+  type Permitted,
+  type Planning,
+  type Plans,
+  planForNothing,
+  plansFor,
+} from './plan.ts';
 import { readBody } from './read-body.ts';
 import { causeOf, disabledAt, errorForRefusal, keyDisabled } from './refusals.ts';
 import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
@@ -253,7 +262,7 @@ export class Pipeline {
   }
 
   #plan(permitted: Permitted, key: KnownKey | undefined): Planning {
-    return plansFor(permitted, this.#parts.capOutput || key?.isLeashed === true);
+    return plansFor(permitted, outputCap(this.#parts.capOutput, key?.isLeashed === true));
   }
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
@@ -264,7 +273,12 @@ export class Pipeline {
       const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, permitted, plan));
       trace?.answerAdmission(verdictOf(admission));
       exchange.showLimits(admission.figures);
-      if (admission.admitted) return admittedRequest(exchange, permitted, plan, admission);
+      if (admission.admitted) {
+        const { request } = permitted;
+        const leashed = plan.isOnLeash && { requestId, keyId: exchange.keyId ?? '', request, plan };
+        const bounded = leashed ? await boundByBudget(leashed, this.#parts.ledger) : plan;
+        return admittedRequest(exchange, permitted, bounded, admission);
+      }
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);

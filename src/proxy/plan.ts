@@ -55,6 +55,9 @@ export interface Route {
   readonly upstream: string | undefined;
 }
 
+/** Bounds the output of a request that declares no maximum: `hold` by the output that is held for it, `budget` by the money that its key has left. */
+export type OutputCap = 'none' | 'hold' | 'budget';
+
 /** What a request is expected to use, and where it may go. */
 export interface Plan {
   readonly inputTokens: number;
@@ -68,13 +71,27 @@ export interface Plan {
   readonly alias: string | undefined;
   /** By which price, for the journal. */
   readonly price: string;
+  /** Whether the budget of its key bounds its output: it is on a leash and declares no maximum. */
+  readonly isOnLeash: boolean;
   /** The model that was asked for, then its fallbacks. */
   readonly routes: readonly [Route, ...Route[]];
 }
 
+export function outputCap(capOutput: boolean, isLeashed: boolean): OutputCap {
+  if (isLeashed) return 'budget';
+  return capOutput ? 'hold' : 'none';
+}
+
 /** The plan of a request that is answered without a host: it holds nothing. */
 export function planForNothing([{ routes, ...plan }]: Plans): Plan {
-  const nothing = { inputTokens: 0, broughtTokens: 0, outputTokens: 0, reservedTokens: 0, holdNanos: 0n };
+  const nothing = {
+    inputTokens: 0,
+    broughtTokens: 0,
+    outputTokens: 0,
+    reservedTokens: 0,
+    holdNanos: 0n,
+    isOnLeash: false,
+  };
   return { ...plan, ...nothing, routes: [routes[0]] };
 }
 
@@ -88,14 +105,14 @@ export type Planning = { readonly ok: true; readonly plans: Plans } | { readonly
  * whichever serves), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum
  * counts up to what the first model can give; only fallbacks that can give it and take the input take part.
  */
-export function plansFor(permitted: Permitted, capOutput: boolean): Planning {
+export function plansFor(permitted: Permitted, cap: OutputCap): Planning {
   const { request } = permitted;
   const [asked, ...fallbacks] = permitted.targets;
   const parts = inputParts(request);
   const own = inputAt(request, parts, asked);
   if (typeof own === 'string') return { ok: false, problem: own };
   const first = own + (permitted.brought?.tokens ?? 0);
-  const alone = planForOne(permitted, asked, first, capOutput);
+  const alone = planForOne(permitted, asked, first, cap);
   if (fallbacks.length === 0) return { ok: true, plans: [alone] };
   const others = fallbacks
     .filter(({ model }) => canGive(model, request.maxOutput))
@@ -104,7 +121,7 @@ export function plansFor(permitted: Permitted, capOutput: boolean): Planning {
   if (others.length === 0) return { ok: true, plans: [alone] };
   const most = Math.max(first, ...others.map(({ tokens }) => tokens));
   const plans = [asked, ...others.map(({ target }) => target)].map((target) =>
-    planForOne(permitted, target, most, capOutput),
+    planForOne(permitted, target, most, cap),
   );
   return { ok: true, plans: [plans.reduce(combine), alone] };
 }
@@ -135,26 +152,24 @@ function tokensOr({ body }: ModelRequest, parts: InputParts, model: Model): numb
   return `${path === '' ? '' : `${path}.`}${printableName(field)}: ${found.why}`;
 }
 
-function planForOne(
-  { request, alias, brought }: Permitted,
-  target: Target,
-  estimated: number,
-  capOutput: boolean,
-): Plan {
-  // A translation may have written a maximum that the host needs.
+function planForOne({ request, alias, brought }: Permitted, target: Target, estimated: number, cap: OutputCap): Plan {
   const { model, request: sent } = target;
   const own = sent.outputAt?.(model);
-  const declared = own ?? sent.maxOutput;
-  const perChoice = own ?? Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
+  const isOnLeash =
+    cap === 'budget' && own === undefined && request.maxOutput === undefined && sent.dialect.maximumField !== undefined;
+  // A translation may have written a maximum that the host needs. On a leash, another one replaces it once the request is admitted.
+  const declared = own ?? (isOnLeash ? undefined : sent.maxOutput);
+  const undeclared = isOnLeash ? (model.holdOutput ?? model.defaultOutput) : model.defaultOutput;
+  const perChoice = own ?? Math.min(declared ?? undeclared, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const most = perChoice * request.choices;
   // The hold of a stream grows with what it shows, unless that is all there at once.
   const atFirst =
     (own === undefined ? (model.holdOutput ?? most) : most) + hiddenThinking(sent, model) * request.choices;
   const shownTokens = request.stream ? Math.min(most, atFirst) : most;
   const outputTokens = shownTokens + sent.predictedTokens * request.choices;
-  const capTokens = capOutput ? perChoice : undefined;
+  const capTokens = cap === 'none' ? undefined : perChoice;
   const isBounded = declared !== undefined || capTokens !== undefined;
-  const longest = isBounded ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
+  const longest = isBounded && !isOnLeash ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   // What is billed by units alone takes no tokens of any limit.
   const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated, longest);
   const prices = pricesFor(model, sent.serviceTier);
@@ -167,6 +182,7 @@ function planForOne(
     holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
     alias,
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
+    isOnLeash,
     routes: [
       { model, hosted: target, capTokens, maximumTokens: isBounded ? most : undefined, upstream: brought?.upstream },
     ],

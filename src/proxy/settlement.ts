@@ -3,7 +3,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { foundByCalls, toolsFor, withLeast } from '../catalog/tool-cost.ts';
-import type { FailureReason } from '../core/failure.ts';
+import type { Failure, FailureReason } from '../core/failure.ts';
 import { billedCalls, type ToolCall, type ToolCalls } from '../core/host-tools.ts';
 import type { Prices } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
@@ -13,7 +13,7 @@ import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
 import { larger, type Metered, withInputOf } from '../relay/meter.ts';
-import type { RelayResult } from '../relay/relay.ts';
+import type { RelayResult, Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { TextSample } from '../wire/text-sample.ts';
@@ -78,7 +78,7 @@ function workOf({ request, routes, dispatch, model: asked }: Admitted, { metered
 
 function endAs(
   used: Used,
-  { model, sent, tiers, prices, isCutShort, calls }: Work,
+  { model, route, sent, tiers, prices, isCutShort, calls }: Work,
   { dispatch, plan }: Admitted,
   { termination }: RelayResult,
   paces: ModelPaces,
@@ -101,8 +101,21 @@ function endAs(
     price: priceText(model, { ...tiers, inputTokens, parts, calls, alias: plan.alias }),
     firstByteMs,
     served,
-    failure: errorOf(termination)?.failure,
+    failure: errorOf(termination)?.failure ?? cutByLeash(route, usage, plan, termination),
   };
+}
+
+/** An answer that used all of the maximum that its leash set. */
+function cutByLeash(
+  { capTokens, maximumTokens }: Route,
+  { completionTokens }: TokenUsage,
+  { isOnLeash }: Plan,
+  termination: Termination,
+): Failure | undefined {
+  const isCut = isOnLeash && maximumTokens !== undefined && completionTokens >= maximumTokens;
+  if (!isCut || outcomeOf(termination) !== 'ok') return undefined;
+  const message = `the answer was cut at ${capTokens} output tokens, the most that its leash paid for`;
+  return { reason: 'leash_maximum', status: undefined, message };
 }
 
 /** A report of units alone says nothing of tokens: they are as held. */

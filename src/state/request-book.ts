@@ -121,6 +121,7 @@ export class RequestBook {
       const filters = [
         ...within(stretch, query.after, place),
         ...(query.errors ? [IS_ERROR] : []),
+        ...(query.reason === undefined ? [] : [`r.failure_reason = ${place(query.reason)}`]),
         ...(query.keyId === undefined ? [] : [`r.key_id = ${place(query.keyId)}`]),
         ...(query.groupId === undefined ? [] : [hasLevel('r.levels', query.groupId, place)]),
         ...(query.user === undefined ? [] : [`r.by_user = ${place(query.user)}`]),

@@ -1,5 +1,5 @@
 /** Single requests: as operators read them, in flight or ended, and as they correct them. */
-import type { Failure } from '../core/failure.ts';
+import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { SpentBy } from '../core/spent-by.ts';
@@ -63,6 +63,8 @@ export interface RequestQuery {
   readonly sinceMs: number | undefined;
   /** Only requests that ended in an error. */
   readonly errors: boolean;
+  /** Only requests that ended for this reason. */
+  readonly reason?: FailureReason | undefined;
   /** The number of requests to return at most. */
   readonly limit: number;
 }

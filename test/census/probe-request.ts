@@ -116,7 +116,7 @@ function attempt(fields: Fields, format: Format, model: Model = PRICED): Attempt
   if (!checked.ok) return checked;
   const targeting = targetFor(checked.request, model);
   if (!targeting.ok) return targeting;
-  const planning = plansFor(permittedAs(checked.request, [targeting.target]), false);
+  const planning = plansFor(permittedAs(checked.request, [targeting.target]), 'none');
   return planning.ok ? { nanos: Number(planning.plans[0].holdNanos) } : planning;
 }
 

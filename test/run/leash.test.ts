@@ -19,7 +19,9 @@ const INPUT_TOKENS = 10;
 /** What a model of the config is held for, and what it writes if nobody keeps it from that. */
 const DEFAULT_OUTPUT = 512;
 const MOST_OUTPUT = 16_384;
-/** What a request without a maximum costs at most on a leash. */
+/** The maximum that a leash sets where neither the budget nor the model bounds it. */
+const UNKNOWN_MAX_OUTPUT = 32_768;
+/** The first step of a request without a maximum, by which racing requests may pass a leash. */
 const ONE_REQUEST = BigInt(INPUT_TOKENS + DEFAULT_OUTPUT) * PRICE;
 const RACERS = 30;
 
@@ -68,6 +70,7 @@ interface ReceiptJson {
   readonly requests: number;
   readonly state: string;
   readonly leash: string | null;
+  readonly cut_answers: number;
   readonly cost_usd: string;
 }
 
@@ -110,10 +113,11 @@ describe('racing requests without maxima', { concurrency: CONCURRENCY }, () => {
   }
 });
 
-test('a leash caps output in the field that the host reads, and no key that run has not made is capped', async (t) => {
+test('a leash caps output in the field that the host reads and counts cut answers; no key that run has not made is capped', async (t) => {
   const { place, host } = await greedyPlace(t);
   const serving = await place.serve();
-  const { key } = receiptOf(await place.runAlone(leash('1', ...once())));
+  const { key, cut_answers: cut } = receiptOf(await place.runAlone(leash('1', ...once())));
+  assert.equal(cut, 1);
   for (const fields of [{ max_tokens: 7 }, { max_completion_tokens: 8 }, { max_tokens: 7, max_completion_tokens: 9 }]) {
     receiptOf(await place.runAlone(leash('1', ...once(fields))));
   }
@@ -121,7 +125,7 @@ test('a leash caps output in the field that the host reads, and no key that run 
   const messages = [{ role: 'user', content: 'Go on.' }];
   await serving.chat(other.key, { model: 'host/paid', messages });
   assert.deepEqual(host.maxima, [
-    { max_tokens: DEFAULT_OUTPUT },
+    { max_tokens: UNKNOWN_MAX_OUTPUT },
     { max_tokens: 7 },
     { max_tokens: 8 },
     { max_tokens: 7, max_completion_tokens: 9 },
@@ -242,7 +246,7 @@ describe('with a key that may make others, far from the config and the state of 
     assert.deepEqual([own?.id, child?.id, child?.state], [parent.id, receipt.key.id, 'deleted']);
     assert.equal(child?.expires_at, own?.expires_at);
     const { stderr } = await far.runAlone(['run', '--max-usd', '0.01', '--name', 'once', '--', ...once()]);
-    assert.match(stderr, /^cost +0\.\d+ of 0\.01 USD\n *requests +1\n *tokens +\d+\n/m);
+    assert.match(stderr, /^cost +0\.\d+ of 0\.01 USD\n *requests +1\n *tokens +[\d,]+\n/m);
     assert.match(stderr, /^ *key +once \(key_\w+\), deleted$/m);
     assert.equal((await place.run(['audit'])).status, 0);
   });

@@ -1,5 +1,5 @@
 /** The config of a run that finds none: the providers whose keys are in the environment. */
-import type { Config, ModelConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { activeProviders } from '../../config/example.ts';
 import { parseWithoutFile } from '../../config/load.ts';
 import { isWellFormedKey } from '../../core/api-key.ts';
@@ -9,19 +9,9 @@ export function withoutGatewayKeys(environment: NodeJS.ProcessEnv): NodeJS.Proce
   return Object.fromEntries(Object.entries(environment).filter(([, value = '']) => !isWellFormedKey(value.trim())));
 }
 
-/** What agents that declare no maximum may write at once, in tokens: with less, a leash would end many of their answers early. */
-const LEAST_DEFAULT_OUTPUT = 8_192;
-
 /** A config with the providers whose keys are set, in which nothing but the budgets of keys bounds what is spent. */
 export function configOfKeys(environment: NodeJS.ProcessEnv, folder: string): Config {
   const texts = activeProviders(environment).map(({ text }) => text);
   const text = `state: ./inf-gw.db\ncredit: off\nproviders:\n${texts.join('\n\n')}\n`;
-  const config = parseWithoutFile(text, environment, folder);
-  const providers = config.providers.map((each) => ({ ...each, models: each.models.map(withDefaultOutput) }));
-  return { ...config, providers };
-}
-
-function withDefaultOutput(model: ModelConfig): ModelConfig {
-  const { defaultOutput, maxOutput = LEAST_DEFAULT_OUTPUT } = model;
-  return { ...model, defaultOutput: Math.max(defaultOutput, Math.min(LEAST_DEFAULT_OUTPUT, maxOutput)) };
+  return parseWithoutFile(text, environment, folder);
 }

@@ -24,7 +24,7 @@ const CHECK_MS = 50;
 const REFUSALS_MS = 2_000;
 /** The same where nobody says how many they are: a few times what a gateway waits before it writes them. */
 const UNKNOWN_REFUSALS_MS = 300;
-/** Of how many failed requests of a key the causes are read. */
+/** The number of failed requests, and of cut answers, that are read for each key. */
 const MOST_FAILED = 1_000;
 
 export async function readFacts(ended: Ended, state: State): Promise<Facts> {
@@ -40,6 +40,8 @@ export async function readFacts(ended: Ended, state: State): Promise<Facts> {
   const rows = reports.flatMap((report) => report.rows);
   const failures = { sinceMs: undefined, errors: true, limit: MOST_FAILED };
   const failed = await Promise.all(ids.map((keyId) => state.requests.list({ ...failures, keyId })));
+  const cuts = { sinceMs: undefined, errors: false, reason: 'leash_maximum', limit: MOST_FAILED } as const;
+  const cut = await Promise.all(ids.map((keyId) => state.requests.list({ ...cuts, keyId })));
   return {
     key,
     outer,
@@ -54,6 +56,7 @@ export async function readFacts(ended: Ended, state: State): Promise<Facts> {
     total: sumOf(rows, undefined),
     models: byModel(rows),
     failed: failed.flat(),
+    cutAnswers: cut.flat().length,
     refusals,
     inFlight,
     errors: gateway.errors,

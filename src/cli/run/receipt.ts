@@ -32,6 +32,8 @@ export interface Facts {
   readonly models: readonly UsageRow[];
   /** Requests that ended in an error, the latest first. There may have been more. */
   readonly failed: readonly RequestRecord[];
+  /** Answers that ended at the maximum that the leash set. */
+  readonly cutAnswers: number;
   readonly refusals: readonly RefusalRow[];
   /** What was still in flight, and is not in the other figures. */
   readonly inFlight: number;
@@ -66,6 +68,7 @@ export function receiptLines(facts: Facts, look: Look): string[] {
     ['requests', wasUsed(facts) ? requestsText(total) : marked(UNUSED, 'warn')],
     ['tokens', tokensText(total)],
     ...whyFailed(facts.failed).map(([why, requests]): Field => ['failed', `${count(requests)}: ${why}`]),
+    ...(facts.cutAnswers === 0 ? [] : [['cut', cutText(facts.cutAnswers)] as const]),
     ...facts.refusals.map((row): Field => ['refused', `${count(row.requests)}: ${refusalText(row)}`]),
     ...(facts.inFlight > 0
       ? [['in flight', marked(`${counted(facts.inFlight, 'request')}, not counted above`, 'warn')] as const]
@@ -78,6 +81,10 @@ export function receiptLines(facts: Facts, look: Look): string[] {
   ];
   const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, ['model'], look), look)];
   return ['', look.paint(title, 'bold'), ...fieldLines(fields, look), ...table];
+}
+
+function cutText(answers: number) {
+  return marked(`${counted(answers, 'answer')} cut at the maximum that the leash set: raise --max-usd`, 'warn');
 }
 
 /** `with status 0`, `by SIGTERM`. */
@@ -163,6 +170,7 @@ export function receiptJson(facts: Facts) {
     cache_write_tokens: total.cacheWriteTokens,
     models: facts.models.map((row) => usageJson(row, 'model')),
     failures: whyFailed(facts.failed).map(([why, requests]) => ({ why, requests })),
+    cut_answers: facts.cutAnswers,
     refusals: facts.refusals.map(refusalJson),
     in_flight: facts.inFlight,
     gateway_errors: facts.errors,

@@ -17,7 +17,7 @@ function planningOf(request: ModelRequest, ...terms: readonly Partial<Model>[]):
     assert.ok(targeting.ok, targeting.ok ? '' : targeting.problem);
     return targeting.target;
   });
-  return plansFor(permittedAs(request, targets as [(typeof targets)[0] & object]), false);
+  return plansFor(permittedAs(request, targets as [(typeof targets)[0] & object]), 'none');
 }
 
 /** The input tokens of the plans, or the problem. */
