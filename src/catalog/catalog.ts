@@ -50,6 +50,14 @@ export interface NamedModel {
   readonly alias: string | undefined;
 }
 
+/** A model in the config that is not served. */
+export interface InactiveModel {
+  readonly id: string;
+  readonly provider: string;
+  /** The variable with the credential of the provider, which is not set. */
+  readonly variable: string;
+}
+
 /** How many similar names are suggested for one that no model has, at most. */
 const MOST_NEAR = 3;
 
@@ -120,19 +128,19 @@ export class Catalog {
     return alike.filter(({ model }) => !named.has(model) && named.add(model)).slice(0, MOST_NEAR);
   }
 
-  /** The variable that is not set, if a request means a model by this name that is in the config but was left out for it. */
-  missingVariableOf(name: string): string | undefined {
+  /** The model with this name or alias, if the config has it and its provider is inactive. */
+  inactive(name: string): InactiveModel | undefined {
     const isModel = (id: string) => this.models.some((each) => each.id === id);
     const id = isModel(name) ? name : this.#aliases.idOf(name);
-    return id !== undefined && isModel(id) ? this.#missingVariables.get(providerOf(id)) : undefined;
+    if (id === undefined || !isModel(id)) return undefined;
+    const provider = providerOf(id);
+    const variable = this.#missingVariables.get(provider);
+    return variable === undefined ? undefined : { id, provider, variable };
   }
 
-  /** The fallbacks of a model that are not active, each with the variable that is not set. */
-  inactiveFallbacks({ fallback }: Model): readonly { readonly id: string; readonly variable: string }[] {
-    return fallback.flatMap((id) => {
-      const variable = this.missingVariableOf(id);
-      return variable === undefined ? [] : [{ id, variable }];
-    });
+  /** The fallbacks of a model that are not active. */
+  inactiveFallbacks({ fallback }: Model): readonly InactiveModel[] {
+    return fallback.map((id) => this.inactive(id)).filter((model) => model !== undefined);
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */

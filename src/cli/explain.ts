@@ -149,10 +149,23 @@ function print(shown: Shown, command: Command, key?: string): void {
   const tone = isRefused ? 'bad' : status === null ? 'bold' : 'good';
   printLine([status, code].filter((part) => part !== null).join(' ') || 'in flight', tone);
   printText(key !== undefined && isRefused ? `${key}: ${message}` : message, { style: tone });
-  const remedy = key === undefined ? undefined : remedyFor(shown, key);
-  if (remedy !== undefined) printText(`To let it through: ${hint(command, ...remedy)}`, { style: 'bold' });
+  const remedy = key === undefined ? undefined : (activationFor(shown, command) ?? commandFor(shown, key, command));
+  if (remedy !== undefined) printText(`To let it through: ${remedy}`, { style: 'bold' });
   printLine();
   printFields(steps.flatMap(fieldsOf));
+}
+
+function commandFor(shown: Shown, key: string, command: Command): string | undefined {
+  const words = remedyFor(shown, key);
+  return words && hint(command, ...words);
+}
+
+/** How to activate the provider of a model that is in the config. */
+function activationFor({ steps, live }: Shown, command: Command): string | undefined {
+  const variable = steps.find(({ status }) => status === 'refused')?.missing_variable;
+  if (variable === undefined) return undefined;
+  const reload = live === true ? `, then ${hint(command, 'reload')}` : '';
+  return `set ${variable} in the file .env next to the config${reload}`;
 }
 
 function fieldsOf({ step, status, message, candidates }: ExplainedStep): Field[] {

@@ -2,7 +2,8 @@
  * What would happen to a body, step by step. It asks the same functions as the pipeline, in the same
  * order, and takes nothing: no hold, no place in a window, no turn of an upstream.
  */
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, InactiveModel } from '../catalog/catalog.ts';
+import { unmarkedName } from '../catalog/long-context.ts';
 import type { DialectName } from '../core/dialects.ts';
 import { type ClientError, NOT_FORWARDED, statusOf } from '../core/errors.ts';
 import {
@@ -90,6 +91,8 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const permission = permit(resolution, standing.callable, parts.catalog);
   addResolved(trail, parts.catalog, resolution, dialect, body, standing);
   if (!permission.ok) {
+    const inactive = inactiveModel(parts.catalog, resolution, dialect.name);
+    if (inactive !== undefined) return trail.refuse('model', permission.error, inactiveStep(inactive));
     const without = resolution.model && levelWithout(standing, resolution.model.id);
     return trail.refuseAt(stepOf(permission.error, resolution), permission.error, without?.level);
   }
@@ -184,6 +187,30 @@ function addResolved(
   if (allowlist !== null && !allowlist.includes(model.id)) return;
   const why = allowlist === null ? 'the key may call every model' : 'the key may call it';
   trail.add({ step: 'allowlist', status: 'ok', message: why, allowlist });
+}
+
+/** The model that does not exist for clients because its provider is inactive. */
+function inactiveModel(
+  catalog: Catalog,
+  { ok, model, modelName }: Resolution,
+  dialect: DialectName,
+): InactiveModel | undefined {
+  if (ok || model !== undefined || modelName === undefined) return undefined;
+  return catalog.inactive(modelName) ?? catalog.inactive(unmarkedName(modelName, dialect) ?? '');
+}
+
+/** The client learns only that the model does not exist. */
+function inactiveStep({ id, provider, variable }: InactiveModel): ExplainedStep {
+  const why = `${id} is in the config, but its provider ${provider} is inactive because ${variable} is not set`;
+  const how = 'set it where the gateway is started, or in the file .env next to its config and reload';
+  return {
+    step: 'model',
+    status: 'refused',
+    message: `${why}; ${how}`,
+    model: id,
+    provider,
+    missing_variable: variable,
+  };
 }
 
 /** Where a body is refused before admission. */

@@ -504,7 +504,7 @@ function logLeftOut(
   id: string | undefined,
 ): void {
   if (error.code !== 'model_not_found' || id === undefined) return;
-  const variable = catalog.missingVariableOf(id);
-  if (variable === undefined) return;
-  log.warn({ request_id: requestId, model: id }, `${requestId} ${id}: left out: ${variable} is not set`);
+  const inactive = catalog.inactive(id);
+  if (inactive === undefined) return;
+  log.warn({ request_id: requestId, model: id }, `${requestId} ${id}: left out: ${inactive.variable} is not set`);
 }

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Explanation } from '../../src/core/explanation.ts';
-import { PROGRAM, Workplace } from '../support/cli.ts';
+import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+
 import { bounded } from '../support/wait.ts';
 
 interface Explained extends Explanation {
@@ -102,6 +103,21 @@ test('a refusal names the key, and ends with what to type', async (t) => {
     await place.run(words.split(' '));
     assert.match((await place.run(['explain', 'body.json', '--key', 'app'])).stdout, said, words);
   }
+});
+
+test('a model whose provider is inactive names the variable to set, and the reload of a running gateway', async (t) => {
+  const off = `  off: { kind: openai, base_url: http://127.0.0.1:9/v1, api_key: "\${NOT_SET_HERE}", models: { x: { input: 1, output: 2 } } }`;
+  const place = new Workplace(t, `${CONFIG}${off}\n`);
+  await place.createKey('app');
+  const explain = async () => (await place.run(['explain'], BODY.replace('mock/paid', 'off/x'))).stdout;
+  const said =
+    /^404 model_not_found\napp: The model "off\/x" does not exist.*\nTo let it through: set NOT_SET_HERE in the file \.env next to the config/;
+  assert.match(await explain(), new RegExp(`${said.source}\n`));
+  await place.serveHere();
+  assert.match(await explain(), new RegExp(`${said.source}, then inf-gw reload\n`));
+  place.write('.env', 'NOT_SET_HERE=x\n');
+  await place.run(['reload']);
+  assert.doesNotMatch(await explain(), /model_not_found/);
 });
 
 test('without a gateway, a group that has spent its budget refuses its keys, and no others', async (t) => {

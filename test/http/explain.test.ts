@@ -150,6 +150,29 @@ test('a fallback whose provider is not active is named, with what is not set', a
   });
 });
 
+test('a model whose provider is inactive does not exist for clients, and the operator learns how to activate it', async () => {
+  const host = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', models: { echo: { input: 1, output: 2 } } };
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the config
+  const providers = { off: { ...host, api_key: '${NOT_SET_HERE}' }, on: host };
+  await withGateway({ config: { providers, aliases: { quick: 'off/echo' } } }, async (own) => {
+    const key = own.key();
+    for (const model of ['off/echo', 'quick']) {
+      const sent = await own.post(CHAT, key, JSON.parse(say({ model })));
+      const { status, code, message, steps } = await own.explain(key, say({ model }), CHAT);
+      assert.deepEqual([status, code, message], [404, 'model_not_found', sent.error.message]);
+      assert.doesNotMatch(message, /NOT_SET_HERE|inactive/);
+      const step = steps.find((each) => each.status === 'refused');
+      assert.match(
+        step?.message ?? '',
+        /^off\/echo is in the config, but its provider off is inactive because NOT_SET_HERE is not set; set it .* \.env/,
+      );
+      assert.deepEqual([step?.step, step?.model, step?.missing_variable], ['model', 'off/echo', 'NOT_SET_HERE']);
+    }
+    const { steps } = await own.explain(key, say({ model: 'off/none' }), CHAT);
+    assert.equal(steps.find((each) => each.status === 'refused')?.missing_variable, undefined);
+  });
+});
+
 test('a body of Google’s is explained by its path, which has the model', async () => {
   const body = JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });
   const { status, steps } = await gateway.explain(
