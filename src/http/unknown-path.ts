@@ -1,4 +1,4 @@
-/** The 404 for a path that is not served: says what is, and what the client has to set. */
+/** The 404 for a path that is not served: the paths that are, and the setting of the client to correct. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
@@ -18,10 +18,25 @@ const FIRST_NAMES = [...Object.values(DIALECT_PATHS).map((path) => path.split('/
 /** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
 const BASE_URL = "Set the client's base_url to the address of this gateway followed by /v1";
 
-/** Endpoints of other interfaces, below the base URL. */
-const OTHER_ENDPOINTS: ReadonlyMap<string, string> = new Map([
-  ['completions', 'Legacy completions are not served. Set the client to chat completions.'],
-]);
+/** Endpoints of the vendors that are not served: why, and the alternative. */
+const UNSERVED: readonly (readonly [path: RegExp, why: string])[] = [
+  [/^\/*(?:v1\/+)*completions(?:\/|$)/i, 'Legacy completions are not served. Set the client to chat completions.'],
+  [
+    /\/(?:files|uploads)(?:\/|$)/i,
+    'Files are not served: they would belong to the account at the provider, which all keys share. ' +
+      'Send the content in the request itself, as base64.',
+  ],
+  [
+    /\/batches(?:\/|$)/i,
+    'Batches are not served: the provider runs their requests later, when the limits and budgets of the key ' +
+      'cannot be enforced. Send the requests one by one.',
+  ],
+  [
+    /\/conversations(?:\/|$)/i,
+    'Conversations are not served: they would belong to the account at the provider, which all keys share. ' +
+      'Send the earlier turns with each request, or `previous_response_id` where the provider keeps responses per key.',
+  ],
+];
 
 /** What the path shows of the mistake; the first that applies. */
 const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
@@ -43,10 +58,7 @@ const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
 
 export function noSuchPath(path: string): ClientError {
   const hint = MISTAKES.find(([shows]) => shows.test(path))?.[1] ?? '';
-  const name = /^\/*(?:v1\/+)*(\w+)(?:\/|$)/i.exec(path)?.[1] ?? '';
-  const other = OTHER_ENDPOINTS.get(name.toLowerCase()) ?? '';
-  const message = [`No such path: ${printableName(path)}.`, hint, other, SERVED]
-    .filter((part) => part !== '')
-    .join(' ');
+  const why = UNSERVED.find(([unserved]) => unserved.test(path))?.[1] ?? '';
+  const message = [`No such path: ${printableName(path)}.`, hint, why, SERVED].filter((part) => part !== '').join(' ');
   return { code: 'invalid_request', status: 404, message };
 }

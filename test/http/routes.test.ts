@@ -67,12 +67,24 @@ describe('paths and methods', () => {
     ['/v1/chat/completions/chat/completions', /base_url.*not to an endpoint/],
     ['/v1/chat/completions/', /slash at the end/],
     ['/v1/completions', /Legacy completions are not served/],
+    ['/v1/files', /Files are not served: .* all keys share\. Send the content in the request itself/],
+    ['/v1/files/file-abc123/content', /Files are not served/],
+    ['/v1beta/files', /Files are not served/],
+    ['/upload/v1beta/files', /Files are not served/],
+    ['/v1/uploads', /Files are not served/],
+    ['/v1/batches', /Batches are not served: .* later, .*limits and budgets.* Send the requests one by one/],
+    ['/v1/batches/batch_1/cancel', /Batches are not served/],
+    ['/v1/messages/batches', /Batches are not served/],
+    ['/v1/conversations', /Conversations are not served: .* all keys share\. .*previous_response_id/],
+    ['/v1/conversations/conv_1/items', /Conversations are not served/],
     ['/v1/models/fake/echo:predict', /Served are/],
     ['/nowhere', /Served are/],
   ];
   for (const [path, hint] of hints) {
     test(`the 404 of ${path} says what is served, and what to set`, async () => {
-      const { message } = assertErrorOf(await gateway.request(path, { key, method: 'POST' }));
+      const answer = await gateway.request(path, { key, method: 'POST' });
+      assert.equal(answer.status, 404);
+      const { message } = answer.error;
       assert.match(message, hint);
       assert.match(message, /POST \/v1\/chat\/completions.*GET \/v1\/models/);
     });
