@@ -30,6 +30,7 @@ const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
     'default_output',
     'hold_output',
     'ignore_fields',
+    'cache_points',
     'image_tokens',
     'page_tokens',
     'remote_files',
@@ -220,6 +221,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     fallback: fields.fallback,
     holdOutput: fields.hold_output,
     ignoreFields: fields.ignore_fields,
+    setsCachePoints: fields.cache_points === 'on',
     cache: cacheTerms(fields, host),
   };
 }

@@ -121,6 +121,7 @@ const model = prices.extend({
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),
   ignore_fields: fieldNames,
+  cache_points: onOff('on', 'expected on or off').default('on'),
   cache: cache.optional(),
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
 });

@@ -98,6 +98,8 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly holdOutput: number | undefined;
   /** Fields that requests in another dialect leave out when they are translated for it. */
   readonly ignoreFields: readonly string[];
+  /** Whether translated requests get cache points where their client cannot mark them. */
+  readonly setsCachePoints: boolean;
   /** How its answers are kept to be given again; undefined if they are not. */
   readonly cache: CacheTerms | undefined;
   /** Ids of the models to use while this one is unavailable, in the order of preference. */

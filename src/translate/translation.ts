@@ -42,6 +42,8 @@ export interface HostTerms {
   readonly maxOutput: number | undefined;
   /** The maximum to write where the request declares none and the host needs one. */
   readonly defaultOutput: number;
+  /** Whether the gateway sets cache points for clients that cannot mark them, in the messages dialect; absent for no. */
+  readonly setsCachePoints?: boolean;
   /** The host's own name of the model. */
   readonly upstream?: string;
   /** Names of tools of the client's own host that are left out, besides those that are by default. */

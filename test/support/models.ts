@@ -39,6 +39,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     defaultOutput: 512,
     holdOutput: undefined,
     ignoreFields: [],
+    setsCachePoints: true,
     contextWindow: undefined,
     imageTokens: undefined,
     reads: undefined,

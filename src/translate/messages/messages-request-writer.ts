@@ -6,14 +6,14 @@ import type { CacheHints, Format, NeutralRequest, Said } from '../request.ts';
 import { thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
 import { enforceable } from './enforceable-schema.ts';
+import type { Block } from './messages-parts-writer.ts';
 import { conversationOf, markCache } from './messages-turns-writer.ts';
 
 export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
   const conversation = conversationOf(request.turns, findings);
-  if (request.cacheHints !== undefined) {
-    markCache(conversation, request.cacheHints);
-    noteCacheHints(request.cacheHints, findings);
-  }
+  const tools = toolsOf(request);
+  markCache(conversation, tools, request.cacheHints, terms.setsCachePoints === true);
+  if (request.cacheHints !== undefined) noteCacheHints(request.cacheHints, findings);
   refuseUnsayable(request, findings);
   // After what is cached, which stays the same.
   if (request.format.kind === 'json_object') conversation.system.push({ type: 'text', text: JSON_ONLY });
@@ -25,7 +25,7 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
     max_tokens: maximum,
     system: conversation.system.length > 0 ? conversation.system : undefined,
     messages: conversation.messages,
-    ...toolFields(request),
+    ...toolFields(tools, request),
     ...samplingFields(request, output.thinking, findings),
     stop_sequences: stopsOf(request.stops, findings),
     ...output,
@@ -54,9 +54,8 @@ function refuseUnsayable(
   if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
 }
 
-function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): Fields {
-  if (offered.length === 0) return {};
-  const tools = offered.map(({ hostName, description, parameters, strict, cache }) => {
+function toolsOf({ tools: offered }: NeutralRequest): Block[] {
+  return offered.map(({ hostName, description, parameters, strict, cache }) => {
     const schema = { type: 'object', ...(parameters ?? { properties: {} }) };
     return present({
       name: hostName,
@@ -66,6 +65,10 @@ function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): 
       cache_control: cache?.value,
     });
   });
+}
+
+function toolFields(tools: readonly Block[], { choice, parallelCalls }: NeutralRequest): Fields {
+  if (tools.length === 0) return {};
   if (choice?.kind === 'none') return { tools, tool_choice: { type: 'none' } };
   const serial = parallelCalls === false && { disable_parallel_tool_use: true };
   if (choice?.kind === 'named') return { tools, tool_choice: { type: 'tool', name: choice.hostName, ...serial } };

@@ -82,26 +82,31 @@ function marked(cache: CacheMark | undefined): Fields {
 /** Hosts take this many marks in a request. */
 const MAX_MARKS = 4;
 
+/** Blocks that hosts do not let a request mark. */
+const UNMARKABLE: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
 /**
- * Marks blocks for clients that name a cache, as other hosts cache unasked, and keeps the last of the
- * client's own marks.
+ * Sets cache points for clients that cannot mark them, whose own hosts cache without being asked: at the end of the tools, of
+ * the system prompt and of the last turn. The cache then holds the prefix that all conversations of an app share, and the
+ * conversation itself, which the next turn reads. A client's own marks stay, the last ones if there are too many.
+ * `isOn`: false keeps the client's own marks only.
  */
-export function markCache({ system, messages }: Conversation, hints: CacheHints): void {
-  const blocks = [...system, ...messages.flatMap(({ content }) => content)];
-  const own = blocks.filter((block) => 'cache_control' in block);
-  if (isImplicit(hints)) {
-    mark(blocks.at(-1));
-    // It ends what all conversations of a client have in common.
-    if (own.length === 0) mark(system.at(-1));
-  }
+export function markCache(
+  { system, messages }: Conversation,
+  tools: Block[],
+  hints: CacheHints | undefined,
+  isOn: boolean,
+): void {
+  const turns = messages.flatMap(({ content }) => content);
+  const blocks = [...tools, ...system, ...turns];
+  const hasOwn = blocks.some((block) => 'cache_control' in block);
+  const isImplicit = isOn && hints?.options?.mode !== 'explicit';
+  if (isImplicit && !hasOwn) for (const shared of [tools, system]) mark(shared.at(-1));
+  if (isImplicit && (hints !== undefined || !hasOwn)) mark(turns.at(-1));
   const marked = blocks.filter((block) => 'cache_control' in block);
   for (const block of marked.slice(0, -MAX_MARKS)) delete block.cache_control;
 }
 
 function mark(block: Block | undefined): void {
-  if (block !== undefined) block.cache_control = { type: 'ephemeral' };
-}
-
-function isImplicit({ key, options }: CacheHints): boolean {
-  return options === undefined ? typeof key === 'string' : options.mode !== 'explicit';
+  if (block !== undefined && !UNMARKABLE.has(block.type)) block.cache_control = { type: 'ephemeral' };
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent, thinkingBlock } from '../../../src/translate/responses/thinking.ts';
 import { MODEL, PNG } from './hosted.ts';
-import { call, image, message, output, said, text, translated } from './responses-support.ts';
+import { call, image, message, output, said, text, translated, WITH_CACHE_POINTS } from './responses-support.ts';
 
 const HI = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
 const adaptive = (effort: string, more: Fields = {}) => ({
@@ -68,7 +68,7 @@ const CACHED: readonly (readonly [
   marks: readonly string[],
   ignored?: readonly string[],
 ])[] = [
-  ['no cache', { input: [message('user', text('Hi'))] }, []],
+  ['no cache', { input: [message('user', text('Hi'))] }, ['messages[0].content[0]']],
   ['a cache by its key', { prompt_cache_key: 'k', instructions: 'A' }, ['system[0]', 'messages[0].content[0]']],
   ['a cache by its key, and no instructions', { prompt_cache_key: 'k' }, ['messages[0].content[0]']],
   ['a cache with options', { prompt_cache_options: {} }, ['messages[0].content[0]']],
@@ -106,7 +106,7 @@ const CACHED: readonly (readonly [
 describe('what a host of the messages dialect is to cache', () => {
   for (const [what, fields, marks, ignored = []] of CACHED) {
     test(what, () => {
-      const result = translated('messages', fields);
+      const result = translated('messages', fields, WITH_CACHE_POINTS);
       assert.deepEqual(marksOf(result.fields), marks);
       assert.deepEqual([...result.ignored].sort(), ignored);
     });

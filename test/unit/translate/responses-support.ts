@@ -11,8 +11,11 @@ const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512, ignoreTools: [
 export type Host = 'chat' | 'messages';
 export const HOSTS: readonly Host[] = ['chat', 'messages'];
 
+/** As for a model whose `cache_points` are on. */
+export const WITH_CACHE_POINTS: HostTerms = { ...TERMS, setsCachePoints: true };
+
 export const translate = (host: Host, body: Fields) => hosted('responses', host, body, TERMS);
-export const translated = (host: Host, body: Fields) => translatedFor('responses', host, body, TERMS);
+export const translated = (host: Host, body: Fields, terms = TERMS) => translatedFor('responses', host, body, terms);
 
 export function responseTo(host: Host, body: Fields = {}): ResponseTranslation {
   return translated(host, body).response;
