@@ -45,7 +45,7 @@ export function admittedRequest(
 ): Admitted {
   const [asked, ...others] = plan.routes;
   const routes = [asked, ...others.filter(({ model }) => fallbacks.includes(model.id))] as const;
-  const meter = new Meter(plan.inputTokens, request.audioBytesPerToken);
+  const meter = new Meter(asked.inputTokens, asked.hosted.request.audioBytesPerToken);
   return { exchange, request, headers, user, groups, model: asked.model, routes, plan, meter };
 }
 
@@ -60,11 +60,11 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     admittedAtMs: Date.now(),
     figures: () => {
       const { usage, source } = meter.figuresOfPart();
-      const model = admitted.dispatch?.model ?? asked;
+      const { model, hosted } = admitted.dispatch?.route ?? admitted.routes[0];
       return {
         usage,
         source,
-        costNanos: usageCost(pricesFor(model, request.serviceTier), usage),
+        costNanos: usageCost(pricesFor(model, hosted.request.serviceTier), usage),
         firstByteMs: admitted.dispatch?.firstByteMs,
       };
     },

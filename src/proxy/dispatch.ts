@@ -11,7 +11,7 @@ import type { AttemptFailure } from '../observe/failure-causes.ts';
 import type { Log } from '../observe/log.ts';
 import type { BytesOptions } from '../relay/binary.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
-import type { Meter } from '../relay/meter.ts';
+import type { Meter, Metering } from '../relay/meter.ts';
 import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
 import { type RelayOptions, relayResponse } from '../relay/response.ts';
 import { REPORT_MS } from '../relay/stream.ts';
@@ -112,8 +112,8 @@ export class Dispatch {
   #attempt: Attempt | undefined;
   #attemptStartedAtMs = 0;
   #attempts = 0;
-  /** True once a rejection was not complete. */
-  #mayHaveWorked = false;
+  /** The first target whose rejection was not complete: its upstream may have worked. */
+  #worked: Target | undefined;
   #aborted = false;
   #isOver = false;
   #drainTimer: PatientTimer | undefined;
@@ -123,14 +123,18 @@ export class Dispatch {
     this.#dispatcher = dispatcher;
   }
 
-  /** The model of the current attempt, or of the last one. */
-  get model(): Model {
-    return (this.#target?.route ?? this.#request.routes[0]).model;
+  /** The route of the current attempt, or of the last one. The request is charged by it. */
+  get route(): Route {
+    return this.#target?.route ?? this.#request.routes[0];
   }
 
-  /** What the current attempt, or the last one, had to leave out of the request. */
+  get model(): Model {
+    return this.route.model;
+  }
+
+  /** The parts of the request that have no form at this host. */
   get ignored(): readonly string[] {
-    return (this.#target?.route ?? this.#request.routes[0]).hosted.ignored;
+    return this.route.hosted.ignored;
   }
 
   /** Who serves it; undefined until an upstream is asked. */
@@ -205,10 +209,15 @@ export class Dispatch {
     }
   }
 
-  /** What the last attempt came to. Only a complete rejection proves that no work was done: after any other, it is not free. */
+  /**
+   * The result of the last attempt. Only a complete rejection proves that its upstream did no work. After an incomplete
+   * one, a request that no later attempt has worked for is charged by the route of that rejection.
+   */
   #ended(relayed: RelayResult): RelayResult {
     const result = this.#attempts > 1 || isBilled(relayed) ? withoutClientRetry(relayed) : relayed;
-    if (relayed.metered !== NO_WORK || !this.#mayHaveWorked) return result;
+    if (relayed.metered !== NO_WORK || this.#worked === undefined) return result;
+    this.#target = this.#worked;
+    this.#request.meter.begin(metering(this.route));
     return { ...result, metered: this.#request.meter.figuresOfPart() };
   }
 
@@ -219,7 +228,7 @@ export class Dispatch {
     this.#target = target;
     this.#attempts++;
     this.#attemptStartedAtMs = performance.now();
-    meter.begin();
+    meter.begin(metering(route));
     const { hosted, model } = route;
     const isTranslated = hosted.response !== undefined;
     const headers = isTranslated ? {} : this.#request.headers;
@@ -244,7 +253,7 @@ export class Dispatch {
       const next = rejection && this.#takeNext();
       const work = next && attempt.sent ? await workBefore(attempt, hosted.request.dialect) : 'none';
       if (next !== undefined && work !== 'billed' && !this.#aborted) {
-        this.#mayHaveWorked ||= work === 'unknown';
+        if (work === 'unknown') this.#worked ??= target;
         return { kind: 'rejected', next };
       }
       relayed = await relayResponse(attempt, opening, sink, meter, {
@@ -319,6 +328,11 @@ export class Dispatch {
     this.#tried.set(model, tried);
     return tried;
   }
+}
+
+/** How the answer of a route is counted where its host reports no usage. */
+function metering({ inputTokens, hosted }: Route): Metering {
+  return { inputTokens, bytesPerAudioToken: hosted.request.audioBytesPerToken };
 }
 
 /** How the response to a request is read, and translated for its client. */

@@ -1,6 +1,7 @@
 /** The steps of an explanation, with the figures that each is decided by. Pure. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesAtLength, pricesFor } from '../catalog/cost.ts';
+import { priceText } from '../catalog/price-text.ts';
 import { dearestCall, toolsFor } from '../catalog/tool-cost.ts';
 import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import type { ClientError } from '../core/errors.ts';
@@ -13,7 +14,7 @@ import { inputParts } from '../dialects/input.ts';
 import type { AtLevel, KeyStanding, LevelStanding, Refusal } from '../ledger/ledger.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Provider } from '../upstream/provider.ts';
-import type { Permitted, Plan } from './plan.ts';
+import type { Permitted, Plan, Route } from './plan.ts';
 import { causeOf } from './refusals.ts';
 
 export function keyStep({ keyId, name, limits }: KeyStanding): ExplainedStep {
@@ -37,37 +38,41 @@ export function requestStep({ request, targets }: Permitted): ExplainedStep {
   return okStep('request', message, { stream: request.stream, choices: request.choices, hosts: translations });
 }
 
-export function estimateStep({ request, targets }: Permitted, plan: Plan): ExplainedStep {
-  const [{ model, request: sent }] = targets;
-  const textTokens = Math.min(inputParts(request).textTokens, plan.inputTokens);
-  const otherTokens = plan.inputTokens - textTokens;
+/** The estimate of the model that is asked; the reserved tokens cover its fallbacks, too. */
+export function estimateStep({ request }: Permitted, { routes, reservedTokens }: Plan): ExplainedStep {
+  const [route] = routes;
+  const { model, hosted, inputTokens, outputTokens } = route;
+  const { request: sent } = hosted;
+  const textTokens = Math.min(inputParts(request).textTokens, inputTokens);
+  const otherTokens = inputTokens - textTokens;
   const declared = sent.outputAt === undefined ? sent.maxOutput : undefined;
   const message = model.isWithoutTokenPrices
     ? `no tokens: ${model.id} is billed by the piece alone`
-    : `${counted(plan.inputTokens, 'token', undefined, count)} of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
-      `${count(plan.outputTokens)} of output ` +
-      `(${outputReason(sent, model, plan)}); ${count(plan.reservedTokens)} reserved`;
+    : `${counted(inputTokens, 'token', undefined, count)} of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
+      `${count(outputTokens)} of output ` +
+      `(${outputReason(sent, route)}); ${count(reservedTokens)} reserved`;
   return okStep('estimate', message, {
-    input_tokens: plan.inputTokens,
+    input_tokens: inputTokens,
     text_tokens: textTokens,
     other_tokens: otherTokens,
     declared_output_tokens: declared ?? null,
-    output_tokens: plan.outputTokens,
-    reserved_tokens: plan.reservedTokens,
+    output_tokens: outputTokens,
+    reserved_tokens: reservedTokens,
   });
 }
 
 /** Why so much output is estimated. */
-function outputReason({ maxOutput, outputAt, dialect }: ModelRequest, { id }: Model, { outputTokens }: Plan): string {
+function outputReason({ maxOutput, outputAt, dialect }: ModelRequest, { model: { id }, outputTokens }: Route): string {
   if (outputAt !== undefined) return `the most that ${id} makes of it`;
   if (dialect.maximumField === undefined) return 'its answers have none';
   if (maxOutput === undefined) return `no maximum is declared, so default_output of ${id}`;
   return `the declared maximum${maxOutput > outputTokens ? ', as far as it is held for at first' : ''}`;
 }
 
-export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
-  const [{ model, hosted }] = routes;
-  const { input, cachedInput, output } = pricesAtLength(pricesFor(model, hosted.request.serviceTier), inputTokens);
+export function priceStep({ routes, alias }: Plan): ExplainedStep {
+  const [{ model, hosted, inputTokens }] = routes;
+  const { serviceTier: requestedTier } = hosted.request;
+  const { input, cachedInput, output } = pricesAtLength(pricesFor(model, requestedTier), inputTokens);
   const from = model.pricesOf === undefined ? 'the config' : `the price file of ${model.pricesOf}`;
   const units = unitsIn(model, hosted.request);
   const texts = [
@@ -80,7 +85,7 @@ export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
     output_usd: formatUsd(output),
     ...(units.length > 0 && { units }),
     price_file: model.pricesOf ?? null,
-    journal: price,
+    journal: priceText(model, { requestedTier, inputTokens, alias }),
   });
 }
 

@@ -125,20 +125,20 @@ function ofOtherModel({ field }: Reference): ClientError {
 
 /** What is written down of an answer that its host keeps for the key, so that it can refer to it; undefined if nothing. */
 export function keptOf(
-  { exchange, request, dispatch, routes, plan }: Admitted,
+  { exchange, request, dispatch }: Admitted,
   { kept }: Metered,
   { usage, served }: Pick<RequestEnd, 'usage' | 'served'>,
   nowMs: number,
 ): KeptResponse | undefined {
   const { keyId } = exchange;
-  const route = routes.find(({ model }) => model === dispatch?.model);
+  const { route } = dispatch ?? {};
   if (kept === undefined || keyId === undefined || served === undefined || route === undefined) return undefined;
-  const { hosted, model } = route;
+  const { hosted, model, inputTokens } = route;
   if (hosted.request.state?.mayKeep !== true || !hosted.request.state.isKept) return undefined;
   const reported = usage.promptTokens + usage.completionTokens;
   // What a host left out of this answer it may read again for the next.
   const isCut = request.body.fields.truncation === 'auto' || request.summarizesAbove !== undefined;
-  const read = isCut ? Math.max(reported, plan.inputTokens + usage.completionTokens) : reported;
+  const read = isCut ? Math.max(reported, inputTokens + usage.completionTokens) : reported;
   const tokens = read + kept.images * imageTokens(undefined, false, model);
   const items = kept.items
     .slice(0, MAX_KEPT_ITEMS)

@@ -37,12 +37,14 @@ export async function boundByBudget(leashed: LeashedRequest, ledger: Pick<Ledger
       return withMaxima(plan, request, left === undefined ? undefined : holdNanos + positive(left));
     }
     const full = withMaxima(plan, request, undefined);
-    const wanted = full.routes.map((route) => costOf(route, plan, route.maximumTokens ?? 0)).reduce(larger, holdNanos);
-    const outputTokens = outputTokensOf(full);
+    const wanted = full.routes.map((route) => costOf(route, route.maximumTokens ?? 0)).reduce(larger, holdNanos);
+    const outputTokens = mostOutput(full.routes.map(heldInFull));
     const grant = await ledger.grow({ requestId, outputTokens, holdNanos: wanted });
     if (!grant.granted) return plan;
-    const bounded = withMaxima(plan, request, grant.holdNanos);
-    return { ...bounded, holdNanos: grant.holdNanos, outputTokens: outputTokensOf(bounded) };
+    const { routes: bounded } = withMaxima(plan, request, grant.holdNanos);
+    const [first, ...others] = bounded;
+    const held = [heldInFull(first), ...others.map(heldInFull)] as const;
+    return { ...plan, routes: held, holdNanos: grant.holdNanos, outputTokens: mostOutput(held) };
   } catch {
     return plan;
   }
@@ -71,16 +73,15 @@ function leftAt({ spendLimitNanos, chargedNanos, heldOfKeyNanos, budgets }: Leve
 /** `money`: for the whole request; undefined for no bound. */
 function withMaxima(plan: Plan, request: ModelRequest, money: Nanos | undefined): Plan {
   const [first, ...others] = plan.routes;
-  const bound = (route: Route) => withMaximum(route, plan, request, money);
+  const bound = (route: Route) => withMaximum(route, request, money);
   return { ...plan, routes: [bound(first), ...others.map(bound)] };
 }
 
-function withMaximum(route: Route, plan: Plan, request: ModelRequest, money: Nanos | undefined): Route {
+function withMaximum(route: Route, request: ModelRequest, money: Nanos | undefined): Route {
   const { model, hosted, capTokens: heldTokens = 1 } = route;
   const { choices } = hosted.request;
   const maxOutput = model.maxOutput ?? UNKNOWN_MAX_OUTPUT;
-  const paid =
-    money === undefined ? maxOutput : Math.floor(tokensFor(money, route, plan, maxOutput * choices) / choices);
+  const paid = money === undefined ? maxOutput : Math.floor(tokensFor(money, route, maxOutput * choices) / choices);
   const capTokens = Math.min(maxOutput, Math.max(heldTokens, paid));
   // A translation derives other fields from the maximum, such as the budget for thinking.
   const translated = hosted.response && targetFor(request, { ...model, maxOutput: capTokens });
@@ -93,26 +94,29 @@ function withMaximum(route: Route, plan: Plan, request: ModelRequest, money: Nan
 }
 
 /** The output tokens that an amount pays for after the input, at most `mostTokens`. */
-function tokensFor(money: Nanos, route: Route, plan: Plan, mostTokens: number): number {
-  const atMost = costOf(route, plan, mostTokens);
+function tokensFor(money: Nanos, route: Route, mostTokens: number): number {
+  const atMost = costOf(route, mostTokens);
   if (atMost <= money) return mostTokens;
-  const input = costOf(route, plan, 0);
+  const input = costOf(route, 0);
   if (input >= money) return 0;
   return Number(((money - input) * BigInt(mostTokens)) / (atMost - input));
 }
 
-function costOf({ model, hosted: { request } }: Route, { inputTokens }: Plan, outputTokens: number): Nanos {
+function costOf({ model, hosted: { request }, inputTokens }: Route, outputTokens: number): Nanos {
   const hostTools = toolsFor(model, request.hostTools);
   const predicted = request.predictedTokens * request.choices;
   const prices = pricesFor(model, request.serviceTier);
   return expectedCost(prices, inputTokens, outputTokens + predicted, { ...request, hostTools });
 }
 
-function outputTokensOf({ routes }: Plan): number {
-  const tokens = routes.map(({ maximumTokens = 0, hosted: { request } }) => {
-    return maximumTokens + request.predictedTokens * request.choices;
-  });
-  return Math.max(...tokens);
+/** The route where all output up to its maximum is held for. */
+function heldInFull(route: Route): Route {
+  const { maximumTokens = 0, hosted } = route;
+  return { ...route, outputTokens: maximumTokens + hosted.request.predictedTokens * hosted.request.choices };
+}
+
+function mostOutput(routes: readonly Route[]): number {
+  return Math.max(...routes.map(({ outputTokens }) => outputTokens));
 }
 
 function larger(a: Nanos, b: Nanos): Nanos {

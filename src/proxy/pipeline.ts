@@ -359,11 +359,11 @@ export class Pipeline {
       trace: exchange.trace,
       routes,
       meter,
-      allowance: ({ model, hosted, maximumTokens }) => {
-        const { request: sent } = hosted;
+      allowance: (route) => {
+        const { request: sent } = route.hosted;
         if (!request.stream || sent.outputAt !== undefined) return NO_BOUND;
-        const means = { ledger, counter, growthTimes };
-        return new StreamAllowance({ ...plan, requestId, request: sent, model, maximumTokens, ...means });
+        const { holdNanos } = plan;
+        return new StreamAllowance({ ...route, request: sent, requestId, holdNanos, ledger, counter, growthTimes });
       },
       sink,
     });

@@ -43,10 +43,16 @@ export interface Brought {
   readonly upstream: string;
 }
 
-/** A model that a request may go to. */
+/** A model that a request may go to, and its use there: models count input differently, and write different amounts. */
 export interface Route {
   readonly model: Model;
   readonly hosted: HostRequest;
+  /** The estimated input at this model, as far as it is billed by tokens. */
+  readonly inputTokens: number;
+  /** Of the input: content that the request refers to at its host, and does not contain. */
+  readonly broughtTokens: number;
+  /** The output that is held for, over all choices. */
+  readonly outputTokens: number;
   /** The maximum of output tokens to write where the request lacks the one that its host reads; undefined for no cap. */
   readonly capTokens: number | undefined;
   /** The most output that its host may write, over all choices; undefined if it is told no maximum. */
@@ -58,19 +64,16 @@ export interface Route {
 /** Bounds the output of a request that declares no maximum: `hold` by the output that is held for it, `budget` by the money that its key has left. */
 export type OutputCap = 'none' | 'hold' | 'budget';
 
-/** What a request is expected to use, and where it may go. */
+/** The amounts to ask admission for, which cover every route, and the routes. */
 export interface Plan {
+  /** The input, output and price of the route with the highest hold, for the journal. */
   readonly inputTokens: number;
-  /** Of the input: what the request refers to at its host, and does not hold. */
-  readonly broughtTokens: number;
-  /** Over all choices. */
   readonly outputTokens: number;
+  readonly price: string;
   readonly reservedTokens: number;
   readonly holdNanos: Nanos;
   /** The name that the request gives the model, if that is not its id. */
   readonly alias: string | undefined;
-  /** By which price, for the journal. */
-  readonly price: string;
   /** Whether the budget of its key bounds its output: it is on a leash and declares no maximum. */
   readonly isOnLeash: boolean;
   /** The model that was asked for, then its fallbacks. */
@@ -84,14 +87,7 @@ export function outputCap(capOutput: boolean, isLeashed: boolean): OutputCap {
 
 /** The plan of a request that is answered without a host: it holds nothing. */
 export function planForNothing([{ routes, ...plan }]: Plans): Plan {
-  const nothing = {
-    inputTokens: 0,
-    broughtTokens: 0,
-    outputTokens: 0,
-    reservedTokens: 0,
-    holdNanos: 0n,
-    isOnLeash: false,
-  };
+  const nothing = { inputTokens: 0, outputTokens: 0, reservedTokens: 0, holdNanos: 0n, isOnLeash: false };
   return { ...plan, ...nothing, routes: [routes[0]] };
 }
 
@@ -101,9 +97,9 @@ export type Plans = readonly [Plan, ...Plan[]];
 export type Planning = { readonly ok: true; readonly plans: Plans } | { readonly ok: false; readonly problem: string };
 
 /**
- * The plans to ask admission for, in order: for `models` together (the maximum over them, since admission must hold
- * whichever serves), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum
- * counts up to what the first model can give; only fallbacks that can give it and take the input take part.
+ * The plans to ask admission for, in order: for all targets together (the maximum over them, since any of them may
+ * serve), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum counts up
+ * to the `max_output` of the first model; only fallbacks that can give it and take the input take part.
  */
 export function plansFor(permitted: Permitted, cap: OutputCap): Planning {
   const { request } = permitted;
@@ -113,17 +109,13 @@ export function plansFor(permitted: Permitted, cap: OutputCap): Planning {
   if (typeof own === 'string') return { ok: false, problem: own };
   const first = own + (permitted.brought?.tokens ?? 0);
   const alone = planForOne(permitted, asked, first, cap);
-  if (fallbacks.length === 0) return { ok: true, plans: [alone] };
   const others = fallbacks
     .filter(({ model }) => canGive(model, request.maxOutput))
-    .map((target) => ({ target, tokens: inputAt(request, parts, target) }))
-    .filter((each): each is { target: Target; tokens: number } => typeof each.tokens === 'number');
-  if (others.length === 0) return { ok: true, plans: [alone] };
-  const most = Math.max(first, ...others.map(({ tokens }) => tokens));
-  const plans = [asked, ...others.map(({ target }) => target)].map((target) =>
-    planForOne(permitted, target, most, cap),
-  );
-  return { ok: true, plans: [plans.reduce(combine), alone] };
+    .flatMap((target) => {
+      const tokens = inputAt(request, parts, target);
+      return typeof tokens === 'number' ? [planForOne(permitted, target, tokens, cap)] : [];
+    });
+  return { ok: true, plans: others.length === 0 ? [alone] : [others.reduce(combine, alone), alone] };
 }
 
 /** The input tokens at a model, also as its host gets them: a translation may make more. Or what it cannot take. */
@@ -174,18 +166,25 @@ function planForOne({ request, alias, brought }: Permitted, target: Target, esti
   const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated, longest);
   const prices = pricesFor(model, sent.serviceTier);
   const hostTools = toolsFor(model, sent.hostTools);
-  return {
+  const route: Route = {
+    model,
+    hosted: target,
     inputTokens,
     broughtTokens: brought?.tokens ?? 0,
+    outputTokens,
+    capTokens,
+    maximumTokens: isBounded ? most : undefined,
+    upstream: brought?.upstream,
+  };
+  return {
+    inputTokens,
     outputTokens,
     reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
     holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
     alias,
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
     isOnLeash,
-    routes: [
-      { model, hosted: target, capTokens, maximumTokens: isBounded ? most : undefined, upstream: brought?.upstream },
-    ],
+    routes: [route],
   };
 }
 

@@ -43,10 +43,10 @@ export function endOf(admitted: Admitted, relayed: RelayResult, means: Means): E
     const { usage, source } = relayed.metered;
     return end({ usage: withLifetimes(usage, work.sent), source });
   }
-  return countedUsage(relayed, written, work, admitted.plan, means).then(end);
+  return countedUsage(relayed, written, work, means).then(end);
 }
 
-/** What a request was served with. */
+/** The route that served a request, and the prices and calls that it is charged by. */
 interface Work {
   readonly model: Model;
   readonly route: Route;
@@ -60,11 +60,11 @@ interface Work {
   readonly calls: readonly ToolCalls[];
 }
 
-function workOf({ request, routes, dispatch, model: asked }: Admitted, { metered }: RelayResult): Work {
-  const model = dispatch?.model ?? asked;
-  const route = routes.find((route) => route.model === model) ?? routes[0];
+function workOf({ routes, dispatch }: Admitted, { metered }: RelayResult): Work {
+  const route = dispatch?.route ?? routes[0];
+  const { model } = route;
   const sent = route.hosted.request;
-  const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
+  const tiers = { requestedTier: sent.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const isCutShort = sent.hasImages === true && metered.written !== undefined;
   const seen = isCutShort ? [] : metered.calls;
@@ -84,8 +84,8 @@ function endAs(
   paces: ModelPaces,
 ): Ended {
   const source = isCutShort ? 'counted' : used.source;
-  const known = source === 'counted' ? withinHold(used.usage, sent, plan) : withTokens(used.usage, sent, plan);
-  const counted = isCutShort ? asHeldImages(known, sent, plan) : known;
+  const known = source === 'counted' ? withinHold(used.usage, route) : withTokens(used.usage, route);
+  const counted = isCutShort ? asHeldTokens(known, route) : known;
   // Some hosts report tokens of what they bill by the piece.
   const usage = model.isWithoutTokenPrices ? NO_USAGE : counted;
   if (source === 'reported' && dispatch !== undefined) {
@@ -118,27 +118,32 @@ function cutByLeash(
   return { reason: 'leash_maximum', status: undefined, message };
 }
 
-/** A report of units alone says nothing of tokens: they are as held. */
-function withTokens(usage: TokenUsage, request: ModelRequest, plan: Plan): TokenUsage {
-  const { hostTools } = request;
+/** A report of units alone leaves the tokens open: they are charged as held. */
+function withTokens(usage: TokenUsage, route: Route): TokenUsage {
   const isReported = usage.promptTokens + usage.completionTokens > 0;
-  if (isReported || usage.parts === undefined || !hostTools.some(isUnit)) return usage;
-  return asHeldImages(usage, request, plan);
+  if (isReported || usage.parts === undefined || !route.hosted.request.hostTools.some(isUnit)) return usage;
+  return asHeldTokens(usage, route);
 }
 
-/** Of what is held whole, a count that goes by the densest sound may be too high. */
-function withinHold(usage: TokenUsage, { outputAt }: ModelRequest, plan: Plan): TokenUsage {
+/** The hold of speech covers all of it, and a count by the densest sound may be higher. */
+function withinHold(usage: TokenUsage, { hosted, outputTokens }: Route): TokenUsage {
   const { parts = NO_PARTS } = usage;
-  if (outputAt === undefined || parts.audioOutputTokens <= plan.outputTokens) return usage;
-  const { outputTokens } = plan;
+  if (hosted.request.outputAt === undefined || parts.audioOutputTokens <= outputTokens) return usage;
   return { ...usage, completionTokens: outputTokens, parts: { ...parts, audioOutputTokens: outputTokens } };
 }
 
-/** All that is held. Nobody says which of its tokens are of text: those of images are the dearer ones. */
-function asHeldImages(usage: TokenUsage, { hasImages }: ModelRequest, plan: Plan): TokenUsage {
-  const { inputTokens: promptTokens, outputTokens: completionTokens } = plan;
-  const parts = { ...NO_PARTS, imageInputTokens: promptTokens, imageOutputTokens: completionTokens };
-  return { ...usage, promptTokens, cachedTokens: 0, completionTokens, ...(hasImages && { parts }) };
+/** All tokens that are held at the route. They count as images or sound, which are dearer than text. */
+function asHeldTokens(usage: TokenUsage, { hosted, inputTokens, outputTokens }: Route): TokenUsage {
+  const { hasImages, hasAudio } = hosted.request;
+  const ofImages = hasImages && { imageInputTokens: inputTokens, imageOutputTokens: outputTokens };
+  const ofSound = hasAudio && { audioInputTokens: inputTokens };
+  return {
+    ...usage,
+    promptTokens: inputTokens,
+    cachedTokens: 0,
+    completionTokens: outputTokens,
+    ...((hasImages || hasAudio) && { parts: { ...NO_PARTS, ...ofImages, ...ofSound } }),
+  };
 }
 
 /** Why a host is stopped here, although nothing is wrong with it. */
@@ -182,14 +187,13 @@ async function countedUsage(
   relayed: RelayResult,
   written: TextSample,
   work: Work,
-  { broughtTokens }: Plan,
   { counter, paces }: Means,
 ): Promise<Used> {
   const { usage, earlyReport, isInputReported } = relayed.metered;
-  const { sent: request, model, prices } = work;
+  const { sent: request, model, prices, route } = work;
   const unseen = unseenIn(work, relayed, paces);
   const sample = sampleInput(request, model);
-  const input = { ...sample, extraTokens: sample.extraTokens + broughtTokens };
+  const input = { ...sample, extraTokens: sample.extraTokens + route.broughtTokens };
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
   const counted = withPrediction(withToolWork(shown, toolWorkOf(work), request), request);
   const { extraTokens } = input;

@@ -35,6 +35,13 @@ export interface Metered {
   readonly kept: KeptAnswer | undefined;
 }
 
+/** The basis of the figures of an attempt whose host reports no usage. */
+export interface Metering {
+  /** The estimated input. */
+  readonly inputTokens: number;
+  readonly bytesPerAudioToken: number;
+}
+
 /** How output is measured while it is being written. */
 export interface Scale {
   /** How many tokens of text one of audio stands for. */
@@ -49,8 +56,8 @@ const NO_CALLS: readonly ToolCall[] = [];
 const MAX_CHOICES = 128;
 
 export class Meter {
-  readonly #estimatedInput: number;
-  readonly #bytesPerAudioToken: number;
+  #estimatedInput: number;
+  #bytesPerAudioToken: number;
   #audioBytes = 0;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
@@ -79,7 +86,7 @@ export class Meter {
   /** Indexes of choices. A host may send any: more than a request can ask for are not kept. */
   readonly #finished = new Set<number>();
 
-  /** `estimatedInput`: tokens of the input, in case no usage is reported. `nowMs`: a monotonic clock. */
+  /** `estimatedInput` and `bytesPerAudioToken`: until an attempt begins. `nowMs`: a monotonic clock. */
   constructor(estimatedInput: number, bytesPerAudioToken = audioBytesPerToken(), nowMs = () => performance.now()) {
     this.#nowMs = nowMs;
     this.#silence = new Silence(nowMs());
@@ -87,8 +94,10 @@ export class Meter {
     this.#bytesPerAudioToken = bytesPerAudioToken;
   }
 
-  /** An attempt begins. */
-  begin(): void {
+  /** Begins an attempt at a host. */
+  begin({ inputTokens, bytesPerAudioToken }: Metering): void {
+    this.#estimatedInput = inputTokens;
+    this.#bytesPerAudioToken = bytesPerAudioToken;
     this.#silence.restart(this.#nowMs());
   }
 

@@ -71,7 +71,16 @@ function dispatchedAs(
   assert.ok(checked.ok);
   const hosted = { request: checked.request, response: undefined, ignored: [] };
   const routes = [
-    { model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined, upstream: undefined },
+    {
+      model: MODEL,
+      hosted,
+      inputTokens: 1,
+      broughtTokens: 0,
+      outputTokens: 1,
+      capTokens: undefined,
+      maximumTokens: undefined,
+      upstream: undefined,
+    },
   ] as const;
   const meter = new Meter(1);
   const dispatch = dispatcher.dispatch({

@@ -5,6 +5,7 @@ import { BUDGETS } from './attacks/budgets.ts';
 import { END_USERS } from './attacks/end-users.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
 import { FAILURES } from './attacks/failures.ts';
+import { FALLBACKS } from './attacks/fallbacks.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
 import { KEPT } from './attacks/kept.ts';
 import { LEAVING } from './attacks/leaving.ts';
@@ -31,6 +32,7 @@ export const FAMILIES: readonly Family[] = [
   UNSEEN,
   LEAVING,
   FAILURES,
+  FALLBACKS,
   PRICES,
   SPECIAL_PRICES_FAMILY,
   HOST_TOOLS,

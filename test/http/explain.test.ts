@@ -16,6 +16,8 @@ const gateway = await sharedGateway({
       spare: { input: 3, output: 4, fallback: ['fake/echo'] },
       cheap: { input: 1, output: 2, fallback: ['fake/dear'] },
       dear: { input: 100_000_000, output: 100_000_000 },
+      modest: { input: 1, output: 2, default_output: 50, fallback: ['fake/ample'] },
+      ample: { input: 10, output: 20, default_output: 700 },
     },
   },
 });
@@ -134,6 +136,14 @@ test('a fallback that cannot be paid for is left out, as admission leaves it out
   const { status, steps } = await gateway.explain(gateway.key(), say({ model: 'fake/cheap' }), CHAT);
   assert.equal(status, 200);
   assert.deepEqual(steps.find(({ step }) => step === 'hold')?.models, ['fake/cheap']);
+});
+
+test('the estimate and the price are those of the model that is asked, beside a dearer fallback', async () => {
+  const { steps } = await gateway.explain(gateway.key(), say({ model: 'fake/modest', max_tokens: undefined }), CHAT);
+  const of = (name: string) => steps.find(({ step }) => step === name);
+  const { input_tokens: input, output_tokens: output } = of('estimate') as unknown as Record<string, number>;
+  assert.deepEqual([output, of('price')?.journal], [50, '1/1/2']);
+  assert.equal(of('hold')?.hold_usd, formatUsd(BigInt(10_000 * (input ?? 0) + 700 * 20_000)));
 });
 
 test('a fallback whose provider is not active is named, with what is not set', async () => {

@@ -54,6 +54,8 @@ export interface GatewayOptions {
   readonly config?: Record<string, unknown>;
   /** Fields of the provider `fake`. */
   readonly provider?: Record<string, unknown>;
+  /** All providers, in place of `fake`, by the upstream that they share. */
+  readonly providersAt?: (upstream: FakeUpstream) => Record<string, unknown>;
   /** The path of its base URL, and the query. */
   readonly basePath?: string;
   /** The initial credit, in USD. */
@@ -331,7 +333,7 @@ export async function withGateway(
 
 function configFor(
   upstream: FakeUpstream,
-  { config, provider, basePath = '/base/v1' }: GatewayOptions,
+  { config, provider, providersAt, basePath = '/base/v1' }: GatewayOptions,
 ): Record<string, unknown> {
   const fake = {
     kind: 'openai',
@@ -351,7 +353,7 @@ function configFor(
     log: { level: 'silent' },
     timeouts,
     overload,
-    providers: { fake },
+    providers: providersAt?.(upstream) ?? { fake },
     ...config,
   };
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Model } from '../../../src/catalog/catalog.ts';
 import type { ModelRequest } from '../../../src/dialects/dialect.ts';
-import { type Planning, plansFor, targetFor } from '../../../src/proxy/plan.ts';
+import { type Plan, type Planning, plansFor, type Route, targetFor } from '../../../src/proxy/plan.ts';
 import { pngOf, wavOf } from '../../support/media.ts';
-import { testModel } from '../../support/models.ts';
+import { flatPrices, testModel } from '../../support/models.ts';
 import { permittedAs } from '../../support/permitted.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
 import { messagesRequest } from '../dialects/messages/messages.ts';
@@ -125,10 +125,29 @@ describe('refused, with where it is:', () => {
 });
 
 describe('of a model and its fallbacks', () => {
-  test('the most that any of them makes of an image is held, and what the first makes of it if it is alone', () => {
-    const plans = outcome(planningOf(user(image(pngOf(10, 10))), { imageTokens: 100 }, { imageTokens: 5_000 }));
-    const [together, alone] = plans as [number, number];
-    assert.equal(together - alone, 4_900);
+  test('each has its own estimate of an image; the hold and the reserved tokens cover the highest', () => {
+    const terms = (imageTokens: number) => ({ ...flatPrices(1_000_000n), imageTokens });
+    const planning = planningOf(user(image(pngOf(10, 10))), terms(100), terms(5_000));
+    assert.ok(planning.ok);
+    const [together, alone] = planning.plans as [Plan, Plan];
+    const [first, second] = together.routes as readonly [Route, Route];
+    assert.equal(second.inputTokens - first.inputTokens, 4_900);
+    assert.deepEqual([together.inputTokens, alone.inputTokens], [second.inputTokens, first.inputTokens]);
+    assert.equal(together.holdNanos - alone.holdNanos, 4_900n);
+    assert.equal(together.reservedTokens - alone.reservedTokens, 4_900);
+  });
+
+  test('each has its own maximum of output, also below that of a cheaper one', () => {
+    const dear = { ...flatPrices(10_000_000n), defaultOutput: 10 };
+    const planning = planningOf(TEXT, dear, { ...flatPrices(1_000_000n), defaultOutput: 500 });
+    assert.ok(planning.ok);
+    assert.deepEqual(
+      planning.plans.map((plan) => [plan.outputTokens, plan.routes.map(({ outputTokens }) => outputTokens)]),
+      [
+        [500, [10, 500]],
+        [10, [10]],
+      ],
+    );
   });
 
   test('one that cannot take the input is left out', () => {
