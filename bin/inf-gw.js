@@ -8,9 +8,13 @@ process.on('SIGUSR1', () => {});
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
-  console.error(
-    `inf-gw needs Node ${NEEDED.join('.')} or newer; this is ${process.version}. In a checkout, \`npx inf-gw\` uses the Node version that the project pins.`,
-  );
+  // A package has no sources.
+  const isCheckout = (await import('node:fs')).existsSync(new URL('../src', import.meta.url));
+  const needed = `Node ${NEEDED.join('.')} or newer`;
+  const remedy = isCheckout
+    ? 'In this checkout, `npx inf-gw` uses the Node version that the project pins.'
+    : `Install ${needed}, or use the executable, which contains Node.`;
+  console.error(`inf-gw needs ${needed}; this is ${process.version}. ${remedy}`);
   process.exitCode = 1;
 } else {
   // To import names from these would make Node load all that they export.

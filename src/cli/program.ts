@@ -3,7 +3,7 @@
 import { type Command, CommanderError, Help } from 'commander';
 import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
-import { Likenesses } from '../core/likeness.ts';
+import { nearestWord } from '../core/likeness.ts';
 import { VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
 import { notice, printHelp } from './output.ts';
@@ -86,10 +86,10 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
 
 /** Commander would give the word to the default command of the group, or print help as if that were the answer. */
 function unknownCommand(group: Command, word: string): void {
-  const names = group.commands.map((each) => ({ id: each.name() }));
-  const [meant] = new Likenesses(names).mostAlike(word, new Set(names), 1);
-  const place = group.parent === null ? '' : ` of ${group.name()}, which has ${names.map(({ id }) => id).join(', ')}`;
-  group.error(`error: unknown command '${word}'${meant === undefined ? place : `; did you mean ${meant.id}?`}`);
+  const names = group.commands.map((each) => each.name());
+  const meant = nearestWord(word.toLowerCase(), names);
+  const place = group.parent === null ? '' : ` of ${group.name()}, which has ${names.join(', ')}`;
+  group.error(`error: unknown command '${word}'${meant === undefined ? place : `; did you mean ${meant}?`}`);
 }
 
 function isGlobal(option: string): boolean {

@@ -1,10 +1,15 @@
 /** `serve`: runs the gateway. */
 import type { Command } from 'commander';
 import { configOrDefaults } from './state.ts';
+import type { ThoroughCommand } from './thorough-command.ts';
+
+/** Where other servers take their address. */
+const ADDRESS_OPTIONS = ['--port', '-p', '--host', '-H', '--bind', '--address', '--addr', '--listen', '-l'];
 
 export function registerServe(program: Command): void {
-  program
-    .command('serve')
+  const command = program.command('serve') as ThoroughCommand;
+  command
+    .pointTo('set the address in the config, such as `listen: 127.0.0.1:8787`', ADDRESS_OPTIONS)
     .description('run the gateway; logs go to stderr')
     .option(
       '--takeover',

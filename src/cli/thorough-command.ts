@@ -1,4 +1,4 @@
-/** A command that says all that is wrong with its words: commander would say what is wrong first. */
+/** A command that reports every fault of its words, where commander stops at the first. */
 import {
   type Argument,
   Command,
@@ -14,18 +14,32 @@ const { unknownOption } = Command.prototype as unknown as { unknownOption(this: 
 /** How an unknown option begins. A negative number is an argument. */
 const OPTION = /^-(?!\d|$)/;
 
-export class ThoroughCommand extends Command {
-  /** Those of the whole command line. */
-  readonly #faults: string[];
+/** Commander's code for an option that the command line lacks. */
+const MISSING = 'commander.missingMandatoryOptionValue';
 
-  constructor(name?: string, faults: string[] = []) {
+export class ThoroughCommand extends Command {
+  /** The faults of the whole command line. */
+  readonly #faults: string[];
+  /** Options that the command line lacks. An unknown option may be one of them misspelt, so these are named last. */
+  readonly #missing: string[];
+  /** What to use instead of options that users of other programs expect. */
+  readonly #alternatives = new Map<string, string>();
+
+  constructor(name?: string, faults: string[] = [], missing: string[] = []) {
     super(name);
     this.#faults = faults;
-    this.hook('preAction', () => this.refuse(faults));
+    this.#missing = missing;
+    this.hook('preAction', () => this.refuse());
   }
 
   override createCommand(name?: string): ThoroughCommand {
-    return new ThoroughCommand(name, this.#faults);
+    return new ThoroughCommand(name, this.#faults, this.#missing);
+  }
+
+  /** Has the error about any of these unknown options name an alternative. */
+  pointTo(alternative: string, options: readonly string[]): this {
+    for (const option of options) this.#alternatives.set(option, alternative);
+    return this;
   }
 
   override addOption(option: Option): this {
@@ -54,29 +68,31 @@ export class ThoroughCommand extends Command {
     return word;
   }
 
-  /** Keeps what commander finds, and lets it go on. What an action finds ends the command. */
+  /** Keeps the faults that commander finds, and lets it go on. A fault that an action finds ends the command. */
   override error(message: string, options?: ErrorOptions): never {
-    this.#faults.push(message);
-    if (options === undefined) this.refuse(this.#faults);
+    (options?.code === MISSING ? this.#missing : this.#faults).push(message);
+    if (options === undefined) this.refuse();
     return undefined as never;
   }
 
   /** In the place of a command that is missing. There may be faults before it. */
   override help(context?: HelpContext | ((text: string) => string)): never {
-    if (typeof context === 'object' && context.error) this.refuse(this.#faults);
+    if (typeof context === 'object' && context.error) this.refuse();
     return super.help(context as HelpContext);
   }
 
-  /** Instead of commander's, which is asked for the first one alone. Whether the words after it are values, nobody knows. */
+  /** Reports all unknown options, where commander's method is called for the first. A word after one may be its value. */
   unknownOption(): void {
     const end = this.args.indexOf('--');
     const words = end < 0 ? this.args : this.args.slice(0, end);
     for (const word of words.filter((word) => OPTION.test(word))) {
       const name = word.replace(/=.*/s, '');
+      const alternative = this.#alternatives.get(name);
       if (this.#knows(name)) this.#faults.push(`error: option '${name}' takes no value`);
+      else if (alternative !== undefined) this.#faults.push(`error: unknown option '${name}'; ${alternative}`);
       else unknownOption.call(this, name);
     }
-    this.refuse(this.#faults);
+    this.refuse();
   }
 
   /** Whether there is such an option. To commander, one is unknown that takes no value and is given one. */
@@ -86,7 +102,7 @@ export class ThoroughCommand extends Command {
   }
 
   /** Ends with a usage error if there are faults: each gets a line. */
-  refuse(faults: readonly string[]): void {
+  refuse(faults: readonly string[] = [...this.#faults, ...this.#missing]): void {
     const last = faults.at(-1);
     if (last === undefined) return;
     const { outputError } = this.configureOutput();

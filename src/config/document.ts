@@ -85,20 +85,32 @@ function syntaxProblems({ errors }: Document.Parsed, text: string): LocatedProbl
 export function addIssue(issue: z.core.$ZodIssue, addProblem: AddProblem): void {
   switch (issue.code) {
     case 'unrecognized_keys':
-      for (const key of issue.keys) addProblem([...issue.path, key], 'unknown key; config.example.yaml lists all keys');
+      for (const key of issue.keys) {
+        const advice = isInteger(key) ? DECIMAL_POINT : 'config.example.yaml lists all keys';
+        addProblem([...issue.path, key], `unknown key; ${advice}`);
+      }
       return;
     case 'invalid_key':
       for (const inner of issue.issues) addProblem(issue.path, inner.message);
       return;
-    case 'invalid_type':
-      addProblem(
-        issue.path,
-        issue.message.startsWith('expected') ? issue.message : `expected a ${describeType(issue.expected)}`,
-      );
-      return;
-    default:
-      addProblem(issue.path, issue.message);
+    default: {
+      const advice = isInteger(issue.path.at(-1)) ? `; ${DECIMAL_POINT}` : '';
+      addProblem(issue.path, expectationOf(issue) + advice);
+    }
   }
+}
+
+function expectationOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_type' || issue.message.startsWith('expected')) return issue.message;
+  return `expected a ${describeType(issue.expected)}`;
+}
+
+/** Within braces, YAML reads `{ input: 0,15 }` as a price of 0 and a key 15. */
+const DECIMAL_POINT = 'numbers take a decimal point, not a comma: 0.15';
+
+/** Whether it is the name of a field; the index of a list is a number. */
+function isInteger(key: PropertyKey | undefined): boolean {
+  return typeof key === 'string' && /^\d+$/.test(key);
 }
 
 function describeType(expected: string): string {

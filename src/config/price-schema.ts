@@ -28,7 +28,7 @@ const callPrice = usd('expected a price in USD a call: a number of at least 0, w
 
 /** An amount in USD, as nanodollars. */
 function usd(expected: string) {
-  return z.number({ error: () => expected }).transform((amount, context): Nanos => {
+  return z.number({ error: ({ input }) => expected + adviceOn(input) }).transform((amount, context): Nanos => {
     // Nothing is rounded: a price with more than nine decimals is a mistake.
     const decimals = amount >= 0 && amount < 1e9 ? amount.toFixed(9) : '';
     const nanos = Number(decimals) === amount ? parseUsd(decimals) : undefined;
@@ -36,6 +36,11 @@ function usd(expected: string) {
     context.addIssue({ code: 'custom', message: expected });
     return z.NEVER;
   });
+}
+
+/** About a number with a decimal comma, which YAML reads as a text. */
+function adviceOn(input: unknown): string {
+  return typeof input === 'string' && /^\d+,\d+$/.test(input) ? ', after a decimal point and not a comma' : '';
 }
 
 const perCall = { call: callPrice, tokens: wholeNumber(0).optional() };

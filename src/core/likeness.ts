@@ -51,3 +51,35 @@ function pairsOf(name: string): ReadonlySet<string> {
   const characters = ` ${own.toLowerCase().replaceAll(/[^a-z0-9]/g, '')} `;
   return new Set(Array.from({ length: characters.length - 1 }, (_, i) => characters.slice(i, i + 2)));
 }
+
+/** A mistyped word differs from the intended one in at most this share of its characters. */
+const MOST_EDITED = 1 / 3;
+
+/** The word of these that typing errors most likely turned into `typed`; undefined if all differ too much. */
+export function nearestWord(typed: string, words: readonly string[]): string | undefined {
+  const edited = words.map((word) => ({ word, edits: editsBetween(typed, word) }));
+  const near = edited.filter(({ word, edits }) => edits <= Math.max(1, word.length * MOST_EDITED));
+  return near.sort((a, b) => a.edits - b.edits)[0]?.word;
+}
+
+/**
+ * The optimal string alignment distance: how many characters to insert, delete or replace, or neighbours to swap, to turn
+ * one text into the other.
+ */
+function editsBetween(a: string, b: string): number {
+  const from = a.slice(0, MOST_CHARACTERS);
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (last[j - 1] as number) + (from[i - 1] === b[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && from[i - 1] === b[j - 2] && from[i - 2] === b[j - 1];
+      const swapped = isSwap ? (beforeLast[j - 2] as number) + 1 : Number.POSITIVE_INFINITY;
+      row.push(Math.min((last[j] as number) + 1, (row[j - 1] as number) + 1, replaced, swapped));
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length] as number;
+}

@@ -24,7 +24,7 @@ import {
   type RefusedMinutes,
 } from '../observe/refusals.ts';
 import { METRICS_ONLY, type SnapshotQuery, type WorkerQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
-import type { Lock } from '../state/sqlite/lock.ts';
+import { type Lock, refuseLocked } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
@@ -297,7 +297,11 @@ export async function startGateway(
   predecessor?: Predecessor,
 ): Promise<Gateway> {
   // Before the state is touched: a start that fails for this address leaves nothing behind.
-  const sides = await openSides(config, predecessor !== undefined);
+  const sides = await openSides(config, predecessor !== undefined).catch((error) => {
+    // A gateway on this state has the addresses of its config: the way out is then a takeover, not another port.
+    if (predecessor === undefined && config.state.kind === 'file') refuseLocked(config.state.path);
+    throw error;
+  });
   try {
     return await start(config, openLog, events, options, predecessor, sides);
   } catch (error) {

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { testAtLength } from '../support/at-length.ts';
 import { CONCURRENCY, CONFIG, inParallel, linesOf, PROGRAM, runNode, Workplace } from '../support/cli.ts';
+import { freePort } from '../support/ports.ts';
 import { copyOfProgram } from '../support/program-copy.ts';
 
 const WITH_MISSING_KEY = `${CONFIG}  elsewhere:
@@ -101,12 +102,28 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
     ]);
     for (const result of [sameFile, byLink]) {
       assert.equal(result?.status, 1);
-      assert.match(result?.stderr ?? '', /^error: another inf-gw serve is running on .*\.db/m);
+      assert.match(
+        result?.stderr ?? '',
+        /^error: another inf-gw serve is running on .*\.db; .*`inf-gw serve --takeover`/m,
+      );
     }
     assert.equal(sameAddress?.status, 1);
     assert.match(sameAddress?.stderr ?? '', new RegExp(`^error: 127\\.0\\.0\\.1:${port} is in use`, 'm'));
     assert.equal(await serving.chatOutcome(key), '200');
   });
+
+  for (const field of ['metrics', 'health']) {
+    test(`a second gateway names --takeover also where the first has the port of \`${field}\``, async (t) => {
+      const port = await freePort();
+      const place = new Workplace(t, `${field}: 127.0.0.1:${port}\n${CONFIG}`);
+      await place.serveHere();
+      const { status, stderr } = await place.serveInVain();
+      assert.equal(status, 1);
+      assert.match(stderr, /^error: another inf-gw serve is running on .*\.db; .*`inf-gw serve --takeover`/m);
+      place.write('other.yaml', `${field}: 127.0.0.1:${port}\n${CONFIG.replace('./state.db', './other.db')}`);
+      assert.match((await place.serveInVain('-c', 'other.yaml')).stderr, new RegExp(`${port} is in use, .*${field}:`));
+    });
+  }
 
   test('a start that fails for its address leaves no state file behind', async (t) => {
     const place = new Workplace(t);
@@ -208,7 +225,7 @@ test('an older Node is rejected with one line that says what to do, and a newer 
     assert.equal(status, 1, version);
     assert.equal(stdout, '');
     assert.equal(linesOf(stderr ?? '').length, 1, version);
-    assert.match(stderr ?? '', /needs Node 22\.19 or newer/);
+    assert.match(stderr ?? '', /needs Node 22\.19 or newer; this is .* In this checkout, `npx inf-gw`/);
     assert.ok(stderr?.includes(`v${version}`));
   }
 });

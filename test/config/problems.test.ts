@@ -20,6 +20,23 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['credit: maybe', /^1:1: credit: expected enforced or off/],
   ['cap_output: 1', /^1:1: cap_output: expected true or false/],
   [
+    MOCK.replace('input: 0, output: 0', 'input: 0,15, output: 0,60'),
+    /^1:55: providers\.p\.models\.m\.15: unknown key; numbers take a decimal point, not a comma: 0\.15$/,
+    /^1:\d+: providers\.p\.models\.m\.60: unknown key; numbers take a decimal point/,
+  ],
+  [
+    `providers:\n  p: { kind: mock, models: { m: { output: 1, input:\n    0,15 } } }`,
+    /^3:7: providers\.p\.models\.m\.15: unknown key; numbers take a decimal point/,
+  ],
+  [
+    'providers:\n  p:\n    kind: mock\n    models:\n      m:\n        input: 0,15\n        output: 1',
+    /^6:9: providers\.p\.models\.m\.input: expected a price in USD .*, after a decimal point and not a comma$/,
+  ],
+  [
+    MOCK.replace('output: 0', 'output: 0, tools: { web_search: 0,01 }'),
+    /^1:\d+: providers\.p\.models\.m\.tools\.1: expected USD a call, .*; numbers take a decimal point/,
+  ],
+  [
     'providers:\n  o: { kind: openai, base_url: http://x, api_key: $A_KEY, models: {} }',
     /^2:\d+: providers\.o\.api_key: expected \$\{NAME\}/,
   ],

@@ -40,7 +40,10 @@ async function tryPackage(scope: RunScope): Promise<void> {
     if (TOO_OLD.includes(version)) {
       const { status, stderr } = await program.run('--help');
       assert.equal(status, 1);
-      assert.match(stderr, /^inf-gw needs Node 22\.19 or newer; this is v[^\n]*\n$/);
+      assert.match(
+        stderr,
+        /^inf-gw needs Node 22\.19 or newer; this is v[\d.]+\. Install Node 22\.19 or newer, [^\n]*\n$/,
+      );
     } else {
       await crash(program, await takeOver(program, await firstSteps(program, 'package')));
     }

@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { secretVariables } from '../../config/secret-variables.ts';
 import { UserError } from '../../core/errors.ts';
+import { nearestWord } from '../../core/likeness.ts';
 import type { Nanos } from '../../core/money.ts';
 import { counted } from '../../core/plural.ts';
 import { PROGRAM } from '../../core/program.ts';
@@ -78,15 +79,14 @@ Exit status: that of the command; 128 + n if signal n ended it; 127 if it was no
 
 async function run(words: readonly string[], options: RunOptions, command: Command): Promise<void> {
   const { maxUsd } = options;
+  const own = wordsOfCommand(command);
+  // One of them may be --max-usd misspelt.
+  if (words.length > own.length) refuseStray(words[0] ?? '', command);
   if (maxUsd === undefined) {
     return command.error(
       `error: --max-usd is missing: a command that spends money needs a bound, and there is no sensible default; say how much it may spend, such as \`${PROGRAM} run --max-usd 2 -- claude\``,
     );
   }
-  const own = wordsOfCommand(command);
-  const stray = words.length - own.length;
-  if (stray > 0)
-    command.error(`error: unexpected ${words[0]}: put -- before the command, and the options of run before that`);
   const [file] = own;
   if (file === undefined)
     return command.error(`error: which command? Put it after --: \`${PROGRAM} run --max-usd 2 -- claude\``);
@@ -102,6 +102,18 @@ async function run(words: readonly string[], options: RunOptions, command: Comma
   const ending = await new Run(desk, own, file, terms, globalOptions(command).json === true).whole();
   // Connections that clients have left open must not keep this process.
   process.exit(ending.status);
+}
+
+/** Ends with a usage error for the first word before `--` that is neither an option of run nor the value of one. */
+function refuseStray(word: string, command: Command): never {
+  const meant = nearestWord(
+    word,
+    command.options.flatMap(({ long }) => long ?? []),
+  );
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return command.error(
+    `error: unexpected ${word}: put -- before the command, and the options of run before that${hint}`,
+  );
 }
 
 /** What follows `--`. */

@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
+import { PROGRAM } from '../../core/program.ts';
 import { createPrivately, makePartPrivate, ownerBeside } from './private-files.ts';
 import { explained, isBusy } from './storage-errors.ts';
 import { lockPathOf } from './whole-files.ts';
@@ -31,8 +32,13 @@ export function lockState(path: string): Lock {
 
 function isRunning(path: string): UserError {
   return new UserError(
-    `another inf-gw serve is running on ${path}; stop it, or set \`state:\` in the config to another file`,
+    `another inf-gw serve is running on ${path}; replace it without a pause by \`${PROGRAM} serve --takeover\`, stop it, or set \`state:\` in the config to another file`,
   );
+}
+
+/** Throws a UserError if another gateway has locked the state file. */
+export function refuseLocked(path: string): void {
+  if (existsSync(path)) lockState(path).release();
 }
 
 /** Locks a state file. Returns undefined if a gateway runs on it or is about to take it over. Throws a UserError. */
