@@ -96,7 +96,7 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
   const { dialect } = client;
   const listed = configuredOffers(rows, config, record?.allowlist ?? null);
   const named = model === undefined ? undefined : configuredOfferNamed(listed, config, model, dialect);
-  const models = chooseModels(named === undefined ? listed : [...listed, named], dialect, model);
+  const models = chooseModels(named === undefined ? listed : [...listed, named], client, model);
   if (models !== undefined) return { ...setup, models };
   if (model !== undefined)
     throw new UserError(

@@ -186,6 +186,7 @@ export class Exchange {
     if (error.retryAfterS !== undefined) headers.push(SENT_HEADERS.retryAfter, String(error.retryAfterS));
     if (!mayRetry(error)) headers.push(SENT_HEADERS.shouldRetry, 'false');
     if (error.allow !== undefined) headers.push('Allow', error.allow);
+    if (error.upgrade !== undefined) headers.push('Upgrade', error.upgrade);
     if (statusOf(error) === 401) headers.push('WWW-Authenticate', CHALLENGE);
     if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);

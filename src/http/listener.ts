@@ -231,7 +231,7 @@ export class Listener {
     // Under any pressure: a browser would not show the page why it was refused.
     const preflight = isV1 ? preflightHeaders(this.#options.cors, request.method, request.headers) : undefined;
     if (preflight !== undefined) return exchange.sendPreflight(preflight);
-    const routing = routeOf(request.method ?? '', exchange.path);
+    const routing = routeOf(request.method ?? '', exchange.path, request.headers.upgrade);
     // Health checks are answered under any pressure.
     const isProbe = routing.ok && (routing.route.kind === 'healthz' || routing.route.kind === 'readyz');
     const pressure = isProbe ? undefined : this.#pressure(isSurplus);

@@ -49,11 +49,21 @@ const OTHER_GOOGLE_METHOD = /:(?:predict|[a-z]+(?:[A-Z][a-z]+)+)$/;
 /** Beside single models. */
 const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, KEYS_PATH, COUNT_TOKENS_PATH]);
 
-/** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
-export function routeOf(method: string, path: string): Routing {
+/** Codex opens a WebSocket for responses first, and uses HTTP at once only after this status. */
+const NO_WEBSOCKET: ClientError = {
+  code: 'invalid_request',
+  status: 426,
+  message: 'WebSockets are not served here. Send the request over HTTP, with POST.',
+  upgrade: 'HTTP/1.1',
+};
+
+/** The route of a request, or its 404, 405 or 426. HEAD takes the route of GET. `upgrade`: the header of that name. */
+export function routeOf(method: string, path: string, upgrade?: string): Routing {
   const route = routeOfPath(path);
   const isUnserved = method === 'POST' && route?.kind === 'show_model' && OTHER_GOOGLE_METHOD.test(path);
   if (route === undefined || isUnserved) return { ok: false, error: noSuchPath(path) };
+  const isOfResponses = route.kind === 'model_request' && route.dialect === 'responses';
+  if (isOfResponses && upgrade?.toLowerCase() === 'websocket') return { ok: false, error: NO_WEBSOCKET };
   const allowed = methodsOf(route);
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');

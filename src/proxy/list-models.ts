@@ -5,8 +5,9 @@ import { unitPricesOf, unpricedFor } from '../catalog/units.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { isGoogleClient } from '../http/routes.ts';
+import { isGoogleClient, queryOf } from '../http/routes.ts';
 import { spokenFor } from '../translate/translate.ts';
+import { CODEX_QUERY, codexModel } from './codex-models.ts';
 import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 import { modelNotFound } from './refusals.ts';
@@ -23,7 +24,13 @@ export async function listModels(
   const format = formatFor(exchange);
   const rows = modelsFor(format, catalog, access.allowlist).flatMap((model) => rowsOf(model, catalog));
   const shown = rows.map((row) => format.model(row, modelsCreatedS));
-  exchange.sendJson(200, JSON.stringify(format.list(shown, rows)));
+  const forCodex = format === OPENAI_FORMAT && queryOf(exchange.request.url ?? '').has(CODEX_QUERY);
+  const models = forCodex && {
+    models: rows
+      .filter(({ model }) => clientDialects(model).includes('responses'))
+      .map(({ name, model }, index) => codexModel(name, model, index)),
+  };
+  exchange.sendJson(200, JSON.stringify({ ...format.list(shown, rows), ...models }));
   return undefined;
 }
 

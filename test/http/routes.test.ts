@@ -118,6 +118,18 @@ describe('paths and methods', () => {
     });
   }
 
+  test('a WebSocket for responses is refused in the way after which Codex uses HTTP at once', async () => {
+    const connection = await gateway.sending(
+      'GET /v1/responses HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    const { status, headers, body } = await connection.answer();
+    assert.deepEqual([status, headers.get('upgrade')], [426, 'HTTP/1.1']);
+    assert.equal(JSON.parse(body).error.code, 'invalid_request');
+    connection.leave();
+    assert.equal((await gateway.request('/v1/responses', { key })).status, 405);
+  });
+
   test('unknown paths still show the limits of the key, and take nothing from them', async () => {
     const own = gateway.key({ rpm: 5, tpm: 1000 });
     for (const path of ['/v1/nowhere', '/v1/chat/completions']) {
@@ -131,6 +143,21 @@ describe('paths and methods', () => {
       assert.equal((await gateway.request(path, { key })).status, 200);
     });
   }
+
+  test('Codex reads a table of the models that it can call, with instructions, tools and efforts', async () => {
+    const { data, models } = JSON.parse((await gateway.request('/v1/models?client_version=0.169.0', { key })).text);
+    const slugs = models.map(({ slug }: { slug: string }) => slug);
+    const callable = data.filter(({ dialects }: { dialects: string[] }) => dialects.includes('responses'));
+    assert.deepEqual(
+      slugs,
+      callable.map(({ id }: { id: string }) => id),
+    );
+    const [{ base_instructions: instructions, apply_patch_tool_type: patch, supported_reasoning_levels: levels }] =
+      models;
+    assert.ok(instructions.length > 100);
+    assert.deepEqual([patch, levels.length], ['freeform', 3]);
+    assert.equal('models' in JSON.parse((await gateway.request('/v1/models', { key })).text), false);
+  });
 
   test('an absolute URL is accepted as a target', async () => {
     const connection = await gateway.sending(

@@ -34,6 +34,7 @@ const TOLD: Readonly<Record<string, object>> = {
   claude: {
     ANTHROPIC_BASE_URL: 'http://gw:1',
     ANTHROPIC_AUTH_TOKEN: 'KEY',
+    CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
     ANTHROPIC_MODEL: 'p/main',
     ANTHROPIC_DEFAULT_OPUS_MODEL: 'p/main',
     ANTHROPIC_DEFAULT_SONNET_MODEL: 'p/main',
@@ -49,6 +50,7 @@ const TOLD: Readonly<Record<string, object>> = {
       'model_providers.inf-gw.env_key="INF_GW_KEY"',
       'model_providers.inf-gw.wire_api="responses"',
       'model="p/main"',
+      'model_providers.inf-gw.model_catalog_url="http://gw:1/v1/models"',
       'model_context_window=200000',
     ].flatMap((word) => ['-c', word]),
   },
@@ -202,10 +204,17 @@ const CHOSEN: readonly (readonly [
 describe('the models that are chosen:', () => {
   for (const [what, offers, dialect, named, models] of CHOSEN) {
     test(what, () => {
-      const choice = chooseModels(offers, dialect, named);
+      const choice = chooseModels(offers, { dialect }, named);
       assert.deepEqual(choice && [choice.main.id, choice.small.id], models);
     });
   }
+});
+
+test('Codex is told a model of its own table where there is one, and then no other table', () => {
+  const codex = clientOf('codex') ?? assert.fail();
+  const models = chooseModels(offersOf(['OPENAI_API_KEY']), codex) ?? assert.fail();
+  assert.equal(models.main.id, 'openai/gpt-6-luna');
+  assert.equal(JSON.stringify(codex.words?.({ ...SETUP, models })).includes('model_catalog_url'), false);
 });
 
 /** A client that sends one message to the model that it is told, and says what it was started with. */

@@ -33,16 +33,33 @@ const MOST_OUTPUT_PRICE: Nanos = 15_000_000_000n;
 /** A model for small tasks may cost this much less: what costs less still may make embeddings, or have no tools. */
 const SMALL_SHARE = 10n;
 
+/** How a client chooses. */
+export interface Chooser {
+  readonly dialect: DialectName;
+  /** Names of models, without their provider, that the client knows: the preferred one first. */
+  readonly knownModels?: readonly string[];
+}
+
 /** Undefined if the client can call none of them. */
-export function chooseModels(offers: readonly Offer[], dialect: DialectName, named?: string): ModelChoice | undefined {
+export function chooseModels(
+  offers: readonly Offer[],
+  { dialect, knownModels = [] }: Chooser,
+  named?: string,
+): ModelChoice | undefined {
   const callable = offers.filter(({ dialects }) => dialects.includes(dialect));
   const asked = named === undefined ? undefined : callable.find(({ id }) => id === named);
   if (named !== undefined && asked === undefined) return undefined;
   const models = callable.filter(({ isAlias }) => !isAlias);
   const spoken = models.filter(({ native }) => native.includes(dialect));
   // A host of the client's own dialect is told everything. What costs nothing may be the mock.
-  const main = asked ?? bestOf(spoken.filter(isPaid)) ?? bestOf(models.filter(isPaid)) ?? bestOf(models);
+  const known = knownModels.flatMap((name) => spoken.find(({ id }) => nameIn(id) === name) ?? []);
+  const main = asked ?? known[0] ?? bestOf(spoken.filter(isPaid)) ?? bestOf(models.filter(isPaid)) ?? bestOf(models);
   return main && { main, small: asked ?? smallBeside(main, models) };
+}
+
+/** The name of a model without its provider. */
+export function nameIn(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1);
 }
 
 function isPaid({ output }: Offer): boolean {

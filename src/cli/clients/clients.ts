@@ -1,7 +1,6 @@
 /** The clients that `run` and `env` know: by which variables and arguments each takes address, key and models. Pure. */
 import { basename } from 'node:path';
-import type { DialectName } from '../../core/dialects.ts';
-import type { ModelChoice } from './choice.ts';
+import { type Chooser, type ModelChoice, nameIn } from './choice.ts';
 
 /** What a client is told. */
 export interface Setup {
@@ -24,11 +23,10 @@ export interface ClientFile {
   readonly kept?: { readonly variable: string; readonly name: string };
 }
 
-export interface Client {
+export interface Client extends Chooser {
   /** The name of its command. */
   readonly name: string;
   readonly title: string;
-  readonly dialect: DialectName;
   /** The variable by which its user chooses a model, if it has one. */
   readonly modelVariable?: string;
   /** Whether it has a model of its own for titles, summaries and the like. */
@@ -45,6 +43,12 @@ export interface Client {
 export const KEY_VARIABLE = 'INF_GW_KEY';
 /** The name of the gateway in the configuration of clients. */
 const PROVIDER = 'inf-gw';
+
+/** The models in the table of Codex 0.169, which gives them `apply_patch`, reasoning efforts and instructions of their own. */
+const KNOWN_TO_CODEX = [
+  ...['gpt-6-luna', 'gpt-6-sol', 'gpt-6.1-sol', 'gpt-6.1-terra', 'gpt-6-astra'],
+  ...['gpt-5.6-luna', 'gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.5'],
+];
 
 export const CLIENTS: readonly Client[] = [
   {
@@ -77,6 +81,8 @@ export const CLIENTS: readonly Client[] = [
     variables: ({ url, key, models }) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: key,
+      // It lists the models of the gateway beside its own in `/model`.
+      CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
       ...(models && {
         ANTHROPIC_MODEL: models.main.id,
         ANTHROPIC_DEFAULT_OPUS_MODEL: models.main.id,
@@ -93,6 +99,7 @@ export const CLIENTS: readonly Client[] = [
     name: 'codex',
     title: 'Codex',
     dialect: 'responses',
+    knownModels: KNOWN_TO_CODEX,
     variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
     // It reads no variable but that of the key.
     words: ({ url, models }) => {
@@ -103,6 +110,11 @@ export const CLIENTS: readonly Client[] = [
           Object.entries(provider).map(([name, value]) => [`model_providers.${PROVIDER}.${name}`, value]),
         ),
         ...(models && { model: models.main.id }),
+        // Codex reads the table of the gateway in place of its own, so only for a model that its own lacks.
+        ...(models &&
+          !KNOWN_TO_CODEX.includes(nameIn(models.main.id)) && {
+            [`model_providers.${PROVIDER}.model_catalog_url`]: `${url}/v1/models`,
+          }),
         ...(models?.main.contextWindow !== undefined && { model_context_window: models.main.contextWindow }),
       });
     },

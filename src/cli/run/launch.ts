@@ -46,12 +46,12 @@ export async function setUpFor(
 /** `own`: what the user's environment says. */
 function choiceFor(client: Client, offers: readonly Offer[], model: string | undefined, own: string | undefined) {
   const { dialect, title } = client;
-  const named = chooseModels(offers, dialect, model ?? own);
+  const named = chooseModels(offers, client, model ?? own);
   if (named !== undefined) return named;
   if (model === undefined) {
     if (own !== undefined)
       notice(`note: ${client.modelVariable}=${own} is not taken: ${title} cannot call it with this key`);
-    return chooseModels(offers, dialect);
+    return chooseModels(offers, client);
   }
   const speaking = offers.filter(({ dialects }) => dialects.includes(dialect));
   const like = new Likenesses(speaking).mostAlike(model, new Set(speaking), MOST_LIKE).map(({ id }) => id);
