@@ -27,10 +27,16 @@ export function registerConfig(program: Command): void {
     .action((_: unknown, command: Command) => check(command));
 }
 
-function check(command: Command): void {
+/** How long a host may take to answer whether it has what its base URL names. */
+const ASKING_MS = 3_000;
+
+async function check(command: Command): Promise<void> {
   const config = configOf(command);
   const certificate = config.tls && readCertificate(config.tls, Date.now());
-  for (const warning of config.warnings) notice(`warning: ${warning}`);
+  // Loaded here so that other commands of the config do not wait for it.
+  const { linesAboutBaseUrls } = await import('../doctor/base-url.ts');
+  const warnings = [...config.warnings, ...(await linesAboutBaseUrls(config.providers, ASKING_MS))];
+  for (const warning of warnings) notice(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;
   printLine(config.path === undefined ? 'No config file: using the defaults.' : `${config.path} is valid.`);

@@ -3,10 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
 import { type Listing, listingOf, publicListingOf } from '../providers/listing.ts';
+import { findMissingVersion, type MissingVersion } from './base-url.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 import { type Probe, probe, type Stage } from './probe.ts';
 
-/** Of one request; there are two at most. */
+/** Of one request; a provider gets two at most. */
 const PROBE_MS = 7_000;
 const USER_AGENT = `inf-gw/${VERSION}`;
 /** Why a key was refused, in the words of hosts that answer 400 for that. */
@@ -52,6 +53,8 @@ interface Result {
   readonly asked?: Probe;
   /** The answer without the key, where the one with it was good. */
   readonly unasked?: Probe;
+  /** Of an answer with 404. */
+  readonly missingVersion?: MissingVersion | undefined;
   /** The host has nothing that would tell whether it accepts the key. */
   readonly isSilent?: boolean;
   /** What proves who asks: a key of the config, or credentials that a library finds; undefined if nothing does. */
@@ -68,6 +71,9 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
   if (proofOf !== undefined && upstream.apiKey === undefined) return checkProven(upstream, listing, proofOf);
   const asked = await probe(listing, PROBE_MS);
   const proof = upstream.apiKey === undefined ? undefined : 'key';
+  if (asked.kind === 'answer' && asked.status === 404 && listing.tellsKey) {
+    return { upstream, asked, proof, missingVersion: await findMissingVersion(provider, upstream, PROBE_MS) };
+  }
   if (asked.kind === 'failed' || !isGood(asked.status) || !listing.tellsKey || proof === undefined) {
     return { upstream, asked, isSilent: !listing.tellsKey, proof };
   }
@@ -115,13 +121,18 @@ function leftOut(name: string, variable: string): Finding {
   return warning(`provider ${name}`, `left out: ${variable} is not set`, fix);
 }
 
-function findingOf({ upstream, asked, unasked, isSilent, proof, missing }: Result, isProxied: boolean): Finding {
+function findingOf(result: Result, isProxied: boolean): Finding {
+  const { upstream, asked, unasked, isSilent, proof, missing, missingVersion } = result;
   const name = `provider ${upstream.name}`;
   if (missing !== undefined) return failure(name, `found no credentials: ${missing}`, FIX_CREDENTIALS);
   if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
   if (asked.kind === 'failed') return unreachable(name, upstream, asked, isProxied);
   if (isSilent)
     return ok(name, 'answers; its key was not checked: this host has nothing free of charge that needs one');
+  if (missingVersion !== undefined) {
+    const { isConfirmed, message, fix } = missingVersion;
+    return isConfirmed ? failure(name, message, fix) : warning(name, message, `${fix}, if its documentation has it`);
+  }
   if (!isGood(asked.status)) return refusal(name, asked.status, asked.text, proof);
   if (proof === undefined) return ok(name, 'answers, and asks for no key');
   if (unasked?.kind === 'answer' && isGood(unasked.status)) {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { linesAboutBaseUrls } from '../../src/doctor/base-url.ts';
 import { checkClock } from '../../src/doctor/doctor.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { checkProviders } from '../../src/doctor/providers.ts';
@@ -137,6 +138,68 @@ describe('a provider that answers', () => {
       ['warning', 'warning', 'ok', 'ok', 'ok'],
     );
   });
+});
+
+describe('a base_url without the version of its API', () => {
+  const serving =
+    (path: string, status = 200): Script =>
+    (call) =>
+      call.path === path ? call.answer(status, { data: [] }) : call.answer(404, {});
+  const at = async (script: Script, kind: string, path: string) => {
+    host.follow(script);
+    const address = `http://127.0.0.1:${host.port}${path}`;
+    const fields = `kind: ${kind}, base_url: '${address}', api_key: ${KEY}`;
+    const { providers } = load(`providers: { main: { ${fields}, models: {} } }`);
+    const [finding] = (await checkProviders(providers, {})).findings;
+    const asked = host.calls.length;
+    const lines = await linesAboutBaseUrls(providers, 5_000);
+    for (const call of host.calls.slice(asked)) assert.doesNotMatch(JSON.stringify(call.headerLines), /secret/);
+    return { finding, lines, address };
+  };
+
+  for (const [kind, path, version, script] of [
+    ['openai', '', '/v1', serving('/v1/models')],
+    ['openai', '/', '/v1', serving('/v1/models', 401)],
+    ['openai', '/api?team=7', '/v1', serving('/api/v1/models?team=7')],
+    ['anthropic', '', '/v1', serving('/v1/models', 403)],
+    ['gemini', '', '/v1beta', serving('/v1beta/models')],
+  ] as const) {
+    test(`is an error where the host answers below ${version}: ${kind}, "${path}"`, async () => {
+      const { finding, lines, address } = await at(script, kind, path);
+      const [base = '', query] = address.replace(/\/$/, '').split('?');
+      const fix = `set base_url: ${base}${version}${query === undefined ? '' : `?${query}`}`;
+      assert.deepEqual(finding, {
+        name: 'provider main',
+        status: 'error',
+        message: `its host answers 404 below its base_url, which lacks ${version}`,
+        fix,
+      });
+      assert.deepEqual(lines, [`provider main: ${finding?.message}; ${fix}`]);
+    });
+  }
+
+  test('is a warning where the host answers 404 there, too', async () => {
+    const { finding, lines } = await at(serving('/nowhere'), 'openai', '');
+    assert.equal(finding?.status, 'warning');
+    assert.match(
+      `${finding?.message}; ${finding?.fix}`,
+      /which lacks \/v1; set base_url: .*\/v1, if its documentation/,
+    );
+    assert.equal(lines.length, 1);
+  });
+
+  for (const [path, script] of [
+    ['', serving('/models')],
+    ['', serving('/models', 401)],
+    ['/v1', serving('/nowhere')],
+    ['/openai/v4/', serving('/nowhere')],
+  ] as const) {
+    test(`is not reported for "${path}" where the host has that, or the base URL a version`, async () => {
+      const { finding, lines } = await at(script, 'openai', path);
+      assert.doesNotMatch(finding?.message ?? '', /lacks/);
+      assert.deepEqual(lines, []);
+    });
+  }
 });
 
 describe('a provider that cannot be reached', () => {
