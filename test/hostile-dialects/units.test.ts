@@ -1,10 +1,7 @@
 /** Attacks on each unit of price: nobody passes a balance or pays less than the host bills, however they ask, race or leave. */
-import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { describe, test } from 'node:test';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
-import { type EncodedForm, formOf } from '../support/forms.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { type Attack, event, form, json, type RefusedAttack, testAttacks, testRefused } from './unit-attacks.ts';
 
 const MODELS = {
   image: {
@@ -39,23 +36,6 @@ function liar(): Buffer {
   return bytes.fill(0, 21, 26);
 }
 
-interface Attack {
-  readonly tries: string;
-  readonly path: string;
-  send(): Promise<Partial<EncodedForm>>;
-  /** In nanodollars. */
-  readonly bill: number;
-  answer(call: UpstreamCall): void;
-}
-
-/** What is refused before its host sees it. */
-type Refused = Pick<Attack, 'tries' | 'path' | 'send'>;
-
-const json = (fields: object) => async () => ({ body: Buffer.from(JSON.stringify(fields)) });
-const form =
-  (...fields: Parameters<typeof formOf>[0]): Attack['send'] =>
-  () =>
-    formOf(fields);
 const IMAGES = '/v1/images/generations';
 const TRANSCRIPTS = '/v1/audio/transcriptions';
 const image = { b64_json: 'AAAA' };
@@ -68,7 +48,7 @@ const huge = Buffer.from(
   'hex',
 ).toString('base64');
 
-const ATTACKS: readonly Attack[] = [
+const ATTACKS: readonly Omit<Attack, 'provider'>[] = [
   {
     tries: 'images of which the host chooses the dearest, and does not say it',
     path: IMAGES,
@@ -254,7 +234,7 @@ const ATTACKS: readonly Attack[] = [
 ];
 
 const sound = Buffer.alloc(100);
-const REFUSED: readonly Refused[] = [
+const REFUSED: readonly Omit<RefusedAttack, 'provider'>[] = [
   ...[
     { num_images: 4 },
     { max_images: 15 },
@@ -337,58 +317,6 @@ const REFUSED: readonly Refused[] = [
   },
 ];
 
-function event(fields: object): string {
-  return `data: ${JSON.stringify(fields)}\n\n`;
-}
-
-async function withCredit(nanos: number, run: (gateway: TestGateway) => Promise<void>): Promise<void> {
-  const gateway = await startTestGateway({ provider: { models: MODELS }, credit: (nanos / 1e9).toFixed(9) });
-  try {
-    await run(gateway);
-  } finally {
-    await gateway.stop();
-  }
-}
-
-for (const { tries, path, send, bill, answer } of ATTACKS) {
-  describe(tries, () => {
-    test('is charged no less than the host bills', () =>
-      withCredit(1e12, async (gateway) => {
-        const key = gateway.key();
-        gateway.upstream.follow(answer);
-        await gateway.request(path, { key, method: 'POST', ...(await send()) }).catch(() => undefined);
-        const { cost_nanos: charged } = await gateway.row(key);
-        assert.ok(charged >= bill, `charged ${charged} of ${bill}`);
-      }));
-
-    test('passes no balance in a race of ten', () =>
-      withCredit(3.5 * bill, async (gateway) => {
-        const key = gateway.key();
-        let billed = 0;
-        gateway.upstream.follow((call) => {
-          billed += bill;
-          answer(call);
-        });
-        const sent = await send();
-        const ask = () => gateway.request(path, { key, method: 'POST', ...sent }).catch(() => undefined);
-        await Promise.all(Array.from({ length: 10 }, ask));
-        await gateway.assertSettled();
-        assert.ok(billed <= 3.5 * bill, `billed ${billed} of ${3.5 * bill}`);
-        assert.ok(gateway.balanceNanos >= 0n);
-      }));
-  });
-}
-
-describe('nothing reaches a host of', () => {
-  for (const { tries, path, send } of REFUSED) {
-    test(tries, () =>
-      withCredit(1e12, async (gateway) => {
-        const key = gateway.key();
-        gateway.upstream.follow((call) => call.answer(200, {}));
-        const reply = await gateway.request(path, { key, method: 'POST', ...(await send()) });
-        assert.equal(reply.status, 400, reply.text);
-        assert.deepEqual(gateway.rows(key), []);
-      }),
-    );
-  }
-});
+const provider = { models: MODELS };
+testAttacks(ATTACKS.map((attack) => ({ ...attack, provider })));
+testRefused(REFUSED.map((attack) => ({ ...attack, provider })));
