@@ -1,7 +1,8 @@
 /** What requests cost, and what is held for them. Pure. */
 import type { HostTool, ToolCalls } from '../core/host-tools.ts';
+import { type Media, type Modality, NO_MEDIA } from '../core/modalities.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
-import { costRoundedUp, type Nanos, type PricedTokens } from '../core/money.ts';
+import { costRoundedUp, NANOS_PER_USD, type Nanos, type PricedTokens } from '../core/money.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { dearestCall, foundTokens, leastOf, toolsFor } from './tool-cost.ts';
@@ -32,31 +33,62 @@ export function tierOf(model: ModelTerms, requested: string | undefined, served?
 /** The cost of a request that made these calls of tools. The sum is rounded up once, to the nanodollar. */
 export function usageCost(prices: Prices, usage: TokenUsage, calls: readonly ToolCalls[] = []): Nanos {
   const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = usage;
-  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens } = parts;
-  const { input, cachedInput, output, cacheWrite, cacheWrite1h, audioInput, audioOutput } = pricesAtLength(
-    prices,
-    promptTokens,
-  );
-  const { imageInputTokens = 0, imageOutputTokens = 0 } = parts;
-  const { imageInput = input, imageOutput = output } = prices;
+  const { cacheWriteTokens, cacheWrite1hTokens, cachedAudioTokens, cachedImageTokens } = parts;
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = parts;
+  const atLength = pricesAtLength(prices, promptTokens);
+  const { input, cachedInput, output, cacheWrite, cacheWrite1h } = atLength;
   const ownInput = cacheWriteTokens + cacheWrite1hTokens + audioInputTokens + imageInputTokens;
   const priced: PricedTokens[] = [
     { tokens: promptTokens - cachedTokens - ownInput, nanosPerMillion: input },
-    { tokens: cachedTokens, nanosPerMillion: cachedInput },
+    { tokens: cachedTokens - cachedAudioTokens - cachedImageTokens, nanosPerMillion: cachedInput },
     { tokens: completionTokens - audioOutputTokens - imageOutputTokens, nanosPerMillion: output },
   ];
   if (parts !== NO_PARTS) {
+    const media = mediaPrices(atLength);
     priced.push(
-      { tokens: imageInputTokens, nanosPerMillion: imageInput },
-      { tokens: imageOutputTokens, nanosPerMillion: imageOutput },
       { tokens: cacheWriteTokens, nanosPerMillion: cacheWrite },
       { tokens: cacheWrite1hTokens, nanosPerMillion: cacheWrite1h },
-      { tokens: audioInputTokens, nanosPerMillion: audioInput },
-      { tokens: audioOutputTokens, nanosPerMillion: audioOutput },
+      { tokens: audioInputTokens, nanosPerMillion: media.audioInput },
+      { tokens: cachedAudioTokens, nanosPerMillion: media.cachedAudioInput },
+      { tokens: audioOutputTokens, nanosPerMillion: media.audioOutput },
+      { tokens: imageInputTokens, nanosPerMillion: media.imageInput },
+      { tokens: cachedImageTokens, nanosPerMillion: media.cachedImageInput },
+      { tokens: imageOutputTokens, nanosPerMillion: media.imageOutput },
     );
   }
   for (const { count, of, reported } of calls) priced.push(callsOf(count, dearestCall(prices, of, reported).call));
   return costRoundedUp(priced);
+}
+
+/** The prices of audio and images, with one for each kind of token. */
+type MediaPrices = Readonly<Record<'audioInput' | 'cachedAudioInput' | 'audioOutput' | ImagePrice, Nanos>>;
+type ImagePrice = 'imageInput' | 'cachedImageInput' | 'imageOutput';
+
+/**
+ * The dearest prices of any known model, in nanodollars per million tokens: OpenAI's for audio, Google's for images, as
+ * listed in 2026-11. A request that asks for a kind without a price is refused, so these apply only where a host reports
+ * tokens of a kind that neither the request nor the name of the model let expect.
+ */
+const DEAREST = {
+  audioInput: 40n * NANOS_PER_USD,
+  audioOutput: 80n * NANOS_PER_USD,
+  imageOutput: 120n * NANOS_PER_USD,
+};
+
+/** Completes the prices of audio and images. Cached images get no discount where images have a price. */
+export function mediaPrices(prices: Prices): MediaPrices {
+  const { input, cachedInput, output } = prices;
+  const isFree = input === 0n && output === 0n;
+  const unlisted = (kind: keyof typeof DEAREST, ordinary: Nanos) => (isFree ? 0n : highest(ordinary, DEAREST[kind]));
+  const audioInput = prices.audioInput ?? unlisted('audioInput', input);
+  return {
+    audioInput,
+    cachedAudioInput: prices.cachedAudioInput ?? audioInput,
+    audioOutput: prices.audioOutput ?? unlisted('audioOutput', output),
+    imageInput: prices.imageInput ?? input,
+    cachedImageInput: prices.imageInput ?? cachedInput,
+    imageOutput: prices.imageOutput ?? unlisted('imageOutput', output),
+  };
 }
 
 /** What so many calls of a tool cost, in the terms of tokens. */
@@ -68,32 +100,24 @@ function callsOf(calls: number, nanosPerCall: Nanos): PricedTokens {
 export const LEAST_ESTIMATE = 0.9;
 
 /** What a request may use besides text. */
-export interface Extras {
-  /** Whether its input or output may be audio. */
-  readonly hasAudio: boolean;
-  /** Whether its input or output are images, whose tokens may have prices of their own. */
-  readonly hasImages?: true;
+export interface Extras extends Media {
   /** How long its host may keep what it writes to its prompt cache; undefined if it writes nothing. */
   readonly cacheWrite: '5m' | '1h' | undefined;
   /** The host's own tools that it may call. */
   readonly hostTools: readonly HostTool[];
 }
 
-/** What to hold for a request: its cost if all of its input had the highest price that input can have. */
+/** What to hold for a request: its cost if all of its tokens had the highest price that they can have. */
 export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, extras: Extras): Nanos {
-  const { hasAudio, hasImages, cacheWrite: lifetime, hostTools } = extras;
-  const { imageInput = prices.input, imageOutput = prices.output } = hasImages ? prices : {};
+  const { cacheWrite: lifetime, hostTools } = extras;
   // What tools find is input, too.
   const found = foundTokens(prices, hostTools);
   const listed = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE + found);
-  const { input, cachedInput, output, audioInput, audioOutput, cacheWrite: shortWrite, cacheWrite1h } = listed;
+  const { input, cachedInput, cacheWrite: shortWrite, cacheWrite1h } = listed;
   const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? shortWrite : cacheWrite1h;
   const priced: PricedTokens[] = [
-    {
-      tokens: inputTokens + found,
-      nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input, imageInput),
-    },
-    { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output, imageOutput) },
+    { tokens: inputTokens + found, nanosPerMillion: highest(cacheWrite, ...inputPrices(listed, extras)) },
+    { tokens: outputTokens, nanosPerMillion: highest(...outputPrices(listed, extras)) },
   ];
   // After a call the host goes on from the beginning, which is in its cache if it has one.
   const readAgain = lifetime === undefined ? input : cachedInput;
@@ -104,16 +128,29 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   return costRoundedUp(priced);
 }
 
-/** What a million tokens of output cost in a request with so many estimated tokens of input: of text, and of audio. */
-export function outputPrices(prices: Prices, inputTokens: number): { readonly text: Nanos; readonly audio: Nanos } {
-  const { output, audioOutput } = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE);
-  return { text: output, audio: audioOutput };
+function inputPrices(prices: Prices, { hears, sees }: Media): [Nanos, ...Nanos[]] {
+  if (!hears && !sees) return [prices.input];
+  const { audioInput, cachedAudioInput, imageInput } = mediaPrices(prices);
+  return [prices.input, ...(hears ? [audioInput, cachedAudioInput] : []), ...(sees ? [imageInput] : [])];
+}
+
+function outputPrices(prices: Prices, { speaks, draws }: Media): [Nanos, ...Nanos[]] {
+  if (!speaks && !draws) return [prices.output];
+  const { audioOutput, imageOutput } = mediaPrices(prices);
+  return [prices.output, ...(speaks ? [audioOutput] : []), ...(draws ? [imageOutput] : [])];
+}
+
+/** What a million tokens of each kind of output cost in a request with so many estimated tokens of input. */
+export function outputPricesAt(prices: Prices, inputTokens: number): Readonly<Record<'text' | Modality, Nanos>> {
+  const listed = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE);
+  const { audioOutput, imageOutput } = mediaPrices(listed);
+  return { text: listed.output, audio: audioOutput, image: imageOutput };
 }
 
 /** Whether a request to the model can cost nothing. */
 export function mayBeFree(model: ModelTerms): boolean {
   if (model.isWithoutTokenPrices) return [...model.tools.values()].some(({ call }) => call === 0n);
-  const extras: Extras = { hasAudio: false, cacheWrite: undefined, hostTools: toolsFor(model, []) };
+  const extras: Extras = { ...NO_MEDIA, cacheWrite: undefined, hostTools: toolsFor(model, []) };
   return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, extras) === 0n);
 }
 
@@ -132,9 +169,16 @@ export function pricesAtLength(prices: Prices, inputTokens: number): Prices {
     output,
     cacheWrite: scaled(prices.cacheWrite),
     cacheWrite1h: scaled(prices.cacheWrite1h),
-    audioInput: highest(prices.audioInput, input),
-    audioOutput: highest(prices.audioOutput, output),
+    audioInput: atLeast(prices.audioInput, input),
+    cachedAudioInput: atLeast(prices.cachedAudioInput, cachedInput),
+    audioOutput: atLeast(prices.audioOutput, output),
+    imageInput: atLeast(prices.imageInput, input),
+    imageOutput: atLeast(prices.imageOutput, output),
   };
+}
+
+function atLeast(price: Nanos | undefined, least: Nanos): Nanos | undefined {
+  return price === undefined ? undefined : highest(price, least);
 }
 
 function highest(first: Nanos, ...others: readonly Nanos[]): Nanos {

@@ -1,6 +1,6 @@
 /**
- * What models do unless a request forbids it, by the names that their hosts have for them: run tools of the host, and
- * think. As the hosts documented it in 2026-11. Pure.
+ * What models do unless a request forbids it, by the names that their hosts have for them: run tools of the host, think,
+ * and answer with images. As the hosts documented it in 2026-11. Pure.
  */
 import type { HostTool } from '../core/host-tools.ts';
 
@@ -8,6 +8,10 @@ import type { HostTool } from '../core/host-tools.ts';
 export interface ModelTraits {
   readonly tools: readonly HostTool[];
   readonly thinks: boolean;
+  /** It may answer with images that no request has asked for. */
+  readonly draws: boolean;
+  /** The most output tokens that its host bills for an image. */
+  readonly tokensPerImage: number;
 }
 
 /** By the terms of models: their names are matched with all these patterns once, and not for each request. */
@@ -17,7 +21,13 @@ const known = new WeakMap<object, ModelTraits>();
 export function traitsOf(model: { readonly upstream: string }): ModelTraits {
   let traits = known.get(model);
   if (traits === undefined) {
-    traits = { tools: toolsRunBy(model.upstream), thinks: thinksUnlessTold(model.upstream) };
+    const { upstream } = model;
+    traits = {
+      tools: toolsRunBy(upstream),
+      thinks: thinksUnlessTold(upstream),
+      draws: DRAWERS.test(upstream),
+      tokensPerImage: GOOGLES.test(upstream) ? TOKENS_PER_IMAGE_OF_GOOGLE : TOKENS_PER_IMAGE,
+    };
     known.set(model, traits);
   }
   return traits;
@@ -67,3 +77,17 @@ function thinksUnlessTold(upstream: string): boolean {
   const name = upstream.toLowerCase();
   return !OTHERS.test(name) && THINKERS.some((pattern) => pattern.test(name));
 }
+
+/**
+ * Google's (gemini-2.5-flash-image, gemini-2.0-flash-preview-image-generation, also by its nickname), OpenAI's
+ * (gpt-5-image, gpt-image-1, chatgpt-image-latest) and xAI's, and families that make images alone. `-to-` marks models
+ * that read images.
+ */
+const DRAWERS =
+  /\b(?:gemini|(?:chat)?gpt|grok|qwen)-(?:[\w.-]*-)?imag(?:e|ine)\b(?!-to-)|\bnano-banana|\b(?:imagen|dall-e|flux|seedream|recraft|ideogram|stable-diffusion)\b/i;
+const GOOGLES = /\bgemini\b|\bnano-banana/i;
+
+/** One of 4K. */
+const TOKENS_PER_IMAGE_OF_GOOGLE = 2_520;
+/** OpenAI's largest in the highest quality. */
+const TOKENS_PER_IMAGE = 6_240;

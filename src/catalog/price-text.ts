@@ -8,8 +8,8 @@ import type { ToolCalls } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { isUnit } from '../core/units.ts';
-import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
-import { pricesAtLength, tierOf } from './cost.ts';
+import type { TokenUsage } from '../core/usage.ts';
+import { mediaPrices, pricesAtLength, tierOf } from './cost.ts';
 import { dearestCall } from './tool-cost.ts';
 
 /** What decides on the price of a request, besides its model. */
@@ -53,17 +53,22 @@ function baseText(prices: Prices): string {
 
 /** The prices of what there was. */
 function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): string {
-  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens } = { ...NO_PARTS, ...parts };
-  const { imageInputTokens = 0, imageOutputTokens = 0 } = parts;
-  const extras: readonly (readonly [name: string, price: Nanos | undefined])[] = [
-    ['cache_write', cacheWriteTokens > 0 ? prices.cacheWrite : undefined],
-    ['cache_write_1h', cacheWrite1hTokens > 0 ? prices.cacheWrite1h : undefined],
-    ['audio_input', audioInputTokens > 0 ? prices.audioInput : undefined],
-    ['audio_output', audioOutputTokens > 0 ? prices.audioOutput : undefined],
-    ['image_input', imageInputTokens > 0 ? prices.imageInput : undefined],
-    ['image_output', imageOutputTokens > 0 ? prices.imageOutput : undefined],
+  const media = mediaPrices(prices);
+  // Images are ordinary input unless they have a price.
+  const imagesRead = prices.imageInput === undefined ? 0 : parts.imageInputTokens + parts.cachedImageTokens;
+  const extras: readonly (readonly [name: string, tokens: number, price: Nanos])[] = [
+    ['cache_write', parts.cacheWriteTokens, prices.cacheWrite],
+    ['cache_write_1h', parts.cacheWrite1hTokens, prices.cacheWrite1h],
+    ['audio_input', parts.audioInputTokens, media.audioInput],
+    ['cached_audio_input', parts.cachedAudioTokens, media.cachedAudioInput],
+    ['audio_output', parts.audioOutputTokens, media.audioOutput],
+    ['image_input', imagesRead, media.imageInput],
+    ['image_output', parts.imageOutputTokens, media.imageOutput],
   ];
-  return extras.map(([name, price]) => (price === undefined ? '' : ` ${name}=${plainUsd(price)}`)).join('');
+  return extras
+    .filter(([, tokens]) => tokens > 0)
+    .map(([name, , price]) => ` ${name}=${plainUsd(price)}`)
+    .join('');
 }
 
 /**

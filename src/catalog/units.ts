@@ -22,7 +22,7 @@ const IMAGES: Pricing = {
 };
 const TRANSCRIPTS: Pricing = {
   units: ['second'],
-  hasTokenPrices: ({ isAudioInputPriced }) => isAudioInputPriced === true,
+  hasTokenPrices: ({ audioInput }) => audioInput !== undefined,
   remedy: 'per: { minute }, or audio_input',
 };
 
@@ -33,7 +33,7 @@ const PRICINGS: Partial<Record<DialectName, Pricing>> = {
   translations: TRANSCRIPTS,
   speech: {
     units: ['character', 'character_han_twice', 'byte'],
-    hasTokenPrices: ({ isAudioOutputPriced, maxOutput }) => isAudioOutputPriced === true && maxOutput !== undefined,
+    hasTokenPrices: ({ audioOutput, maxOutput }) => audioOutput !== undefined && maxOutput !== undefined,
     remedy: 'per: { character }, or audio_output and max_output',
   },
   vertex_embeddings: {

@@ -4,6 +4,7 @@ import { bedrockDialectsOf, isClaude } from '../core/bedrock.ts';
 import type { CacheTerms } from '../core/cached-answers.ts';
 import type { DialectName } from '../core/dialects.ts';
 import type { LongContextPrices, Prices } from '../core/model-terms.ts';
+import type { Nanos } from '../core/money.ts';
 import { isClaudeAtVertex, vertexDialectsOf } from '../core/vertex.ts';
 import type { ModelConfig } from './config.ts';
 import type { AddProblem } from './document.ts';
@@ -193,12 +194,13 @@ function dialectsOf(
 
 function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'models'>): ModelConfig {
   const { kind } = host;
-  const prices = toPrices(fields);
+  const prices = kind === 'mock' ? withAudio(toPrices(fields)) : toPrices(fields);
   const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...UNUSED_UNITS, ...prices.tools]) : prices.tools;
   // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
   const tierPrices = (tier: ParsedPrices): Prices => {
     const own = toPrices(tier);
-    return { ...own, above: own.above ?? aboveOfTier(prices, own), tools: new Map([...tools, ...own.tools]) };
+    const inherited = { ...mediaOfTier(prices, own), above: own.above ?? aboveOfTier(prices, own) };
+    return { ...own, ...inherited, tools: new Map([...tools, ...own.tools]) };
   };
   return {
     name,
@@ -206,8 +208,6 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     dialects: dialectsOf(fields.upstream ?? name, host),
     ...prices,
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
-    isAudioInputPriced: fields.audio_input !== undefined,
-    isAudioOutputPriced: fields.audio_output !== undefined,
     pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
@@ -226,6 +226,12 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
   };
 }
 
+/** What the mock provider hears and speaks costs what its texts do. */
+function withAudio({ audioInput, audioOutput, ...prices }: Prices): Prices {
+  const { input, output } = prices;
+  return { ...prices, audioInput: audioInput ?? input, audioOutput: audioOutput ?? output };
+}
+
 /** An answer is found again only with the same model and provider: another one might have answered otherwise. */
 function cacheTerms({ cache, ...fields }: Sourced, host: Omit<ParsedProvider, 'models'>): CacheTerms | undefined {
   if (cache === undefined) return undefined;
@@ -241,15 +247,38 @@ function cacheTerms({ cache, ...fields }: Sourced, host: Omit<ParsedProvider, 'm
  */
 function aboveOfTier({ above, ...ordinary }: Prices, tier: Prices): LongContextPrices | undefined {
   if (above === undefined) return undefined;
-  const price = (kind: 'input' | 'cachedInput' | 'output') => {
-    const base = ordinary[kind];
-    const scaled = base === 0n ? tier[kind] : (tier[kind] * above[kind] + base - 1n) / base;
-    return scaled > above[kind] ? scaled : above[kind];
-  };
+  const price = (kind: OrdinaryKind) => scaledToTier(above[kind], ordinary[kind], tier[kind]);
   return { tokens: above.tokens, input: price('input'), cachedInput: price('cachedInput'), output: price('output') };
 }
 
-/** A price that is not set is that of ordinary input or output. */
+type OrdinaryKind = 'input' | 'cachedInput' | 'output';
+
+/** The ordinary price that each price of audio and images is a multiple of. */
+const MEDIA_KINDS = {
+  audioInput: 'input',
+  // A tier without a price for cached input would raise this one by as much as it gives up.
+  cachedAudioInput: 'input',
+  audioOutput: 'output',
+  imageInput: 'input',
+  imageOutput: 'output',
+} as const satisfies Partial<Record<keyof Prices, OrdinaryKind>>;
+
+/** The same of audio and images. */
+function mediaOfTier(ordinary: Prices, tier: Prices): Partial<Prices> {
+  const prices = Object.entries(MEDIA_KINDS).map(([name, kind]) => {
+    const [own, listed] = [tier, ordinary].map((each) => each[name as keyof typeof MEDIA_KINDS]);
+    return [name, own ?? (listed && scaledToTier(listed, ordinary[kind], tier[kind]))];
+  });
+  return Object.fromEntries(prices);
+}
+
+/** A price as much above the one of the tier as it is above the ordinary one, rounded up, and no lower than it is. */
+function scaledToTier(price: Nanos, ordinary: Nanos, tier: Nanos): Nanos {
+  const scaled = ordinary === 0n ? tier : (tier * price + ordinary - 1n) / ordinary;
+  return scaled > price ? scaled : price;
+}
+
+/** What is cached costs what other input does unless it has a price. Audio and images of answers have no price without one. */
 function toPrices({ above, ...fields }: ParsedPrices): Prices {
   return {
     input: fields.input,
@@ -258,10 +287,11 @@ function toPrices({ above, ...fields }: ParsedPrices): Prices {
     cacheWrite: fields.cache_write ?? fields.input,
     cacheWrite1h: fields.cache_write_1h ?? fields.cache_write ?? fields.input,
     tools: new Map([...toolPrices(fields.tools), ...unitPrices(fields.per)]),
-    audioInput: fields.audio_input ?? fields.input,
-    audioOutput: fields.audio_output ?? fields.output,
-    ...(fields.image_input !== undefined && { imageInput: fields.image_input }),
-    ...(fields.image_output !== undefined && { imageOutput: fields.image_output }),
+    audioInput: fields.audio_input,
+    cachedAudioInput: fields.cached_audio_input ?? fields.audio_input,
+    audioOutput: fields.audio_output,
+    imageInput: fields.image_input,
+    imageOutput: fields.image_output,
     above: above && {
       tokens: above.tokens,
       input: above.input,

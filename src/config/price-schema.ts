@@ -136,6 +136,7 @@ export const prices = z.strictObject({
     .default({}),
   per,
   audio_input: price.optional(),
+  cached_audio_input: price.optional(),
   audio_output: price.optional(),
   image_input: price.optional(),
   image_output: price.optional(),

@@ -16,10 +16,13 @@ export interface Prices {
   readonly cacheWrite: Nanos;
   /** The same, to be kept for an hour. */
   readonly cacheWrite1h: Nanos;
-  readonly audioInput: Nanos;
-  readonly audioOutput: Nanos;
-  /** Those of images: undefined where they have none of their own, and are input and output like any other. */
+  /** Undefined where audio has no price. */
+  readonly audioInput?: Nanos | undefined;
+  readonly cachedAudioInput?: Nanos | undefined;
+  readonly audioOutput?: Nanos | undefined;
+  /** Undefined where images of the input cost what other input does. */
   readonly imageInput?: Nanos | undefined;
+  /** Undefined where images of the output have no price. */
   readonly imageOutput?: Nanos | undefined;
   /** The prices of the host's own tools, and of units by their names in `core/units.ts`. */
   readonly tools: ReadonlyMap<string, ToolPrice>;
@@ -80,10 +83,6 @@ export interface ModelTerms extends Prices, InputTerms {
   readonly pricesOf: string | undefined;
   /** It has prices of units, and none of tokens: those are 0 here. */
   readonly isWithoutTokenPrices?: boolean;
-  /** Whether the config says what audio costs that it writes. */
-  readonly isAudioOutputPriced?: boolean;
-  /** And that it reads. */
-  readonly isAudioInputPriced?: boolean;
   /** What it reads beside text, which clients are told; undefined if the config does not say. */
   readonly reads: readonly InputKind[] | undefined;
   /** The name that the upstream has for the model. */

@@ -16,10 +16,14 @@ export interface UsageParts {
   readonly cacheWriteTokens: number;
   /** Input that was written to the prompt cache for an hour. */
   readonly cacheWrite1hTokens: number;
+  /** Audio and images among the input tokens that are not cached. */
   readonly audioInputTokens: number;
+  readonly imageInputTokens: number;
+  /** Audio and images among the cached tokens. */
+  readonly cachedAudioTokens: number;
+  readonly cachedImageTokens: number;
   readonly audioOutputTokens: number;
-  readonly imageInputTokens?: number;
-  readonly imageOutputTokens?: number;
+  readonly imageOutputTokens: number;
   /** Calls of the host's own tools that the host counts, by their names. */
   readonly toolCalls: Readonly<Record<string, number>>;
 }
@@ -28,7 +32,11 @@ export const NO_PARTS: UsageParts = {
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
   audioInputTokens: 0,
+  imageInputTokens: 0,
+  cachedAudioTokens: 0,
+  cachedImageTokens: 0,
   audioOutputTokens: 0,
+  imageOutputTokens: 0,
   toolCalls: {},
 };
 

@@ -58,8 +58,10 @@ export const NO_FACTS: AnswerFacts = {
 export interface Output {
   /** Text, thinking, refusals and tool calls. */
   readonly written: readonly string[];
-  /** Tokens at most of what cannot be read here: encrypted thinking, images. */
+  /** Tokens at most of what cannot be read here, such as encrypted thinking. */
   readonly unseenTokens: number;
+  /** The number of images, whether the model or one of the host's tools has made them. */
+  readonly images: number;
   /** Bytes of audio, as its format packs it. */
   readonly audioBytes: number;
 }
@@ -71,13 +73,19 @@ export interface ChoiceProgress extends Output {
   readonly finished: boolean;
 }
 
-export const NO_OUTPUT: Output = { written: [], unseenTokens: 0, audioBytes: 0 };
+export const NO_OUTPUT: Output = { written: [], unseenTokens: 0, images: 0, audioBytes: 0 };
+
+/** Whether an output holds anything. */
+export function isOutput({ written, unseenTokens, images, audioBytes }: Output): boolean {
+  return unseenTokens + images + audioBytes > 0 || written.some((text) => text !== '');
+}
 
 /** Several outputs as one. */
 export function together(outputs: readonly Output[]): Output {
   return {
     written: outputs.flatMap(({ written }) => written),
     unseenTokens: outputs.reduce((sum, { unseenTokens }) => sum + unseenTokens, 0),
+    images: outputs.reduce((sum, { images }) => sum + images, 0),
     audioBytes: outputs.reduce((sum, { audioBytes }) => sum + audioBytes, 0),
   };
 }

@@ -1,9 +1,10 @@
 /** Attachments: what each is, as its host would see it, and the tokens to hold for it. */
 import { isObject } from '../core/json.ts';
+import type { Media } from '../core/modalities.ts';
 import type { InputTerms } from '../core/model-terms.ts';
 import { type ImageSize, imageSize } from '../wire/media/image-size.ts';
 import { dearestImageTokens, tileTokens } from '../wire/media/image-tokens.ts';
-import { kindOf } from '../wire/media/kind.ts';
+import { beginsAsSound, kindOf } from '../wire/media/kind.ts';
 import { pdfPages } from '../wire/media/pdf.ts';
 import { audioSeconds } from '../wire/media/sound-length.ts';
 import { foldCase } from '../wire/names.ts';
@@ -59,19 +60,35 @@ export function imageTokens(size: ImageSize | undefined, isFetched: boolean, ter
   return Math.max(MOST_IMAGE_TOKENS, (isFetched ? contextWindow : undefined) ?? 0);
 }
 
-/** The first attachment that keeps an input from a model, and why. */
+/** Whether an input may hold audio and images. Unknown data may be either, and hosts render pages of a PDF as images. */
+export function mediaIn(attachments: readonly Attachment[]): Pick<Media, 'hears' | 'sees'> {
+  return {
+    hears: attachments.some(({ kind }) => kind !== 'image' && kind !== 'pdf'),
+    sees: attachments.some(({ kind }) => kind !== 'audio'),
+  };
+}
+
+/** The first attachment that keeps an input from a model, and why. `isHeard`: whether audio has a price there. */
 export function attachmentProblem(
   attachments: readonly Attachment[],
   terms: InputTerms,
+  isHeard: boolean,
 ): { readonly place: Place; readonly why: string } | undefined {
   for (const { attachment, tokens } of tokensOfEach(attachments, terms)) {
     if (attachment.kind === 'reference' && !terms.remoteFiles) return { place: attachment, why: UNSEEN };
+    if (!isHeard && hasSound(attachment)) return { place: attachment as Place, why: UNHEARD };
     const isBounded = tokens !== undefined || terms.contextWindow !== undefined;
     if (!isBounded) return { place: attachment as Place, why: UNBOUNDED };
   }
   return undefined;
 }
 
+function hasSound(attachment: Attachment): boolean {
+  return attachment.kind === 'audio' || ('hasSound' in attachment && attachment.hasSound === true);
+}
+
+const UNHEARD =
+  'this model has no price for audio, which films hold as well; leave it out, or have `audio_input` set for this model';
 const UNSEEN =
   'it names state or content that this gateway cannot see, and so cannot price; send the data itself in its place, or have `remote_files: context` set for this model';
 const UNBOUNDED =
@@ -95,8 +112,10 @@ export function readData(place: Place, expected: 'image' | 'audio' | 'file', med
     return { ...readBytes(Buffer.from(found.base64, 'base64'), declared, place, expected), others };
   }
   const attachments: Attachment[] = [];
-  if (isName(data)) attachments.push(isFetchedImage(data, expected) ? FETCHED_IMAGE : { kind: 'reference', ...place });
-  else if (expected === 'image') attachments.push(UNSEEN_IMAGE);
+  if (isName(data)) {
+    const reference = { kind: 'reference', hasSound: isSound(expected, mediaType), ...place } as const;
+    attachments.push(isFetchedImage(data, expected) ? FETCHED_IMAGE : reference);
+  } else if (expected === 'image') attachments.push(UNSEEN_IMAGE);
   if (typeof data !== 'string') return { attachments, texts: [], others };
   // A text in the place of data counts as the text that it is, and as what a lenient host decodes of it.
   const lenient = isName(data) ? undefined : decodedLeniently(data);
@@ -166,13 +185,21 @@ function readBytes(
     case 'wav':
     case 'mp3': {
       const seconds = audioSeconds(bytes);
-      return only(seconds === undefined ? { kind: 'opaque', ...place } : { kind: 'audio', seconds });
+      return only(
+        seconds === undefined ? { kind: 'opaque', hasSound: true, ...place } : { kind: 'audio', seconds, ...place },
+      );
     }
     case 'text':
       return { attachments: besideText(declared, place, expected), texts: [bytes.toString('utf8')] };
     case 'other':
-      return only(declared.startsWith('image/') ? UNSEEN_IMAGE : { kind: 'opaque', ...place });
+      if (declared.startsWith('image/')) return only(UNSEEN_IMAGE);
+      return only({ kind: 'opaque', hasSound: isSound(expected, declared) || beginsAsSound(bytes), ...place });
   }
+}
+
+/** Whether data counts as audio or a film by its field or its declared media type. */
+export function isSound(expected: 'image' | 'audio' | 'file', declared = ''): boolean {
+  return expected === 'audio' || /^(?:audio|video)\//i.test(declared);
 }
 
 /** The same function, run when it is first asked. */
@@ -229,7 +256,9 @@ const REFERENCES: ReadonlySet<string> = new Set([
 /** The member of an object that names something the gateway cannot see; undefined if none does. */
 export function referenceIn(holder: Fields): Attachment | undefined {
   for (const field in holder) {
-    if (REFERENCES.has(foldCase(field)) && !isEmpty(holder[field])) return { kind: 'reference', holder, field };
+    if (REFERENCES.has(foldCase(field)) && !isEmpty(holder[field])) {
+      return { kind: 'reference', hasSound: NAMES_SOUND.test(field), holder, field };
+    }
   }
   return undefined;
 }
@@ -244,25 +273,40 @@ function isEmpty(value: unknown): boolean {
  */
 export function readUnknownPart(part: Fields): Reading {
   const attachments: Attachment[] = [];
-  findData(part, attachments);
+  findData(part, NAMES_SOUND.test(String(part.type)), attachments);
   return { attachments, texts: [], others: part };
 }
 
-/** The recursion is bounded by MAX_JSON_DEPTH. */
-function findData(holder: Fields, found: Attachment[]): void {
-  for (const [field, value] of Object.entries(holder)) findDataIn(value, { holder, field }, found);
+/** As hosts name parts and fields with audio and films, such as `video_url` and `input_audio`. */
+const NAMES_SOUND = /audio|video|sound|speech|voice|movie|film/i;
+
+/** `isNamed`: the name of an enclosing field means audio or a film. The recursion is bounded by MAX_JSON_DEPTH. */
+function findData(holder: Fields, isNamed: boolean, found: Attachment[]): void {
+  for (const [field, value] of Object.entries(holder)) {
+    findDataIn(value, { holder, field }, isNamed || NAMES_SOUND.test(field), found);
+  }
 }
 
-function findDataIn(value: unknown, place: Place, found: Attachment[]): void {
-  if (isName(value)) found.push({ kind: 'reference', ...place });
-  else if (isData(value)) found.push({ kind: 'opaque', ...place });
-  else if (Array.isArray(value)) for (const item of value) findDataIn(item, place, found);
-  else if (isObject(value)) findData(value, found);
+function findDataIn(value: unknown, place: Place, isNamed: boolean, found: Attachment[]): void {
+  const data = dataIn(value);
+  if (isName(value)) found.push({ kind: 'reference', hasSound: isNamed, ...place });
+  else if (data !== undefined) found.push({ kind: 'opaque', hasSound: isNamed || isSoundData(data), ...place });
+  else if (Array.isArray(value)) for (const item of value) findDataIn(item, place, isNamed, found);
+  else if (isObject(value)) findData(value, isNamed, found);
 }
 
-function isData(value: unknown): boolean {
+type Data = NonNullable<ReturnType<typeof base64In>>;
+
+function dataIn(value: unknown): Data | undefined {
   const found = base64In(value);
-  return found !== undefined && (found.mediaType !== undefined || found.base64.length >= LONG_BASE64);
+  return found?.mediaType !== undefined || (found?.base64.length ?? 0) >= LONG_BASE64 ? found : undefined;
+}
+
+/** The signatures of all formats are in its first bytes. */
+const SIGNATURE_BASE64 = 64;
+
+function isSoundData({ base64, mediaType }: Data): boolean {
+  return isSound('file', mediaType) || beginsAsSound(Buffer.from(base64.slice(0, SIGNATURE_BASE64), 'base64'));
 }
 
 /** Where an object is within a body, such as `messages[0].content[1]`; empty for the body itself, or if it is not there. */

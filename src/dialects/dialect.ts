@@ -5,6 +5,7 @@
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool } from '../core/host-tools.ts';
+import type { AskedModality } from '../core/modalities.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { BodyResult, JsonBody } from '../wire/body.ts';
 import type { ImageSize } from '../wire/media/image-size.ts';
@@ -33,10 +34,8 @@ export interface ModelRequest {
    * undefined if it is up to the model.
    */
   readonly hiddenThinking: number | undefined;
-  /** Whether its input or output may be audio, which can have prices of its own. */
-  readonly hasAudio: boolean;
-  /** Whether its input or output are images, whose tokens may have prices of their own. */
-  readonly hasImages?: true;
+  /** The kinds of answers that it asks for, other than text. */
+  readonly asked: readonly AskedModality[];
   /** The most output tokens per choice, where not the request but the model and its kind of output decide. */
   readonly outputAt?: (
     model: Pick<ModelTerms, 'maxOutput' | 'defaultOutput' | 'imageOutput' | 'isWithoutTokenPrices'>,
@@ -89,16 +88,16 @@ export type Attachment =
   /** `size`: undefined if it cannot be told, as for one that the host is to fetch. */
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly isFetched?: true }
   /** `seconds`: how long it can be at most. */
-  | { readonly kind: 'audio'; readonly seconds: number }
+  | ({ readonly kind: 'audio'; readonly seconds: number } & Partial<Place>)
   /** `countPages`: the most that it can have; undefined if that cannot be told. */
   | ({ readonly kind: 'pdf'; readonly countPages: () => number | undefined } & Place)
-  /** Data of which nobody can say how many tokens a host makes. */
-  | ({ readonly kind: 'opaque' } & Place)
+  /** Data whose tokens at a host cannot be known. `hasSound`: it is audio or a film. */
+  | ({ readonly kind: 'opaque'; readonly hasSound?: boolean } & Place)
   /**
    * A name for state or content that the gateway cannot see: a file at the host, or an address for it to fetch. `ofTool`: a
-   * tool of the host names it.
+   * tool of the host names it. `hasSound`: by its field or type it is audio or a film.
    */
-  | ({ readonly kind: 'reference'; readonly ofTool?: true } & Place);
+  | ({ readonly kind: 'reference'; readonly ofTool?: true; readonly hasSound?: boolean } & Place);
 
 /** Gets what an input holds, as it is walked. */
 export interface InputVisitor {

@@ -1,6 +1,6 @@
 /** What an error of a host says of work that it has done all the same, and bills. */
 import { isObject, objectOf } from '../core/json.ts';
-import { type AnswerFacts, NO_FACTS } from './answer.ts';
+import { type AnswerFacts, isOutput, NO_FACTS } from './answer.ts';
 import { readCompletion } from './chat/chat-answer.ts';
 import type { Fields } from './dialect.ts';
 import { readResponse } from './responses/responses-answer.ts';
@@ -27,9 +27,7 @@ export function errorFacts(value: unknown, read: (answer: Fields) => AnswerFacts
 
 /** Of the choices, only what was written: none of them is finished by an error. */
 function ofError(facts: AnswerFacts): AnswerFacts {
-  const written = facts.progress.filter(
-    ({ written, unseenTokens, audioBytes }) => written.some((text) => text !== '') || unseenTokens + audioBytes > 0,
-  );
+  const written = facts.progress.filter(isOutput);
   return { ...facts, progress: written.map((choice) => ({ ...choice, finished: false })) };
 }
 

@@ -51,7 +51,7 @@ function checkSpeech(body: JsonBody, model: string): Checked {
     request: {
       ...requestWithoutText(SPEECH, body, model),
       stream: streamed === 'sse',
-      hasAudio: true,
+      asked: [{ modality: 'audio', field: 'input' }],
       audioBytesPerToken: audioBytesPerToken(format === 'pcm' ? 'pcm16' : (format ?? USUAL_FORMAT)),
       outputAt: ({ maxOutput = 0 }) => maxOutput,
       hostTools: unitsIn(input as string),

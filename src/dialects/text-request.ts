@@ -26,7 +26,7 @@ export function textRequest<Read extends Own>(
     includeUsage: true,
     maxOutput: maximum === undefined ? undefined : Math.min(maximum, MAX_TPM),
     choices: 1,
-    hasAudio: false,
+    asked: [],
     predictedTokens: 0,
     audioBytesPerToken: audioBytesPerToken(),
     summarizesAbove: undefined,

@@ -66,7 +66,6 @@ function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
   const request = {
     ...requestWithoutText(dialect, body, model),
     stream: body.fields.stream === true,
-    hasAudio: true,
     seconds,
     outputAt: outputFor(seconds),
     hostTools: [unitsOf(SECOND, Math.ceil(seconds), 'file')],

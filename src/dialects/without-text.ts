@@ -60,7 +60,7 @@ export function requestWithoutText(dialect: Dialect, body: JsonBody, model: stri
     choices: 1,
     serviceTier: typeof serviceTier === 'string' ? serviceTier : undefined,
     hiddenThinking: 0,
-    hasAudio: false,
+    asked: [],
     predictedTokens: 0,
     audioBytesPerToken: audioBytesPerToken(),
     cacheWrite: undefined,

@@ -41,6 +41,7 @@ export class StreamAllowance implements Allowance {
   askAt = -1;
   excessTokens = 0;
   readonly audioWeight: number;
+  readonly imageWeight: number;
   readonly #options: AllowanceOptions;
   /** The calls of tools that the hold is to cover. */
   #tools: readonly HostTool[];
@@ -67,6 +68,7 @@ export class StreamAllowance implements Allowance {
     this.#tools = toolsFor(options.model, options.request.hostTools);
     this.#coverage = new Coverage(options, this.#tools);
     this.audioWeight = this.#coverage.audioWeight;
+    this.imageWeight = this.#coverage.imageWeight;
     this.#askSoon();
   }
 
@@ -192,7 +194,7 @@ export class StreamAllowance implements Allowance {
   #checkMaximum(meter: Meter): void {
     this.askAt = Number.POSITIVE_INFINITY;
     void this.#count(meter).then((isCounted) => {
-      const left = this.#mostOfMaximum - meter.outputTokensIf(this.#counted, this.audioWeight);
+      const left = this.#mostOfMaximum - meter.outputTokensIf(this.#counted, this);
       if (isCounted && left < 0) {
         this.#isBeyondMaximum = true;
         this.#askSoon();

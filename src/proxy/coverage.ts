@@ -1,7 +1,8 @@
 /** What a hold covers of the output that a stream shows, in tokens of text. Pure. */
 import type { Model } from '../catalog/catalog.ts';
-import { expectedCost, outputPrices, pricesFor } from '../catalog/cost.ts';
+import { expectedCost, outputPricesAt, pricesFor } from '../catalog/cost.ts';
 import type { HostTool } from '../core/host-tools.ts';
+import type { Media } from '../core/modalities.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { hiddenThinking } from './thinking.ts';
@@ -17,11 +18,14 @@ export interface CoverageOptions {
   readonly inputTokens: number;
   /** The most output that the request allows, over all choices; undefined if it does not say. */
   readonly maximumTokens: number | undefined;
+  /** What its host may bill besides text. */
+  readonly media: Media;
 }
 
 export class Coverage {
-  /** How many tokens of text one of audio stands for. */
+  /** The price of a token of audio, and of an image, in tokens of text. */
   readonly audioWeight: number;
+  readonly imageWeight: number;
   /** What covers all that the request allows; undefined if nothing does. */
   readonly mostNanos: Nanos | undefined;
   /** All that the request allows a stream to show. */
@@ -33,16 +37,21 @@ export class Coverage {
   readonly #unseenTokens: number;
 
   /** `hostTools`: with the calls that the hold is to cover. */
-  constructor({ request, model, inputTokens, maximumTokens }: CoverageOptions, hostTools: readonly HostTool[]) {
+  constructor({ request, model, inputTokens, maximumTokens, media }: CoverageOptions, hostTools: readonly HostTool[]) {
     const prices = pricesFor(model, request.serviceTier);
-    const { text, audio } = outputPrices(prices, inputTokens);
-    const cost = (outputTokens: number) => expectedCost(prices, inputTokens, outputTokens, { ...request, hostTools });
+    const { text, audio, image } = outputPricesAt(prices, inputTokens);
+    const extras = { ...request, ...media, hostTools };
+    const cost = (outputTokens: number) => expectedCost(prices, inputTokens, outputTokens, extras);
     const predicted = request.predictedTokens * request.choices;
     const hidden = hiddenThinking(request, model) * request.choices;
-    this.#price = text === 0n ? audio : text;
+    // With free text, only audio and images cost money.
+    const possible = [text, media.speaks ? audio : 0n, media.draws ? image : 0n];
+    this.#price = possible.find((price) => price > 0n) ?? 0n;
     this.#inputNanos = cost(0);
     this.#unseenTokens = predicted + (Number.isFinite(hidden) ? hidden : 0);
-    this.audioWeight = this.#price === 0n ? 1 : Number(audio) / Number(this.#price);
+    const weightOf = (price: Nanos) => (this.#price === 0n ? 1 : Number(price) / Number(this.#price));
+    this.audioWeight = weightOf(audio);
+    this.imageWeight = weightOf(image);
     this.mostNanos = maximumTokens === undefined ? undefined : cost(maximumTokens + predicted);
     this.mostTokens =
       this.mostNanos === undefined ? Number.POSITIVE_INFINITY : this.outputIn(this.mostNanos) - predicted;

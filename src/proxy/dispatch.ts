@@ -21,6 +21,7 @@ import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { currentSecrets, type Secrets } from '../wire/secrets.ts';
+import { tokensPerImageOf } from './media.ts';
 import type { Route } from './plan.ts';
 import { isBilled, rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
 import { errorOf, outcomeOf } from './respond.ts';
@@ -331,8 +332,9 @@ export class Dispatch {
 }
 
 /** How the answer of a route is counted where its host reports no usage. */
-function metering({ inputTokens, hosted }: Route): Metering {
-  return { inputTokens, bytesPerAudioToken: hosted.request.audioBytesPerToken };
+function metering({ model, inputTokens, hosted: { request } }: Route): Metering {
+  const { audioBytesPerToken: bytesPerAudioToken } = request;
+  return { inputTokens, bytesPerAudioToken, tokensPerImage: tokensPerImageOf(model, request) };
 }
 
 /** How the response to a request is read, and translated for its client. */

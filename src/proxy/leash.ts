@@ -102,11 +102,11 @@ function tokensFor(money: Nanos, route: Route, mostTokens: number): number {
   return Number(((money - input) * BigInt(mostTokens)) / (atMost - input));
 }
 
-function costOf({ model, hosted: { request }, inputTokens }: Route, outputTokens: number): Nanos {
+function costOf({ model, hosted: { request }, inputTokens, media }: Route, outputTokens: number): Nanos {
   const hostTools = toolsFor(model, request.hostTools);
   const predicted = request.predictedTokens * request.choices;
   const prices = pricesFor(model, request.serviceTier);
-  return expectedCost(prices, inputTokens, outputTokens + predicted, { ...request, hostTools });
+  return expectedCost(prices, inputTokens, outputTokens + predicted, { ...request, ...media, hostTools });
 }
 
 /** The route where all output up to its maximum is held for. */

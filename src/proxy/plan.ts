@@ -1,18 +1,22 @@
 /** What a request is expected to use, before it is admitted: the tokens to reserve and the money to hold. */
 import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, hasPriceFor, pricesFor } from '../catalog/cost.ts';
+import { unpricedAnswers } from '../catalog/media.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { headerProblem } from '../catalog/refused-headers.ts';
 import { foundTokens, toolProblem, toolsFor } from '../catalog/tool-cost.ts';
 import { unpricedFor } from '../catalog/units.ts';
+import type { Media } from '../core/modalities.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
-import { attachmentProblem, pathTo } from '../dialects/attachments.ts';
+import { isUnit } from '../core/units.ts';
+import { attachmentProblem, mediaIn, pathTo } from '../dialects/attachments.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
+import { isOfText, mediaAt, tokensOfOneImage } from './media.ts';
 import { hiddenThinking } from './thinking.ts';
 import { readTokens } from './unreported.ts';
 
@@ -57,6 +61,8 @@ export interface Route {
   readonly capTokens: number | undefined;
   /** The most output that its host may write, over all choices; undefined if it is told no maximum. */
   readonly maximumTokens: number | undefined;
+  /** What its host may bill besides text. */
+  readonly media: Media;
   /** The upstream that it has to go to, by its name; undefined for any of the provider. */
   readonly upstream: string | undefined;
 }
@@ -105,17 +111,24 @@ export function plansFor(permitted: Permitted, cap: OutputCap): Planning {
   const { request } = permitted;
   const [asked, ...fallbacks] = permitted.targets;
   const parts = inputParts(request);
+  const media = mediaIn(parts.attachments);
   const own = inputAt(request, parts, asked);
   if (typeof own === 'string') return { ok: false, problem: own };
-  const first = own + (permitted.brought?.tokens ?? 0);
+  const first = { tokens: own + (permitted.brought?.tokens ?? 0), media };
   const alone = planForOne(permitted, asked, first, cap);
   const others = fallbacks
     .filter(({ model }) => canGive(model, request.maxOutput))
     .flatMap((target) => {
       const tokens = inputAt(request, parts, target);
-      return typeof tokens === 'number' ? [planForOne(permitted, target, tokens, cap)] : [];
+      return typeof tokens === 'number' ? [planForOne(permitted, target, { tokens, media }, cap)] : [];
     });
   return { ok: true, plans: others.length === 0 ? [alone] : [others.reduce(combine, alone), alone] };
+}
+
+/** What a request holds: its tokens at the model that makes most of it, and whether that is audio or images. */
+interface EstimatedInput {
+  readonly tokens: number;
+  readonly media: Pick<Media, 'hears' | 'sees'>;
 }
 
 /** The input tokens at a model, also as its host gets them: a translation may make more. Or what it cannot take. */
@@ -136,15 +149,22 @@ function withoutToolReferences({ attachments, ...others }: InputParts): InputPar
   return { ...others, attachments: attachments.filter((each) => each.kind !== 'reference' || each.ofTool !== true) };
 }
 
-function tokensOr({ body }: ModelRequest, parts: InputParts, model: Model): number | string {
-  const found = attachmentProblem(parts.attachments, model);
+function tokensOr({ body, hostTools }: ModelRequest, parts: InputParts, model: Model): number | string {
+  // Requests that may be billed by the second have had their prices checked.
+  const isHeard = model.audioInput !== undefined || hostTools.some(isUnit);
+  const found = attachmentProblem(parts.attachments, model, isHeard);
   if (found === undefined) return tokensAt(parts, model);
   const { holder, field } = found.place;
   const path = pathTo(holder, body.fields);
   return `${path === '' ? '' : `${path}.`}${printableName(field)}: ${found.why}`;
 }
 
-function planForOne({ request, alias, brought }: Permitted, target: Target, estimated: number, cap: OutputCap): Plan {
+function planForOne(
+  { request, alias, brought }: Permitted,
+  target: Target,
+  estimated: EstimatedInput,
+  cap: OutputCap,
+): Plan {
   const { model, request: sent } = target;
   const own = sent.outputAt?.(model);
   const isOnLeash =
@@ -152,18 +172,21 @@ function planForOne({ request, alias, brought }: Permitted, target: Target, esti
   // A translation may have written a maximum that the host needs. On a leash, another one replaces it once the request is admitted.
   const declared = own ?? (isOnLeash ? undefined : sent.maxOutput);
   const undeclared = isOnLeash ? (model.holdOutput ?? model.defaultOutput) : model.defaultOutput;
-  const perChoice = own ?? Math.min(declared ?? undeclared, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
+  const media = mediaAt(sent, model, estimated.media);
+  const image = tokensOfOneImage(sent, model, media);
+  const expected = Math.max(declared ?? undeclared, image);
+  const perChoice = own ?? Math.min(expected, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const most = perChoice * request.choices;
   // The hold of a stream grows with what it shows, unless that is all there at once.
-  const atFirst =
-    (own === undefined ? (model.holdOutput ?? most) : most) + hiddenThinking(sent, model) * request.choices;
+  const shownAtFirst = own === undefined ? Math.max(model.holdOutput ?? most, image * request.choices) : most;
+  const atFirst = shownAtFirst + hiddenThinking(sent, model) * request.choices;
   const shownTokens = request.stream ? Math.min(most, atFirst) : most;
   const outputTokens = shownTokens + sent.predictedTokens * request.choices;
   const capTokens = cap === 'none' ? undefined : perChoice;
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded && !isOnLeash ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   // What is billed by units alone takes no tokens of any limit.
-  const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated, longest);
+  const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated.tokens, longest);
   const prices = pricesFor(model, sent.serviceTier);
   const hostTools = toolsFor(model, sent.hostTools);
   const route: Route = {
@@ -174,13 +197,14 @@ function planForOne({ request, alias, brought }: Permitted, target: Target, esti
     outputTokens,
     capTokens,
     maximumTokens: isBounded ? most : undefined,
+    media,
     upstream: brought?.upstream,
   };
   return {
     inputTokens,
     outputTokens,
     reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
-    holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
+    holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, ...media, hostTools }),
     alias,
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
     isOnLeash,
@@ -213,13 +237,15 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
 }
 
 /** A field that the provider refuses, or that has no price. */
-function problemAt({ dialect, body, serviceTier, hostTools }: ModelRequest, model: Model): string | undefined {
+function problemAt({ dialect, body, serviceTier, hostTools, asked }: ModelRequest, model: Model): string | undefined {
   if (!hasPriceFor(model, serviceTier)) {
     const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
   }
   const problem =
-    unpricedFor(model, dialect.name) ?? toolProblem(pricesFor(model, serviceTier), toolsFor(model, hostTools));
+    unpricedFor(model, dialect.name) ??
+    (isOfText(dialect) ? unpricedAnswers(model, asked) : undefined) ??
+    toolProblem(pricesFor(model, serviceTier), toolsFor(model, hostTools));
   if (problem !== undefined) return problem;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));

@@ -18,6 +18,7 @@ import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { TextSample } from '../wire/text-sample.ts';
 import type { Admitted } from './admitted.ts';
+import { isOfText, tokensOfOneImage, unpricedNote } from './media.ts';
 import type { ModelPaces } from './pace.ts';
 import type { Plan, Route } from './plan.ts';
 import { errorOf, outcomeOf } from './respond.ts';
@@ -66,7 +67,7 @@ function workOf({ routes, dispatch }: Admitted, { metered }: RelayResult): Work 
   const sent = route.hosted.request;
   const tiers = { requestedTier: sent.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
-  const isCutShort = sent.hasImages === true && metered.written !== undefined;
+  const isCutShort = !isOfText(sent.dialect) && route.media.draws && metered.written !== undefined;
   const seen = isCutShort ? [] : metered.calls;
   const tools = toolsFor(model, sent.hostTools);
   const callsOf = (own: readonly ToolCall[]) => callsMade(tools, own, metered.usage);
@@ -87,7 +88,8 @@ function endAs(
   const known = source === 'counted' ? withinHold(used.usage, route) : withTokens(used.usage, route);
   const counted = isCutShort ? asHeldTokens(known, route) : known;
   // Some hosts report tokens of what they bill by the piece.
-  const usage = model.isWithoutTokenPrices ? NO_USAGE : counted;
+  const tokens = model.isWithoutTokenPrices ? NO_USAGE : counted;
+  const usage = isOfText(sent.dialect) ? tokens : withoutUnpriced(tokens, prices);
   if (source === 'reported' && dispatch !== undefined) {
     paces.add(model.id, usage.completionTokens / sent.choices, dispatch.attemptMs);
   }
@@ -132,17 +134,35 @@ function withinHold(usage: TokenUsage, { hosted, outputTokens }: Route): TokenUs
   return { ...usage, completionTokens: outputTokens, parts: { ...parts, audioOutputTokens: outputTokens } };
 }
 
+/**
+ * Where hosts bill by the piece, audio and images without a price are tokens like any other: the price of the piece is for
+ * the rest.
+ */
+function withoutUnpriced(usage: TokenUsage, { audioInput, audioOutput, imageOutput }: Prices): TokenUsage {
+  if (usage.parts === undefined) return usage;
+  const parts = {
+    ...usage.parts,
+    ...(audioInput === undefined && { audioInputTokens: 0, cachedAudioTokens: 0 }),
+    ...(audioOutput === undefined && { audioOutputTokens: 0 }),
+    ...(imageOutput === undefined && { imageOutputTokens: 0 }),
+  };
+  return { ...usage, parts };
+}
+
 /** All tokens that are held at the route. They count as images or sound, which are dearer than text. */
-function asHeldTokens(usage: TokenUsage, { hosted, inputTokens, outputTokens }: Route): TokenUsage {
-  const { hasImages, hasAudio } = hosted.request;
-  const ofImages = hasImages && { imageInputTokens: inputTokens, imageOutputTokens: outputTokens };
-  const ofSound = hasAudio && { audioInputTokens: inputTokens };
+function asHeldTokens(usage: TokenUsage, { media, inputTokens, outputTokens }: Route): TokenUsage {
+  const { hears, sees, draws } = media;
+  const parts = {
+    ...NO_PARTS,
+    ...(hears ? { audioInputTokens: inputTokens } : { imageInputTokens: sees ? inputTokens : 0 }),
+    imageOutputTokens: draws ? outputTokens : 0,
+  };
   return {
     ...usage,
     promptTokens: inputTokens,
     cachedTokens: 0,
     completionTokens: outputTokens,
-    ...((hasImages || hasAudio) && { parts: { ...NO_PARTS, ...ofImages, ...ofSound } }),
+    ...((hears || sees || draws) && { parts }),
   };
 }
 
@@ -171,6 +191,8 @@ function toolWorkOf({ prices, made }: Work): ToolWork {
 interface Unseen {
   /** What the model may have thought while it showed nothing. */
   readonly thoughtTokens: number;
+  /** The images that it may have been drawing when the answer was cut short. */
+  readonly imageTokens: number;
   readonly maximumTokens: number;
 }
 
@@ -179,6 +201,7 @@ function unseenIn({ model, route, sent }: Work, { metered, termination }: RelayR
   const silentTokens = isStopped ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
   return {
     thoughtTokens: thoughtAtMost(sent, model, silentTokens),
+    imageTokens: metered.isWhole ? 0 : tokensOfOneImage(sent, model, route.media) * sent.choices,
     maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
   };
 }
@@ -196,25 +219,29 @@ async function countedUsage(
   const input = { ...sample, extraTokens: sample.extraTokens + route.broughtTokens };
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
   const counted = withPrediction(withToolWork(shown, toolWorkOf(work), request), request);
-  const { extraTokens } = input;
-  if (earlyReport === undefined) return larger(undefined, asHeld(counted, request, prices, extraTokens));
+  const held = { prices, media: work.route.media, attachmentTokens: input.extraTokens };
+  if (earlyReport === undefined) return larger(undefined, asHeld(counted, request, held));
   return larger(earlyReport, isInputReported ? withInputOf(earlyReport, counted) : counted);
 }
 
 /**
- * With what it may have thought. Whatever that is, and whatever something encrypted could stand for, no host writes more
- * than it is told to, but for a summary of the conversation.
+ * With what it may have thought and drawn. Whatever that is, and whatever something encrypted could stand for, no host
+ * writes more than it is told to, but for a summary of the conversation.
  */
 function withUnseen(
   usage: TokenUsage,
   { summarizesAbove }: ModelRequest,
   encryptedTokens: number,
-  { thoughtTokens, maximumTokens }: Unseen,
+  { thoughtTokens, imageTokens, maximumTokens }: Unseen,
 ): TokenUsage {
   const shown = usage.completionTokens - encryptedTokens;
-  const most = usage.completionTokens + thoughtTokens;
+  const most = usage.completionTokens + thoughtTokens + imageTokens;
   const maximum = summarizesAbove === undefined ? maximumTokens : Number.POSITIVE_INFINITY;
-  return { ...usage, completionTokens: Math.max(shown, Math.min(most, maximum)) };
+  const completionTokens = Math.max(shown, Math.min(most, maximum));
+  if (imageTokens === 0) return { ...usage, completionTokens };
+  const { parts = NO_PARTS } = usage;
+  const imageOutputTokens = parts.imageOutputTokens + Math.min(imageTokens, completionTokens - shown);
+  return { ...usage, completionTokens, parts: { ...parts, imageOutputTokens } };
 }
 
 /** As it was held: what was read again comes from the cache, if the host may have one. */
@@ -232,12 +259,14 @@ function withPrediction(usage: TokenUsage, { predictedTokens, choices }: ModelRe
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
 
 /** Logs what the operator should know about how a request ended, if there is anything. */
-export function logNote(log: Log, { exchange, dispatch, model: asked }: Admitted, relayed: RelayResult): void {
+export function logNote(log: Log, { exchange, dispatch, routes }: Admitted, relayed: RelayResult): void {
   const { metered, termination, note } = relayed;
-  const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
+  const route = dispatch?.route ?? routes[0];
+  const unusable = metered.isReportUnusable ? UNUSABLE_REPORT : undefined;
+  const notes = [note, unusable, unpricedNote(route, metered)].filter((text) => text !== undefined);
   if (notes.length === 0) return;
   const { requestId } = exchange;
-  const model = (dispatch?.model ?? asked).id;
+  const model = route.model.id;
   const fields = { request_id: requestId, model, outcome: outcomeOf(termination) };
   log.warn(fields, `${requestId} ${model}: ${notes.join('; ')}`);
 }

@@ -1,5 +1,6 @@
 /** What a host bills of the input, and does not report, or not exactly. */
-import { LEAST_ESTIMATE } from '../catalog/cost.ts';
+import { LEAST_ESTIMATE, mediaPrices } from '../catalog/cost.ts';
+import type { Media } from '../core/modalities.ts';
 import type { Prices } from '../core/model-terms.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -10,21 +11,41 @@ export function readTokens({ summarizesAbove }: ModelRequest, inputTokens: numbe
   return isSummarized ? 2 * inputTokens : inputTokens;
 }
 
+/** What the input of a request was held by. */
+interface HeldInput {
+  readonly prices: Prices;
+  readonly media: Media;
+  /** The tokens of the input that are no text. */
+  readonly attachmentTokens: number;
+}
+
 /**
  * The usage of a request that nobody reports: its input as it was held, with what was summarized, spoken, and written to a
- * cache. `attachmentTokens`: those of the input that are no text.
+ * cache.
  */
-export function asHeld(usage: TokenUsage, request: ModelRequest, prices: Prices, attachmentTokens: number): TokenUsage {
+export function asHeld(
+  usage: TokenUsage,
+  request: ModelRequest,
+  { prices, media, attachmentTokens }: HeldInput,
+): TokenUsage {
   const promptTokens = readTokens(request, usage.promptTokens, usage.completionTokens);
-  const isSpoken = request.hasAudio && prices.audioInput > prices.input;
-  const read = isSpoken ? withAudio({ ...usage, promptTokens }, attachmentTokens) : { ...usage, promptTokens };
+  const read = withAttachments({ ...usage, promptTokens }, dearestIn(media, prices), attachmentTokens);
   return withWrites(read, request, prices);
 }
 
-/** Nobody says which of the attachments were audio: all of them. */
-function withAudio(usage: TokenUsage, attachmentTokens: number): TokenUsage {
+/** The dearest part of the input that attachments may be; undefined if they cost no more than text. */
+function dearestIn({ hears, sees }: Media, prices: Prices): 'audioInputTokens' | 'imageInputTokens' | undefined {
+  const { audioInput, imageInput } = mediaPrices(prices);
+  const [audio, image] = [hears ? audioInput : 0n, sees ? imageInput : 0n];
+  if (audio <= prices.input && image <= prices.input) return undefined;
+  return audio > image ? 'audioInputTokens' : 'imageInputTokens';
+}
+
+/** Nobody says what each of the attachments was: all of them the dearest. */
+function withAttachments(usage: TokenUsage, part: ReturnType<typeof dearestIn>, attachmentTokens: number): TokenUsage {
+  if (part === undefined) return usage;
   const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
-  return { ...usage, parts: { ...parts, audioInputTokens: Math.min(attachmentTokens, promptTokens - cachedTokens) } };
+  return { ...usage, parts: { ...parts, [part]: Math.min(attachmentTokens, promptTokens - cachedTokens) } };
 }
 
 /** Nobody says how much a request has written to the prompt cache: all of its input. */
@@ -33,7 +54,7 @@ function withWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest, pr
   const isBilled = dialect.name === 'messages' || prices.cacheWrite > prices.input;
   if (cacheWrite === undefined || !isBilled) return usage;
   const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
-  const tokens = promptTokens - cachedTokens - parts.audioInputTokens;
+  const tokens = promptTokens - cachedTokens - parts.audioInputTokens - parts.imageInputTokens;
   const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: tokens };
   return { ...usage, parts: { ...parts, ...written } };
 }

@@ -5,7 +5,7 @@
 
 import type { ToolCall } from '../core/host-tools.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
-import { type AnswerFacts, type KeptAnswer, type Output, quotableId } from '../dialects/answer.ts';
+import { type AnswerFacts, type ChoiceProgress, isOutput, type KeptAnswer, quotableId } from '../dialects/answer.ts';
 import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
 import { Silence } from './silence.ts';
@@ -21,6 +21,8 @@ export interface Metered {
   readonly earlyReport: TokenUsage | undefined;
   /** What the early report says of the input is all of it. */
   readonly isInputReported?: true;
+  /** Every choice has its finish reason, or the response is no stream. */
+  readonly isWhole: boolean;
   /** How long the model has shown nothing, in milliseconds; 0 if its response is at its end. */
   readonly silentMs: number;
   /** The upstream reported impossible figures, and no others. */
@@ -40,17 +42,26 @@ export interface Metering {
   /** The estimated input. */
   readonly inputTokens: number;
   readonly bytesPerAudioToken: number;
+  /** The most tokens of an image. */
+  readonly tokensPerImage: number;
+}
+
+/** What audio and images weigh, in tokens of text. */
+export interface Weights {
+  readonly audioWeight: number;
+  readonly imageWeight: number;
 }
 
 /** How output is measured while it is being written. */
-export interface Scale {
-  /** How many tokens of text one of audio stands for. */
-  readonly audioWeight: number;
+export interface Scale extends Weights {
   /** By how much the estimate of the text is too high, as far as that is known. */
   readonly excessTokens: number;
 }
 
 const NO_CALLS: readonly ToolCall[] = [];
+
+/** A report of fewer tokens for each image than this leaves the images out: the smallest known one has 258. */
+const LEAST_IMAGE_TOKENS = 200;
 
 /** The most choices that a request can ask for. */
 const MAX_CHOICES = 128;
@@ -58,7 +69,10 @@ const MAX_CHOICES = 128;
 export class Meter {
   #estimatedInput: number;
   #bytesPerAudioToken: number;
+  #tokensPerImage = 0;
   #audioBytes = 0;
+  /** Images since the last report with tokens of images. */
+  #images = 0;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
   #isInputAlone = false;
@@ -95,9 +109,10 @@ export class Meter {
   }
 
   /** Begins an attempt at a host. */
-  begin({ inputTokens, bytesPerAudioToken }: Metering): void {
+  begin({ inputTokens, bytesPerAudioToken, tokensPerImage }: Metering): void {
     this.#estimatedInput = inputTokens;
     this.#bytesPerAudioToken = bytesPerAudioToken;
+    this.#tokensPerImage = tokensPerImage;
     this.#silence.restart(this.#nowMs());
   }
 
@@ -113,7 +128,7 @@ export class Meter {
   /** Reads a whole completion. Its text matters only where it reports no output. */
   readWhole(facts: AnswerFacts): void {
     const isReported = facts.usage !== undefined && !facts.isInputAlone;
-    this.read(isReported ? { ...facts, progress: [] } : facts);
+    this.read(isReported ? { ...facts, progress: facts.progress.flatMap(mediaOf) } : facts);
   }
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
@@ -131,12 +146,13 @@ export class Meter {
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     if (facts.isWithoutOutput) this.#leastOutput = 0;
     for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
-    for (const { index, finished, written, unseenTokens, audioBytes } of facts.progress) {
-      if (unseenTokens > 0) this.#silence.explain(this.#nowMs());
+    for (const { index, finished, written, unseenTokens, images, audioBytes } of facts.progress) {
+      if (unseenTokens + images > 0) this.#silence.explain(this.#nowMs());
       else if (written.length > 0) this.#silence.end(this.#nowMs());
       for (const text of written) this.written.add(text, index);
       this.written.addUnseen(unseenTokens);
       this.#audioBytes += audioBytes;
+      this.#images += images;
       if (finished) {
         if (this.#finished.size < MAX_CHOICES) this.#finished.add(index);
         this.#unfinished.delete(index);
@@ -144,6 +160,7 @@ export class Meter {
         this.#unfinished.add(index);
       }
     }
+    if (facts.usage !== undefined && imageTokensIn(facts.usage) > 0) this.#images = 0;
     if (facts.usage !== undefined) this.#isReportOutdated = false;
     else if (facts.progress.some(isOutput)) this.#isReportOutdated = true;
     if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
@@ -164,7 +181,7 @@ export class Meter {
    */
   readError(facts: AnswerFacts): void {
     this.read(facts);
-    const isNothingWritten = this.written.tokensAtMost === 0;
+    const isNothingWritten = this.written.tokensAtMost + this.#images === 0;
     if (isNothingWritten && facts.usage !== undefined) this.#isReportFinal = true;
     if (isNothingWritten && facts.isInputBilled === true) {
       this.hasRead = true;
@@ -183,26 +200,33 @@ export class Meter {
    * The output so far, in tokens of text: by the estimate, or as reported where that is more. Reports that come with
    * the end do not count: nothing is left to stop.
    */
-  outputTokens({ audioWeight, excessTokens }: Scale): number {
-    return this.outputTokensIf(this.written.tokens - excessTokens, audioWeight);
+  outputTokens(scale: Scale): number {
+    return this.outputTokensIf(this.written.tokens - scale.excessTokens, scale);
   }
 
   /** The same with another figure for the text. */
-  outputTokensIf(textTokens: number, audioWeight: number): number {
-    const tokens = this.#audioBytes === 0 ? textTokens : textTokens + audioWeight * this.#audioTokens;
-    if (this.#reported === undefined || this.complete) return tokens;
+  outputTokensIf(textTokens: number, { audioWeight, imageWeight }: Weights): number {
+    const media = audioWeight * this.#audioTokens + imageWeight * this.#imageTokens;
+    if (this.#reported === undefined || this.complete) return textTokens + media;
     const { completionTokens, parts = NO_PARTS } = this.#reported;
-    return Math.max(tokens, completionTokens + (audioWeight - 1) * parts.audioOutputTokens);
+    const { audioOutputTokens, imageOutputTokens } = parts;
+    const more = (audioWeight - 1) * audioOutputTokens + (imageWeight - 1) * imageOutputTokens;
+    return Math.max(textTokens + media, completionTokens + more);
   }
 
   /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
   hasWrittenMoreThan(tokens: number, scale: Scale): boolean {
     const atMost = this.written.tokensAtMost - scale.excessTokens;
-    return this.outputTokensIf(atMost, scale.audioWeight) > tokens && this.outputTokens(scale) > tokens;
+    return this.outputTokensIf(atMost, scale) > tokens && this.outputTokens(scale) > tokens;
   }
 
   get #audioTokens(): number {
     return Math.ceil(this.#audioBytes / this.#bytesPerAudioToken);
+  }
+
+  /** The tokens of all images: as reported, plus the most for each later one. */
+  get #imageTokens(): number {
+    return imageTokensIn(this.#reported) + this.#images * this.#tokensPerImage;
   }
 
   /** What was written so far, for counting its tokens. */
@@ -233,13 +257,25 @@ export class Meter {
    */
   figures(): Metered {
     const reported = this.#reported;
-    if (reported === undefined) return this.#counted(0);
+    if (reported === undefined) return this.#counted(0, true);
     if (this.#isOutputMissing) {
-      const counted = this.#counted(0);
+      const counted = this.#counted(0, true);
       return { ...counted, ...larger(reported, withInputOf(reported, counted.usage)), isInputReported: true };
     }
-    const rest = { written: undefined, earlyReport: undefined, silentMs: 0 };
-    return { ...this.#known, usage: reported, source: 'reported', ...rest };
+    const rest = { written: undefined, earlyReport: undefined, silentMs: 0, isWhole: true };
+    return { ...this.#known, ...this.#withMedia(reported), ...rest };
+  }
+
+  /** Adds the audio and images of the answer to a report that counts them as text, or leaves the images out. */
+  #withMedia(reported: TokenUsage): Pick<Metered, 'usage' | 'source'> {
+    const imageTokens = this.#images * this.#tokensPerImage;
+    const isLeftOut = imageTokens > 0 && reported.completionTokens < LEAST_IMAGE_TOKENS * this.#images;
+    const completionTokens = reported.completionTokens + (isLeftOut ? imageTokens : 0);
+    const images = Math.min(completionTokens, imageTokensIn(reported) + imageTokens);
+    const { audioOutputTokens: spoken } = reported.parts ?? NO_PARTS;
+    const audio = spoken > 0 ? spoken : Math.min(completionTokens - images, this.#audioTokens);
+    const usage = withMedia({ ...reported, completionTokens }, { audio, images });
+    return { usage, source: isLeftOut ? 'counted' : 'reported' };
   }
 
   /**
@@ -248,7 +284,8 @@ export class Meter {
    */
   figuresOfPart(): Metered {
     if (this.#isReportFinal) return this.figures();
-    return this.#counted(this.complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs()));
+    const { complete } = this;
+    return this.#counted(complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs()), complete);
   }
 
   /** The figures of a stream with its final event: what was reported before the end may leave most of the work out. */
@@ -265,15 +302,17 @@ export class Meter {
 
   /** The report says nothing of the output, and there is some. */
   get #isOutputMissing(): boolean {
-    return this.#isInputAlone && (this.written.tokensAtMost > 0 || this.#audioBytes > 0);
+    return this.#isInputAlone && this.written.tokensAtMost + this.#audioBytes + this.#images > 0;
   }
 
   /** As counted, or as reported where that is more. */
-  #counted(silentMs: number): Metered {
-    const completionTokens = Math.max(this.#leastOutput, this.written.tokens + this.#audioTokens);
+  #counted(silentMs: number, isWhole: boolean): Metered {
+    const [audio, images] = [this.#audioTokens, this.#imageTokens];
+    const completionTokens = Math.max(this.#leastOutput, this.written.tokens + audio + images);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
-    const { usage, source } = larger(this.#reported, withAudio(counted, this.#audioTokens));
-    return { ...this.#known, usage, source, written: this.written, earlyReport: this.#reported, silentMs };
+    const { usage, source } = larger(this.#reported, withMedia(counted, { audio, images }));
+    const rest = { written: this.written, earlyReport: this.#reported, silentMs, isWhole };
+    return { ...this.#known, usage, source, ...rest };
   }
 
   get #known(): Pick<Metered, 'calls' | 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model' | 'kept'> {
@@ -288,8 +327,13 @@ export class Meter {
   }
 }
 
-function isOutput({ written, unseenTokens, audioBytes }: Output): boolean {
-  return unseenTokens > 0 || audioBytes > 0 || written.some((text) => text !== '');
+/** The audio and images of a choice. The report covers its text, but may count these as text. */
+function mediaOf(choice: ChoiceProgress): readonly ChoiceProgress[] {
+  return choice.images + choice.audioBytes === 0 ? [] : [{ ...choice, written: [], unseenTokens: 0 }];
+}
+
+function imageTokensIn(usage: TokenUsage | undefined): number {
+  return usage?.parts?.imageOutputTokens ?? 0;
 }
 
 /**
@@ -301,7 +345,8 @@ export function larger(
   counted: TokenUsage,
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
-  const withParts = (usage: TokenUsage) => withAudio(usage, counted.parts?.audioOutputTokens ?? 0);
+  const { audioOutputTokens: audio, imageOutputTokens: images } = counted.parts ?? NO_PARTS;
+  const withParts = (usage: TokenUsage) => withMedia(usage, { audio, images });
   const { completionTokens } = counted;
   if (reported.completionTokens >= completionTokens) return { usage: withParts(reported), source: 'reported' };
   const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
@@ -316,10 +361,14 @@ export function withInputOf({ promptTokens, cachedTokens }: TokenUsage, counted:
   return { ...counted, promptTokens, cachedTokens };
 }
 
-/** The usage with as many tokens of its output as audio, at least. */
-function withAudio(usage: TokenUsage, audioTokens: number): TokenUsage {
+/** Counts at least so many of the output tokens as audio and as images. */
+function withMedia(
+  usage: TokenUsage,
+  { audio, images }: { readonly audio: number; readonly images: number },
+): TokenUsage {
   const { parts = NO_PARTS } = usage;
-  return parts.audioOutputTokens >= audioTokens
-    ? usage
-    : { ...usage, parts: { ...parts, audioOutputTokens: audioTokens } };
+  if (parts.audioOutputTokens >= audio && parts.imageOutputTokens >= images) return usage;
+  const audioOutputTokens = Math.max(parts.audioOutputTokens, audio);
+  const imageOutputTokens = Math.max(parts.imageOutputTokens, images);
+  return { ...usage, parts: { ...parts, audioOutputTokens, imageOutputTokens } };
 }

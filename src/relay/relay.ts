@@ -55,6 +55,7 @@ export interface Allowance extends Scale {
 export const NO_BOUND: Allowance = {
   askAt: Number.POSITIVE_INFINITY,
   audioWeight: 1,
+  imageWeight: 1,
   excessTokens: 0,
   ask: () => undefined,
   coversCalls: () => true,
@@ -67,6 +68,7 @@ export const NO_WORK: Metered = {
   calls: [],
   written: undefined,
   earlyReport: undefined,
+  isWhole: true,
   silentMs: 0,
   isReportUnusable: false,
   serviceTier: undefined,

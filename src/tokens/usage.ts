@@ -1,12 +1,12 @@
 /** Counts the usage that an upstream did not report, or only in part. */
-import type { TokenUsage } from '../core/usage.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { InputSample } from '../dialects/input.ts';
 import type { TextSample } from '../wire/text-sample.ts';
 import type { Purpose, TokenCounter } from './counter.ts';
 
 /**
  * Counts input and output: at least one token of output, unless the estimate has none. What cannot be
- * counted stays as estimated. Audio is in the estimate.
+ * counted stays as estimated. Audio and images are in the estimate.
  */
 export async function countUsage(
   counter: TokenCounter,
@@ -15,6 +15,7 @@ export async function countUsage(
   written: TextSample,
 ): Promise<TokenUsage> {
   const { parts } = estimate;
+  const { audioOutputTokens, imageOutputTokens } = parts ?? NO_PARTS;
   const [inputTokens, outputTokens] = await Promise.all([
     countSample(counter, input.text),
     countSample(counter, written),
@@ -27,7 +28,7 @@ export async function countUsage(
     completionTokens:
       outputTokens === undefined
         ? estimate.completionTokens
-        : Math.max(leastOutput, outputTokens + (parts?.audioOutputTokens ?? 0)),
+        : Math.max(leastOutput, outputTokens + audioOutputTokens + imageOutputTokens),
   };
 }
 

@@ -27,16 +27,44 @@ describe('a model', () => {
     assert.deepEqual([priority.input, priority.cachedInput, priority.output], [2_000, 1_000, 8_000].map(million));
   });
 
-  test('has the price of ordinary input and output where the config sets no other', () => {
+  test('has the price of input for what is cached or written to a cache, and none for audio and images, where the config sets no other', () => {
     const model = modelOf('input: 1, output: 4');
     assert.partialDeepStrictEqual(model, {
       cachedInput: million(1_000),
       cacheWrite: million(1_000),
-      audioInput: million(1_000),
-      audioOutput: million(4_000),
+      audioInput: undefined,
+      cachedAudioInput: undefined,
+      audioOutput: undefined,
+      imageInput: undefined,
+      imageOutput: undefined,
       above: undefined,
       serviceTiers: new Map(),
     });
+  });
+
+  test('has the price of audio for cached audio where the config sets no other', () => {
+    assert.equal(modelOf('input: 1, output: 4, audio_input: 3')?.cachedAudioInput, million(3_000));
+    const own = modelOf('input: 1, output: 4, audio_input: 3, cached_audio_input: 0.3');
+    assert.equal(own?.cachedAudioInput, million(300));
+  });
+
+  test('has in a service tier without prices of its own for audio and images those that are as much above the others, and no lower', () => {
+    const model = modelOf(
+      'input: 1, output: 4, audio_input: 3, cached_audio_input: 0.3, image_output: 30, ' +
+        'service_tiers: { priority: { input: 2, output: 6 }, flex: { input: 0.5, output: 2, image_output: 15 } }',
+    );
+    const mediaOf = (tier: string) => {
+      const prices = model?.serviceTiers.get(tier);
+      return [prices?.audioInput, prices?.cachedAudioInput, prices?.audioOutput, prices?.imageOutput];
+    };
+    assert.deepEqual(mediaOf('priority'), [million(6_000), million(600), undefined, million(45_000)]);
+    assert.deepEqual(mediaOf('flex'), [million(3_000), million(300), undefined, million(15_000)]);
+  });
+
+  test('of kind mock has prices for audio: those of text', () => {
+    const model = load('providers: { p: { kind: mock, models: { m: { input: 1, output: 4 } } } }').providers[0]
+      ?.models[0];
+    assert.deepEqual([model?.audioInput, model?.audioOutput], [million(1_000), million(4_000)]);
   });
 });
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { NO_MEDIA } from '../../src/core/modalities.ts';
 import { CHAT } from '../../src/dialects/chat/chat.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { Dispatcher } from '../../src/proxy/dispatch.ts';
@@ -79,6 +80,7 @@ function dispatchedAs(
       outputTokens: 1,
       capTokens: undefined,
       maximumTokens: undefined,
+      media: NO_MEDIA,
       upstream: undefined,
     },
   ] as const;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DISK_BOUNDS, noDurations, recordDuration } from '../../src/core/durations.ts';
+import { NO_PARTS } from '../../src/core/usage.ts';
 import { METRICS } from '../../src/metrics/metrics.ts';
 import { type GatewayFigures, labelsUpTo, printPage, usd } from '../../src/metrics/page.ts';
 import { type CountedEnd, TallyCounter } from '../../src/observe/tally.ts';
@@ -122,13 +123,7 @@ describe('the page', () => {
   });
 
   test('has every token under one kind, also where the figures of a host do not add up', async () => {
-    const parts = {
-      cacheWriteTokens: 5,
-      cacheWrite1hTokens: 6,
-      audioInputTokens: 0,
-      audioOutputTokens: 0,
-      toolCalls: {},
-    };
+    const parts = { ...NO_PARTS, cacheWriteTokens: 5, cacheWrite1hTokens: 6 };
     const odd = { promptTokens: 1, cachedTokens: 2, completionTokens: 3 };
     const page = await pageOf([counterOf({ usage: { ...END.usage, parts } }, { model: 'mock/idle', usage: odd })]);
     assert.deepEqual(samplesOf(page, 'inf_gw_tokens_total'), [

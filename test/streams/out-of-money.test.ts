@@ -41,6 +41,7 @@ async function charged(
     allowance: {
       askAt: tokens,
       audioWeight: 1,
+      imageWeight: 1,
       excessTokens: 0,
       coversCalls: () => true,
       ask: async () => OUT_OF_MONEY,

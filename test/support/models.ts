@@ -3,7 +3,7 @@ import type { Model } from '../../src/catalog/catalog.ts';
 import type { Prices } from '../../src/core/model-terms.ts';
 import type { Nanos } from '../../src/core/money.ts';
 
-/** Prices with one for input and one for output, cached, written and audio tokens alike. */
+/** Prices with one for input and one for output, cached, written and audio tokens alike, and without one for images. */
 export function flatPrices(input: Nanos, output: Nanos = input): Prices {
   return {
     input,
@@ -12,6 +12,7 @@ export function flatPrices(input: Nanos, output: Nanos = input): Prices {
     cacheWrite1h: input,
     tools: new Map(),
     audioInput: input,
+    cachedAudioInput: input,
     output,
     audioOutput: output,
     above: undefined,

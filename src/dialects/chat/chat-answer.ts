@@ -4,6 +4,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, isInputAlone, reportedCalls } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { inputByModality, outputByModality, partsOrNone, tokensByModality } from '../modalities.ts';
 import { readOutput } from './chat-output.ts';
 
 export function readCompletion(answer: Fields): AnswerFacts {
@@ -51,8 +52,8 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   const completionTokens = Math.max(reported, total === undefined ? 0 : total - promptTokens);
   if (promptTokens + completionTokens === 0) return undefined;
   const cachedTokens = Math.min(promptTokens, readCached(usage));
-  const parts = readParts(usage, { promptTokens: promptTokens - cachedTokens, completionTokens });
-  return { promptTokens, cachedTokens, completionTokens, ...(parts !== undefined && { parts }) };
+  const parts = readParts(usage, { promptTokens, cachedTokens, completionTokens });
+  return { promptTokens, cachedTokens, completionTokens, ...(parts && { parts }) };
 }
 
 /** What came from the cache: by OpenAI's name, or where that is missing by DeepSeek's or Moonshot's. */
@@ -64,16 +65,20 @@ function readCached(usage: Readonly<Record<string, unknown>>): number {
 /** The reported parts that have prices of their own, within the tokens that are left for them. */
 function readParts(
   usage: Readonly<Record<string, unknown>>,
-  left: { readonly promptTokens: number; readonly completionTokens: number },
+  { promptTokens, cachedTokens, completionTokens }: TokenUsage,
 ): UsageParts | undefined {
-  const input = objectOf(usage.prompt_tokens_details);
-  const output = objectOf(usage.completion_tokens_details);
-  const cacheWriteTokens = Math.min(left.promptTokens, countOf(input.cache_write_tokens) ?? 0);
-  const audioInputTokens = Math.min(left.promptTokens - cacheWriteTokens, countOf(input.audio_tokens) ?? 0);
-  const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);
-  // OpenRouter's.
-  const toolCalls = reportedCalls(usage.server_tool_use, '_requests');
-  const hasCalls = Object.keys(toolCalls).length > 0;
-  if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0 && !hasCalls) return undefined;
-  return { ...NO_PARTS, cacheWriteTokens, audioInputTokens, audioOutputTokens, toolCalls };
+  const details = objectOf(usage.prompt_tokens_details);
+  const cacheWriteTokens = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
+  return partsOrNone({
+    ...NO_PARTS,
+    cacheWriteTokens,
+    ...inputByModality(
+      { promptTokens, cachedTokens, writtenTokens: cacheWriteTokens },
+      tokensByModality(details),
+      tokensByModality(details.cached_tokens_details),
+    ),
+    ...outputByModality(completionTokens, tokensByModality(usage.completion_tokens_details)),
+    // OpenRouter's.
+    toolCalls: reportedCalls(usage.server_tool_use, '_requests'),
+  });
 }

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
+import { askedOf, MODALITIES_CHECK } from '../modalities.ts';
 import { textRequest } from '../text-request.ts';
 import { CHAT_THINKING_FIELDS, hiddenThinkingOfChat } from '../thinking.ts';
 import { hostToolsOf, SWITCH_NAMES } from './chat-tools.ts';
@@ -51,7 +52,7 @@ export function checkChat(
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfChat(fields),
-      hasAudio: hasAudio(fields),
+      asked: askedOf(fields),
       predictedTokens: predictedTokens(fields.prediction),
       audioBytesPerToken: audioBytesPerToken(isObject(fields.audio) ? fields.audio.format : undefined),
       // A host may cache what it likes.
@@ -83,6 +84,7 @@ const CHECKS: Checks = Object.entries<Check>({
   stop: checkStop,
   tools: checkTools,
   service_tier: text('service_tier'),
+  modalities: MODALITIES_CHECK,
 });
 
 /** The fields that decide what a request may do and what it costs. */
@@ -92,7 +94,6 @@ const ACTED_ON: ReadonlySet<string> = new Set([
   'functions',
   ...SWITCH_NAMES,
   'response_format',
-  'modalities',
   'audio',
   'prediction',
   ...CHAT_THINKING_FIELDS,
@@ -112,15 +113,6 @@ function findVariant({ members, fields }: JsonBody): string | undefined {
 function longWriteProblem(fields: Fields): string | undefined {
   if (longestLifetimeOfOpenAi(fields) === '5m') return undefined;
   return 'prompt_cache_breakpoint.ttl: expected 30m: what is kept longer costs more, and usage would not say how much it is';
-}
-
-/** Parts of a message that are never audio. */
-const SILENT_PARTS: readonly unknown[] = ['text', 'image_url', 'refusal'];
-
-function hasAudio({ messages, modalities, audio }: Fields): boolean {
-  if (isObject(audio) || (Array.isArray(modalities) && modalities.includes('audio'))) return true;
-  const isAudible = (part: Fields) => !SILENT_PARTS.includes(part.type);
-  return (messages as readonly Fields[]).some(({ content }) => Array.isArray(content) && content.some(isAudible));
 }
 
 /** A text, or parts of one. */

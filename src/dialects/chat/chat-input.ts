@@ -64,7 +64,8 @@ const DATA_FIELDS: Readonly<Record<string, { readonly kind: 'image' | 'audio' | 
 function readObject(name: string, value: Fields): Reading | undefined {
   // What the model has said, which the host keeps.
   if (name === 'audio' && value.id !== undefined) {
-    return { attachments: [{ kind: 'reference', holder: value, field: 'id' }], texts: [], others: value };
+    const attachment = { kind: 'reference', hasSound: true, holder: value, field: 'id' } as const;
+    return { attachments: [attachment], texts: [], others: value };
   }
   const data = dataFieldOf(name);
   if (data !== undefined)

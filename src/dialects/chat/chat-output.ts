@@ -6,13 +6,11 @@ import type { Fields } from '../dialect.ts';
 /** A string, or an array of parts with text. Hosts of open models have the thinking in one of the latter two. */
 const TEXT_FIELDS = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 
-/** The most that a host bills for an image: OpenAI's largest in the highest quality. */
-const TOKENS_PER_IMAGE = 6_240;
-
 /** An output while it is being read. */
 interface Draft {
   readonly written: string[];
   unseenTokens: number;
+  images: number;
   audioBytes: number;
 }
 
@@ -21,7 +19,7 @@ interface Draft {
  * `citations`, `search_results`. `logprobs` repeats it.
  */
 export function readOutput(message: unknown, text: unknown): Output {
-  const draft: Draft = { written: [], unseenTokens: 0, audioBytes: 0 };
+  const draft: Draft = { written: [], unseenTokens: 0, images: 0, audioBytes: 0 };
   if (isObject(message)) addMessage(message, draft);
   addText(text, draft);
   return draft;
@@ -38,10 +36,15 @@ function addMessage(message: Fields, to: Draft): void {
   // Of the tools that Groq's compound models have run: what they have brought in is none.
   for (const { arguments: written } of listOf(message.executed_tools)) addText(written, to);
   addReasoning(message.reasoning_details, typeof message.reasoning === 'string', to);
-  to.unseenTokens += listOf(message.images).length * TOKENS_PER_IMAGE;
+  // Of OpenRouter's form, and of hosts that have images among the parts of the content.
+  to.images += listOf(message.images).length + listOf(message.content).filter(isImage).length;
   if (!isObject(message.audio)) return;
   addText(message.audio.transcript, to);
   to.audioBytes += bytesOfBase64(message.audio.data);
+}
+
+function isImage({ type }: Fields): boolean {
+  return type === 'image_url' || type === 'image' || type === 'output_image';
 }
 
 function addCall(call: unknown, to: Draft): void {

@@ -43,7 +43,7 @@ const TOKENS_PER_CITATION = 18;
 /** What a model has written in a block of a whole answer. */
 function outputOfBlock({ text, toolUse, reasoningContent, citationsContent, image }: Fields): Output {
   const written: unknown[] = [text];
-  let unseenTokens = dataTokens(image);
+  let unseenTokens = 0;
   if (isObject(toolUse)) written.push(toolUse.name, inputText(toolUse.input));
   if (isObject(reasoningContent)) {
     const { reasoningText, redactedContent } = reasoningContent;
@@ -57,17 +57,21 @@ function outputOfBlock({ text, toolUse, reasoningContent, citationsContent, imag
       unseenTokens += citationsContent.citations.length * TOKENS_PER_CITATION;
     }
   }
-  return outputOf(written, unseenTokens);
+  return outputOf(written, unseenTokens, isObject(image) ? 1 : 0);
 }
 
 /** Reads the blocks of a stream: each begins, and grows by deltas. */
 export class BlockReader {
   /** What the current block has shown of its reasoning, in bytes. */
   #thoughtBytes = 0;
+  /** The last event held a piece of an image, which may have several and counts once. */
+  #isImage = false;
 
   begin(start: unknown): Output {
     this.#thoughtBytes = 0;
-    return isObject(start) && isObject(start.toolUse) ? outputOf([start.toolUse.name], 0) : NO_OUTPUT;
+    if (!isObject(start)) return NO_OUTPUT;
+    this.#isImage = isObject(start.image);
+    return outputOf(isObject(start.toolUse) ? [start.toolUse.name] : [], 0, this.#isImage ? 1 : 0);
   }
 
   add(delta: unknown): Output {
@@ -78,13 +82,15 @@ export class BlockReader {
     const unseenTokens = unseenTokensOf(redactedContent) + unseenTokensOf(signature, this.#thoughtBytes);
     this.#thoughtBytes += bytesOf(thinking);
     const cited = citation === undefined ? 0 : TOKENS_PER_CITATION;
-    return outputOf([text, call, thinking], unseenTokens + cited + dataTokens(image));
+    const isNewImage = isObject(image) && !this.#isImage;
+    this.#isImage = isObject(image);
+    return outputOf([text, call, thinking], unseenTokens + cited, isNewImage ? 1 : 0);
   }
 }
 
-function outputOf(written: readonly unknown[], unseenTokens: number): Output {
+function outputOf(written: readonly unknown[], unseenTokens: number, images: number): Output {
   const texts = written.filter((text): text is string => typeof text === 'string' && text !== '');
-  return { written: texts, unseenTokens, audioBytes: 0 };
+  return { ...NO_OUTPUT, written: texts, unseenTokens, images };
 }
 
 function inputText(input: unknown): string | undefined {
@@ -93,10 +99,6 @@ function inputText(input: unknown): string | undefined {
 
 function bytesOf(text: unknown): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : 0;
-}
-
-function dataTokens(image: unknown): number {
-  return isObject(image) && isObject(image.source) ? unseenTokensOf(image.source.bytes) : 0;
 }
 
 export function usageFacts(reported: unknown): Pick<AnswerFacts, 'usage' | 'hasUsage' | 'isInputAlone'> {

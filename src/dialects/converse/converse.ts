@@ -4,7 +4,7 @@ import { isObject, objectOf, objectsIn, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import { type AnswerFacts, countOf, NO_FACTS, NO_OUTPUT, type Output } from '../answer.ts';
+import { type AnswerFacts, countOf, isOutput, NO_FACTS, NO_OUTPUT, type Output } from '../answer.ts';
 import { type Reading, readData } from '../attachments.ts';
 import { longestLifetime } from '../cache-lifetime.ts';
 import type {
@@ -100,7 +100,7 @@ function progressOf(output: Output, finished: boolean): AnswerFacts {
 }
 
 function written(output: Output): AnswerFacts {
-  return output.written.length === 0 && output.unseenTokens === 0 ? NO_FACTS : progressOf(output, false);
+  return isOutput(output) ? progressOf(output, false) : NO_FACTS;
 }
 
 function checkConverse(dialect: Dialect, body: JsonBody, model: string): Checked {

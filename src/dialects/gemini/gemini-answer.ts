@@ -1,8 +1,9 @@
 /** Reads answers, whole or in pieces, and their usage. */
 import { isObject, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, type ChoiceProgress, countOf, isInputAlone, together } from '../answer.ts';
+import { type AnswerFacts, type ChoiceProgress, countOf, isInputAlone, NO_OUTPUT, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { type ByModality, inputByModality, outputByModality, partsOrNone } from '../modalities.ts';
 import { outputOfPart } from './gemini-output.ts';
 import { hostCallsOf } from './gemini-tools.ts';
 
@@ -38,7 +39,7 @@ function tierIn({ serviceTier, trafficType }: Fields): string | undefined {
 }
 
 /** A prompt that its host has read and refuses. It answers nothing, and says what it bills. */
-const BLOCKED: ChoiceProgress = { index: 0, finished: true, written: [], unseenTokens: 0, audioBytes: 0 };
+const BLOCKED: ChoiceProgress = { ...NO_OUTPUT, index: 0, finished: true };
 
 export function isBlocked({ promptFeedback: feedback, candidates }: Fields): boolean {
   return objectsIn(candidates).length === 0 && isObject(feedback) && typeof feedback.blockReason === 'string';
@@ -80,19 +81,18 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
     return undefined;
   }
   const cachedTokens = Math.min(promptTokens, countOf(usage.cachedContentTokenCount) ?? 0);
-  const heard = audioIn(usage.promptTokensDetails) + audioIn(usage.toolUsePromptTokensDetails);
-  const audioInputTokens = Math.min(
-    promptTokens - cachedTokens,
-    Math.max(0, heard - audioIn(usage.cacheTokensDetails)),
-  );
-  const audioOutputTokens = Math.min(completionTokens, audioIn(usage.candidatesTokensDetails));
-  const hasParts = audioInputTokens + audioOutputTokens > 0;
-  const parts = { ...NO_PARTS, audioInputTokens, audioOutputTokens };
-  return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
+  const read = byModality([...objectsIn(usage.promptTokensDetails), ...objectsIn(usage.toolUsePromptTokensDetails)]);
+  const cached = Array.isArray(usage.cacheTokensDetails) ? byModality(objectsIn(usage.cacheTokensDetails)) : undefined;
+  const parts = partsOrNone({
+    ...NO_PARTS,
+    ...inputByModality({ promptTokens, cachedTokens, writtenTokens: 0 }, read, cached),
+    ...outputByModality(completionTokens, byModality(objectsIn(usage.candidatesTokensDetails))),
+  });
+  return { promptTokens, cachedTokens, completionTokens, ...(parts && { parts }) };
 }
 
-/** The tokens of a list by modality that are audio. */
-function audioIn(details: unknown): number {
-  const spoken = objectsIn(details).filter(({ modality }) => modality === 'AUDIO');
-  return spoken.reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0);
+function byModality(details: readonly Fields[]): ByModality {
+  const sum = (name: string) =>
+    details.reduce((all, { modality, tokenCount }) => all + (modality === name ? (countOf(tokenCount) ?? 0) : 0), 0);
+  return { audio: sum('AUDIO'), image: sum('IMAGE') };
 }

@@ -1,5 +1,7 @@
 /** Validates a request to generate content, and extracts the fields that the gateway acts on. */
 import { isObject, objectOf } from '../../core/json.ts';
+import type { AskedModality, Modality } from '../../core/modalities.ts';
+import { printableName } from '../../core/printable.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import {
   type Check,
@@ -14,6 +16,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { askedModalities, modalitiesCheck } from '../modalities.ts';
 import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfGemini } from '../thinking.ts';
 import { configOf, listOf } from './gemini-fields.ts';
@@ -39,7 +42,7 @@ export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Ch
       choices: (config.candidateCount ?? 1) as number,
       serviceTier: tierOf(fields.serviceTier),
       hiddenThinking: hiddenThinkingOfGemini(config.thinkingConfig),
-      hasAudio: hasAudio(fields),
+      asked: askedIn(config),
       audioBytesPerToken: AUDIO_BYTES_PER_TOKEN,
       // A host may cache what it likes.
       cacheWrite: '5m',
@@ -83,9 +86,9 @@ const CONFIG_CHECKS: Checks = Object.entries<Check>({
   temperature: number('generationConfig.temperature', 0, 2),
   topP: number('generationConfig.topP', 0, 1),
   thinkingConfig: object('generationConfig.thinkingConfig'),
-  responseModalities: checkModalities,
+  responseModalities: (value, fields) => checkModalities(value === undefined ? undefined : listOf(value), fields),
   responseFormat: checkFormats,
-  imageConfig: refused('generationConfig.imageConfig', PRICED),
+  imageConfig: checkImageConfig,
   routingConfig: refused('generationConfig.routingConfig', OTHER_MODEL),
   modelSelectionConfig: refused('generationConfig.modelSelectionConfig', OTHER_MODEL),
   modelConfig: refused('generationConfig.modelConfig', OTHER_MODEL),
@@ -151,15 +154,20 @@ function contentProblem(content: unknown, where: string): string | undefined {
   return undefined;
 }
 
-const MODALITIES: readonly unknown[] = ['TEXT', 'AUDIO'];
+const checkModalities = modalitiesCheck('generationConfig.responseModalities', 'TEXT, AUDIO or IMAGE');
 
-function checkModalities(value: unknown): string | undefined {
-  const other = listOf(value).find((modality) => !MODALITIES.includes(modality));
-  if (other === undefined) return undefined;
-  return 'generationConfig.responseModalities: expected TEXT or AUDIO; others have prices of their own, and this gateway has none for them';
+/** Settings that change images, but not their number. */
+const IMAGE_SETTINGS: ReadonlySet<string> = new Set([
+  ...['aspectRatio', 'imageSize', 'personGeneration', 'prominentPeople', 'imageOutputOptions'],
+]);
+
+function checkImageConfig(value: unknown): string | undefined {
+  if (value !== undefined && !isObject(value)) return 'generationConfig.imageConfig: expected an object';
+  const other = Object.keys(objectOf(value)).find((name) => !IMAGE_SETTINGS.has(name));
+  return other && `generationConfig.imageConfig.${printableName(other)}: ${PRICED}`;
 }
 
-/** Speech can be asked for by `responseModalities`. */
+/** Speech and images can be asked for by `responseModalities`. */
 function checkFormats(value: unknown): string | undefined {
   const isText = (format: unknown) => isObject(format) && Object.keys(format).every((kind) => kind === 'text');
   return listOf(value).every(isText) ? undefined : 'generationConfig.responseFormat: expected only text';
@@ -171,20 +179,14 @@ function tierOf(tier: unknown): string | undefined {
   return name === 'unspecified' || name === 'standard' ? undefined : name;
 }
 
-/** Whether an answer may be spoken, or something in the input may be heard. */
-function hasAudio(fields: Fields): boolean {
-  const { responseModalities: modalities, speechConfig } = configOf(fields);
-  if (isObject(speechConfig) || listOf(modalities).includes('AUDIO')) return true;
-  const contents = [...listOf(fields.contents), fields.systemInstruction];
-  return contents.some((content) => isObject(content) && listOf(content.parts).some(isAudible));
-}
-
-/** Types of data that are never audio. */
-const SILENT = /^(?:image\/|text\/|application\/(?:pdf|json)\b)/i;
-
-function isAudible(part: unknown): boolean {
-  if (!isObject(part)) return false;
-  const response = objectOf(part.functionResponse);
-  const data = [part.inlineData, part.fileData].filter(isObject);
-  return data.some(({ mimeType }) => !SILENT.test(String(mimeType))) || listOf(response.parts).some(isAudible);
+function askedIn({ responseModalities, speechConfig, imageConfig }: Fields): readonly AskedModality[] {
+  const asked = askedModalities(listOf(responseModalities), 'generationConfig.responseModalities');
+  const set: readonly (readonly [modality: Modality, config: unknown, name: string])[] = [
+    ['audio', speechConfig, 'speechConfig'],
+    ['image', imageConfig, 'imageConfig'],
+  ];
+  const others = set
+    .filter(([modality, config]) => isObject(config) && !asked.some((each) => each.modality === modality))
+    .map(([modality, , name]) => ({ modality, field: `generationConfig.${name}` }));
+  return [...asked, ...others];
 }

@@ -1,6 +1,6 @@
 /** The input of a request: its texts and attachments. */
 import { isObject } from '../../core/json.ts';
-import { FETCHED_IMAGE, type Reading, readData } from '../attachments.ts';
+import { FETCHED_IMAGE, isSound, type Reading, readData } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
 import { configOf, listOf } from './gemini-fields.ts';
@@ -15,7 +15,7 @@ const CONFIG_FIELDS: FieldKinds = {
   settings: new Set([
     ...['maxOutputTokens', 'candidateCount', 'temperature', 'topP', 'topK', 'seed', 'presencePenalty'],
     ...['frequencyPenalty', 'thinkingConfig', 'responseMimeType', 'responseModalities', 'mediaResolution'],
-    ...['responseLogprobs', 'logprobs'],
+    ...['responseLogprobs', 'logprobs', 'imageConfig'],
   ]),
   unnamed: new Set(['responseSchema', 'responseJsonSchema', 'stopSequences', 'speechConfig']),
   walked: new Set(),
@@ -56,8 +56,10 @@ function readInline(value: Fields): Reading {
 
 /** An image that the host fetches. Whatever else is at an address, such as a film, nobody here can see. */
 function readFile(value: Fields): Reading {
-  const isImage = isImageAddress(value.fileUri) && String(value.mimeType).startsWith('image/');
-  const attachment = isImage ? FETCHED_IMAGE : ({ kind: 'reference', holder: value, field: 'fileUri' } as const);
+  const type = String(value.mimeType);
+  const isImage = isImageAddress(value.fileUri) && type.startsWith('image/');
+  const reference = { kind: 'reference', hasSound: isSound('file', type), holder: value, field: 'fileUri' } as const;
+  const attachment = isImage ? FETCHED_IMAGE : reference;
   return { attachments: [attachment], texts: [], others: value };
 }
 

@@ -2,9 +2,6 @@
 import { isObject, objectOf } from '../../core/json.ts';
 import { bytesOfBase64, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 
-/** The most that Google bills for an image: one of 4K. */
-const TOKENS_PER_IMAGE = 2_520;
-
 /** Bytes of audio that are a token of output: 16-bit samples at 24 kHz, of which a second is 25 tokens. */
 export const AUDIO_BYTES_PER_TOKEN = 1_920;
 
@@ -27,7 +24,8 @@ export function outputOfPart(part: unknown): Output {
   const isImage = data.data !== undefined && !isAudio;
   return {
     written,
-    unseenTokens: unseenTokensOf(thoughtSignature) + (isImage ? TOKENS_PER_IMAGE : 0),
+    unseenTokens: unseenTokensOf(thoughtSignature),
+    images: isImage ? 1 : 0,
     audioBytes: isAudio ? bytesOfBase64(data.data) : 0,
   };
 }

@@ -121,7 +121,7 @@ export function imageRequest(dialect: Dialect, body: JsonBody, model: string): M
     ...requestWithoutText(dialect, body, model),
     stream: fields.stream === true,
     choices: images,
-    hasImages: true,
+    asked: [{ modality: 'image', field: 'prompt' }],
     outputAt: ({ imageOutput, maxOutput = 0 }) =>
       imageOutput === undefined ? 0 : maxOutput * frames + partial * TOKENS_PER_PARTIAL_IMAGE,
     hostTools: [unitsOf(IMAGE, images, 'n', settings)],

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect } from '../dialect.ts';
+import { askedOf, MODALITIES_CHECK } from '../modalities.ts';
 import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
 import { findTools, hostTools, maximumProblem } from './messages-tools.ts';
@@ -39,6 +40,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
   return {
     ok: true,
     request: textRequest(dialect, body, model, maximum as number, {
+      asked: askedOf(fields),
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfMessages(fields),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
@@ -67,6 +69,7 @@ const CHECKS: Checks = Object.entries<Check>({
   system: (value) => contentProblem(value, 'system'),
   tools: checkTools,
   service_tier: text('service_tier'),
+  modalities: MODALITIES_CHECK,
   speed: usual('speed', ['standard'], PRICED),
   inference_geo: usual('inference_geo', ['global'], PRICED),
   fallbacks: refused('fallbacks', 'another model could answer than the one that was checked; leave it out'),

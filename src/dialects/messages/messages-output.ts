@@ -19,7 +19,7 @@ export function outputOfBlock(block: unknown): Output {
   if (typeof content === 'string' && content !== '') written.push(content);
   const citations = Array.isArray(block.citations) ? block.citations.length : 0;
   const unseenTokens = unseenTokensIn(block, written) + citations * TOKENS_PER_CITATION;
-  return { written, unseenTokens, audioBytes: 0 };
+  return { ...NO_OUTPUT, written, unseenTokens, images: block.type === 'image' ? 1 : 0 };
 }
 
 function textsOf(block: Fields): string[] {

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../core/host-tools.ts';
 import { isObject, objectOf, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output, together } from '../answer.ts';
+import { type AnswerFacts, isOutput, NO_FACTS, NO_OUTPUT, type Output, together } from '../answer.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
@@ -123,6 +123,5 @@ class MessagesStream implements StreamReader {
 }
 
 function factsOf(output: Output): AnswerFacts {
-  const isEmpty = output.written.length === 0 && output.unseenTokens === 0;
-  return isEmpty ? NO_FACTS : { ...NO_FACTS, progress: [{ index: 0, finished: false, ...output }] };
+  return isOutput(output) ? { ...NO_FACTS, progress: [{ index: 0, finished: false, ...output }] } : NO_FACTS;
 }

@@ -3,6 +3,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, isInputAlone, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { inputByModality, outputByModality, partsOrNone, tokensByModality } from '../modalities.ts';
 import { outputOfItem } from './responses-output.ts';
 import { keptIn } from './responses-state.ts';
 import { hostCallOfItem } from './responses-tools.ts';
@@ -46,10 +47,19 @@ function readUsage(usage: unknown, toolUsage: unknown): TokenUsage | undefined {
   const lifetimes = objectOf(details.cache_write_tokens_details);
   const written = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
   const cacheWrite1hTokens = Math.min(written, countOf(lifetimes.ttl_12h_tokens) ?? 0);
-  const toolCalls = { ...searchesIn(toolUsage), ...reportedCalls(usage.server_side_tool_usage_details, '_calls') };
-  const hasParts = written > 0 || Object.keys(toolCalls).length > 0;
-  const parts = { ...NO_PARTS, cacheWriteTokens: written - cacheWrite1hTokens, cacheWrite1hTokens, toolCalls };
-  return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
+  const parts = partsOrNone({
+    ...NO_PARTS,
+    cacheWriteTokens: written - cacheWrite1hTokens,
+    cacheWrite1hTokens,
+    ...inputByModality(
+      { promptTokens, cachedTokens, writtenTokens: written },
+      tokensByModality(details),
+      tokensByModality(details.cached_tokens_details),
+    ),
+    ...outputByModality(completionTokens, tokensByModality(usage.output_tokens_details)),
+    toolCalls: { ...searchesIn(toolUsage), ...reportedCalls(usage.server_side_tool_usage_details, '_calls') },
+  });
+  return { promptTokens, cachedTokens, completionTokens, ...(parts && { parts }) };
 }
 
 /** The searches that OpenAI bills. */

@@ -16,6 +16,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { askedOf, MODALITIES_CHECK } from '../modalities.ts';
 import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfResponses } from '../thinking.ts';
 import { isReference, stateOf } from './responses-state.ts';
@@ -30,6 +31,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
   return {
     ok: true,
     request: textRequest(dialect, body, model, maximum, {
+      asked: askedOf(fields),
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfResponses(fields),
       cacheWrite: longestLifetimeOfOpenAi(fields),
@@ -58,6 +60,7 @@ const CHECKS: Checks = Object.entries<Check>({
   tools: checkTools,
   max_tool_calls: wholeNumber('max_tool_calls', 0),
   service_tier: text('service_tier'),
+  modalities: MODALITIES_CHECK,
   multi_agent: (value) =>
     value === undefined || (isObject(value) && value.enabled === false)
       ? undefined

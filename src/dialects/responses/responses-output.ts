@@ -19,7 +19,13 @@ export function outputOfItem(item: Fields): Output {
   const written = [...textsOf(item), ...shown, ...objects.map((value) => JSON.stringify(value, withoutSources))];
   // Encrypted thinking, or compaction.
   const shownBytes = shown.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return { written, unseenTokens: unseenTokensOf(item.encrypted_content, shownBytes), audioBytes: 0 };
+  const images = parts.filter(({ type }) => type === 'output_image').length + (isDrawn(item) ? 1 : 0);
+  return { ...NO_OUTPUT, written, unseenTokens: unseenTokensOf(item.encrypted_content, shownBytes), images };
+}
+
+/** Models that return images have this item as well as the tool of this name. */
+function isDrawn({ type, result }: Fields): boolean {
+  return type === 'image_generation_call' && typeof result === 'string' && result !== '';
 }
 
 /** The pages that a search has found are in its action. */
@@ -59,10 +65,10 @@ export class ItemReader {
     return type.endsWith('.done') ? this.#add(place, this.#restOf(place, partText(event))) : NO_OUTPUT;
   }
 
-  #end(place: unknown, { written, unseenTokens }: Output): Output {
+  #end(place: unknown, { written, unseenTokens, images }: Output): Output {
     const output = this.#add(place, this.#restOf(place, written.join('')));
     this.#characters.delete(place);
-    return unseenTokens === 0 ? output : { ...output, unseenTokens };
+    return unseenTokens + images === 0 ? output : { ...output, unseenTokens, images };
   }
 
   /** What of a text has not come before. */

@@ -30,6 +30,19 @@ export function kindByStart(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | 'w
   return beginsAsMp3(bytes) ? 'mp3' : undefined;
 }
 
+/** Ogg, FLAC, Matroska and WebM, AIFF, AU, CAF, AMR, Windows Media, Flash, AAC, MPEG and AVI. Those of WAV and MP3 are kinds. */
+const SOUND_SIGNATURE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  /^(?:OggS|fLaC|\x1aE\xdf\xa3|FORM....AIF|\.snd|caff|#!AMR|\x30\x26\xb2\x75|FLV|\xff[\xf0-\xf9]|\0\0\x01[\xba\xb3]|RIFF....AVI )/s;
+/** MP4 and its relatives, but for those that hold images. */
+const MP4_SIGNATURE = /^....ftyp(?!heic|heix|hevc|mif1|msf1|avif|avis)/s;
+
+/** Whether a file begins as a format of audio or films. */
+export function beginsAsSound(bytes: Buffer): boolean {
+  const start = bytes.toString('latin1', 0, 12);
+  return ['wav', 'mp3'].includes(kindByStart(bytes) ?? '') || SOUND_SIGNATURE.test(start) || MP4_SIGNATURE.test(start);
+}
+
 /** In UTF-8: those of ASCII but tab, newlines and form feed, and those beyond. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const CONTROL_CHARACTER = /[\0-\x08\x0b\x0e-\x1f\x7f]|\xc2[\x80-\x9f]/;

@@ -124,11 +124,12 @@ export const CHAT_ANSWER = [
   priced(
     'a part of the usage with a price of its own',
     `[chat.completion|chat.completion.chunk]: .usage.prompt_tokens_details.cached_tokens .usage.prompt_tokens_details.cache_write_tokens
-    .usage.prompt_tokens_details.audio_tokens .usage.completion_tokens_details.audio_tokens`,
+    .usage.prompt_tokens_details.audio_tokens .usage.prompt_tokens_details.image_tokens
+    .usage.completion_tokens_details.audio_tokens`,
   ),
   free(
     'within the tokens that are billed, at the same price',
-    `[chat.completion|chat.completion.chunk]: .usage.prompt_tokens_details.image_tokens .usage.prompt_tokens_details.text_tokens
+    `[chat.completion|chat.completion.chunk]: .usage.prompt_tokens_details.text_tokens
     .usage.completion_tokens_details.accepted_prediction_tokens .usage.completion_tokens_details.reasoning_tokens
     .usage.completion_tokens_details.rejected_prediction_tokens .usage.completion_tokens_details.text_tokens`,
   ),

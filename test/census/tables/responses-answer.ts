@@ -105,11 +105,15 @@ export const RESPONSES_ANSWER = [
   ),
   actedOn('calls in one container are billed once', 'output[code_interpreter_call]: .container_id'),
   priced('the variant of the call that is billed', 'output[image_generation_call]: .output_format .quality .size'),
+  actedOn(
+    'an image, counted where no usage is reported and no tool has made it',
+    'output[image_generation_call]: .result',
+  ),
   free('a request that would have it is refused', 'content[encrypted_content] .encrypted_content'),
   free('made by the library of what is in the output', '[response]: .output_text'),
   free(
     'within the price of its tool',
-    `output[image_generation_call]: .result .svg_usage.** [response.image_generation_call.partial_image] .partial_image_b64`,
+    `output[image_generation_call]: .svg_usage.** [response.image_generation_call.partial_image] .partial_image_b64`,
   ),
   free(
     'what a tool has found or answered: input, which is held with the call',

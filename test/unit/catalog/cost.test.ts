@@ -18,7 +18,10 @@ const PRICES: Prices = {
   cacheWrite1h: 15n * USD,
   tools: new Map([['web_search', toolPrice(7_000n, { tokens: 100 })]]),
   audioInput: 30n * USD,
+  cachedAudioInput: 3n * USD,
   audioOutput: 80n * USD,
+  imageInput: 50n * USD,
+  imageOutput: 90n * USD,
   above: { tokens: 1_000, input: 20n * USD, cachedInput: 2n * USD, output: 60n * USD },
 };
 /** A price in USD per million is as many thousand nanodollars per token. */
@@ -40,6 +43,16 @@ const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint]
   ['input written to the cache for an hour', usage({ promptTokens: 5 }, { cacheWrite1hTokens: 3 }), thousands(20 + 45)],
   ['audio input', usage({ promptTokens: 5 }, { audioInputTokens: 2 }), thousands(30 + 60)],
   ['audio output', usage({ completionTokens: 5 }, { audioOutputTokens: 4 }), thousands(40 + 320)],
+  [
+    'audio and images of the cache, which have no discount of their own',
+    usage({ promptTokens: 9, cachedTokens: 9 }, { cachedAudioTokens: 2, cachedImageTokens: 3 }),
+    thousands(4 + 2 * 3 + 3 * 50),
+  ],
+  [
+    'images',
+    usage({ promptTokens: 5, completionTokens: 5 }, { imageInputTokens: 2, imageOutputTokens: 4 }),
+    thousands(30 + 100 + 40 + 360),
+  ],
   // Above 1,000 tokens all input costs twice as much, and so does what is written to the cache.
   [
     'long input that is written for an hour',
@@ -56,6 +69,27 @@ const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint]
 
 describe('the cost of', () => {
   for (const [what, used, nanos] of COSTS) test(what, () => assert.equal(usageCost(PRICES, used), nanos));
+});
+
+describe('audio and images without a price cost', () => {
+  const plain: Prices = { ...flatPrices(10n * USD, 40n * USD), audioInput: undefined, cachedAudioInput: undefined };
+  const spoken = usage(
+    { promptTokens: 2, cachedTokens: 1, completionTokens: 2 },
+    { audioInputTokens: 1, cachedAudioTokens: 1 },
+  );
+  const drawn = usage({ completionTokens: 2 }, { imageOutputTokens: 2 });
+
+  test('what they cost at the dearest model that is known, since nobody asked for them', () => {
+    assert.equal(usageCost(plain, spoken), thousands(2 * 40 + 2 * 40));
+    assert.equal(usageCost(plain, drawn), thousands(2 * 120));
+  });
+  test('what other output does where that is dearer', () => {
+    assert.equal(usageCost({ ...plain, output: 200n * USD }, drawn), thousands(2 * 200));
+  });
+  test('nothing at a model that costs nothing', () => {
+    assert.equal(usageCost({ ...flatPrices(0n), audioInput: undefined }, spoken), 0n);
+    assert.equal(usageCost(flatPrices(0n), drawn), 0n);
+  });
 });
 
 describe('the prices of a service tier', () => {
@@ -101,20 +135,27 @@ test('a hold covers a request of its size, whatever kinds its tokens turn out to
       tokens,
       tokens,
       fc.boolean(),
+      fc.boolean(),
       fc.constantFrom('5m', '1h'),
       fc.nat({ max: 12 }),
-      (input, output, a, b, c, d, hasAudio, cacheWrite, calls) => {
+      (input, output, a, b, c, d, isSound, isImage, cacheWrite, calls) => {
         const cachedTokens = Math.min(a, input);
         const written = Math.min(b, input - cachedTokens);
-        const audioInputTokens = hasAudio ? Math.min(c, input - cachedTokens - written) : 0;
-        const audioOutputTokens = hasAudio ? Math.min(d, output) : 0;
+        const fresh = Math.min(c, input - cachedTokens - written);
+        const made = Math.min(d, output);
+        const media = { hears: isSound, sees: isImage, speaks: isSound, draws: isImage };
         const writes = cacheWrite === '5m' ? { cacheWriteTokens: written } : { cacheWrite1hTokens: written };
-        const parts = { ...writes, audioInputTokens, audioOutputTokens };
+        const parts = {
+          ...writes,
+          ...(isSound && { audioInputTokens: fresh, cachedAudioTokens: cachedTokens, audioOutputTokens: made }),
+          // Where a request may hold both, it is dearest as the one.
+          ...(isImage && !isSound && { imageInputTokens: fresh, imageOutputTokens: made }),
+        };
         const found = calls * 100;
         const used = usage({ promptTokens: input + found, cachedTokens, completionTokens: output }, parts);
         const search = hostTool('web_search', { calls });
         assert.ok(
-          expectedCost(PRICES, input, output, { hasAudio, cacheWrite, hostTools: [search] }) >=
+          expectedCost(PRICES, input, output, { ...media, cacheWrite, hostTools: [search] }) >=
             usageCost(PRICES, used, [{ count: calls, of: [search], reported: {} }]),
         );
       },

@@ -1,4 +1,4 @@
-/** Which models think unless they are told not to, by the names that hosts have for them. */
+/** Which models think or return images unless they are told not to, by the names that hosts have for them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { traitsOf } from '../../../src/catalog/model-traits.ts';
@@ -39,4 +39,37 @@ describe('a model thinks unless it is told not to', () => {
 describe('a model does not think unless it is told to', () => {
   for (const name of DOES_NOT)
     test(name || 'without a name', () => assert.equal(traitsOf({ upstream: name }).thinks, false));
+});
+
+const DRAWS: readonly (readonly [name: string, tokensPerImage: number])[] = [
+  ['gemini-2.5-flash-image', 2_520],
+  ['models/gemini-2.5-flash-image-preview', 2_520],
+  ['google/gemini-3-pro-image-preview', 2_520],
+  ['gemini-2.0-flash-preview-image-generation', 2_520],
+  ['nano-banana-pro-preview', 2_520],
+  ['openai/gpt-5-image-mini', 6_240],
+  ['gpt-image-1', 6_240],
+  ['chatgpt-image-latest', 6_240],
+  ['grok-2-image-1212', 6_240],
+  ['grok-imagine-image', 6_240],
+  ['black-forest-labs/flux.2-pro', 6_240],
+  ['bytedance-seed/seedream-4.5', 6_240],
+];
+const DRAWS_NOT: readonly string[] = [
+  ...['gemini-2.5-flash', 'gemini-3-pro-preview', 'gpt-5', 'gpt-4o', 'grok-4', 'qwen3-vl', 'vendor-echo-1'],
+  ...['vit-gpt2-image-captioning', 'gemini-image-to-text', 'influx-1', 'imaginary', ''],
+];
+
+describe('a model returns images unasked', () => {
+  for (const [name, tokensPerImage] of DRAWS) {
+    test(name, () => {
+      const { draws, tokensPerImage: most } = traitsOf({ upstream: name });
+      assert.deepEqual([draws, most], [true, tokensPerImage]);
+    });
+  }
+});
+
+describe('a model returns no images unless it is asked', () => {
+  for (const name of DRAWS_NOT)
+    test(name || 'without a name', () => assert.equal(traitsOf({ upstream: name }).draws, false));
 });

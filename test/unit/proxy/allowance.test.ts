@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expectedCost } from '../../../src/catalog/cost.ts';
+import { NO_MEDIA } from '../../../src/core/modalities.ts';
 import type { Nanos } from '../../../src/core/money.ts';
 import { readChunk } from '../../../src/dialects/chat/chat-answer.ts';
 import type { Grant, Growth, Ledger } from '../../../src/ledger/ledger.ts';
@@ -52,7 +53,7 @@ function stream(
     },
   } as Partial<Ledger> as Ledger;
   const counter = { count: async () => count() } as Partial<TokenCounter> as TokenCounter;
-  const holdNanos: Nanos = expectedCost(model, INPUT, outputTokens, request);
+  const holdNanos: Nanos = expectedCost(model, INPUT, outputTokens, { ...request, ...NO_MEDIA });
   const allowance = new StreamAllowance({
     requestId: 'r',
     request,
@@ -60,6 +61,7 @@ function stream(
     inputTokens: INPUT,
     holdNanos,
     maximumTokens: maximum,
+    media: NO_MEDIA,
     ledger,
     counter,
     growthTimes: new GrowthTimes(),

@@ -244,3 +244,151 @@ describe('there is more of an answer with', () => {
     });
   }
 });
+
+describe('the images of an answer', () => {
+  const TOKENS_PER_IMAGE = 1_000;
+  const image = { type: 'image_url', image_url: { url: 'data:,' } };
+  const answer = (images: number, usage?: object) => ({
+    choices: [{ index: 0, message: { content: FIVE, images: Array(images).fill(image) }, finish_reason: 'stop' }],
+    usage,
+  });
+  const delta = (fields: object, usage?: object) => ({ choices: [{ index: 0, delta: fields }], usage });
+  const report = (output: number, images?: number) => ({
+    prompt_tokens: 9,
+    completion_tokens: output,
+    completion_tokens_details: { image_tokens: images },
+  });
+
+  function read(chunks: readonly object[], { whole = false, tokensPerImage = TOKENS_PER_IMAGE } = {}) {
+    const meter = new Meter(INPUT);
+    meter.begin({ inputTokens: INPUT, bytesPerAudioToken: 100, tokensPerImage });
+    for (const chunk of chunks) {
+      const facts = readCompletion(chunk as Record<string, unknown>);
+      if (whole) meter.readWhole(facts);
+      else meter.read(facts);
+    }
+    return meter;
+  }
+  const shown = ({ usage: { completionTokens, parts }, source, isWhole }: Metered) => [
+    completionTokens,
+    parts?.imageOutputTokens ?? 0,
+    source,
+    isWhole,
+  ];
+
+  const WHOLE: readonly (readonly [what: string, answer: object, ...figures: ReturnType<typeof shown>])[] = [
+    ['are as reported', answer(1, report(700, 690)), 700, 690, 'reported', true],
+    ['are counted without a report', answer(2), 2_005, 2_000, 'counted', true],
+    ['are of the reported tokens where those are not told apart', answer(1, report(700)), 700, 700, 'reported', true],
+    [
+      'are no more than counted where tokens are not told apart',
+      answer(1, report(1_700)),
+      1_700,
+      1_000,
+      'reported',
+      true,
+    ],
+    [
+      'are counted beside a report that is too small to hold them',
+      answer(2, report(399)),
+      2_399,
+      2_000,
+      'counted',
+      true,
+    ],
+    ['are none where there are none', answer(0, report(5)), 5, 0, 'reported', true],
+  ];
+  for (const [what, whole, ...figures] of WHOLE) {
+    test(`${what}, in a whole answer`, () => {
+      assert.deepEqual(shown(read([whole], { whole: true }).figures()), figures);
+    });
+  }
+
+  test('of a stream that is cut are those of its report, and those that came after it', () => {
+    const covered = read([delta({ images: [image] }, report(700, 690))]);
+    assert.deepEqual(shown(covered.figuresOfPart()), [700, 690, 'reported', false]);
+    const more = read([delta({ images: [image] }, report(700, 690)), delta({ images: [image] })]);
+    assert.deepEqual(shown(more.figuresOfPart()), [1_690, 1_690, 'counted', false]);
+  });
+
+  test('of a tool are not counted', () => {
+    assert.deepEqual(shown(read([answer(1)], { whole: true, tokensPerImage: 0 }).figures()), [5, 0, 'counted', true]);
+  });
+
+  test('weigh as many tokens of text as their price says', () => {
+    const scale = { audioWeight: 1, imageWeight: 10, excessTokens: 0 };
+    assert.equal(read([delta({ content: FIVE, images: [image] })]).outputTokens(scale), 5 + 10 * 1_000);
+    assert.equal(read([delta({ content: FIVE }, report(700, 690))]).outputTokens(scale), 10 + 10 * 690);
+  });
+
+  const base64 = 'AAAA';
+  const ANSWERS: readonly { readonly dialect: Dialect; readonly answer: Record<string, unknown> }[] = [
+    { dialect: CHAT, answer: answer(1) },
+    { dialect: CHAT, answer: { choices: [{ message: { content: [{ type: 'text', text: FIVE }, image] } }] } },
+    {
+      dialect: GEMINI,
+      answer: {
+        candidates: [{ content: { parts: [{ text: FIVE }, { inlineData: { mimeType: 'image/png', data: base64 } }] } }],
+      },
+    },
+    {
+      dialect: RESPONSES,
+      answer: {
+        output: [
+          { type: 'message', content: [{ type: 'output_text', text: FIVE }] },
+          { type: 'image_generation_call', result: base64 },
+        ],
+      },
+    },
+    {
+      dialect: MESSAGES,
+      answer: {
+        content: [
+          { type: 'text', text: FIVE },
+          { type: 'image', source: {} },
+        ],
+      },
+    },
+    {
+      dialect: CONVERSE,
+      answer: { output: { message: { content: [{ text: FIVE }, { image: { source: { bytes: base64 } } }] } } },
+    },
+  ];
+  for (const [index, { dialect, answer }] of ANSWERS.entries()) {
+    test(`are counted in ${dialect.title} (${index + 1})`, () => {
+      const progress = dialect.readAnswer(answer).progress;
+      assert.deepEqual(
+        progress.map(({ written, images }) => [written.join(''), images]),
+        [[FIVE, 1]],
+      );
+    });
+  }
+
+  const judged = (dialect: Dialect, events: readonly object[]) => {
+    const stream = dialect.startStream('req_1');
+    const facts = events.flatMap((event) => {
+      const data = JSON.stringify(event);
+      const read = stream.judge({ bytes: Buffer.from(''), data, name: undefined, complete: true });
+      return ('facts' in read ? read.facts?.progress : undefined) ?? [];
+    });
+    return facts.reduce((sum, { images }) => sum + images, 0);
+  };
+
+  test('count once in a stream of Converse, in however many pieces they come', () => {
+    const start = { contentBlockStart: { contentBlockIndex: 0, start: { image: { format: 'png' } } } };
+    const piece = { contentBlockDelta: { contentBlockIndex: 0, delta: { image: { source: { bytes: base64 } } } } };
+    assert.equal(judged(CONVERSE, [start, piece, piece]), 1);
+    assert.equal(judged(CONVERSE, [piece, piece]), 1);
+    assert.equal(judged(CONVERSE, [start, piece, start, piece]), 2);
+  });
+
+  test('count once in a stream of responses, when their item is done', () => {
+    const item = { type: 'image_generation_call', id: 'ig_1', result: base64 };
+    const events = ['response.output_item.added', 'response.output_item.done'].map((type) => ({
+      type,
+      output_index: 0,
+      item: type.endsWith('.done') ? item : { ...item, result: null },
+    }));
+    assert.equal(judged(RESPONSES, events), 1);
+  });
+});

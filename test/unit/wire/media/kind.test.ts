@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { kindOf, type MediaKind } from '../../../../src/wire/media/kind.ts';
+import { beginsAsSound, kindOf, type MediaKind } from '../../../../src/wire/media/kind.ts';
 
 const FIXTURES = new URL('fixtures/', import.meta.url);
 /** Sound of the last four is only ever in forms, where its length is read. */
@@ -51,6 +51,27 @@ const KINDS: readonly (readonly [string | Buffer, MediaKind])[] = [
 test('a kind needs what its readers need', () => {
   for (const [content, kind] of KINDS) {
     assert.equal(kindOf(Buffer.from(content as string, 'latin1')), kind, String(content));
+  }
+});
+
+test('audio and films begin as their formats do', () => {
+  for (const name of readdirSync(FIXTURES)) {
+    const isSound = /\.(?:wav|mp3|flac|m4a|mp4|ogg|webm)$/.test(name);
+    assert.equal(beginsAsSound(readFileSync(new URL(name, FIXTURES))), isSound, name);
+  }
+  for (const start of [
+    'FORM\0\0\0\x01AIFF',
+    '.snd',
+    '#!AMR\n',
+    'FLV\x01',
+    'RIFF\0\0\0\0AVI ',
+    '\xff\xf1',
+    '\0\0\0\x18ftypisom',
+  ]) {
+    assert.equal(beginsAsSound(Buffer.from(start, 'latin1')), true, start);
+  }
+  for (const start of ['\0\0\0\x18ftypavif', 'PK\x03\x04', '\xd0\xcf\x11\xe0', 'RIFF\0\0\0\0WEBP', 'a text', '']) {
+    assert.equal(beginsAsSound(Buffer.from(start, 'latin1')), false, start);
   }
 });
 

@@ -1,0 +1,31 @@
+/** The audio and images of answers: which of them a model may return, and whether they have prices. Pure. */
+
+import type { AskedModality, Modality } from '../core/modalities.ts';
+import type { ModelTerms, Prices } from '../core/model-terms.ts';
+import { traitsOf } from './model-traits.ts';
+
+/** Whether answers may hold images: the request asks for them, the model returns them unasked, or the config prices them. */
+export function mayDraw(model: Pick<ModelTerms, 'upstream' | 'imageOutput'>, asked: readonly AskedModality[]): boolean {
+  return model.imageOutput !== undefined || traitsOf(model).draws || asksFor('image', asked);
+}
+
+export function asksFor(modality: Modality, asked: readonly AskedModality[]): boolean {
+  return asked.some((each) => each.modality === modality);
+}
+
+/** The price of each kind of answer, and its name in the config. */
+const PRICES: Readonly<Record<Modality, { readonly field: string; readonly of: (prices: Prices) => unknown }>> = {
+  audio: { field: 'audio_output', of: ({ audioOutput }) => audioOutput },
+  image: { field: 'image_output', of: ({ imageOutput }) => imageOutput },
+};
+
+/** Names the first kind of answer to a request for text that has no price at the model, and the remedy; undefined if all have one. */
+export function unpricedAnswers(model: ModelTerms, asked: readonly AskedModality[]): string | undefined {
+  const unpriced = asked.find(({ modality }) => PRICES[modality].of(model) === undefined);
+  if (unpriced !== undefined) {
+    const { field, modality } = unpriced;
+    return `${field}: this model has no price for ${modality} answers; leave ${modality} out, or have ${PRICES[modality].field} set`;
+  }
+  if (!traitsOf(model).draws || model.imageOutput !== undefined) return undefined;
+  return 'model: this model returns images, and has no price for them; have image_output set';
+}

@@ -1,0 +1,22 @@
+/** A kind of content that is no text, and whose tokens can have prices of their own. */
+export type Modality = 'audio' | 'image';
+
+/** A kind of answer that a request asks for, and the field that does, such as `modalities`. */
+export interface AskedModality {
+  readonly modality: Modality;
+  readonly field: string;
+}
+
+/** The audio and images that a host may bill for a request. */
+export interface Media {
+  /** Its input may hold audio. */
+  readonly hears: boolean;
+  /** Its input may hold images. */
+  readonly sees: boolean;
+  /** Its answer may hold audio. */
+  readonly speaks: boolean;
+  /** Its answer may hold images. */
+  readonly draws: boolean;
+}
+
+export const NO_MEDIA: Media = { hears: false, sees: false, speaks: false, draws: false };

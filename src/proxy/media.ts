@@ -1,0 +1,51 @@
+/** The audio and images of a request at one of its models. */
+import type { Model } from '../catalog/catalog.ts';
+import { mediaPrices, pricesFor } from '../catalog/cost.ts';
+import { asksFor, mayDraw } from '../catalog/media.ts';
+import { traitsOf } from '../catalog/model-traits.ts';
+import type { Media } from '../core/modalities.ts';
+import { formatUsd } from '../core/money.ts';
+import type { Dialect, ModelRequest } from '../dialects/dialect.ts';
+import type { Metered } from '../relay/meter.ts';
+import type { HostRequest } from '../translate/translate.ts';
+
+/** Whether answers of a dialect are text, to which a model may add images. */
+export function isOfText({ maximumField }: Dialect): boolean {
+  return maximumField !== undefined;
+}
+
+export function mediaAt({ dialect, asked }: ModelRequest, model: Model, read: Pick<Media, 'hears' | 'sees'>): Media {
+  const draws = isOfText(dialect) ? mayDraw(model, asked) : asksFor('image', asked);
+  return { ...read, speaks: asksFor('audio', asked), draws };
+}
+
+/** The most tokens of an image, if answers may hold one; otherwise 0. A declared maximum may not bound it. */
+export function tokensOfOneImage({ dialect }: ModelRequest, model: Model, { draws }: Media): number {
+  return draws && isOfText(dialect) ? traitsOf(model).tokensPerImage : 0;
+}
+
+/** The most tokens to count for each image in an answer: 0 for images of a tool, whose calls have a price. */
+export function tokensPerImageOf(model: Model, { hostTools }: ModelRequest): number {
+  const isOfTool = hostTools.some(({ calledAs }) => calledAs === 'image_generation');
+  return isOfTool ? 0 : traitsOf(model).tokensPerImage;
+}
+
+/** A note for the log about audio and images that the model has no price for, and that were charged at the dearest known one. */
+export function unpricedNote(
+  { model, hosted: { request } }: { readonly model: Model; readonly hosted: HostRequest },
+  { usage: { parts }, serviceTier }: Pick<Metered, 'usage' | 'serviceTier'>,
+): string | undefined {
+  if (parts === undefined || !isOfText(request.dialect)) return undefined;
+  const prices = pricesFor(model, request.serviceTier, serviceTier);
+  const media = mediaPrices(prices);
+  const kinds = [
+    ['audio_input', parts.audioInputTokens + parts.cachedAudioTokens, prices.audioInput, media.audioInput],
+    ['audio_output', parts.audioOutputTokens, prices.audioOutput, media.audioOutput],
+    ['image_output', parts.imageOutputTokens, prices.imageOutput, media.imageOutput],
+  ] as const;
+  const notes = kinds
+    .filter(([, tokens, price, charged]) => tokens > 0 && price === undefined && charged > 0n)
+    .map(([field, tokens, , charged]) => `${tokens} at ${formatUsd(charged)} USD per million (set ${field})`);
+  if (notes.length === 0) return undefined;
+  return `the provider used tokens that have no price; they were charged at the dearest known one: ${notes.join(', ')}`;
+}
