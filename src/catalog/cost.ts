@@ -1,5 +1,5 @@
 /** What requests cost, and what is held for them. Pure. */
-import type { HostTool, ToolCalls } from '../core/host-tools.ts';
+import { type HostTool, rereadsFor, type ToolCalls } from '../core/host-tools.ts';
 import { type Media, type Modality, NO_MEDIA } from '../core/modalities.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, NANOS_PER_USD, type Nanos, type PricedTokens } from '../core/money.ts';
@@ -122,7 +122,8 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   // After a call the host goes on from the beginning, which is in its cache if it has one.
   const readAgain = lifetime === undefined ? input : cachedInput;
   for (const tool of hostTools) {
-    if (!isUnit(tool)) priced.push({ tokens: tool.calls * inputTokens, nanosPerMillion: readAgain });
+    const rereads = isUnit(tool) ? 0 : rereadsFor(tool, tool.calls);
+    priced.push({ tokens: rereads * inputTokens, nanosPerMillion: readAgain });
     priced.push(callsOf(Math.max(tool.calls, leastOf(prices, [tool])), dearestCall(prices, [tool]).call));
   }
   return costRoundedUp(priced);
@@ -150,7 +151,7 @@ export function outputPricesAt(prices: Prices, inputTokens: number): Readonly<Re
 /** Whether a request to the model can cost nothing. */
 export function mayBeFree(model: ModelTerms): boolean {
   if (model.isWithoutTokenPrices) return [...model.tools.values()].some(({ call }) => call === 0n);
-  const extras: Extras = { ...NO_MEDIA, cacheWrite: undefined, hostTools: toolsFor(model, []) };
+  const extras: Extras = { ...NO_MEDIA, cacheWrite: undefined, hostTools: toolsFor(model, model, []) };
   return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, extras) === 0n);
 }
 

@@ -49,7 +49,7 @@ const UNASKED: readonly (readonly [names: RegExp, tool: string])[] = [
 
 function toolsRunBy(upstream: string): readonly HostTool[] {
   const names = new Set(UNASKED.flatMap(([pattern, tool]) => (pattern.test(upstream) ? [tool] : [])));
-  const call = { calls: 1, isReported: false, settings: [], tokens: 0, where: 'model' };
+  const call = { calls: 1, isUnbounded: true, isReported: false, settings: [], tokens: 0, where: 'model' } as const;
   return Array.from(names, (name) => ({ ...call, name, calledAs: name }));
 }
 

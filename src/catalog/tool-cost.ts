@@ -5,16 +5,28 @@ import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../c
 import { isUnit, unitText } from '../core/units.ts';
 import { traitsOf } from './model-traits.ts';
 
-/** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
+/**
+ * The tools that a request to a model may call: the tools that it asks for, and the tools that the model runs unasked.
+ * `prices`: of the service tier of the request.
+ */
 export function toolsFor(
-  model: Pick<ModelTerms, 'upstream'> & Partial<Pick<ModelTerms, 'tools'>>,
+  model: Pick<ModelTerms, 'upstream'>,
+  { tools: prices }: Pick<Prices, 'tools'>,
   asked: readonly HostTool[],
 ): readonly HostTool[] {
-  if (asked.length === 0) return traitsOf(model).tools;
+  const unasked = traitsOf(model).tools;
+  if (asked.length === 0) return withMaxima(unasked, prices);
   // What is billed by tokens alone has no price of its units.
-  const billed = asked.some(isUnit) ? asked.filter((tool) => !isUnit(tool) || model.tools?.has(tool.name)) : asked;
-  const unasked = traitsOf(model).tools.filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));
-  return unasked.length === 0 ? billed : [...billed, ...unasked];
+  const billed = asked.some(isUnit) ? asked.filter((tool) => !isUnit(tool) || prices.has(tool.name)) : asked;
+  const others = unasked.filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));
+  return withMaxima(others.length === 0 ? billed : [...billed, ...others], prices);
+}
+
+/** The tools with the maxima of their prices, where no field of the request can set one. */
+function withMaxima(tools: readonly HostTool[], prices: Prices['tools']): readonly HostTool[] {
+  const maximumOf = (tool: HostTool) => (tool.isUnbounded ? prices.get(tool.name)?.maxCalls : undefined);
+  if (tools.every((tool) => maximumOf(tool) === undefined)) return tools;
+  return tools.map((tool) => ({ ...tool, calls: maximumOf(tool) ?? tool.calls }));
 }
 
 /** Many times what any host has. */
@@ -28,6 +40,9 @@ export function toolProblem(prices: Prices, tools: readonly HostTool[]): string 
     const price = prices.tools.get(name);
     if (price === undefined) {
       return `${where}: this model has no price for a call of ${name}; leave the tool out, or have its price set`;
+    }
+    if (price.lacksWindow) {
+      return `${where}: ${name} may fill the context window of this model, which is not known; leave the tool out, or have context_window of the model set, or tokens of the tool`;
     }
     if (fittingPrices(price, settings).length > 0) continue;
     const { field, value, where: at } = unpricedSetting(price, settings);
@@ -76,6 +91,7 @@ const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
 /** What a call costs, and brings in, at most. */
 export interface DearestCall extends CallPrice {
+  readonly mostTokens: number;
   /** Such as `web_search`, or `image_generation(quality:high,size:1024x1024)` for a variant. */
   readonly text: string;
 }
@@ -89,16 +105,17 @@ export function dearestCall(
   uses: readonly ToolUse[],
   reported: ToolCalls['reported'] = {},
 ): DearestCall {
-  let dearest: DearestCall = { call: 0n, tokens: 0, text: '' };
+  let dearest: DearestCall = { call: 0n, tokens: 0, mostTokens: 0, text: '' };
   for (const { name, settings, tokens: asked } of uses) {
     const price = prices.tools.get(name);
     if (price === undefined) continue;
     const fitting = fittingPrices(price, asReported(price, settings, reported));
-    for (const { call, tokens, fields } of fitting.length > 0 ? fitting : allPrices(price)) {
+    for (const { call, tokens, mostTokens, fields } of fitting.length > 0 ? fitting : allPrices(price)) {
       const isDearer = dearest.text === '' || call > dearest.call;
       dearest = {
         call: isDearer ? call : dearest.call,
         tokens: Math.max(dearest.tokens, tokens, asked),
+        mostTokens: Math.max(dearest.mostTokens, mostTokens ?? Number.POSITIVE_INFINITY),
         text: isDearer ? variantText(name, fields) : dearest.text,
       };
     }
@@ -145,12 +162,20 @@ export function leastOf({ tools }: Prices, uses: readonly ToolUse[]): number {
 
 /** The most input tokens that the tools of a request may bring in. */
 export function foundTokens(prices: Prices, tools: readonly HostTool[]): number {
-  const tokens = tools.reduce((sum, tool) => sum + tool.calls * dearestCall(prices, [tool]).tokens, 0);
+  const calls = tools.map((tool) => ({ count: tool.calls, of: [tool], reported: {} }));
   // More than any limit lets through.
-  return Math.min(tokens, MAX_TPM);
+  return Math.min(foundByCalls(prices, calls), MAX_TPM);
 }
 
-/** The most input tokens that calls may have brought in. */
+/** The most input tokens that calls may have brought in. `mostTokens` of a price bounds all calls of a tool together. */
 export function foundByCalls(prices: Prices, calls: readonly ToolCalls[]): number {
-  return calls.reduce((sum, { count, of, reported }) => sum + count * dearestCall(prices, of, reported).tokens, 0);
+  if (calls.length === 0) return 0;
+  const found = new Map<string, { tokens: number; most: number }>();
+  for (const { count, of, reported } of calls) {
+    const { tokens, mostTokens } = dearestCall(prices, of, reported);
+    const key = of.map(({ name }) => name).join(' ');
+    const { tokens: before, most } = found.get(key) ?? { tokens: 0, most: 0 };
+    found.set(key, { tokens: before + count * tokens, most: Math.max(most, mostTokens) });
+  }
+  return [...found.values()].reduce((sum, { tokens, most }) => sum + Math.min(tokens, most), 0);
 }

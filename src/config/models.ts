@@ -194,11 +194,12 @@ function dialectsOf(
 
 function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'models'>): ModelConfig {
   const { kind } = host;
-  const prices = kind === 'mock' ? withAudio(toPrices(fields)) : toPrices(fields);
+  const contextWindow = fields.context_window ?? (kind === 'mock' ? MOCK_CONTEXT_WINDOW : undefined);
+  const prices = kind === 'mock' ? withAudio(toPrices(fields, contextWindow)) : toPrices(fields, contextWindow);
   const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...UNUSED_UNITS, ...prices.tools]) : prices.tools;
   // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
   const tierPrices = (tier: ParsedPrices): Prices => {
-    const own = toPrices(tier);
+    const own = toPrices(tier, contextWindow);
     const inherited = { ...mediaOfTier(prices, own), above: own.above ?? aboveOfTier(prices, own) };
     return { ...own, ...inherited, tools: new Map([...tools, ...own.tools]) };
   };
@@ -212,7 +213,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
     reads: fields.reads,
-    contextWindow: fields.context_window ?? (kind === 'mock' ? MOCK_CONTEXT_WINDOW : undefined),
+    contextWindow,
     imageTokens: fields.image_tokens,
     pageTokens: fields.page_tokens,
     remoteFiles: fields.remote_files !== undefined,
@@ -279,14 +280,14 @@ function scaledToTier(price: Nanos, ordinary: Nanos, tier: Nanos): Nanos {
 }
 
 /** What is cached costs what other input does unless it has a price. Audio and images of answers have no price without one. */
-function toPrices({ above, ...fields }: ParsedPrices): Prices {
+function toPrices({ above, ...fields }: ParsedPrices, contextWindow: number | undefined): Prices {
   return {
     input: fields.input,
     cachedInput: fields.cached_input ?? fields.input,
     output: fields.output,
     cacheWrite: fields.cache_write ?? fields.input,
     cacheWrite1h: fields.cache_write_1h ?? fields.cache_write ?? fields.input,
-    tools: new Map([...toolPrices(fields.tools), ...unitPrices(fields.per)]),
+    tools: new Map([...toolPrices(fields.tools, contextWindow), ...unitPrices(fields.per)]),
     audioInput: fields.audio_input,
     cachedAudioInput: fields.cached_audio_input ?? fields.audio_input,
     audioOutput: fields.audio_output,

@@ -1,5 +1,6 @@
 /** The shape of prices and names, in the config and in the price file, for zod. */
 import * as z from 'zod';
+import { MAX_CALLS } from '../core/host-tools.ts';
 import { INPUT_KINDS } from '../core/model-terms.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 
@@ -57,13 +58,19 @@ const toolVariant = z
   .refine(
     (variant) => Object.keys(variant).some((name) => !(name in perCall)),
     'expected at least one field of the tool, such as { memory_limit: 4g, call: 0.12 }',
-  );
-const TOOL_EXPECTED = 'expected USD a call, or a map such as { call: 0.01, tokens: 8000, variants: [ … ] }';
+  )
+  .refine((variant) => !('max_calls' in variant), 'expected max_calls beside variants: it is the same for all of them');
+const TOOL_EXPECTED =
+  'expected USD a call, or a map such as { call: 0.01, tokens: 8000, max_calls: 20, variants: [ … ] }';
 /** A number alone is the price of a call. */
 const toolPrice = z.preprocess(
   (value) => (typeof value === 'number' ? { call: value } : value),
   z.strictObject(
-    { ...perCall, variants: z.array(toolVariant, { error: () => 'expected a list of variants' }).default([]) },
+    {
+      ...perCall,
+      max_calls: wholeNumber(1, MAX_CALLS).optional(),
+      variants: z.array(toolVariant, { error: () => 'expected a list of variants' }).default([]),
+    },
     { error: () => TOOL_EXPECTED },
   ),
 );

@@ -1,26 +1,64 @@
 /** The prices of the host's own tools, from the config or the price file. */
-import type { ToolPrice, ToolVariant } from '../core/model-terms.ts';
+import type { CallPrice, ToolPrice, ToolVariant } from '../core/model-terms.ts';
 import type { ParsedTool } from './price-schema.ts';
 
+/** The input that calls bring in: one, and all of a request. */
+type Found = Pick<CallPrice, 'tokens' | 'mostTokens'>;
+
 /**
- * The input tokens to expect of one call where the price does not say: more than a search brings in (8,000 at OpenAI's
- * smaller models, which have a fixed figure).
+ * The default for a price without `tokens`: more than a search brings in (8,000 at OpenAI's smaller models, which have a
+ * fixed figure).
  */
 const DEFAULT_TOKENS = 10_000;
-/** Where one call can bring in more: a paper of 500 kB, by Anthropic's documentation. */
-const TOKENS: ReadonlyMap<string, number> = new Map([['web_fetch', 125_000]]);
+/** A request makes many of Google's searches, and each brings in little. */
+const OF_GOOGLES_SEARCHES: Found = { tokens: DEFAULT_TOKENS, mostTokens: 100_000 };
+/** The defaults of other tools. */
+const FOUND: ReadonlyMap<string, Found> = new Map([
+  // A paper of 500 kB, by Anthropic's documentation.
+  ['web_fetch', { tokens: 125_000 }],
+  ...[
+    'google_search',
+    'google_search_retrieval',
+    'google_maps',
+    'enterprise_web_search',
+    'exa_ai_search',
+    'parallel_ai_search',
+  ].map((name) => [name, OF_GOOGLES_SEARCHES] as const),
+]);
+/** The pages of a request may have up to 34 MB each, by Google's documentation: only the context window bounds them. */
+const FILLING: ReadonlySet<string> = new Set(['url_context']);
 
-export function toolPrices(tools: Readonly<Record<string, ParsedTool>>): ReadonlyMap<string, ToolPrice> {
-  return new Map(Object.entries(tools).map(([name, tool]) => [name, toolPrice(name, tool)]));
+/** `contextWindow`: of their model, in tokens. */
+export function toolPrices(
+  tools: Readonly<Record<string, ParsedTool>>,
+  contextWindow: number | undefined,
+): ReadonlyMap<string, ToolPrice> {
+  return new Map(Object.entries(tools).map(([name, tool]) => [name, toolPrice(name, tool, contextWindow)]));
 }
 
-function toolPrice(name: string, { call, variants, ...tool }: ParsedTool): ToolPrice {
-  const tokens = tool.tokens ?? TOKENS.get(name) ?? DEFAULT_TOKENS;
-  return { call, tokens, variants: variants.map((variant) => toolVariant(variant, tokens)) };
+function toolPrice(
+  name: string,
+  { call, tokens, variants, max_calls: maxCalls }: ParsedTool,
+  contextWindow: number | undefined,
+): ToolPrice {
+  const found = tokens === undefined ? foundByDefault(name, contextWindow) : { tokens };
+  return {
+    call,
+    ...(found ?? { tokens: 0, lacksWindow: true }),
+    ...(maxCalls !== undefined && { maxCalls }),
+    variants: variants.map((variant) => toolVariant(variant, found ?? { tokens: 0 })),
+  };
 }
 
-function toolVariant({ call, tokens, ...fields }: ParsedTool['variants'][number], defaultTokens: number): ToolVariant {
-  return { call, tokens: tokens ?? defaultTokens, fields: new Map(Object.entries(fields as Record<string, string>)) };
+/** Undefined for a tool that only the context window bounds, if the config has no context window. */
+function foundByDefault(name: string, contextWindow: number | undefined): Found | undefined {
+  if (!FILLING.has(name)) return FOUND.get(name) ?? { tokens: DEFAULT_TOKENS };
+  return contextWindow === undefined ? undefined : { tokens: contextWindow, mostTokens: contextWindow };
+}
+
+function toolVariant({ call, tokens, ...fields }: ParsedTool['variants'][number], found: Found): ToolVariant {
+  const own = tokens === undefined ? found : { tokens };
+  return { call, ...own, fields: new Map(Object.entries(fields as Record<string, string>)) };
 }
 
 const UNUSED: ToolPrice = { call: 0n, tokens: 0, variants: [] };

@@ -18,6 +18,8 @@ export interface ToolUse {
   readonly settings: readonly ToolSetting[];
   /** Input tokens that the request lets a call bring in; 0 where it does not say. */
   readonly tokens: number;
+  /** No field of its format sets a maximum of calls: the `max_calls` of its price does, or a default. */
+  readonly isUnbounded?: true;
 }
 
 /** A tool of the host that a request may call. */
@@ -28,8 +30,10 @@ export interface HostTool extends ToolUse {
   readonly calledAs: string;
   /** The most calls. */
   readonly calls: number;
-  /** Whether answers show its calls. Where they do not, all calls count that a request may make. */
+  /** Whether answers show its calls. Where they do not, all calls are charged that a request may make. */
   readonly isReported: boolean;
+  /** The calls to charge for an answer that shows no calls; all that the request allows unless set. */
+  readonly callsUnlessShown?: number;
 }
 
 /** A call that an answer shows. */
@@ -61,6 +65,14 @@ export const MAX_CALLS = 10_000;
 export function mostCalls(maximum: unknown): number {
   const isMaximum = typeof maximum === 'number' && maximum >= 1;
   return isMaximum ? Math.min(Math.ceil(maximum), MAX_CALLS) : DEFAULT_CALLS;
+}
+
+/**
+ * How often a host reads the input again for so many calls of a tool. It makes several calls in one step, such as searches
+ * for several words, so a tool without a maximum does not lead to as many steps as calls.
+ */
+export function rereadsFor({ isUnbounded }: ToolUse, calls: number): number {
+  return isUnbounded ? Math.min(calls, DEFAULT_CALLS) : calls;
 }
 
 /** What is billed of the calls of an answer: one of those that share a container. All of them bring something in. */

@@ -40,6 +40,8 @@ export interface CallPrice {
   readonly call: Nanos;
   /** Input tokens that one call may bring in. */
   readonly tokens: number;
+  /** Input tokens that all calls of a request may bring in together; undefined for any number. */
+  readonly mostTokens?: number | undefined;
 }
 
 /** The price of a tool: for the usual values of its fields, and for others. */
@@ -49,6 +51,10 @@ export interface ToolPrice extends CallPrice {
   readonly isFlat?: true;
   /** Of a unit: the fewest that a request costs. */
   readonly least?: number;
+  /** The most calls of a request whose format has no maximum; undefined for the default of the tool. */
+  readonly maxCalls?: number | undefined;
+  /** A call may fill the context window, and the config has no `context_window`. */
+  readonly lacksWindow?: true;
 }
 
 /** The price of a call when some fields of the tool have these values. */

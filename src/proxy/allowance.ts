@@ -2,7 +2,7 @@
  * What a stream may write: as much as is held for it. The hold grows ahead of it, by its pace, from what is left, so that
  * the stream need not wait; and where nothing is left, that is known before all that is held is used up.
  */
-import { LEAST_ESTIMATE } from '../catalog/cost.ts';
+import { LEAST_ESTIMATE, pricesFor } from '../catalog/cost.ts';
 import { toolsFor } from '../catalog/tool-cost.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool, ToolCall } from '../core/host-tools.ts';
@@ -65,7 +65,8 @@ export class StreamAllowance implements Allowance {
     this.#options = options;
     this.#stepTokens = options.model.defaultOutput * options.request.choices;
     this.#holdNanos = options.holdNanos;
-    this.#tools = toolsFor(options.model, options.request.hostTools);
+    const { model, request } = options;
+    this.#tools = toolsFor(model, pricesFor(model, request.serviceTier), request.hostTools);
     this.#coverage = new Coverage(options, this.#tools);
     this.audioWeight = this.#coverage.audioWeight;
     this.imageWeight = this.#coverage.imageWeight;

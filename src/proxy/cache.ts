@@ -59,7 +59,7 @@ export function cachingOf(
       .map((each) => each.trim().toLowerCase()),
   );
   if (directives.has('no-store')) return undefined;
-  const asksHost = brought !== undefined || keepsState(sent) || toolsFor(model, sent.hostTools).length > 0;
+  const asksHost = brought !== undefined || keepsState(sent) || toolsFor(model, model, sent.hostTools).length > 0;
   if (asksHost || request.body.text.length > MAX_BODY_LENGTH || namesWhatIsElsewhere(request)) return undefined;
   const scope = terms.isShared ? '' : keyId;
   // Not every dialect says in the body whether the answer is a stream.

@@ -92,7 +92,7 @@ export function priceStep({ routes, alias }: Plan): ExplainedStep {
 /** The units that are held, and the dearest that each may be. */
 function unitsIn(model: Model, { serviceTier, hostTools }: ModelRequest) {
   const prices = pricesFor(model, serviceTier);
-  return toolsFor(model, hostTools)
+  return toolsFor(model, prices, hostTools)
     .filter(isUnit)
     .map((tool) => {
       const { text, call } = dearestCall(prices, [tool]);

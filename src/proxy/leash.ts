@@ -103,9 +103,9 @@ function tokensFor(money: Nanos, route: Route, mostTokens: number): number {
 }
 
 function costOf({ model, hosted: { request }, inputTokens, media }: Route, outputTokens: number): Nanos {
-  const hostTools = toolsFor(model, request.hostTools);
   const predicted = request.predictedTokens * request.choices;
   const prices = pricesFor(model, request.serviceTier);
+  const hostTools = toolsFor(model, prices, request.hostTools);
   return expectedCost(prices, inputTokens, outputTokens + predicted, { ...request, ...media, hostTools });
 }
 

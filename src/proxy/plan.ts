@@ -188,7 +188,7 @@ function planForOne(
   // What is billed by units alone takes no tokens of any limit.
   const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated.tokens, longest);
   const prices = pricesFor(model, sent.serviceTier);
-  const hostTools = toolsFor(model, sent.hostTools);
+  const hostTools = toolsFor(model, prices, sent.hostTools);
   const route: Route = {
     model,
     hosted: target,
@@ -242,10 +242,11 @@ function problemAt({ dialect, body, serviceTier, hostTools, asked }: ModelReques
     const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
   }
+  const prices = pricesFor(model, serviceTier);
   const problem =
     unpricedFor(model, dialect.name) ??
     (isOfText(dialect) ? unpricedAnswers(model, asked) : undefined) ??
-    toolProblem(pricesFor(model, serviceTier), toolsFor(model, hostTools));
+    toolProblem(prices, toolsFor(model, prices, hostTools));
   if (problem !== undefined) return problem;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));

@@ -4,7 +4,7 @@ import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { foundByCalls, toolsFor, withLeast } from '../catalog/tool-cost.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
-import { billedCalls, type ToolCall, type ToolCalls } from '../core/host-tools.ts';
+import { billedCalls, rereadsFor, type ToolCall, type ToolCalls, type ToolUse } from '../core/host-tools.ts';
 import type { Prices } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, NO_USAGE, type TokenUsage } from '../core/usage.ts';
@@ -69,7 +69,7 @@ function workOf({ routes, dispatch }: Admitted, { metered }: RelayResult): Work 
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const isCutShort = !isOfText(sent.dialect) && route.media.draws && metered.written !== undefined;
   const seen = isCutShort ? [] : metered.calls;
-  const tools = toolsFor(model, sent.hostTools);
+  const tools = toolsFor(model, prices, sent.hostTools);
   const callsOf = (own: readonly ToolCall[]) => callsMade(tools, own, metered.usage);
   const hasWorked = isAnswered(metered, sent);
   const made = hasWorked ? callsOf(seen) : [];
@@ -176,15 +176,24 @@ function isAnswered({ source, usage, written }: Metered, { hostTools }: ModelReq
 
 /** What calls of the host's tools do to the input. */
 interface ToolWork {
-  /** After each the host reads the input again. */
-  readonly calls: number;
+  /** How often the host reads the input again. */
+  readonly rereads: number;
   /** What they may have brought in, which nobody here can count. */
   readonly foundTokens: number;
 }
 
 function toolWorkOf({ prices, made }: Work): ToolWork {
-  const calls = made.filter(({ of }) => !of.some(isUnit)).reduce((sum, { count }) => sum + count, 0);
-  return { calls, foundTokens: foundByCalls(prices, made) };
+  const called = Map.groupBy(
+    made.filter(({ of }) => !of.some(isUnit)),
+    ({ of: [use] }) => use as ToolUse,
+  );
+  const rereads = Array.from(called, ([use, calls]) =>
+    rereadsFor(
+      use,
+      calls.reduce((sum, { count }) => sum + count, 0),
+    ),
+  );
+  return { rereads: rereads.reduce((sum, each) => sum + each, 0), foundTokens: foundByCalls(prices, made) };
 }
 
 /** What bounds output that nobody saw. */
@@ -245,8 +254,8 @@ function withUnseen(
 }
 
 /** As it was held: what was read again comes from the cache, if the host may have one. */
-function withToolWork(usage: TokenUsage, { calls, foundTokens }: ToolWork, { cacheWrite }: ModelRequest): TokenUsage {
-  const readAgain = calls * usage.promptTokens;
+function withToolWork(usage: TokenUsage, { rereads, foundTokens }: ToolWork, { cacheWrite }: ModelRequest): TokenUsage {
+  const readAgain = rereads * usage.promptTokens;
   const promptTokens = usage.promptTokens + readAgain + foundTokens;
   return { ...usage, promptTokens, cachedTokens: cacheWrite === undefined ? 0 : readAgain };
 }

@@ -18,7 +18,9 @@ export function callsMade(
   return [...shown, ...new Set(unseen.map(nameOf))].flatMap((name) => {
     const of = usesOf(name, tools);
     const own = seen.filter((call) => call.name === name);
-    const allowed = unseen.reduce((sum, tool) => sum + (tool.calledAs === name ? tool.calls : 0), 0);
+    const allowed = unseen
+      .filter(({ calledAs }) => calledAs === name)
+      .reduce((sum, { calls, callsUnlessShown = calls }) => sum + callsUnlessShown, 0);
     const others = Math.max(reported.get(name) ?? 0, allowed) - own.length;
     const calls = own.map((call) => ({ count: 1, of, reported: call.reported }));
     return others > 0 ? [...calls, { count: others, of, reported: {} }] : calls;

@@ -129,6 +129,25 @@ describe('the price of a tool', () => {
     assert.equal(toolOf('web_fetch: 0', 'web_fetch')?.tokens, 125_000);
   });
 
+  test("of Google's pages brings in what fits into the context window, together", () => {
+    const price = { call: 0n, variants: [] };
+    const pages = (model: string) => modelOf(`input: 1, output: 4, ${model}`)?.tools.get('url_context');
+    const filling = { ...price, tokens: 9_000, mostTokens: 9_000 };
+    assert.deepEqual(pages('tools: { url_context: 0 }, context_window: 9000'), filling);
+    assert.deepEqual(pages('tools: { url_context: 0 }'), { ...price, tokens: 0, lacksWindow: true });
+    assert.deepEqual(pages('tools: { url_context: { call: 0, tokens: 5 } }'), { ...price, tokens: 5 });
+  });
+
+  test("of Google's searches brings in no more than ten calls do, unless it says otherwise", () => {
+    const searches = (price: string) => toolOf(`google_search: ${price}`, 'google_search');
+    assert.deepEqual([searches('0.01')?.tokens, searches('0.01')?.mostTokens], [10_000, 100_000]);
+    assert.equal(searches('{ call: 0.01, tokens: 20000 }')?.mostTokens, undefined);
+  });
+
+  test('may bound the calls of a request', () => {
+    assert.equal(toolOf('shell: { call: 1, max_calls: 25 }')?.maxCalls, 25);
+  });
+
   test('or says what a call brings in, and what it costs by fields of the tool', () => {
     const variants = '[{ memory_limit: 4g, call: 0.12 }, { memory_limit: 64g, gpu: true, n: 2, call: 2, tokens: 9 }]';
     assert.deepEqual(toolOf(`shell: { call: 0.03, tokens: 5, variants: ${variants} }`), {
@@ -221,6 +240,8 @@ const WRONG: readonly (readonly [text: string, problem: RegExp])[] = [
       ['{ tokens: 5 }', /tools\.shell\.call: expected a price in USD a call/],
       ['{ call: 1, tokens: -1 }', /tools\.shell\.tokens: expected a whole number from 0/],
       ['{ call: 1, price: 2 }', /tools\.shell\.price: unknown key/],
+      ['{ call: 1, max_calls: 0 }', /tools\.shell\.max_calls: expected a whole number from 1 to 10000/],
+      ['{ call: 1, variants: [{ size: 4g, max_calls: 5, call: 1 }] }', /variants\.0: expected max_calls beside/],
       ['{ call: 1, variants: { memory_limit: 4g } }', /tools\.shell\.variants: expected a list of variants/],
       ['{ call: 1, variants: [{ memory_limit: 4g }] }', /variants\.0\.call: expected a price in USD a call/],
       ['{ call: 1, variants: [{ call: 1 }] }', /variants\.0: expected at least one field of the tool/],

@@ -25,6 +25,7 @@ export const OVER_SCRIPTED_BALANCE = { unit: 'times the balance', most: 1 };
 export function billedOverScriptedCharge(attack: ScriptedAttack): Promise<number> {
   return withScripted(attack, '1000', async ({ gateway, key, ask, billed }) => {
     await ask();
+    await gateway.assertSettled();
     const charged = gateway.rows(key).reduce((sum, row) => sum + row.cost_nanos, 0);
     return billed() === 0 ? 0 : billed() / charged;
   });
@@ -34,14 +35,31 @@ export function billedOverScriptedCharge(attack: ScriptedAttack): Promise<number
 export function chargedOverScriptedBill(attack: ScriptedAttack): Promise<number> {
   return withScripted(attack, '1000', async ({ gateway, key, ask, billed }) => {
     await ask();
+    await gateway.assertSettled();
     return gateway.rows(key).reduce((sum, row) => sum + row.cost_nanos, 0) / billed();
   });
 }
 
-/** What the host billed for racing requests over the balance. */
+/** The bill of the host for racing requests over the balance. It answers once all have been admitted or refused. */
 export function billedOverScriptedBalance(attack: ScriptedAttack, usd: number, requests: number): Promise<number> {
-  return withScripted(attack, String(usd), async ({ ask, billed }) => {
-    await Promise.all(Array.from({ length: requests }, ask));
+  const decided = Promise.withResolvers<void>();
+  let undecided = requests;
+  const decide = () => {
+    undecided--;
+    if (undecided === 0) decided.resolve();
+  };
+  const script: Script = async (call) => {
+    decide();
+    await decided.promise;
+    await attack.script(call);
+  };
+  return withScripted({ ...attack, script }, String(usd), async ({ gateway, ask, billed }) => {
+    const race = Array.from({ length: requests }, async () => {
+      const status = await ask();
+      if (status !== undefined && status >= 400 && status < 500) decide();
+    });
+    await Promise.all(race);
+    await gateway.assertSettled();
     return billed() / (usd * 1e9);
   });
 }
@@ -49,8 +67,8 @@ export function billedOverScriptedBalance(attack: ScriptedAttack, usd: number, r
 interface Scripted {
   readonly gateway: TestGateway;
   readonly key: TestKey;
-  /** Sends the request of the attack, and resolves once it is settled. */
-  ask(): Promise<void>;
+  /** Sends the request of the attack, and resolves with its status; undefined if the answer broke off. */
+  ask(): Promise<number | undefined>;
   /** In nanodollars. */
   billed(): number;
 }
@@ -73,17 +91,14 @@ async function withScripted(
       await script(call);
       if (isBilled(call)) answers++;
     });
-    const key = gateway.key();
+    const key = gateway.key({ rpm: 100_000, tpm: 1_000_000_000, concurrency: 1_000 });
     const sent = await send();
-    const ask = async () => {
-      await gateway.request(path, { key, method: 'POST', ...sent }).catch(() => undefined);
-    };
     figure = await measure({
       gateway,
       key,
       ask: async () => {
-        await ask();
-        await gateway.assertSettled();
+        const reply = await gateway.request(path, { key, method: 'POST', ...sent }).catch(() => undefined);
+        return reply?.status;
       },
       billed: () => answers * bill,
     });

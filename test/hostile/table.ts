@@ -6,6 +6,7 @@ import { END_USERS } from './attacks/end-users.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
 import { FAILURES } from './attacks/failures.ts';
 import { FALLBACKS } from './attacks/fallbacks.ts';
+import { GOOGLE_TOOLS } from './attacks/google-tools.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
 import { KEPT } from './attacks/kept.ts';
 import { LEAVING } from './attacks/leaving.ts';
@@ -36,6 +37,7 @@ export const FAMILIES: readonly Family[] = [
   PRICES,
   SPECIAL_PRICES_FAMILY,
   HOST_TOOLS,
+  GOOGLE_TOOLS,
   BUDGETS,
   END_USERS,
   WORDS,

@@ -6,6 +6,7 @@ import { type HostTool, MAX_CALLS } from '../../core/host-tools.ts';
 import { isObject, objectOf } from '../../core/json.ts';
 import { foldCase } from '../../wire/names.ts';
 import type { Fields } from '../dialect.ts';
+import { googleToolsInChat, stateToolsIn } from '../gemini/gemini-tools.ts';
 import {
   COMMON_FIELDS,
   type Path,
@@ -58,13 +59,11 @@ interface Switch {
   readonly tool: string;
   /** The fields within it. */
   readonly kinds: ToolFields;
-  /** The calls that the host makes for it; one unless this says otherwise. */
+  /** The most calls that the host makes for it, where the value sets a maximum. */
   readonly calls?: (value: unknown) => number;
 }
 
 const search = (free = '', priced = {}): Switch => ({ tool: SEARCH, kinds: toolFields(free, priced) });
-
-const GOOGLE = toolFields('google tools thinking_config cached_content safety_settings');
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map<string, Switch>([
   // OpenAI, Perplexity.
@@ -106,17 +105,17 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map<string, Switch>([
   // Azure, Cohere.
   ['data_sources', { tool: 'data_sources', kinds: COMMON }],
   ['connectors', { tool: 'connectors', kinds: COMMON }],
-  // Google, whose clients write its own fields into either.
-  ['google', { tool: 'google_search', kinds: GOOGLE, calls: toolsWithin }],
-  ['extra_body', { tool: 'google_search', kinds: GOOGLE, calls: toolsWithin }],
 ]);
+
+/** Google's clients write the fields of its own dialect into these. */
+const GOOGLE_FIELDS: readonly string[] = ['google', 'extra_body'];
 
 /** Whatever begins so says how a host is to search. */
 const SEARCH_PREFIX = 'search_';
 const PLUGINS = 'plugins';
 
 /** The names of the fields that switch tools on. */
-export const SWITCH_NAMES: readonly string[] = [...SWITCHES.keys(), PLUGINS];
+export const SWITCH_NAMES: readonly string[] = [...SWITCHES.keys(), PLUGINS, ...GOOGLE_FIELDS];
 
 /** OpenRouter's, by their ids. A search costs by its results, five unless the request says more. */
 const PLUGIN_KINDS: ReadonlyMap<string, ToolFields> = new Map([
@@ -129,29 +128,38 @@ const PLUGIN_KINDS: ReadonlyMap<string, ToolFields> = new Map([
 const OTHER_PLUGIN = toolFields('id enabled');
 const PLUGIN_TOOLS: ReadonlyMap<string, string> = new Map([['web', SEARCH]]);
 
-/** No field of this format bounds the calls of a tool, and few hosts report them: a price covers those of a request. */
+/**
+ * No field of this format bounds the calls of a tool, and few hosts report them: a price covers all calls of a request,
+ * unless it has `max_calls`.
+ */
 export function hostToolsOf(fields: Fields): readonly HostTool[] {
   return [
     ...toolsIn(fields.tools).map(({ name, tool, path }) => hostTool(name, tool, path, KINDS.get(name) ?? COMMON)),
     ...pluginsIn(fields[PLUGINS]),
     ...switchedOn(fields),
+    ...googlesIn(fields).flatMap(({ tools, path }) => googleToolsInChat(tools, path)),
   ];
 }
 
 /** What the host's tools in a request refer to. */
-export function toolReferences({ tools, container }: Fields): readonly ToolReference[] {
+export function toolReferences(fields: Fields): readonly ToolReference[] {
+  const { tools, container } = fields;
   return [
     ...toolsIn(tools).flatMap(({ name, tool, path }) => readTool(tool, path, KINDS.get(name) ?? COMMON).references),
     ...(container === undefined ? [] : readTool({ container }, [], COMMON).references),
+    ...googlesIn(fields).flatMap(({ tools, path }) =>
+      stateToolsIn(tools, path).map((where) => ({ where, what: 'state at the provider' })),
+    ),
   ];
 }
 
-function hostTool(name: string, value: unknown, path: Path, kinds: ToolFields, calls = 1): HostTool {
+/** `most`: the calls that its fields allow; undefined without a maximum. */
+function hostTool(name: string, value: unknown, path: Path, kinds: ToolFields, most?: number): HostTool {
   return {
     name,
     calledAs: name.replace(/^openrouter:/, ''),
     where: pathText(path),
-    calls,
+    ...(most === undefined ? { calls: 1, isUnbounded: true } : { calls: most }),
     isReported: false,
     settings: isObject(value) ? readTool(value, path, kinds).settings : [],
     tokens: 0,
@@ -197,8 +205,8 @@ function switchedOn(fields: Fields): readonly HostTool[] {
     const value = fields[name];
     const on = switchOf(name);
     if (on === undefined || isOff(value)) continue;
-    const { tool, kinds, calls = () => 1 } = on;
-    const found = hostTool(tool, on === FILTER ? undefined : value, [name], kinds, calls(value));
+    const { tool, kinds, calls } = on;
+    const found = hostTool(tool, on === FILTER ? undefined : value, [name], kinds, calls?.(value));
     tools ??= new Map();
     const known = tools.get(tool);
     if (found.calls === 0) continue;
@@ -226,13 +234,22 @@ function sourcesOf(parameters: unknown): number {
   return typeof most === 'number' ? Math.min(Math.max(1, Math.ceil(most)), MAX_CALLS) : MAX_CALLS;
 }
 
-/** How many tools are in fields of this name, at any depth. The recursion is bounded by MAX_JSON_DEPTH. */
-function toolsWithin(value: unknown): number {
-  if (!isObject(value)) return 0;
-  const counts = Object.entries(value).map(([name, item]) => {
-    if (foldCase(name) !== 'tools') return toolsWithin(item);
-    if (isOff(item)) return 0;
-    return Array.isArray(item) ? Math.min(item.length, MAX_CALLS) : 1;
+/** A field `tools` of Google's dialect, and where it is. */
+interface GoogleTools {
+  readonly tools: unknown;
+  readonly path: Path;
+}
+
+function googlesIn(fields: Fields): readonly GoogleTools[] {
+  return GOOGLE_FIELDS.flatMap((name) => googlesWithin(fields[name], [name]));
+}
+
+/** At any depth. The recursion is bounded by MAX_JSON_DEPTH. */
+function googlesWithin(value: unknown, path: Path): readonly GoogleTools[] {
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    const at = [...path, name];
+    if (foldCase(name) !== 'tools') return googlesWithin(item, at);
+    return isOff(item) ? [] : [{ tools: item, path: at }];
   });
-  return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -4,7 +4,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
 import { type Path, pathText, readTool, type ToolFields, toolFields } from '../host-tools.ts';
 import { listOf } from './gemini-fields.ts';
-import { snakeCase } from './gemini-names.ts';
+import { camelCase, snakeCase } from './gemini-names.ts';
 
 /** Members of a tool that the client runs. */
 const FREE_TOOLS: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);
@@ -21,8 +21,16 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
 const OTHERS = toolFields('');
 
 const SEARCHES: ReadonlySet<string> = new Set(['google_search', 'google_search_retrieval']);
-/** Those whose calls answers show. */
-const SHOWN: ReadonlySet<string> = new Set([...SEARCHES, 'url_context', 'code_execution']);
+/** The most searches of a request without `max_calls`. Google documents no maximum; for research a model makes dozens. */
+const MOST_SEARCHES = 50;
+/** The most pages of a request, by Google's documentation. */
+const MOST_PAGES = 20;
+/** The tools whose calls answers show, and the most calls of each. Code that fails is written again up to five times. */
+const SHOWN: ReadonlyMap<string, number> = new Map([
+  ...[...SEARCHES].map((name) => [name, MOST_SEARCHES] as const),
+  ['url_context', MOST_PAGES],
+  ['code_execution', DEFAULT_CALLS],
+]);
 
 interface FoundTool {
   readonly member: string;
@@ -30,11 +38,11 @@ interface FoundTool {
   readonly path: Path;
 }
 
-function findTools({ tools }: Fields): readonly FoundTool[] {
+function findTools(tools: unknown, path: Path = ['tools']): readonly FoundTool[] {
   return listOf(tools).flatMap((tool, index) =>
     Object.entries(objectOf(tool))
-      .filter(([member, value]) => !FREE_TOOLS.has(member) && value !== null)
-      .map(([member, value]) => ({ member, value, path: ['tools', index, member] })),
+      .map(([member, value]) => ({ member: camelCase(member), value, path: [...path, index, member] }))
+      .filter(({ member, value }) => !FREE_TOOLS.has(member) && value !== null),
   );
 }
 
@@ -47,30 +55,68 @@ const QUERYING: ReadonlySet<string> = new Set([
 ]);
 
 /** No field bounds the calls of a tool. */
-export function hostToolsOf(fields: Fields): readonly HostTool[] {
-  const found = findTools(fields);
+export function hostToolsOf({ tools }: Fields): readonly HostTool[] {
+  const found = findTools(tools);
   const hasSearch = found.some(({ member }) => SEARCHES.has(snakeCase(member)));
-  return found.map(({ member, value, path }) => {
-    const name = snakeCase(member);
-    const isReported = SHOWN.has(name);
+  return found.map((each) => {
+    const { name, ...tool } = hostTool(each);
+    const shown = SHOWN.get(name);
+    if (shown !== undefined) {
+      return { ...tool, name, calledAs: SEARCHES.has(name) ? 'google_search' : name, calls: shown, isReported: true };
+    }
+    const isSearching = QUERYING.has(name);
     return {
+      ...tool,
       name,
-      calledAs: SEARCHES.has(name) || (QUERYING.has(name) && !hasSearch) ? 'google_search' : name,
-      where: pathText(path),
-      calls: isReported ? DEFAULT_CALLS : 1,
-      isReported,
-      settings: isObject(value) ? readTool(value, path, KINDS.get(name) ?? OTHERS).settings : [],
-      tokens: 0,
+      calledAs: isSearching && !hasSearch ? 'google_search' : name,
+      ...(isSearching && { calls: MOST_SEARCHES, callsUnlessShown: 1 }),
     };
   });
 }
 
-/** The problem with a tool that reads what is kept for no key alone. */
-export function toolProblem(fields: Fields): string | undefined {
-  const found = findTools(fields).find(({ member }) => STATE_TOOLS.has(member));
-  return (
-    found && `${pathText(found.path)}: it reads what this gateway cannot see, and all keys would share; leave it out`
+/**
+ * The tools in a field `tools` within a chat request, which hosts read as a field of Google's dialect. An answer of chat
+ * shows no calls: a price covers all calls of a request. `path`: of the field.
+ */
+export function googleToolsInChat(tools: unknown, path: Path): readonly HostTool[] {
+  const named = listOf(tools).flatMap((tool, index) =>
+    isObject(tool) ? [] : [{ ...UNNAMED, path: [...path, index] }],
   );
+  return [...findTools(tools, path), ...named].map(hostTool);
+}
+
+/** A value that is no object names no tool that the gateway knows. It is priced as a search. */
+const UNNAMED: Pick<FoundTool, 'member' | 'value'> = { member: 'googleSearch', value: undefined };
+
+function hostTool({ member, value, path }: FoundTool): HostTool {
+  const name = snakeCase(member);
+  return {
+    name,
+    calledAs: name,
+    where: pathText(path),
+    calls: 1,
+    isUnbounded: true,
+    isReported: false,
+    settings: isObject(value) ? readTool(withCamelCase(value), path, KINDS.get(name) ?? OTHERS).settings : [],
+    tokens: 0,
+  };
+}
+
+/** In chat, a client writes the names in either spelling. */
+function withCamelCase(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [camelCase(name), value]));
+}
+
+/** Where a field `tools` has tools that read state at the host, which all keys share. `path`: of the field. */
+export function stateToolsIn(tools: unknown, path?: Path): readonly string[] {
+  return findTools(tools, path)
+    .filter(({ member }) => STATE_TOOLS.has(member))
+    .map((tool) => pathText(tool.path));
+}
+
+export function toolProblem({ tools }: Fields): string | undefined {
+  const [where] = stateToolsIn(tools);
+  return where && `${where}: it reads what this gateway cannot see, and all keys would share; leave it out`;
 }
 
 /** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */

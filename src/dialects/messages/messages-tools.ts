@@ -62,6 +62,7 @@ export function hostTools(found: readonly FoundTool[]): readonly HostTool[] {
     calledAs: name,
     where: pathText(path),
     calls: mostCalls(tool.max_uses),
+    ...(!BOUNDED.has(name) && isAbsent(tool.max_uses) && { isUnbounded: true as const }),
     isReported: true,
     settings: readTool(tool, path, KINDS.get(name) ?? OTHERS).settings,
     tokens: tokensOf(tool),

@@ -1,10 +1,11 @@
 /** What a call of a host's tool can cost by the fields of the tool, and which fields have no price. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mayBeFree } from '../../../src/catalog/cost.ts';
+import { expectedCost, mayBeFree } from '../../../src/catalog/cost.ts';
 import { traitsOf } from '../../../src/catalog/model-traits.ts';
-import { dearestCall, toolProblem, toolsFor } from '../../../src/catalog/tool-cost.ts';
+import { dearestCall, foundByCalls, foundTokens, toolProblem, toolsFor } from '../../../src/catalog/tool-cost.ts';
 import type { ToolSetting } from '../../../src/core/host-tools.ts';
+import { NO_MEDIA } from '../../../src/core/modalities.ts';
 import type { ToolPrice, ToolVariant } from '../../../src/core/model-terms.ts';
 import { flatPrices, testModel } from '../../support/models.ts';
 import { hostTool, setting, toolPrice } from '../../support/tools.ts';
@@ -120,13 +121,77 @@ describe('the price of a call', () => {
         ['b', toolPrice(2n)],
       ]),
     };
-    assert.deepEqual(dearestCall(prices, [hostTool('a'), hostTool('b')]), { call: 2n, tokens: 9, text: 'b' });
+    const { call, tokens, text } = dearestCall(prices, [hostTool('a'), hostTool('b')]);
+    assert.deepEqual([call, tokens, text], [2n, 9, 'b']);
   });
 
   test('brings in as much as the request allows', () => {
     const prices = { ...flatPrices(1n), tools: new Map([['a', toolPrice(1n, { tokens: 9 })]]) };
     assert.equal(dearestCall(prices, [hostTool('a', { tokens: 50 })]).tokens, 50);
   });
+});
+
+describe('the input that calls bring in', () => {
+  const prices = {
+    ...flatPrices(1n),
+    tools: new Map([
+      ['page', toolPrice(0n, { tokens: 100, mostTokens: 100 })],
+      ['search', toolPrice(0n, { tokens: 10, mostTokens: 25 })],
+      ['other', toolPrice(0n, { tokens: 10 })],
+    ]),
+  };
+  const tools = ['page', 'search', 'other'].map((name) => hostTool(name, { calls: 20 }));
+  const one = (use: (typeof tools)[number]) => ({ count: 1, of: [use], reported: {} });
+
+  test('is held for all calls of a tool up to the most of a request', () => {
+    assert.equal(foundTokens(prices, tools), 100 + 25 + 200);
+    assert.equal(foundTokens(prices, [hostTool('search', { calls: 2 })]), 20);
+  });
+
+  test('is counted in the same way, however the calls are shown', () => {
+    const calls = tools.flatMap((tool) => Array.from({ length: 5 }, () => one(tool)));
+    assert.equal(foundByCalls(prices, calls), 100 + 25 + 50);
+    assert.equal(foundByCalls(prices, []), 0);
+  });
+
+  test('has no price where it may fill a context window that is not known', () => {
+    const lacking = { ...prices, tools: new Map([['page', toolPrice(0n, { lacksWindow: true })]]) };
+    assert.match(toolProblem(lacking, [hostTool('page')]) ?? '', /^tools\[0\]: page may fill the context window/);
+  });
+});
+
+describe('the maximum of calls in a price', () => {
+  const model = testModel('p/m', { tools: new Map([['t', toolPrice(1n, { maxCalls: 7 })]]) });
+  const callsOf = (tool: ReturnType<typeof hostTool>) => toolsFor(model, model, [tool]).map(({ calls }) => calls);
+
+  test('counts where a format has none', () => {
+    assert.deepEqual(callsOf(hostTool('t', { calls: 50, isUnbounded: true })), [7]);
+    assert.deepEqual(callsOf(hostTool('t', { calls: 1, isUnbounded: true })), [7]);
+  });
+
+  test('changes no maximum of a request', () => {
+    assert.deepEqual(callsOf(hostTool('t', { calls: 3 })), [3]);
+    assert.deepEqual(callsOf(hostTool('u', { calls: 3, isUnbounded: true })), [3]);
+  });
+
+  test('is that of the service tier', () => {
+    const tier = { ...flatPrices(1n), tools: new Map([['t', toolPrice(1n, { maxCalls: 9 })]]) };
+    assert.equal(toolsFor(model, tier, [hostTool('t', { isUnbounded: true })])[0]?.calls, 9);
+  });
+
+  test('counts for a tool that a model runs unasked', () => {
+    const sonar = testModel('p/sonar', { tools: new Map([['web_search', toolPrice(1n, { maxCalls: 4 })]]) });
+    assert.equal(toolsFor(sonar, sonar, [])[0]?.calls, 4);
+  });
+});
+
+test('the input is held ten times at most for calls without a maximum, which a host makes many of in one step', () => {
+  const prices = { ...flatPrices(1_000_000n), tools: new Map([['t', toolPrice(0n)]]) };
+  const hold = (more: Parameters<typeof hostTool>[1]) =>
+    expectedCost(prices, 5, 0, { ...NO_MEDIA, cacheWrite: undefined, hostTools: [hostTool('t', more)] });
+  assert.equal(hold({ calls: 50, isUnbounded: true }), 5n + 50n);
+  assert.equal(hold({ calls: 4, isUnbounded: true }), 5n + 20n);
+  assert.equal(hold({ calls: 50 }), 5n + 250n);
 });
 
 /** The names of models at their hosts, and the tools that they run unasked. */
@@ -158,14 +223,14 @@ describe('a model that runs tools unasked', () => {
   test('is refused as long as that has no price', () => {
     const model = testModel('p/groq/compound');
     assert.match(
-      toolProblem(model, toolsFor(model, [])) ?? '',
+      toolProblem(model, toolsFor(model, model, [])) ?? '',
       /^model: this model has no price for a call of compound/,
     );
   });
 
   test('runs no second tool where a request asks for the same', () => {
     const asked = [hostTool('web_search', { where: 'web_search_options' })];
-    assert.deepEqual(toolsFor(testModel('p/sonar'), asked), asked);
+    assert.deepEqual(toolsFor(testModel('p/sonar'), testModel('p/sonar'), asked), asked);
   });
 
   test('is not free because its tokens are', () => {

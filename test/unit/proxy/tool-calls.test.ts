@@ -9,6 +9,7 @@ import { hostTool, toolCall } from '../../support/tools.ts';
 const search = hostTool('web_search', { calls: 10 });
 const preview = hostTool('web_search_preview', { calledAs: 'web_search' });
 const unseen = hostTool('oracle', { calls: 4, isReported: false });
+const places = hostTool('places', { calls: 50, isReported: false, callsUnlessShown: 1 });
 const calls = (name: string, count: number) => Array.from({ length: count }, (_, index) => toolCall(name, `${index}`));
 
 type Counts = Readonly<Record<string, number>>;
@@ -29,6 +30,8 @@ const ROWS: readonly (readonly [
   ['all that may be, of a tool whose calls are never seen', [unseen], [], {}, { oracle: 4 }],
   ['of that, what the host reports', [unseen], [], { oracle: 1 }, { oracle: 1 }],
   ['none, if the host reports that', [unseen], [], { oracle: 0 }, {}],
+  ['fewer, of a tool whose calls most answers show', [places], [], {}, { places: 1 }],
+  ['what was seen of it', [places], calls('places', 30), {}, { places: 30 }],
   ['of that, what was seen after all', [unseen], calls('oracle', 2), {}, { oracle: 2 }],
 ];
 

@@ -70,12 +70,23 @@ const ROWS: readonly (readonly [fields: object, tools: readonly string[]])[] = [
   [{ plugins: [{ id: 'web', enabled: false }] }, []],
   [{ plugins: ['web'] }, ['plugins[0]: 1 plugins']],
   [{ plugins: { web: {} } }, ['plugins: 1 plugins web=set']],
-  [{ google: { tools: [{ google_search: {} }] } }, ['google: 1 google_search']],
+  [{ google: { tools: [{ google_search: {} }] } }, ['google.tools[0].google_search: 1 google_search']],
   [
     { extra_body: { google: { tools: [{ google_search: {} }, { url_context: {} }], thinking_config: {} } } },
-    ['extra_body: 2 google_search'],
+    [
+      'extra_body.google.tools[0].google_search: 1 google_search',
+      'extra_body.google.tools[1].url_context: 1 url_context',
+    ],
   ],
   [{ extra_body: { google: { thinking_config: {}, tools: [] } } }, []],
+  [
+    { google: { Tools: [{ googleSearch: { time_range_filter: {}, engine: 'x' } }, 'google_search'] } },
+    ['google.Tools[0].googleSearch: 1 google_search engine=x', 'google.Tools[1]: 1 google_search'],
+  ],
+  [
+    { google: { tools: { function_declarations: [], codeExecution: {} } } },
+    ['google.tools[0].codeExecution: 1 code_execution'],
+  ],
 ];
 
 describe('the tools of a chat request', () => {
