@@ -1,6 +1,7 @@
 /** Which requests a model has prices for: some kinds are billed by units, and others by tokens. Pure. */
 import type { DialectName } from '../core/dialects.ts';
-import type { ModelTerms } from '../core/model-terms.ts';
+import type { ToolSetting } from '../core/host-tools.ts';
+import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import type { Nanos } from '../core/money.ts';
 import { isUnit, type Unit, unitName } from '../core/units.ts';
 
@@ -49,6 +50,18 @@ export function unpricedFor(model: ModelTerms, dialect: DialectName): string | u
   const { units = [], hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
   const isPriced = units.some((unit) => model.tools.has(unitName(unit))) || hasTokenPrices(model);
   return isPriced ? undefined : `model: this model has no price for ${dialect}; have ${remedy} set`;
+}
+
+/** Names a field that may be the number of images and is in no variant of their price; undefined if there is none. */
+export function otherNumberProblem({ tools }: Prices, numbers: readonly ToolSetting[]): string | undefined {
+  const price = tools.get(unitName('image'));
+  const isFree = price !== undefined && [price, ...price.variants].every(({ call }) => call === 0n);
+  const isPriced = ({ field, value }: ToolSetting) => price?.variants.some(({ fields }) => fields.get(field) === value);
+  const other = isFree ? undefined : numbers.find((number) => !isPriced(number));
+  return (
+    other &&
+    `${other.where}: it may be a number of images; use n, which is held for, or have a price variant set for it`
+  );
 }
 
 /** What a model's units cost where they cost anything, by their names: of those with variants the price without any. */

@@ -4,7 +4,7 @@
  */
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
-import type { HostTool } from '../core/host-tools.ts';
+import type { HostTool, ToolSetting } from '../core/host-tools.ts';
 import type { AskedModality } from '../core/modalities.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { BodyResult, JsonBody } from '../wire/body.ts';
@@ -50,6 +50,8 @@ export interface ModelRequest {
   readonly summarizesAbove: number | undefined;
   /** The host's own tools that it may call. */
   readonly hostTools: readonly HostTool[];
+  /** Fields that its host may read as the number of images in the place of `n`. */
+  readonly otherNumbers?: readonly ToolSetting[];
   /** What it says of state at its host; undefined in a dialect without any. */
   readonly state?: HostState;
 }

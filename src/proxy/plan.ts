@@ -5,7 +5,7 @@ import { unpricedAnswers } from '../catalog/media.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { headerProblem } from '../catalog/refused-headers.ts';
 import { foundTokens, toolProblem, toolsFor } from '../catalog/tool-cost.ts';
-import { unpricedFor } from '../catalog/units.ts';
+import { otherNumberProblem, unpricedFor } from '../catalog/units.ts';
 import type { Media } from '../core/modalities.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
@@ -237,7 +237,8 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
 }
 
 /** A field that the provider refuses, or that has no price. */
-function problemAt({ dialect, body, serviceTier, hostTools, asked }: ModelRequest, model: Model): string | undefined {
+function problemAt(request: ModelRequest, model: Model): string | undefined {
+  const { dialect, body, serviceTier, hostTools, asked, otherNumbers = [] } = request;
   if (!hasPriceFor(model, serviceTier)) {
     const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
@@ -246,7 +247,8 @@ function problemAt({ dialect, body, serviceTier, hostTools, asked }: ModelReques
   const problem =
     unpricedFor(model, dialect.name) ??
     (isOfText(dialect) ? unpricedAnswers(model, asked) : undefined) ??
-    toolProblem(prices, toolsFor(model, prices, hostTools));
+    toolProblem(prices, toolsFor(model, prices, hostTools)) ??
+    otherNumberProblem(prices, otherNumbers);
   if (problem !== undefined) return problem;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));

@@ -24,6 +24,7 @@ const gateway = await sharedGateway({
         },
       },
       flat: { per: { image: 0.04 } },
+      grid: { per: { image: { price: 0.04, variants: [{ count: 4, price: 0.16 }] } } },
       tokens: { input: 1, output: 4, image_input: 2, image_output: 8, max_output: 1000 },
       both: { input: 1, output: 4, per: { image: 0.04 } },
       talker: { input: 1, output: 2 },
@@ -113,6 +114,12 @@ describe('images by the piece', () => {
     });
   }
 
+  test('reach the host with settings of one image, and with a number that their price has a variant for', async () => {
+    const settings = { model: 'fake/flat', seed: 42, steps: 30, guidance_scale: 7, width: 64, count: 1, strength: 0.5 };
+    assert.equal(Number((await heldFor(settings)).held), 40_000_000);
+    assert.equal(Number((await heldFor({ model: 'fake/grid', count: 4 })).held), 160_000_000);
+  });
+
   test('are charged beside tokens where both have prices', async () => {
     const { key } = await heldFor({ model: 'fake/both' }, images(1, { usage: USAGE }));
     assert.equal((await gateway.row(key)).cost_nanos, 40_000_000 + 50 * 1_000 + 300 * 4_000);
@@ -122,6 +129,12 @@ describe('images by the piece', () => {
     ['a quality without a price', { size: '1024x1024', quality: 'max' }, /^quality: .* per image with quality max/],
     ['a size without one', { size: '8x8' }, /^size: this model has no price per image with size 8x8/],
     ['a field that nobody knows', { steps: 50 }, /^steps: this model has no price/],
+    [
+      'a number that may be one of images',
+      { model: 'fake/flat', options: { count: 4 } },
+      /^options.count: it may be a number of images; use n, which is held for, or have a price variant set for it$/,
+    ],
+    ['a series', { model: 'fake/flat', sequential_image_generation: 'auto' }, /^sequential_image_generation: a series/],
     ['a moving picture', { output_format: 'gif' }, /^output_format: this model has no price/],
     ['a drawing that another model writes', { output_format: 'svg' }, /^output_format: svg changes the price/],
     ['no prompt', { prompt: '' }, /^prompt: expected a string/],

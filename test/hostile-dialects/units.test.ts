@@ -16,6 +16,17 @@ const MODELS = {
     },
   },
   poster: { per: { image: 0.04 } },
+  grid: {
+    per: {
+      image: {
+        price: 0.04,
+        variants: [
+          { count: 4, price: 0.16 },
+          { options: 'set', price: 0.05 },
+        ],
+      },
+    },
+  },
   pixel: { input: 5, output: 10, image_input: 8, image_output: 30, max_output: 6_000, image_tokens: 2_000 },
   glance: { input: 5, output: 10, image_input: 8, image_output: 1, max_output: 100, image_tokens: 2_000 },
   character: { per: { character: 0.000015 } },
@@ -246,6 +257,13 @@ const REFUSED: readonly Omit<RefusedAttack, 'provider'>[] = [
     { num_image: 4 },
     { num_results: 4 },
     { numberResults: 4 },
+    { count: 4 },
+    { num: 4 },
+    { number: 4 },
+    { quantity: 4 },
+    { imgs: 4 },
+    { k: 4 },
+    { amount: 255 },
     { sequential_image_generation: 'auto' },
     { sequential_image_generation_options: { max_images: 15 } },
   ].flatMap((fields) => [
@@ -274,6 +292,28 @@ const REFUSED: readonly Omit<RefusedAttack, 'provider'>[] = [
     tries: 'more images of one price by a field of an object in a list',
     path: IMAGES,
     send: json({ model: 'fake/poster', prompt: 'a', tasks: [{ num_images: 4 }] }),
+  },
+  ...[
+    { count: 4 },
+    { count: '4' },
+    { count: ' 4.0' },
+    { options: { count: 4 } },
+    { options: [{ k: 4 }] },
+    { counts: [4] },
+  ].map((fields) => ({
+    tries: `more images by tokens, by ${JSON.stringify(fields)}`,
+    path: IMAGES,
+    send: json({ model: 'fake/pixel', prompt: 'a', ...fields }),
+  })),
+  {
+    tries: 'more images than the variant of a price has',
+    path: IMAGES,
+    send: json({ model: 'fake/grid', prompt: 'a', count: 9 }),
+  },
+  {
+    tries: 'more images in an object that a variant of a price allows',
+    path: IMAGES,
+    send: json({ model: 'fake/grid', prompt: 'a', options: { count: 9 } }),
   },
   {
     tries: 'an image that the host keeps beside a prompt',

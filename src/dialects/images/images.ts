@@ -12,6 +12,7 @@ import { readTool, toolFields } from '../host-tools.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from '../without-text.ts';
 import { imageStream, readImages, TOKENS_PER_PARTIAL_IMAGE } from './images-answer.ts';
+import { otherNumbersIn } from './other-numbers.ts';
 
 const IMAGE: Unit = 'image';
 
@@ -64,10 +65,10 @@ function checkImages(body: JsonBody, model: string): Checked {
 export function imageProblem(body: JsonBody): InvalidRequest | undefined {
   const problem = bodyProblem(body, IMAGE_CHECKS);
   if (problem !== undefined) return problem;
-  const other = otherNumberIn(unknownIn(body.fields));
-  return other === undefined
+  const series = seriesIn(unknownIn(body.fields));
+  return series === undefined
     ? undefined
-    : { ok: false, problem: `${printableName(other)}: expected n in its place, which is held for` };
+    : { ok: false, problem: `${printableName(series)}: a series has any number of images; use n, which is held for` };
 }
 
 function unknownIn(fields: Fields): Fields {
@@ -75,19 +76,15 @@ function unknownIn(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !isKnown(name)));
 }
 
-/** How hosts name the number of images that have another word for it, such as `num_images`, `batchSize` and `samples`. */
-const NUMBER_OF_IMAGES =
-  /^n$|images|image_?(?:count|num)|num(?:ber)?_?(?:of_?)?(?:image|result)|outputs|samples?(?:_?count)?$|batch|variations|candidates/i;
-/** The name of what lets a model make a series of images. */
+/** The field that lets a model make a series of images. */
 const SERIES = /sequential/i;
 
-/** The name of a field that may say how many images there are. The recursion is bounded by MAX_JSON_DEPTH. */
-function otherNumberIn(fields: Fields): string | undefined {
+/** The recursion is bounded by MAX_JSON_DEPTH. */
+function seriesIn(fields: Fields): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
-    const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\s*\d+\s*$/.test(value));
-    if (SERIES.test(name) || (isNumber && NUMBER_OF_IMAGES.test(name))) return name;
+    if (SERIES.test(name)) return name;
     const holds = typeof value === 'object' && value !== null && !isFile(value);
-    const within = holds ? otherNumberIn(value as Fields) : undefined;
+    const within = holds ? seriesIn(value as Fields) : undefined;
     if (within !== undefined) return within;
   }
   return undefined;
@@ -125,6 +122,7 @@ export function imageRequest(dialect: Dialect, body: JsonBody, model: string): M
     outputAt: ({ imageOutput, maxOutput = 0 }) =>
       imageOutput === undefined ? 0 : maxOutput * frames + partial * TOKENS_PER_PARTIAL_IMAGE,
     hostTools: [unitsOf(IMAGE, images, 'n', settings)],
+    otherNumbers: otherNumbersIn(unknownIn(fields)),
   };
 }
 
