@@ -7,7 +7,7 @@ import type { Failure } from './failure.ts';
 
 /**
  * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no
- * such path), 405, 408, 413, 414, 417, 426 and 431, where HTTP has a more precise status.
+ * such path), 405, 408, 413, 414, 417, 424, 426 and 431, where HTTP has a more precise status.
  */
 export const ERROR_STATUS = {
   invalid_request: 400,
@@ -42,6 +42,8 @@ export interface ClientError {
   readonly allow?: string;
   /** The value of `Upgrade`, with 426. */
   readonly upgrade?: string;
+  /** The status (401, 403 or 404) with which a host refused the gateway's own key or model: only the operator can help. */
+  readonly operatorFault?: number;
   /** The connection closes after this response. */
   readonly close?: true;
   /** What a client library can act on, where its dialect has a place for that. */

@@ -7,6 +7,8 @@ export interface Finding {
   /** `error`: serving fails, or a provider cannot be used. `warning`: it works, but not as it should. */
   readonly status: 'ok' | 'warning' | 'error';
   readonly message: string;
+  /** The host refuses the key or the credentials of the gateway, or requires a key. */
+  readonly isKeyRefused?: true;
   /** Undefined if there is nothing to do. */
   readonly fix: string | undefined;
 }

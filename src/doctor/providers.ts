@@ -4,7 +4,7 @@ import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../conf
 import { VERSION } from '../core/program.ts';
 import { type Listing, listingOf, publicListingOf } from '../providers/listing.ts';
 import { findMissingVersion, type MissingVersion } from './base-url.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { type Finding, failure, ok, warning, within } from './finding.ts';
 import { type Probe, probe, type Stage } from './probe.ts';
 
 /** Of one request; a provider gets two at most. */
@@ -32,6 +32,17 @@ export async function checkProviders(
     findings: reports.flatMap(({ findings }) => findings),
     aheadMs: reports.flatMap(({ aheadMs }) => aheadMs),
   };
+}
+
+/** The finding of a provider that refuses the gateway's key at each of its upstreams. Undefined for any other, or after `timeoutMs`. */
+export async function refusedKey(
+  provider: ProviderConfig,
+  environment: NodeJS.ProcessEnv,
+  timeoutMs: number,
+): Promise<Finding | undefined> {
+  const check = async () => (await checkProvider(provider, environment)).findings;
+  const findings = await within(`provider ${provider.name}`, timeoutMs, check);
+  return findings.every(({ isKeyRefused }) => isKeyRefused) ? findings[0] : undefined;
 }
 
 async function checkProvider(provider: ProviderConfig, environment: NodeJS.ProcessEnv): Promise<ProviderReport> {
@@ -169,17 +180,24 @@ function unreachable(
 }
 
 /** What an answer other than the listing means. */
+function keyRefusal(name: string, status: number, proof: Result['proof']): Finding {
+  switch (proof) {
+    case 'credentials':
+      return failure(name, `refuses its credentials (${status})`, FIX_CREDENTIALS);
+    case 'key':
+      return failure(name, `refuses its key (${status})`, 'correct its api_key, or the variable that it names');
+    case undefined:
+      return failure(name, `asks for a key (${status}), and has none`, 'set its api_key in the config');
+  }
+}
+
 function refusal(name: string, status: number, text: string, proof: Result['proof']): Finding {
   const unless = 'nothing, unless its requests fail: `inf-gw requests --errors` says why';
   const isRefused = status === 401 || status === 403 || (status === 400 && ABOUT_KEY.test(text));
   if (isRefused && ABOUT_SCOPES.test(text)) {
     return warning(name, `answers; its key was not checked, because it may not list models (${status})`, unless);
   }
-  if (isRefused && proof === 'credentials')
-    return failure(name, `refuses its credentials (${status})`, FIX_CREDENTIALS);
-  if (isRefused && proof === 'key')
-    return failure(name, `refuses its key (${status})`, 'correct its api_key, or the variable that it names');
-  if (isRefused) return failure(name, `asks for a key (${status}), and has none`, 'set its api_key in the config');
+  if (isRefused) return { ...keyRefusal(name, status, proof), isKeyRefused: true };
   if (status === 402)
     return warning(name, 'answers that the account is out of money (402)', 'add money to the account there');
   if (status === 404 || status === 405) {

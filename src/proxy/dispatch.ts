@@ -23,7 +23,7 @@ import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { currentSecrets, type Secrets } from '../wire/secrets.ts';
 import { tokensPerImageOf } from './media.ts';
 import type { Route } from './plan.ts';
-import { isBilled, rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
+import { explainOperatorFault, isBilled, rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
@@ -215,7 +215,10 @@ export class Dispatch {
    * one, a request that no later attempt has worked for is charged by the route of that rejection.
    */
   #ended(relayed: RelayResult): RelayResult {
-    const result = this.#attempts > 1 || isBilled(relayed) ? withoutClientRetry(relayed) : relayed;
+    const { model, hosted } = this.route;
+    const client = this.#request.request.dialect;
+    const explained = explainOperatorFault(relayed, model.provider, client, hosted.request.dialect);
+    const result = this.#attempts > 1 || isBilled(relayed) ? withoutClientRetry(explained) : explained;
     if (relayed.metered !== NO_WORK || this.#worked === undefined) return result;
     this.#target = this.#worked;
     this.#request.meter.begin(metering(this.route));
@@ -249,11 +252,12 @@ export class Dispatch {
       if (!(opening instanceof UpstreamFailure)) trace?.receiveHead(opening.status);
       const rejection = rejectionOf(attempt, opening);
       failure = rejection?.failure;
-      if (rejection !== undefined) this.#triedFor(route.model).add(member);
+      if (rejection !== undefined) this.#markTried(target, rejection.isForFallback);
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
       const next = rejection && this.#takeNext();
       const work = next && attempt.sent ? await workBefore(attempt, hosted.request.dialect) : 'none';
-      if (next !== undefined && work !== 'billed' && !this.#aborted) {
+      const mayGoOn = work === 'none' || (work === 'unknown' && !rejection?.isForFallback);
+      if (next !== undefined && mayGoOn && !this.#aborted) {
         if (work === 'unknown') this.#worked ??= target;
         return { kind: 'rejected', next };
       }
@@ -321,6 +325,11 @@ export class Dispatch {
     const { upstream } = route ?? {};
     if (route === undefined || upstream === undefined) return NONE;
     return new Set(this.#providerOf(route).members.filter(({ name }) => name !== upstream));
+  }
+
+  #markTried({ route, member }: Target, isProvider: boolean): void {
+    const tried = this.#triedFor(route.model);
+    for (const each of isProvider ? this.#providerOf(route).members : [member]) tried.add(each);
   }
 
   #triedFor(model: Model): Set<Member> {

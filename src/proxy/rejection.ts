@@ -9,26 +9,34 @@ import { readErrorBody } from '../relay/failures.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import { type Attempt, type Opening, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
+import { WITHHELD_STATUSES } from '../wire/upstream-error.ts';
 
-/** Why an upstream cannot have begun to work. */
+/** Why an upstream did no work for a request, or none that it bills. */
 interface Rejection {
   /** Undefined where the gateway itself is to blame. */
   readonly failure: AttemptFailure | undefined;
   /** True where the upstream would not serve another model either. */
   readonly isOfUpstream: boolean;
+  /** Whether only a fallback model may be tried, and only if the response is complete: the same host would answer the same. */
+  readonly isForFallback: boolean;
 }
 
-/** The rejection, where the upstream cannot have begun to work: no connection was made, or it rejected the request. */
+/**
+ * The rejection, where no connection was made or the upstream rejected the request. Undefined if the upstream may have worked:
+ * then its answer goes to the client.
+ */
 export function rejectionOf(attempt: Attempt, opening: Opening): Rejection | undefined {
   if (opening instanceof UpstreamFailure) {
     if (attempt.sent || attempt.wasAborted) return undefined;
     const failure = attempt.isInconclusive ? undefined : { cause: opening.kind, message: opening.message };
-    return { failure, isOfUpstream: true };
+    return { failure, isOfUpstream: true, isForFallback: false };
   }
   const { status } = opening;
-  if (!isRejection(status)) return undefined;
-  const failure = { cause: causeOf({ reason: 'rejected', status }), message: `the upstream answered ${status}` };
-  return { failure, isOfUpstream: status !== 429 };
+  const isForFallback = !isRejection(status);
+  if (isForFallback && status < 500 && !WITHHELD_STATUSES.has(status)) return undefined;
+  const reason = isForFallback ? 'http_status' : 'rejected';
+  const failure = { cause: causeOf({ reason, status }), message: `the upstream answered ${status}` };
+  return { failure, isOfUpstream: isForFallback ? status === 401 : status !== 429, isForFallback };
 }
 
 /** How long a rejection is read before the next upstream is tried. Hosts send one at once. */
@@ -57,6 +65,37 @@ export async function workBefore(attempt: Attempt, dialect: Dialect): Promise<'n
 export function isBilled({ metered }: RelayResult): boolean {
   return metered.source === 'reported';
 }
+
+/** What the operator has to check, by the status of a host that refuses the gateway's own key or model. */
+const OPERATOR_CHECKS: Readonly<Record<number, string>> = {
+  401: 'its api_key for this provider',
+  403: 'what its api_key for this provider may do, and the upstream name of the model',
+  404: 'its base_url for this provider, and the upstream name of the model',
+};
+
+/**
+ * Names the provider and the operator's remedy where the host refused the gateway's own key or model. Outside of chat, whose
+ * specification has a 502, the status is 424: no client library retries that one.
+ */
+export function explainOperatorFault(
+  relayed: RelayResult,
+  provider: string,
+  client: Dialect,
+  host: Dialect,
+): RelayResult {
+  const { termination } = relayed;
+  if (termination.kind !== 'error' || termination.error.operatorFault === undefined) return relayed;
+  const { error } = termination;
+  const status = termination.error.operatorFault;
+  const remedy = `The operator of this gateway must check ${OPERATOR_CHECKS[status]}.`;
+  const hint = host.name.endsWith('embeddings') && status !== 401 ? ` ${EMBEDDINGS_HINT}` : '';
+  const message = `The provider ${provider} responded with status ${status}. ${remedy}${hint}`;
+  const explained = { ...error, message, ...(client.name !== 'chat' && { status: 424 }) };
+  return { ...relayed, termination: { ...termination, error: explained } };
+}
+
+/** Hosts answer with these statuses where a model for chat is asked for embeddings. */
+const EMBEDDINGS_HINT = 'Embeddings need a model for embeddings, not one for chat.';
 
 /** If clients retried what the gateway has retried, an outage would multiply; and so would the bill, if they retried what was billed. */
 export function withoutClientRetry(relayed: RelayResult): RelayResult {

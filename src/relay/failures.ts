@@ -25,8 +25,6 @@ import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** Statuses with which a host says that the request itself is invalid. */
 const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
-/** Statuses with which a host says that a model is not there, or not for this. */
-const MODEL_STATUSES: ReadonlySet<number> = new Set([403, 404]);
 /** A longer error response is not read to its end. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
@@ -39,7 +37,7 @@ export async function relayErrorResponse(
 ): Promise<RelayResult> {
   const body = await readErrorBody(attempt);
   const value = body && errorIn(body, await attempt.head());
-  const error = withDialectHint(errorForStatus(status, readErrorValue(value), secrets), dialect);
+  const error = errorForStatus(status, readErrorValue(value), secrets);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
     termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt, value)) } : error },
@@ -54,13 +52,6 @@ function errorIn(body: Buffer, { contentType, isEncoded }: ResponseHead): unknow
   const isText = !isEncoded && isUtf8(body) && !body.includes(0);
   const isPlainText = isText && /^\s*text\/plain\b/i.test(contentType);
   return (parseJson(text) ?? (isPlainText ? { value: text } : undefined))?.value;
-}
-
-/** Hosts answer with a status whose words are withheld where a model for chat is asked for embeddings. */
-function withDialectHint(error: ClientError, { name }: Dialect): ClientError {
-  const status = error.failure?.status;
-  if (!name.endsWith('embeddings') || status === undefined || !MODEL_STATUSES.has(status)) return error;
-  return { ...error, message: `${error.message} Embeddings need a model for embeddings, not one for chat.` };
 }
 
 /** How long the host asked to wait, in its head or in the error itself. */
@@ -146,6 +137,7 @@ function errorForStatus(status: number, words: UpstreamWords | undefined, secret
     message: withDetail(`The provider responded with status ${status}`, message),
     // A 400 that comes to here is about the operator's key or account.
     ...((WITHHELD_STATUSES.has(status) || INVALID_REQUEST_STATUSES.has(status)) && { shouldRetry: false }),
+    ...(WITHHELD_STATUSES.has(status) && { operatorFault: status }),
     failure,
   };
 }
@@ -165,7 +157,7 @@ export function errorForErrorValue(
   return {
     code: 'upstream_error',
     message: withDetail('The provider reported an error', message),
-    ...(isWithheld && { shouldRetry: false }),
+    ...(isWithheld && { shouldRetry: false, operatorFault: status }),
     failure: failureFor(reason, withStatus, undefined, words, secrets),
   };
 }

@@ -167,7 +167,7 @@ describe('embeddings', () => {
     test(`of a model for chat, which hosts answer with ${status}, say what is wrong, and none of the host's words`, async () => {
       gateway.upstream.follow((call) => call.answer(status, { error: { message: 'not for our account' } }));
       const reply = await post(gateway.key(), { input: 'a' }, '/v1/embeddings');
-      assert.deepEqual([reply.status, reply.error.code], [502, 'upstream_error']);
+      assert.deepEqual([reply.status, reply.error.code], [424, 'upstream_error']);
       assert.match(reply.error.message, /Embeddings need a model for embeddings/);
       assert.doesNotMatch(reply.error.message, /account/);
     });

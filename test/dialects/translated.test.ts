@@ -220,3 +220,27 @@ describe('a chat completion for a host of messages', () => {
     assert.ok(hour / short > 1.55 && hour / short < 1.65, `${short}, ${hour}`);
   });
 });
+
+describe('a host that refuses the key or the model of the gateway', () => {
+  const ASKED = {
+    '/v1/chat/completions': { messages: [{ role: 'user', content: 'Hello!' }] },
+    '/v1/messages': MESSAGE,
+    '/v1/responses': { input: 'Hello!' },
+  };
+  for (const [path, body] of Object.entries(ASKED)) {
+    for (const status of [401, 403, 404]) {
+      test(`with ${status} is told as the operator's fault, with a status that clients of ${path} do not retry`, async () => {
+        gateway.upstream.follow((call) => call.answer(status, { error: { message: 'canary' } }));
+        const reply = await post(gateway, path, body);
+        const { code, message } = JSON.parse(reply.text).error;
+        assert.deepEqual([reply.status, code], [path === '/v1/chat/completions' ? 502 : 424, 'upstream_error']);
+        assert.match(
+          message,
+          /^The provider fake responded with status \d+\. The operator of this gateway must check /,
+        );
+        assert.doesNotMatch(reply.text, /canary/);
+        assert.equal(reply.headers.get('x-should-retry'), 'false');
+      });
+    }
+  }
+});

@@ -257,9 +257,27 @@ describe('what Vertex AI refuses', () => {
   const REFUSALS: readonly (readonly [code: number, status: string, message: string, gets: number, words: RegExp])[] = [
     [400, 'INVALID_ARGUMENT', 'Unable to process.', 400, /Unable to process\./],
     [400, 'FAILED_PRECONDITION', 'Not in this location.', 400, /Not in this location\./],
-    [401, 'UNAUTHENTICATED', 'Token canary.', 502, /^The provider responded with status 401\.$/],
-    [403, 'PERMISSION_DENIED', 'Of project canary.', 502, /^The provider responded with status 403\.$/],
-    [404, 'NOT_FOUND', 'Model canary.', 502, /^The provider responded with status 404\.$/],
+    [
+      401,
+      'UNAUTHENTICATED',
+      'Token canary.',
+      502,
+      /^The provider fake responded with status 401\. The operator of this gateway must check /,
+    ],
+    [
+      403,
+      'PERMISSION_DENIED',
+      'Of project canary.',
+      502,
+      /^The provider fake responded with status 403\. The operator of this gateway must check /,
+    ],
+    [
+      404,
+      'NOT_FOUND',
+      'Model canary.',
+      502,
+      /^The provider fake responded with status 404\. The operator of this gateway must check /,
+    ],
     [429, 'RESOURCE_EXHAUSTED', 'Resource exhausted, wait.', 502, /Resource exhausted, wait\./],
     [499, 'CANCELLED', 'Cancelled.', 502, /status 499/],
     [500, 'INTERNAL', 'It broke.', 502, /It broke\./],
@@ -410,7 +428,7 @@ describe('a request to Vertex AI carries a token', () => {
     give('revoked', 3_600);
     assert.equal((await ask(gateway))[1], 'Bearer revoked');
     gateway.upstream.follow((call) => refuse(call, 401, 'UNAUTHENTICATED', 'Token revoked.'));
-    assert.equal((await post(gateway, '/v1/messages', ASKED)).status, 502);
+    assert.equal((await post(gateway, '/v1/messages', ASKED)).status, 424);
     give('next', 3_600);
     await until(async () => (await ask(gateway))[1] === 'Bearer next');
     await gateway.stop();

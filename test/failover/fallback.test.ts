@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY } from '../support/cli.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import type { FakeUpstream, Script } from '../support/fake-upstream.ts';
 import { chat } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
@@ -38,7 +38,7 @@ const MODEL = 'main/model';
 const COSTS = { 'main/model': 20_000, 'spare/first': 200_000, 'other/second': 55_000 };
 
 describe('a fallback model', { concurrency: CONCURRENCY }, () => {
-  for (const status of REFUSALS) {
+  for (const status of [...REFUSALS, 500, 502, 401, 403, 404]) {
     test(`serves after ${status}, is named, and is priced as itself`, () =>
       withStage(3, { providers: fallbacks }, async (stage) => {
         for (const stream of [false, true]) {
@@ -76,11 +76,22 @@ describe('a fallback model', { concurrency: CONCURRENCY }, () => {
       assertNoSecret(stage, failed);
     }));
 
-  test('is not tried after a response that is no rejection', () =>
+  test('is not tried after a response that leaves open whether the host worked, or that is about the request', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
-      stage.follow(refusing(500), serving('hi'), serving('hi'));
-      assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, 502);
-      assert.deepEqual(stage.asked, [1, 0, 0]);
+      const broken: Script = (call) => {
+        call.head(500, { 'content-length': '100' });
+        call.raw('{');
+        call.reset();
+      };
+      for (const [script, status] of [
+        [refusing(400), 400],
+        [refusing(408), 502],
+        [broken, 502],
+      ] as const) {
+        stage.follow(script, serving('hi'), serving('hi'));
+        assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, status);
+        assert.deepEqual(stage.asked, [1, 0, 0]);
+      }
     }));
 
   test('is tried at once while the requested model is backing off', () =>

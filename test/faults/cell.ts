@@ -100,6 +100,8 @@ export const NOT_IN_TIME = 'did not respond in time';
 export const STOPPED_SENDING = 'stopped sending before its response was complete';
 export const CONNECTION_LOST = 'was lost';
 export const REPORTED = 'reported an error';
+/** A host refuses the gateway's own key or model. */
+export const OPERATOR_MUST = 'The operator of this gateway must check its base_url';
 export const NO_PROGRESS = 'without any more of its response';
 export const NOT_THE_FORMAT = 'not in the chat-completions format';
 
@@ -110,6 +112,7 @@ const REASONS: Readonly<Record<string, readonly FailureReason[]>> = {
   [STOPPED_SENDING]: ['idle_timeout'],
   [CONNECTION_LOST]: ['broken'],
   [REPORTED]: ['error_event', 'error_answer'],
+  [OPERATOR_MUST]: ['error_event', 'error_answer'],
   [NO_PROGRESS]: ['no_progress'],
   [NOT_THE_FORMAT]: ['not_the_protocol'],
 };

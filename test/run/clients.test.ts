@@ -15,6 +15,7 @@ import { parseWithoutFile } from '../../src/config/load.ts';
 import type { DialectName } from '../../src/core/dialects.ts';
 import { modelRows } from '../../src/gateway/served.ts';
 import { CONCURRENCY, CONFIG, linesOf, type Result, Workplace } from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
 
 const offer = (id: string, contextWindow: number | undefined): Offer => ({
   id,
@@ -295,6 +296,30 @@ describe('run', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([none?.status, none?.stdout], [2, '']);
     const keys = await place.json<{ state: string }[]>('keys', 'list');
     assert.deepEqual(new Set(keys.map(({ state }) => state)), new Set(['disabled']));
+  });
+
+  test('stops before the command if the provider of its model refuses the key, and names the remedy', async (t) => {
+    const host = await FakeUpstream.start();
+    t.after(() => host.close());
+    host.follow((call) => call.answer(401, { error: { message: 'Incorrect API key provided.' } }));
+    const provider = `  host: { kind: openai, base_url: 'http://127.0.0.1:${host.port}/v1', api_key: wrong-4711, models: { paid: { input: 1, output: 2 } } }\n`;
+    const place = new Workplace(t, `${CONFIG}${provider}credit: off\n`);
+    const agent = agentAt(place, 'opencode', '#!/bin/sh\necho started\n');
+    const { status, stdout, stderr } = await place.runAlone([
+      'run',
+      '--max-usd',
+      '2',
+      '--model',
+      'host/paid',
+      '--',
+      agent,
+    ]);
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^error: provider host of host\/paid refuses its key \(401\): correct its api_key, or the variable that it names/m,
+    );
+    assert.doesNotMatch(stderr, /4711/);
   });
 
   test('gives a client its file, and removes it afterwards', async (t) => {

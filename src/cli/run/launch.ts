@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Config } from '../../config/config.ts';
 import { UserError } from '../../core/errors.ts';
 import { Likenesses } from '../../core/likeness.ts';
 import { PROGRAM } from '../../core/program.ts';
@@ -41,6 +42,27 @@ export async function setUpFor(
   const models = choiceFor(client, offers, model, own);
   notice(models === undefined ? nothingFor(client) : chosen(client, models, model));
   return { url, key, models };
+}
+
+/** How long the check of a provider may delay a command, in milliseconds. */
+const CHECK_MS = 3_000;
+
+/**
+ * Throws a UserError if the provider of the chosen model refuses the gateway's key: agents retry that for minutes as if it
+ * were an outage. The request of the check costs nothing. No answer in time, or any other one, starts the command.
+ */
+export async function checkProviderOf(
+  { main }: ModelChoice,
+  { providers }: Config,
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  const provider = providers.find(({ name }) => name === main.provider);
+  if (provider === undefined) return;
+  const { refusedKey } = await import('../../doctor/providers.ts');
+  const refused = await refusedKey(provider, environment, CHECK_MS);
+  if (refused === undefined) return;
+  const { name, message, fix } = refused;
+  throw new UserError(`${name} of ${main.id} ${message}: ${fix}; the command was not started`);
 }
 
 /** `own`: what the user's environment says. */

@@ -20,7 +20,7 @@ import { type Ending, runCommand, Signals, statusOf } from './child.ts';
 import { type Desk, type LeashedKey, StateDesk } from './desk.ts';
 import { gatewayFor } from './gateway.ts';
 import { httpDesk } from './http-desk.ts';
-import { setUpFor, writeFileOf } from './launch.ts';
+import { checkProviderOf, setUpFor, writeFileOf } from './launch.ts';
 import { commandEnvironment, type Secrets } from './variables.ts';
 
 interface RunOptions {
@@ -210,11 +210,13 @@ class Run {
     }
   }
 
-  /** Throws a UserError if the client cannot have the model that was named. */
+  /** Throws a UserError if the client cannot have the model that was named, or its provider refuses the gateway's key. */
   async #setUp(key: string): Promise<Setup> {
     const { client, model } = this.#terms;
     if (client === undefined) return { url: this.#desk.url, key, models: undefined };
-    return setUpFor(client, this.#desk, key, { model, environment: process.env });
+    const setup = await setUpFor(client, this.#desk, key, { model, environment: process.env });
+    if (setup.models !== undefined) await checkProviderOf(setup.models, this.#desk.config, process.env);
+    return setup;
   }
 
   /** Ends the key, lets what is in flight end, and prints the receipt. */

@@ -8,6 +8,7 @@ const TYPES: Readonly<Record<number, string>> = {
   403: 'permission_error',
   404: 'not_found_error',
   413: 'request_too_large',
+  424: 'api_error',
   429: 'rate_limit_error',
   504: 'timeout_error',
   529: 'overloaded_error',

@@ -7,6 +7,7 @@ import {
   failed,
   fault,
   HELLO,
+  OPERATOR_MUST,
   on,
   REPORTED,
   streamFault,
@@ -19,8 +20,8 @@ import { answered, events, inTurn, JSON_TYPE, lengthOf, midStream, SAID, sending
 const inOrder = (call: { end(): void }) => call.end();
 
 /** An error as the whole response, and as the first event of a stream. */
-function first(what: string, value: unknown, words = true): Fault {
-  const cell = told(REPORTED, words);
+function first(what: string, value: unknown, words = true, says = REPORTED): Fault {
+  const cell = told(says, words);
   return fault(what, on(answering(value), cell), on(events(value), cell));
 }
 
@@ -53,7 +54,7 @@ export const EVENTS_OF_ERROR: Family = {
       type: 'error',
       error: { type: 'overloaded_error', message: WORDS },
     }),
-    first('sends an error with the code 404', { error: { message: WORDS, code: 404 } }, false),
+    first('sends an error with the code 404', { error: { message: WORDS, code: 404 } }, false, OPERATOR_MUST),
     first(
       'sends an error about the operator’s account',
       { error: { message: `${WORDS}: your account is not active` } },
