@@ -148,9 +148,8 @@ function leavesOf(prefix: string, fields: object): (readonly [string, string])[]
   });
 }
 
-function isDefault(name: string, price: bigint, { input, output }: Partial<Prices>): boolean {
-  if (name === 'audioOutput') return price === output;
-  return ['cachedInput', 'cacheWrite', 'cacheWrite1h', 'audioInput'].includes(name) && price === input;
+function isDefault(name: string, price: bigint, { input }: Partial<Prices>): boolean {
+  return ['cachedInput', 'cacheWrite', 'cacheWrite1h'].includes(name) && price === input;
 }
 
 function usd(price: bigint): string {

@@ -51,6 +51,33 @@ const IMPORTED: readonly (readonly [name: string, fields: string, entry: object]
     },
   ],
   [
+    'so have cached audio, and images',
+    `${CHAT}, "input_cost_per_audio_token": 1e-05, "cache_read_input_audio_token_cost": 1e-06,
+     "input_cost_per_image_token": 2e-06, "output_cost_per_image_token": 3e-05`,
+    { ...BASE, audio_input: '10.00', cached_audio_input: '1.00', image_input: '2.00', image_output: '30.00' },
+  ],
+  [
+    'a price of an image is one of its tokens where the list has both',
+    `${CHAT}, "output_cost_per_image": 0.039, "output_cost_per_image_token": 3e-05`,
+    { ...BASE, image_output: '30.00' },
+  ],
+  [
+    'a model for images is imported with prices of text and images a token',
+    `${CHAT.replace('chat', 'image_generation')}, "output_cost_per_image_token": 3e-05, "output_cost_per_image": 0.039, "max_output_tokens": 32768`,
+    { ...BASE, image_output: '30.00', max_output: 32_768 },
+  ],
+  [
+    'a tier without prices of audio and images has none of its own: it inherits them',
+    `${CHAT}, "input_cost_per_audio_token": 1e-05, "output_cost_per_image_token": 3e-05,
+     "input_cost_per_token_priority": 3e-07, "output_cost_per_token_priority": 1.2e-06`,
+    {
+      ...BASE,
+      audio_input: '10.00',
+      image_output: '30.00',
+      service_tiers: { priority: { input: '0.30', output: '1.20', tools: {} } },
+    },
+  ],
+  [
     'what is kept for twelve hours has the price of what is kept long',
     `${CHAT}, "cache_creation_input_token_cost": 2e-07, "cache_creation_input_token_cost_above_12hr": 4e-07`,
     { ...BASE, cache_write: '0.20', cache_write_1h: '0.40' },
@@ -109,7 +136,8 @@ const LEFT_OUT: readonly (readonly [reason: string, fields: string])[] = [
   ['other_unit', '"mode": "chat", "input_cost_per_character": 1e-07, "output_cost_per_character": 1e-07'],
   ['other_unit', `${CHAT}, "input_cost_per_second": 0.001`],
   ['other_unit', `${CHAT}, "output_cost_per_image": 0.04`],
-  ['special_tokens', `${CHAT}, "output_cost_per_image_token": 3e-05`],
+  ['special_tokens', `${CHAT}, "output_cost_per_video_token": 3e-05`],
+  ['mode', `${CHAT.replace('chat', 'image_generation')}, "output_cost_per_image": 0.039`],
   ['special_tokens', `${CHAT}, "output_cost_per_reasoning_token": 3e-06`],
   [
     'lengths',

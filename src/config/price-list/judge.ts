@@ -12,8 +12,7 @@ export const SKIP_REASONS = {
   zero: 'has a price of zero, and nothing is served for free by accident',
   no_number: 'has a price that is negative or not a number',
   other_unit: 'is billed by character, second, image, page or request as well',
-  special_tokens:
-    'has tokens of a kind that costs more than the gateway can tell: images, reasoning, citations, cached audio',
+  special_tokens: 'has tokens of a kind that costs more than the gateway can tell: video, reasoning, citations',
   lengths: 'has prices by length that the config cannot say',
   search: 'bills a search with each request',
   cache_writes: 'lacks the price of cache writes for five minutes or an hour, which Claude has',
@@ -31,6 +30,8 @@ export type Judgement =
 /** An embedding has no output, and so no price for it. */
 const EMBEDDING = 'embedding';
 const MODES: readonly unknown[] = [undefined, 'chat', 'responses', EMBEDDING];
+/** Models of this mode that have prices of text as well, such as Google's, return images in a chat. */
+const IMAGES = 'image_generation';
 const TIERS = ['priority', 'flex'] as const;
 /** More than any model takes; a larger number is a mistake of the list. */
 const MAX_TOKENS = 1_000_000_000;
@@ -38,8 +39,8 @@ const MAX_TOKENS = 1_000_000_000;
 /** `billsCacheWrites`: whether what is written to the cache has a price of its own. `bundlesSearch`: whether each request is a search. */
 export function judge(fields: ListEntry, billsCacheWrites: boolean, bundlesSearch: boolean): Judgement {
   const no = (reason: SkipReason): Judgement => ({ ok: false, reason });
-  if (!MODES.includes(fields.mode ?? undefined)) return no('mode');
   const prices = pricesIn(fields);
+  if (!MODES.includes(fields.mode ?? undefined) && !isOfTextAndImages(fields, prices)) return no('mode');
   if (prices === undefined) return no('no_number');
   const isEmbedding = fields.mode === EMBEDDING;
   const input = prices.get('input_cost_per_token');
@@ -47,7 +48,7 @@ export function judge(fields: ListEntry, billsCacheWrites: boolean, bundlesSearc
   if (input === undefined || output === undefined) return no(hasOtherUnits(prices) ? 'other_unit' : 'no_price');
   if (input === 0n || (output === 0n && !isEmbedding)) return no('zero');
   if (hasOtherUnits(prices)) return no('other_unit');
-  if (hasCostlierTokens(prices, input, output)) return no('special_tokens');
+  if (hasCostlierTokens(prices, output)) return no('special_tokens');
   if (bundlesSearch && searchTool(fields) !== undefined) return no('search');
   const base = pricesAt(prices, '', { input, output });
   if (base === undefined || Array.isArray(fields.tiered_pricing)) return no('lengths');
@@ -58,12 +59,16 @@ export function judge(fields: ListEntry, billsCacheWrites: boolean, bundlesSearc
   const entry: PriceEntry = {
     ...base,
     tools: search === undefined ? {} : { web_search: search },
-    service_tiers: tiersIn(prices, base, isComplete),
+    service_tiers: tiersIn(prices, isComplete),
     context_window: tokensIn(fields.max_input_tokens),
     max_output: tokensIn(fields.max_output_tokens),
     reads: inputsIn(fields),
   };
   return { ok: true, entry };
+}
+
+function isOfTextAndImages({ mode }: ListEntry, prices: PriceFields | undefined): boolean {
+  return mode === IMAGES && ['output_cost_per_token', 'output_cost_per_image_token'].every((name) => prices?.has(name));
 }
 
 /** What the list says that a model reads, by the names of its fields. */
@@ -98,22 +103,21 @@ function pricesIn(fields: ListEntry): PriceFields | undefined {
   return prices;
 }
 
+/** A price of an image beside that of its tokens is the same price for a usual image. */
 function hasOtherUnits(prices: PriceFields): boolean {
+  const isOfTokens = (name: string) =>
+    /_per_(?:[a-z]+_)?token/.test(name) || (name.endsWith('_per_image') && (prices.get(`${name}_token`) ?? 0n) > 0n);
   return [...prices].some(
-    ([name, nanos]) => nanos > 0n && /^(?:input|output)_cost_per_/.test(name) && !/_per_(?:[a-z]+_)?token/.test(name),
+    ([name, nanos]) => nanos > 0n && /^(?:input|output)_cost_per_/.test(name) && !isOfTokens(name),
   );
 }
 
 /** The gateway cannot tell these tokens from others. */
-function hasCostlierTokens(prices: PriceFields, input: Nanos, output: Nanos): boolean {
-  const cached = prices.get('cache_read_input_token_cost') || input;
+function hasCostlierTokens(prices: PriceFields, output: Nanos): boolean {
   const is = (name: string, ordinary: Nanos) => (prices.get(name) ?? 0n) > ordinary;
   return (
-    is('input_cost_per_image_token', input) ||
-    is('output_cost_per_image_token', output) ||
     is('output_cost_per_video_token', output) ||
     is('output_cost_per_reasoning_token', output) ||
-    is('cache_read_input_audio_token_cost', cached) ||
     is('citation_cost_per_token', 0n)
   );
 }
@@ -135,7 +139,10 @@ function pricesAt(
     cache_write: optional('cache_creation_input_token_cost'),
     cache_write_1h: LONG_WRITES.map(optional).find((price) => price !== undefined),
     audio_input: optional('input_cost_per_audio_token'),
+    cached_audio_input: optional('cache_read_input_audio_token_cost'),
     audio_output: optional('output_cost_per_audio_token'),
+    image_input: optional('input_cost_per_image_token'),
+    image_output: optional('output_cost_per_image_token'),
     tools: {},
   };
   const lengths = lengthsIn(prices, suffix);
@@ -169,11 +176,7 @@ function lengthsIn(prices: PriceFields, suffix: string): readonly number[] {
 }
 
 /** The tiers that have prices of their own. A request for another one is refused. */
-function tiersIn(
-  prices: PriceFields,
-  base: ParsedPrices,
-  isComplete: (prices: ParsedPrices) => boolean,
-): Record<string, ParsedPrices> {
+function tiersIn(prices: PriceFields, isComplete: (prices: ParsedPrices) => boolean): Record<string, ParsedPrices> {
   const tiers: Record<string, ParsedPrices> = {};
   for (const tier of TIERS) {
     const input = prices.get(`input_cost_per_token_${tier}`);
@@ -181,17 +184,9 @@ function tiersIn(
     if (!input || !output) continue;
     const found = pricesAt(prices, `_${tier}`, { input, output });
     if (found === undefined || !isComplete(found)) continue;
-    tiers[tier] = {
-      ...found,
-      audio_input: found.audio_input ?? atLeast(base.audio_input, input),
-      audio_output: found.audio_output ?? atLeast(base.audio_output, output),
-    };
+    tiers[tier] = found;
   }
   return tiers;
-}
-
-function atLeast(price: Nanos | undefined, least: Nanos): Nanos | undefined {
-  return price === undefined || price > least ? price : least;
 }
 
 /** A search costs what one of medium size does, which is the usual one; one of high size has a price of its own. */
