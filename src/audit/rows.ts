@@ -17,10 +17,11 @@ const INVALID: readonly (readonly [condition: string, description: string])[] = 
        'insufficient_credit', 'spend_limit_reached')`,
     'has an unknown outcome',
   ],
-  ["(outcome = 'interrupted') <> (source = 'held')", 'was interrupted but not charged as held, or the other way round'],
+  ["outcome = 'interrupted' AND source <> 'held'", 'was interrupted but not charged as held'],
+  ["outcome = 'ok' AND source = 'held'", 'has ended as it should, but is charged as held'],
   [
-    "source = 'held' AND corrected_at_ms IS NULL AND cost_nanos <> coalesce(hold_nanos, cost_nanos)",
-    'is charged as held, but not with the amount of its hold',
+    "outcome = 'interrupted' AND corrected_at_ms IS NULL AND cost_nanos <> coalesce(hold_nanos, cost_nanos)",
+    'was interrupted, but is not charged with the amount of its hold',
   ],
   [
     "outcome IN ('ok', 'cancelled') AND failure_reason IS NOT NULL AND NOT (outcome = 'ok' AND failure_reason = 'leash_maximum')",

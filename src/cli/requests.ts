@@ -1,4 +1,4 @@
-/** `requests`: lists and shows single requests, stops them, and corrects charges that a crash left open. */
+/** `requests`: lists and shows single requests, stops them, and corrects charges that are as held. */
 import type { Command } from 'commander';
 import { readRefusals, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
@@ -74,7 +74,7 @@ export function registerRequests(program: Command): void {
 
   requests
     .command('stop')
-    .description('stop a request in flight: its client gets an error, and the tokens used so far are charged')
+    .description('stop a request in flight: its client gets an error; a stream is charged for its output, JSON as held')
     .argument('<id>', 'the X-Request-Id of the response')
     .addHelpText('after', '\nExample:\n  inf-gw requests stop req_06fb…')
     .action((id: string, _: unknown, command: Command) =>
@@ -83,7 +83,7 @@ export function registerRequests(program: Command): void {
 
   requests
     .command('settle')
-    .description('correct the charge of a request that a crash left open (its source is `held`)')
+    .description('correct the charge of a request whose end the gateway did not see (its source is `held`)')
     .argument('<id>', 'the request id')
     .requiredOption('--cost <usd>', 'the actual cost, as billed by the provider', parseWith(readAmount))
     .addHelpText('after', '\nExample:\n  inf-gw requests settle req_06fb… --cost 0.0123')
@@ -262,7 +262,7 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
       throw new UserError(`request ${id} is in flight; it is charged when it ends`);
     case 'not_held':
       throw new UserError(
-        `request ${id} was charged as ${correction.source}; only a request that a crash left open can be corrected`,
+        `request ${id} was charged as ${correction.source}; only one that was charged as held can be corrected`,
       );
   }
 }

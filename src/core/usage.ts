@@ -47,9 +47,7 @@ export function cacheWritesOf({ parts = NO_PARTS }: Pick<TokenUsage, 'parts'>): 
 
 export const NO_USAGE: TokenUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
-/**
- * The source of a figure: the upstream, the gateway's own count, or a hold that a crash left open.
- */
+/** The source of a figure: the upstream, the gateway's own count, or the hold of a request whose end was not seen. */
 export type UsageSource = 'reported' | 'counted' | 'held';
 
 /**

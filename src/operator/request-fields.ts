@@ -57,7 +57,7 @@ export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
 const SOURCES = {
   reported: 'reported by the provider',
   counted: 'counted by the gateway',
-  held: 'charged as held, because the gateway stopped before the request ended',
+  held: 'charged as held, because the gateway did not see its end',
 } as const;
 
 /** Where the figures of a request are from. */

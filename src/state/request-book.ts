@@ -1,6 +1,7 @@
 /** Single requests in the operator's book, and the correction of one that was charged as held. */
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
+import { NAME_KINDS, OTHER_NAMES } from '../core/spent-by.ts';
 import { correctSteps } from './budget-book.ts';
 import { groupsIn } from './levels.ts';
 import {
@@ -18,6 +19,7 @@ import {
   type Correction,
   type JournalPlace,
   mayBeCompletionId,
+  type RequestEnd,
   type RequestPage,
   type RequestPageQuery,
   type RequestQuery,
@@ -83,8 +85,8 @@ export class RequestBook {
   }
 
   /**
-   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
-   * its month.
+   * Replaces the charge of a request that was charged as held: in its row, the balance, and every sum that
+   * includes it.
    */
   *correct(id: string, costNanos: Nanos, wallMs: number): Operation<Correction> {
     // Before the lock is taken: scanning the journal must not block the gateways.
@@ -102,7 +104,7 @@ export class RequestBook {
     if (request.end === undefined) return { kind: 'in_flight' };
     const { source } = request.end;
     if (source !== 'held') return { kind: 'not_held', source };
-    yield* charge(this.#dialect, request, request.end.settledAtMs, costNanos - request.end.costNanos);
+    yield* charge(this.#dialect, request, request.end, costNanos - request.end.costNanos);
     yield* rows(
       'UPDATE inf_gw.journal SET cost_nanos = $1, corrected_at_ms = $2 WHERE request_id = $3 AND admitted_at_ms = $4',
       [costNanos, wallMs, id, request.admittedAtMs],
@@ -230,11 +232,16 @@ function* edgeOf(query: RequestPageQuery): Operation<JournalPlace | undefined> {
   return row && placeOf(row);
 }
 
+/** Names beyond the limit of a month are summed under one name. */
+const CHARGE_NAME = `UPDATE inf_gw.usage_name_days SET cost_nanos = cost_nanos + $1
+  WHERE key_id = $2 AND model = $3 AND day = $4 AND kind = $5 AND name = coalesce((SELECT k.name FROM inf_gw.usage_name_keys AS k
+    WHERE k.month = $7 AND k.kind = $5 AND k.key_id = $2 AND k.name = $6), '${OTHER_NAMES}')`;
+
 /** Adds an amount, possibly negative, to the cost of a held request wherever it was charged. */
 function* charge(
   dialect: Dialect,
   { keyId, levels = [], model, admittedAtMs }: RequestRecord,
-  settledAtMs: number,
+  { settledAtMs, spentBy }: RequestEnd,
   nanos: Nanos,
 ): Operation<void> {
   const [day, month] = [utcDay(admittedAtMs), utcMonth(admittedAtMs)];
@@ -248,6 +255,10 @@ function* charge(
     groupsIn(levels),
   ]);
   yield* rows(`UPDATE inf_gw.usage_months ${ofKey} AND month = $4`, [nanos, keyId, model, month]);
+  for (const kind of NAME_KINDS) {
+    const name = spentBy?.[kind] ?? '';
+    if (name !== '') yield* rows(CHARGE_NAME, [nanos, keyId, model, day, kind, name, month]);
+  }
   for (const level of levels) {
     const ofLevel = 'SET cost_nanos = cost_nanos + $1 WHERE level_id = $2';
     yield* rows(`UPDATE inf_gw.level_days ${ofLevel} AND day = $3`, [nanos, level, day]);

@@ -34,7 +34,13 @@ export const CORRUPTIONS: readonly Corruption[] = [
     'a hold that was charged with a different amount',
     `UPDATE inf_gw.journal SET outcome = 'interrupted', source = 'held', hold_nanos = cost_nanos + 1 ${ONE}`,
     'journal rows',
-    /not with the amount of its hold/,
+    /not charged with the amount of its hold/,
+  ],
+  [
+    'a success that is charged as held',
+    `UPDATE inf_gw.journal SET source = 'held' ${ONE}`,
+    'journal rows',
+    /has ended as it should, but is charged as held/,
   ],
   [
     'a reason for a failure of a request that did not fail',

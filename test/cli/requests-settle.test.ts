@@ -184,7 +184,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     );
     const open = await openRequest(serving, app.key);
     const refusals: readonly (readonly [id: string | undefined, says: RegExp])[] = [
-      [reported?.id, /charged as reported; only a request that a crash left open/],
+      [reported?.id, /charged as reported; only one that was charged as held can be corrected/],
       [reported?.completion, /charged as reported/],
       [counted?.id, /charged as counted/],
       [open, /is in flight; it is charged when it ends/],

@@ -1,6 +1,6 @@
 /**
- * Corrections of requests that a crash left open: they apply wherever the charge did, and nothing
- * else can be corrected.
+ * Corrections of requests that are charged as held: they apply wherever the charge did, and no
+ * other request can be corrected.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -82,6 +82,21 @@ onEachStore((open) => {
         await stage.assertSound();
       });
     }
+
+    test('of a request that names who spent it changes the sums of these names', async (t) => {
+      const { stage, key, levels, requests } = await crashed(t, open);
+      const hold = holdOf(key.id, { holdNanos: HOLD, levels });
+      const spentBy = { user: 'zoe', tag: 'nightly', app: 'curl' };
+      const lost = { outcome: 'upstream_error', source: 'held', costNanos: HOLD, spentBy } as const;
+      const id = await enter(stage, hold, lost);
+      await enter(stage, holdOf(key.id, { levels }), { costNanos: 5n, spentBy });
+      assert.equal((await requests.correct(id, 3n, NOON)).kind, 'done');
+      for (const by of ['user', 'tag', 'app'] as const) {
+        const { rows } = await stage.state.usage.report({ ...EVERYTHING, by });
+        assert.equal(rows.find((row) => row[by] === spentBy[by])?.costNanos, 8n, by);
+      }
+      await stage.assertSound();
+    });
 
     test('replaces an earlier one, and counts once if it is repeated', async (t) => {
       const { stage, key, id, requests, balance } = await crashed(t, open);
