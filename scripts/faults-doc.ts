@@ -5,7 +5,12 @@ import type { Case, Charge, End, Fault, Sight } from '../test/faults/cell.ts';
 import { cellsFor, FAMILIES } from '../test/faults/table.ts';
 import { wrapProse } from './wrap.ts';
 
-const COSTS: Readonly<Record<Charge, string>> = { nothing: 'nothing', counted: 'as counted', reported: 'as reported' };
+const COSTS: Readonly<Record<Charge, string>> = {
+  nothing: 'nothing',
+  counted: 'as counted',
+  reported: 'as reported',
+  held: 'as held',
+};
 
 const ENDS: Readonly<Record<End, string>> = {
   'at once': '',
@@ -50,7 +55,7 @@ function rowsOf(fault: Fault): string[] {
 
 /** How to read the tables. */
 const NOTES = [
-  '**costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider reported. *As counted*: the gateway counted the tokens of the request and of what arrived; if nothing arrived, the response counts as one token. Once a provider may have begun to work, a request is never free.',
+  '**costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider reported. *As held*: the end of the provider’s work was not seen, so the request costs what was held for it at admission, and `inf-gw requests settle` can correct that. *As counted*: the gateway counted the tokens of the request and of what arrived; if nothing arrived, the response counts as one token. Hidden reasoning that the request allows is [added](accounting.md#thinking-that-is-not-shown). Once a provider may have begun to work, a request is never free.',
   '**costs a client that hangs up first**: the request is in the journal as `cancelled`, the connection to the provider of a stream is closed, and its slot is free at once. A request that is no stream is read to its end, since its provider works on and bills it; until then it keeps its slot. If the connection to the provider cannot be made at all, the failure may come before the hang-up: then the journal says `upstream_error`.',
   '**asked**: how often a provider with a single address gets the request.',
   '**after `connect`, `first_byte`, `idle`**: the timeout of that name in the config ends the request. Without such a remark it ends as soon as the failure occurs.',

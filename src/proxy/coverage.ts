@@ -5,6 +5,7 @@ import type { HostTool } from '../core/host-tools.ts';
 import type { Media } from '../core/modalities.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
+import { predictedOutput } from './plan.ts';
 import { hiddenThinking } from './thinking.ts';
 
 const MILLION = 1_000_000n;
@@ -42,7 +43,7 @@ export class Coverage {
     const { text, audio, image } = outputPricesAt(prices, inputTokens);
     const extras = { ...request, ...media, hostTools };
     const cost = (outputTokens: number) => expectedCost(prices, inputTokens, outputTokens, extras);
-    const predicted = request.predictedTokens * request.choices;
+    const predicted = predictedOutput(request);
     const hidden = hiddenThinking(request, model) * request.choices;
     // With free text, only audio and images cost money.
     const possible = [text, media.speaks ? audio : 0n, media.draws ? image : 0n];

@@ -23,7 +23,7 @@ import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { currentSecrets, type Secrets } from '../wire/secrets.ts';
 import { tokensPerImageOf } from './media.ts';
 import type { Route } from './plan.ts';
-import { explainOperatorFault, isBilled, rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
+import { explainOperatorFault, isBilled, provesNoWork, rejectionOf, withoutClientRetry } from './rejection.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
@@ -113,8 +113,6 @@ export class Dispatch {
   #attempt: Attempt | undefined;
   #attemptStartedAtMs = 0;
   #attempts = 0;
-  /** The first target whose rejection was not complete: its upstream may have worked. */
-  #worked: Target | undefined;
   #aborted = false;
   #isOver = false;
   #drainTimer: PatientTimer | undefined;
@@ -199,7 +197,7 @@ export class Dispatch {
       let target = this.#find('available') ?? this.#find('last_resort');
       while (target !== undefined) {
         const result = await this.#try(target);
-        if (result.kind === 'answered') return this.#ended(result.relayed);
+        if (result.kind === 'answered') return this.#forClient(result.relayed);
         this.#logRetry(result.next);
         target = result.next;
       }
@@ -210,19 +208,11 @@ export class Dispatch {
     }
   }
 
-  /**
-   * The result of the last attempt. Only a complete rejection proves that its upstream did no work. After an incomplete
-   * one, a request that no later attempt has worked for is charged by the route of that rejection.
-   */
-  #ended(relayed: RelayResult): RelayResult {
+  #forClient(relayed: RelayResult): RelayResult {
     const { model, hosted } = this.route;
     const client = this.#request.request.dialect;
     const explained = explainOperatorFault(relayed, model.provider, client, hosted.request.dialect);
-    const result = this.#attempts > 1 || isBilled(relayed) ? withoutClientRetry(explained) : explained;
-    if (relayed.metered !== NO_WORK || this.#worked === undefined) return result;
-    this.#target = this.#worked;
-    this.#request.meter.begin(metering(this.route));
-    return { ...result, metered: this.#request.meter.figuresOfPart() };
+    return this.#attempts > 1 || isBilled(relayed) ? withoutClientRetry(explained) : explained;
   }
 
   async #try(target: Target): Promise<AttemptResult> {
@@ -255,12 +245,8 @@ export class Dispatch {
       if (rejection !== undefined) this.#markTried(target, rejection.isForFallback);
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
       const next = rejection && this.#takeNext();
-      const work = next && attempt.sent ? await workBefore(attempt, hosted.request.dialect) : 'none';
-      const mayGoOn = work === 'none' || (work === 'unknown' && !rejection?.isForFallback);
-      if (next !== undefined && mayGoOn && !this.#aborted) {
-        if (work === 'unknown') this.#worked ??= target;
-        return { kind: 'rejected', next };
-      }
+      const isFree = next === undefined || !attempt.sent || (await provesNoWork(attempt, hosted.request.dialect));
+      if (next !== undefined && isFree && !this.#aborted) return { kind: 'rejected', next };
       relayed = await relayResponse(attempt, opening, sink, meter, {
         ...responseOptions(hosted, this.#request.requestId),
         bytes: bytesOptions(hosted, model),

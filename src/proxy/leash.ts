@@ -1,10 +1,8 @@
 /** The output maximum of a request on a leash: the largest one that the remaining budget of its key pays for. */
-import { expectedCost, pricesFor } from '../catalog/cost.ts';
-import { toolsFor } from '../catalog/tool-cost.ts';
 import type { Nanos } from '../core/money.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { KeyStanding, Ledger, LevelStanding } from '../ledger/ledger.ts';
-import { type Plan, type Route, targetFor } from './plan.ts';
+import { heldNanos, type Plan, predictedOutput, type Route, targetFor } from './plan.ts';
 import { hiddenThinking } from './thinking.ts';
 
 /** The maximum of a model whose `max_output` is unknown, in tokens. */
@@ -102,17 +100,14 @@ function tokensFor(money: Nanos, route: Route, mostTokens: number): number {
   return Number(((money - input) * BigInt(mostTokens)) / (atMost - input));
 }
 
-function costOf({ model, hosted: { request }, inputTokens, media }: Route, outputTokens: number): Nanos {
-  const predicted = request.predictedTokens * request.choices;
-  const prices = pricesFor(model, request.serviceTier);
-  const hostTools = toolsFor(model, prices, request.hostTools);
-  return expectedCost(prices, inputTokens, outputTokens + predicted, { ...request, ...media, hostTools });
+function costOf(route: Route, outputTokens: number): Nanos {
+  return heldNanos({ ...route, outputTokens: outputTokens + predictedOutput(route.hosted.request) });
 }
 
 /** The route where all output up to its maximum is held for. */
 function heldInFull(route: Route): Route {
   const { maximumTokens = 0, hosted } = route;
-  return { ...route, outputTokens: maximumTokens + hosted.request.predictedTokens * hosted.request.choices };
+  return { ...route, outputTokens: maximumTokens + predictedOutput(hosted.request) };
 }
 
 function mostOutput(routes: readonly Route[]): number {

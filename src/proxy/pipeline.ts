@@ -382,7 +382,10 @@ export class Pipeline {
       const termination: Termination = exchange.streamStarted
         ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: exchange.streamFailure(FAILED_AFTER_DISPATCH) }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: dispatch.sent ? meter.figuresOfPart() : NO_WORK, termination, note: 'internal error' };
+      const note = 'internal error';
+      if (!dispatch.sent) return { metered: NO_WORK, termination, note };
+      const unseen = exchange.streamStarted ? 'rest' : 'answer';
+      return { metered: meter.figuresOfPart(), termination, note, unseen };
     } finally {
       this.#dispatches.remove(place);
     }

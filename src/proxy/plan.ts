@@ -181,7 +181,7 @@ function planForOne(
   const shownAtFirst = own === undefined ? Math.max(model.holdOutput ?? most, image * request.choices) : most;
   const atFirst = shownAtFirst + hiddenThinking(sent, model) * request.choices;
   const shownTokens = request.stream ? Math.min(most, atFirst) : most;
-  const outputTokens = shownTokens + sent.predictedTokens * request.choices;
+  const outputTokens = shownTokens + predictedOutput(sent);
   const capTokens = cap === 'none' ? undefined : perChoice;
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded && !isOnLeash ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
@@ -204,12 +204,25 @@ function planForOne(
     inputTokens,
     outputTokens,
     reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
-    holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, ...media, hostTools }),
+    holdNanos: heldNanos(route),
     alias,
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens, alias }),
     isOnLeash,
     routes: [route],
   };
+}
+
+/** What is held for a request that this route serves. The hold of a plan covers the dearest of its routes. */
+export function heldNanos({ model, hosted, inputTokens, outputTokens, media }: Route): Nanos {
+  const { request } = hosted;
+  const prices = pricesFor(model, request.serviceTier);
+  const hostTools = toolsFor(model, prices, request.hostTools);
+  return expectedCost(prices, inputTokens, outputTokens, { ...request, ...media, hostTools });
+}
+
+/** The tokens of a prediction, over all choices: those that the model rejects are billed as output. */
+export function predictedOutput({ predictedTokens, choices }: ModelRequest): number {
+  return predictedTokens * choices;
 }
 
 export type Targeting =

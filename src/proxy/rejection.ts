@@ -1,7 +1,6 @@
 /** Which answers of an upstream prove that it did not take a request, so that another may be tried. */
 import { causeOf } from '../core/failure.ts';
 import { parseJson } from '../core/json.ts';
-import { PatientTimer } from '../core/patient-timer.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { errorFacts } from '../dialects/error-facts.ts';
 import type { AttemptFailure } from '../observe/failure-causes.ts';
@@ -17,7 +16,7 @@ interface Rejection {
   readonly failure: AttemptFailure | undefined;
   /** True where the upstream would not serve another model either. */
   readonly isOfUpstream: boolean;
-  /** Whether only a fallback model may be tried, and only if the response is complete: the same host would answer the same. */
+  /** Whether only a fallback model may be tried: the same host would answer the same. */
   readonly isForFallback: boolean;
 }
 
@@ -39,25 +38,21 @@ export function rejectionOf(attempt: Attempt, opening: Opening): Rejection | und
   return { failure, isOfUpstream: isForFallback ? status === 401 : status !== 429, isForFallback };
 }
 
-/** How long a rejection is read before the next upstream is tried. Hosts send one at once. */
-const REJECTION_MS = 1_000;
-
 /**
- * Whether the upstream says that it has worked before it rejected a request, and bills that; `unknown` if the rejection
- * is not complete. It can be read again.
+ * Whether a rejection is complete and reports no usage. Otherwise the upstream may bill the request, so no other upstream
+ * may be tried. What was read of the rejection can be read again.
  */
-export async function workBefore(attempt: Attempt, dialect: Dialect): Promise<'none' | 'billed' | 'unknown'> {
-  const timer = new PatientTimer(() => attempt.abort(), REJECTION_MS);
+export async function provesNoWork(attempt: Attempt, dialect: Dialect): Promise<boolean> {
+  const chunks: Buffer[] = [];
   try {
-    const body = await readErrorBody(attempt);
-    if (body === undefined) return 'unknown';
-    attempt.unread(body);
-    return errorFacts(parseJson(body.toString('utf8'))?.value, dialect.readAnswer) === undefined ? 'none' : 'billed';
+    const body = await readErrorBody(attempt, chunks);
+    if (body === undefined) return false;
+    return errorFacts(parseJson(body.toString('utf8'))?.value, dialect.readAnswer) === undefined;
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    return 'unknown';
+    return false;
   } finally {
-    timer.clear();
+    attempt.unread(chunks);
   }
 }
 

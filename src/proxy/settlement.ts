@@ -3,7 +3,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { foundByCalls, toolsFor, withLeast } from '../catalog/tool-cost.ts';
-import type { Failure, FailureReason } from '../core/failure.ts';
+import type { Failure } from '../core/failure.ts';
 import { billedCalls, rereadsFor, type ToolCall, type ToolCalls, type ToolUse } from '../core/host-tools.ts';
 import type { Prices } from '../core/model-terms.ts';
 import { isUnit } from '../core/units.ts';
@@ -20,7 +20,7 @@ import type { TextSample } from '../wire/text-sample.ts';
 import type { Admitted } from './admitted.ts';
 import { isOfText, tokensOfOneImage, unpricedNote } from './media.ts';
 import type { ModelPaces } from './pace.ts';
-import type { Plan, Route } from './plan.ts';
+import { heldNanos, type Plan, predictedOutput, type Route } from './plan.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 import { thoughtAtMost } from './thinking.ts';
 import { callsMade } from './tool-calls.ts';
@@ -44,7 +44,29 @@ export function endOf(admitted: Admitted, relayed: RelayResult, means: Means): E
     const { usage, source } = relayed.metered;
     return end({ usage: withLifetimes(usage, work.sent), source });
   }
+  if (isChargedAsHeld(relayed, work.route)) return endAsHeld(admitted, relayed, work);
   return countedUsage(relayed, written, work, means).then(end);
+}
+
+/** Whether a request is charged as held: the end of its answer was not seen, and no more arrived than was held for. */
+function isChargedAsHeld({ unseen, metered }: RelayResult, { outputTokens, maximumTokens }: Route): boolean {
+  const written = Math.min(metered.usage.completionTokens, maximumTokens ?? Number.POSITIVE_INFINITY);
+  return unseen === 'answer' && written <= outputTokens;
+}
+
+function endAsHeld({ dispatch, plan }: Admitted, { termination }: RelayResult, { model, route, tiers }: Work): Ended {
+  const { served, firstByteMs } = dispatch ?? {};
+  const { inputTokens, outputTokens } = route;
+  return {
+    outcome: outcomeOf(termination),
+    usage: { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens },
+    source: 'held',
+    costNanos: heldNanos(route),
+    price: priceText(model, { ...tiers, inputTokens, alias: plan.alias }),
+    firstByteMs,
+    served,
+    failure: errorOf(termination)?.failure,
+  };
 }
 
 /** The route that served a request, and the prices and calls that it is charged by. */
@@ -54,7 +76,7 @@ interface Work {
   readonly sent: ModelRequest;
   readonly tiers: { readonly requestedTier: string | undefined; readonly servedTier: string | undefined };
   readonly prices: Prices;
-  /** Nobody can count what an image takes that was not finished: it is charged as it was held. */
+  /** The tokens of an unfinished image cannot be counted, so it is charged as held. */
   readonly isCutShort: boolean;
   /** The calls of the host's tools: those that were made, and those that are billed. */
   readonly made: readonly ToolCalls[];
@@ -85,7 +107,7 @@ function endAs(
   paces: ModelPaces,
 ): Ended {
   const source = isCutShort ? 'counted' : used.source;
-  const known = source === 'counted' ? withinHold(used.usage, route) : withTokens(used.usage, route);
+  const known = source === 'reported' ? withTokens(used.usage, route) : withinHold(used.usage, route);
   const counted = isCutShort ? asHeldTokens(known, route) : known;
   // Some hosts report tokens of what they bill by the piece.
   const tokens = model.isWithoutTokenPrices ? NO_USAGE : counted;
@@ -166,9 +188,6 @@ function asHeldTokens(usage: TokenUsage, { media, inputTokens, outputTokens }: R
   };
 }
 
-/** Why a host is stopped here, although nothing is wrong with it. */
-const STOPPED: ReadonlySet<FailureReason | undefined> = new Set(['out_of_money', 'stopped', 'shutdown'] as const);
-
 /** False if the host did no work, or has only read the input, where its work is to write. */
 function isAnswered({ source, usage, written }: Metered, { hostTools }: ModelRequest): boolean {
   return source !== 'counted' || usage.completionTokens > 0 || (written !== undefined && hostTools.some(isUnit));
@@ -196,21 +215,29 @@ function toolWorkOf({ prices, made }: Work): ToolWork {
   return { rereads: rereads.reduce((sum, each) => sum + each, 0), foundTokens: foundByCalls(prices, made) };
 }
 
-/** What bounds output that nobody saw. */
+/** Bounds of the output that a stream did not show. */
 interface Unseen {
-  /** What the model may have thought while it showed nothing. */
+  /** Hidden reasoning, as far as its time or its hold allow it. */
   readonly thoughtTokens: number;
   /** The images that it may have been drawing when the answer was cut short. */
   readonly imageTokens: number;
+  /** Whether the hold decided how much reasoning is charged. */
+  readonly isHeld: boolean;
   readonly maximumTokens: number;
 }
 
-function unseenIn({ model, route, sent }: Work, { metered, termination }: RelayResult, paces: ModelPaces): Unseen {
-  const isStopped = termination.kind === 'client_gone' || STOPPED.has(errorOf(termination)?.failure?.reason);
-  const silentTokens = isStopped ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
+function unseenIn({ model, route, sent }: Work, relayed: RelayResult, paces: ModelPaces): Unseen {
+  const { metered, termination, unseen } = relayed;
+  const isOutOfMoney = errorOf(termination)?.failure?.reason === 'out_of_money';
+  const isCut = termination.kind === 'client_gone' || isOutOfMoney || unseen !== undefined;
+  const silentTokens = isCut ? paces.mostTokensIn(model.id, metered.silentMs) : 0;
+  const inTime = thoughtAtMost(sent, model, silentTokens);
+  const allowed = unseen !== undefined ? thoughtAtMost(sent, model, Number.POSITIVE_INFINITY) : 0;
+  const held = Math.min(allowed, route.outputTokens - predictedOutput(sent));
   return {
-    thoughtTokens: thoughtAtMost(sent, model, silentTokens),
+    thoughtTokens: Math.max(inTime, held),
     imageTokens: metered.isWhole ? 0 : tokensOfOneImage(sent, model, route.media) * sent.choices,
+    isHeld: held > inTime,
     maximumTokens: route.maximumTokens ?? Number.POSITIVE_INFINITY,
   };
 }
@@ -228,14 +255,17 @@ async function countedUsage(
   const input = { ...sample, extraTokens: sample.extraTokens + route.broughtTokens };
   const shown = withUnseen(await countUsage(counter, usage, input, written), request, written.unseenTokens, unseen);
   const counted = withPrediction(withToolWork(shown, toolWorkOf(work), request), request);
-  const held = { prices, media: work.route.media, attachmentTokens: input.extraTokens };
-  if (earlyReport === undefined) return larger(undefined, asHeld(counted, request, held));
-  return larger(earlyReport, isInputReported ? withInputOf(earlyReport, counted) : counted);
+  const held = { prices, media: route.media, attachmentTokens: input.extraTokens };
+  const used =
+    earlyReport === undefined
+      ? larger(undefined, asHeld(counted, request, held))
+      : larger(earlyReport, isInputReported ? withInputOf(earlyReport, counted) : counted);
+  return unseen.isHeld && used.source === 'counted' ? { ...used, source: 'held' } : used;
 }
 
 /**
- * With what it may have thought and drawn. Whatever that is, and whatever something encrypted could stand for, no host
- * writes more than it is told to, but for a summary of the conversation.
+ * Adds hidden reasoning and unfinished images. A host writes no more than the maximum that it was sent, however long its
+ * encrypted output is, except for a summary of the conversation.
  */
 function withUnseen(
   usage: TokenUsage,
@@ -261,8 +291,8 @@ function withToolWork(usage: TokenUsage, { rereads, foundTokens }: ToolWork, { c
 }
 
 /** Nobody says how much of a prediction was rejected, which is billed as output: all of it, as it was held. */
-function withPrediction(usage: TokenUsage, { predictedTokens, choices }: ModelRequest): TokenUsage {
-  return { ...usage, completionTokens: usage.completionTokens + predictedTokens * choices };
+function withPrediction(usage: TokenUsage, request: ModelRequest): TokenUsage {
+  return { ...usage, completionTokens: usage.completionTokens + predictedOutput(request) };
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';

@@ -3,7 +3,7 @@ import { type AnswerFacts, NO_FACTS } from '../dialects/answer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { holdsCredential } from '../wire/secrets.ts';
 import { errorForFailure, readAll } from './failures.ts';
-import { invalidResponse, type JsonOptions, MAX_RESPONSE_BYTES } from './json.ts';
+import { invalidResponse, type JsonOptions, MAX_RESPONSE_BYTES, unreadable } from './json.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 
@@ -30,7 +30,7 @@ export async function relayBytes(
   const body = await readAll(attempt, MAX_RESPONSE_BYTES);
   if (body === undefined) {
     attempt.abort();
-    return invalidResponse(meter, options.dialect, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+    return unreadable(meter, options.dialect, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
   }
   meter.readWhole(read(body));
   if (holdsCredential(body.toString('latin1'), options.secrets)) {
@@ -43,7 +43,7 @@ export async function relayBytes(
 const CONTENT_TYPE =
   /^(?:audio|video|text|application)\/[\w.+-]{1,64}(?:; ?(?:charset|rate|channels|codecs)=[\w.-]{1,32})*/i;
 
-/** All but the last piece, which waits for the settlement. An answer that breaks off is an error, and costs what it would whole. */
+/** Passes on all but the last piece, which waits for the settlement. */
 async function passOn(attempt: Attempt, sink: StreamSink, meter: Meter, contentType: string): Promise<RelayResult> {
   let bytes = 0;
   let last: Buffer | undefined;
@@ -57,6 +57,7 @@ async function passOn(attempt: Attempt, sink: StreamSink, meter: Meter, contentT
         end: last ?? Buffer.alloc(0),
       },
       note: error?.message,
+      unseen: error && 'answer',
     };
   };
   try {

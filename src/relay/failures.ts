@@ -40,6 +40,7 @@ export async function relayErrorResponse(
   const error = errorForStatus(status, readErrorValue(value), secrets);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
+    unseen: body === undefined ? 'answer' : undefined,
     termination: { kind: 'error', error: status === 429 ? { ...error, ...(await waitOf(attempt, value)) } : error },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
@@ -61,9 +62,9 @@ async function waitOf(attempt: Attempt, value: unknown): Promise<Pick<ClientErro
   return waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1000) };
 }
 
-/** The whole body of an error response; undefined if it is too long. */
-export async function readErrorBody(attempt: Attempt): Promise<Buffer | undefined> {
-  const body = await readAll(attempt, MAX_ERROR_BYTES);
+/** Returns the whole body of an error response; undefined if it is too long. `chunks` is that of `readAll`. */
+export async function readErrorBody(attempt: Attempt, chunks: Buffer[] = []): Promise<Buffer | undefined> {
+  const body = await readAll(attempt, MAX_ERROR_BYTES, chunks);
   if (body === undefined) attempt.abort();
   return body;
 }
@@ -88,15 +89,22 @@ const HINTS: Readonly<Record<number, string>> = {
 /** Codes such as `insufficient_quota`: no prompt, name or key looks like that. */
 const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
 
-/** All bytes of a response, or undefined if there are more than `maximum`. No promise if all of them are there. */
-export function readAll(attempt: Attempt, maximum: number): Buffer | undefined | Promise<Buffer | undefined> {
+/**
+ * Returns all bytes of a response, or undefined if there are more than `maximum`. The result is no promise if all of them
+ * have arrived. Every byte that is read is added to `chunks`, also if the response turns out to be too long or breaks off.
+ */
+export function readAll(
+  attempt: Attempt,
+  maximum: number,
+  chunks: Buffer[] = [],
+): Buffer | undefined | Promise<Buffer | undefined> {
   const whole = attempt.whole();
-  if (whole === undefined) return readArriving(attempt, maximum);
+  if (whole === undefined) return readArriving(attempt, maximum, chunks);
+  chunks.push(whole);
   return whole.length > maximum ? undefined : whole;
 }
 
-async function readArriving(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
+async function readArriving(attempt: Attempt, maximum: number, chunks: Buffer[]): Promise<Buffer | undefined> {
   let length = 0;
   for (let chunk = await attempt.next(); chunk !== undefined; chunk = await attempt.next()) {
     chunks.push(chunk);
@@ -238,5 +246,6 @@ export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): Re
     metered: attempt.sent ? meter.figuresOfPart() : NO_WORK,
     termination: { kind: 'error', error: errorForFailure(error) },
     note: error.message,
+    unseen: attempt.sent ? 'answer' : undefined,
   };
 }

@@ -9,7 +9,14 @@ import { withoutSecrets } from '../wire/answer-secrets.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, errorForInvalidResponse, errorForMismatch, meteredByError, readAll } from './failures.ts';
+import {
+  errorForErrorValue,
+  errorForInvalidResponse,
+  errorForMismatch,
+  meteredByError,
+  readAll,
+  relayFailure,
+} from './failures.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult } from './relay.ts';
 
@@ -28,21 +35,39 @@ export interface JsonOptions {
   readonly secrets: Secrets;
 }
 
-/** Reads the whole response, at once if all of it is there. Rejects with an UpstreamFailure if it is incomplete. */
+/** Reads the whole response, at once if all of it has arrived. */
 export function relayJson(attempt: Attempt, meter: Meter, options: JsonOptions): RelayResult | Promise<RelayResult> {
   const relay = (body: Buffer | undefined) => {
     if (body !== undefined) return relayBody(body, meter, options);
     attempt.abort();
-    return invalidResponse(meter, options.dialect, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+    meter.readUnparsed(MAX_RESPONSE_BYTES);
+    return unreadable(meter, options.dialect, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
   };
-  const body = readAll(attempt, MAX_RESPONSE_BYTES);
-  return body instanceof Promise ? body.then(relay) : relay(body);
+  const chunks: Buffer[] = [];
+  const body = readAll(attempt, MAX_RESPONSE_BYTES, chunks);
+  if (!(body instanceof Promise)) return relay(body);
+  return body.then(relay, (error) => relayBroken(attempt, error, Buffer.concat(chunks), meter, options));
+}
+
+/** A response can break off behind the end of its JSON. Then the usage that it reports is the charge. */
+function relayBroken(attempt: Attempt, error: unknown, part: Buffer, meter: Meter, options: JsonOptions): RelayResult {
+  const relayed = relayFailure(attempt, error, meter);
+  const { dialect } = options;
+  const answer = excessIn(part) === undefined ? parseJson(part.toString('utf8'))?.value : undefined;
+  const facts = isObject(answer) ? dialect.readAnswer(answer) : undefined;
+  if (facts?.choices === undefined || facts.usage === undefined) return relayed;
+  meter.readWhole(facts);
+  return { ...relayed, metered: meter.figures() };
+}
+
+function excessIn(body: Buffer): ReturnType<typeof excessOf> {
+  return body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
 }
 
 function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResult {
   const { dialect, secrets, translateAnswer } = options;
-  const invalid = (note: string) => invalidResponse(meter, dialect, note);
-  const excess = body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
+  const invalid = (note: string) => unreadable(meter, dialect, note);
+  const excess = excessIn(body);
   if (excess !== undefined) {
     meter.readUnparsed(body.length);
     return invalid(`the response exceeds the limit of JSON ${excess}`);
@@ -80,7 +105,12 @@ function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResul
 
 const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';
 
-/** The result for a response that is not in the format of its dialect. */
+/** The result for a response that does not show what its host has done. */
+export function unreadable(meter: Meter, dialect: Dialect, note: string): RelayResult {
+  return { ...invalidResponse(meter, dialect, note), unseen: 'answer' };
+}
+
+/** The result for a response that is not what the client can read. */
 export function invalidResponse(meter: Meter, dialect: Dialect, note: string): RelayResult {
   const error = errorForInvalidResponse(dialect, note);
   return { metered: meter.figures(), termination: { kind: 'error', error }, note };

@@ -21,6 +21,12 @@ export interface RelayResult {
   readonly termination: Termination;
   /** What went wrong, for the log. */
   readonly note: string | undefined;
+  /**
+   * Neither a complete answer nor a complete error arrived, so the host may have done more work than the gateway saw, and
+   * bills that. `rest`: a stream had begun, and what arrived of it can be counted. Undefined also for a stream that the
+   * gateway stopped because its client left or its money was used up: then the host stops, too.
+   */
+  readonly unseen?: 'answer' | 'rest' | undefined;
 }
 
 /** The client's side of a stream. */

@@ -2,7 +2,7 @@
 import { type Attempt, type Opening, type ResponseHead, UpstreamFailure } from '../upstream/attempt.ts';
 import { type BytesOptions, relayBytes } from './binary.ts';
 import { relayErrorResponse, relayFailure } from './failures.ts';
-import { invalidResponse, type JsonOptions, relayJson } from './json.ts';
+import { invalidResponse, type JsonOptions, relayJson, unreadable } from './json.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream, type StreamOptions } from './stream.ts';
@@ -30,7 +30,10 @@ export async function relayResponse(
   } catch (error) {
     relayed = relayFailure(attempt, error, meter);
   }
-  return sink.gone ? { ...relayed, termination: { kind: 'client_gone' }, note: 'the client hung up' } : relayed;
+  if (!sink.gone) return relayed;
+  const left = { ...relayed, termination: { kind: 'client_gone' }, note: 'the client hung up' } as const;
+  // The gateway stops a stream when its client leaves, and the host stops writing.
+  return options.stream && attempt.wasAborted ? { ...left, unseen: undefined } : left;
 }
 
 function relayByHead(
@@ -87,5 +90,5 @@ function relayWholeByHead(
   if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options);
   if (isReadable(head)) return relayJson(attempt, meter, options);
   attempt.abort();
-  return invalidResponse(meter, options.dialect, 'the response is compressed, although identity was requested');
+  return unreadable(meter, options.dialect, 'the response is compressed, although identity was requested');
 }

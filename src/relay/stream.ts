@@ -365,7 +365,8 @@ class StreamRelay {
     this.#attempt.fail(new UpstreamFailure('broken', note));
     if (isReported && !this.#sink.started && !this.#meter.hasRead)
       return { metered: NO_WORK, termination: { kind: 'error', error }, note };
-    return this.#incomplete(error, note);
+    const result = await this.#incomplete(error, note);
+    return isReported ? { ...result, unseen: undefined } : result;
   }
 
   /**
@@ -373,11 +374,9 @@ class StreamRelay {
    */
   async #incomplete(error: ClientError, note: string): Promise<RelayResult> {
     if (this.#meter.complete) return this.#endedByGateway(undefined, note);
-    if (!this.#sink.started) {
-      const metered = this.#attempt.sent ? this.#meter.figuresOfPart() : NO_WORK;
-      return { metered, termination: { kind: 'error', error }, note };
-    }
-    return this.#broken(error, note);
+    const unseen = this.#meter.hasRead ? 'rest' : 'answer';
+    if (this.#sink.started) return { ...(await this.#broken(error, note)), unseen };
+    return { metered: this.#meter.figuresOfPart(), termination: { kind: 'error', error }, note, unseen };
   }
 
   /** The result for a stream that has started and ends with an error. */

@@ -139,9 +139,9 @@ export class Attempt {
     return chunk;
   }
 
-  /** Gives bytes back, to be read again. Nobody may be reading. */
-  unread(bytes: Buffer): void {
-    if (bytes.length > 0) this.#chunks.unshift(bytes);
+  /** Puts bytes back, to be read again. No read may be pending. */
+  unread(chunks: readonly Buffer[]): void {
+    this.#chunks.unshift(...chunks);
   }
 
   /** Aborts the attempt and closes its connection, which tells the upstream to stop. */

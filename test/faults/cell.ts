@@ -48,8 +48,8 @@ export type Sight =
   /** Status 200 and what arrived, then an error line and [DONE]. */
   | { readonly kind: 'cut'; readonly says: string; readonly words: boolean };
 
-/** What a request is charged: nothing, what the gateway counted, or what the provider reported. */
-export type Charge = 'nothing' | 'counted' | 'reported';
+/** How a request is charged: not at all, by the count of the gateway, by the report of the provider, or as held. */
+export type Charge = 'nothing' | 'counted' | 'reported' | 'held';
 
 /** Which timeout ends the request at the latest; all others are much longer. */
 export type End = 'at once' | 'connect' | 'first_byte' | 'idle' | 'after its answer';
@@ -128,8 +128,8 @@ function stays(sees: Sight, charge: Charge, ends: End): Stays {
   return { sees, charge, ends, asked: 1 };
 }
 
-/** A 502 with the gateway's own message. */
-export function failed(says: string, charge: Charge = 'counted', ends: End = 'at once'): Stays {
+/** A 502 with the gateway's own message, because the end of the provider's work was not seen. */
+export function failed(says: string, charge: Charge = 'held', ends: End = 'at once'): Stays {
   return stays({ kind: 'error', code: 'upstream_error', says, words: false }, charge, ends);
 }
 

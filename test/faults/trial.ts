@@ -136,6 +136,7 @@ function assertCharged(row: Row, charges: readonly Charge[]): void {
   const held = charges.some((charge) => {
     if (charge === 'nothing') return isNothing;
     if (charge === 'counted') return source === 'counted' && isCharged;
+    if (charge === 'held') return source === 'held' && isCharged && cost_nanos === row.hold_nanos;
     return source === 'reported' && cost_nanos === REPORTED_NANOS;
   });
   assert.ok(held, `expected ${charges.join(' or ')}: ${JSON.stringify(row)}`);

@@ -40,6 +40,13 @@ export type End =
   /** Before it begins: the host has read the input, and bills that alone. */
   | 'filtered';
 
+/** How the gateway loses a host that works on and bills all the same. */
+export interface Loss {
+  readonly how: 'silence' | 'reset';
+  /** The part of its response that it sends before. */
+  readonly after: 'nothing' | 'the head' | 'a part';
+}
+
 /** What the host does, whatever the request says. */
 export interface Conduct {
   readonly alphabet: Alphabet;
@@ -60,6 +67,8 @@ export interface Conduct {
   /** Whether the model writes anything else than the request predicts: then what it predicts is billed as output. */
   readonly isUnpredicted: boolean;
   readonly end: End;
+  /** Undefined if its response arrives as `end` says. */
+  readonly loss: Loss | undefined;
   /** An earlier pass over the conversation, which is billed with the answer. */
   readonly pass: { readonly input: number; readonly output: number } | undefined;
 }
@@ -76,6 +85,7 @@ const CONDUCT: Conduct = {
   found: 0,
   isUnpredicted: false,
   end: 'whole',
+  loss: undefined,
   pass: undefined,
 };
 

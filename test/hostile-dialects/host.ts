@@ -9,7 +9,7 @@ import { type Fields, folded, type Reading, readRequest } from '../hostile/names
 import { tokensIn } from '../hostile/tokens.ts';
 import { Writing } from '../hostile/writing.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
-import type { Conduct, DialectName, Dialogue, HostBill } from './dialogue.ts';
+import type { Conduct, DialectName, Dialogue, HostBill, Loss } from './dialogue.ts';
 import { callsOf, SWITCHES } from './host-tools.ts';
 import { CONTEXT_WINDOW, costOf, MAX_OUTPUT } from './pricing.ts';
 import { promptOf } from './prompt.ts';
@@ -46,6 +46,7 @@ export class DialectHost extends BillingHost<Dialogue> {
     this.onArrival(dialogue);
     await this.released();
     if (dialogue.conduct.end === 'filtered') filter(order);
+    else if (dialogue.conduct.loss !== undefined) await lose(order, speech, dialogue.conduct.loss);
     else if (fields.stream === true) await writeStream(order, speech);
     else await writeJson(order, speech);
     order.bill.isFinal = true;
@@ -153,6 +154,36 @@ function reportOf(order: Order, speech: Speech, isEnd: boolean): Fields | undefi
   const usage = speech.usage(order);
   if (typeof report === 'string') return usage;
   return Object.fromEntries(Object.entries(usage).map(([name]) => [name, report.impossible]));
+}
+
+/** How many pieces of a stream arrive before it is lost. */
+const PIECES_BEFORE = 3;
+
+/** The work is done and billed, but its end does not arrive. A stream is not billed beyond the text that was sent. */
+async function lose(order: Order, speech: Speech, { how, after }: Loss): Promise<void> {
+  const { call, dialogue, fields, bill, writing } = order;
+  const { conduct } = dialogue;
+  const closed = closedOf(call);
+  const isStream = fields.stream === true;
+  if (isStream && after !== 'nothing') call.stream();
+  if (isStream && after === 'a part') {
+    let before = speech.begin(order, reportOf(order, speech, false));
+    for (let piece = 0; piece < PIECES_BEFORE; piece++) {
+      const { bytesRead } = dialogue;
+      call.send(before + speech.piece(order, writing.several(conduct.piecesAtOnce), undefined));
+      before = '';
+      await dialogue.readBeyond(bytesRead, closed);
+    }
+  } else writing.rest();
+  enter(order);
+  if (!isStream && after !== 'nothing') {
+    const body = JSON.stringify(speech.answer(order, reportOf(order, speech, true)));
+    call.head(200, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) });
+    if (after === 'a part') call.raw(body.slice(0, body.length / 2));
+  }
+  bill.to = nextMoment();
+  if (how === 'reset') call.reset();
+  else await closed;
 }
 
 /** The work is done and billed even if the client has left. */

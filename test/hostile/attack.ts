@@ -44,6 +44,8 @@ export interface WorkshopLike {
   site(name: SiteName): Promise<HostileSite>;
   /** A gateway before hosts of all dialects. */
   dialects(): Promise<DialectSite>;
+  /** The same with short timeouts. */
+  impatient(): Promise<DialectSite>;
 }
 
 /** The configs of the sites. */

@@ -10,6 +10,7 @@ import { GOOGLE_TOOLS } from './attacks/google-tools.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
 import { KEPT } from './attacks/kept.ts';
 import { LEAVING } from './attacks/leaving.ts';
+import { LOST } from './attacks/lost.ts';
 import { MAXIMA } from './attacks/maxima.ts';
 import { NAMES } from './attacks/names.ts';
 import { NEIGHBOURS } from './attacks/neighbours.ts';
@@ -34,6 +35,7 @@ export const FAMILIES: readonly Family[] = [
   LEAVING,
   FAILURES,
   FALLBACKS,
+  LOST,
   PRICES,
   SPECIAL_PRICES_FAMILY,
   HOST_TOOLS,

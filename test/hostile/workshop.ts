@@ -4,11 +4,15 @@ import type { Scope } from '../support/run-scope.ts';
 import { SITES, type SiteName, type WorkshopLike } from './attack.ts';
 import { HostileSite } from './site.ts';
 
+/** How long a host may be silent before an impatient gateway gives up. */
+const SHORT = '250ms';
+
 export class Workshop implements WorkshopLike {
   readonly scope: Scope;
   readonly isLong: boolean;
   readonly #sites = new Map<SiteName, Promise<HostileSite>>();
   #dialects: Promise<DialectSite> | undefined;
+  #impatient: Promise<DialectSite> | undefined;
 
   constructor(scope: Scope, isLong = false) {
     this.scope = scope;
@@ -26,6 +30,12 @@ export class Workshop implements WorkshopLike {
   dialects(): Promise<DialectSite> {
     this.#dialects ??= this.#stopping(DialectSite.open());
     return this.#dialects;
+  }
+
+  impatient(): Promise<DialectSite> {
+    const timeouts = { connect: '2m', first_byte: SHORT, idle: SHORT, request: '2m', drain: '2m' };
+    this.#impatient ??= this.#stopping(DialectSite.open({ config: { timeouts } }));
+    return this.#impatient;
   }
 
   #open(name: SiteName): Promise<HostileSite> {

@@ -8,7 +8,15 @@ import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event, streaming, usageChunk } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { Script } from '../support/fake-upstream.ts';
-import { chat, sharedGateway, UPSTREAM_HEADER, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
+import {
+  chat,
+  DEFAULT_OUTPUT,
+  type Row,
+  sharedGateway,
+  UPSTREAM_HEADER,
+  UPSTREAM_KEY,
+  withGateway,
+} from '../support/gateway.ts';
 
 const gateway = await sharedGateway();
 const host = `127.0.0.1:${gateway.upstream.port}`;
@@ -16,6 +24,12 @@ const host = `127.0.0.1:${gateway.upstream.port}`;
 /** No response may contain anything of the operator's. */
 function assertNoLeak(text: string): void {
   for (const secret of [UPSTREAM_KEY, UPSTREAM_HEADER, host, 'vendor-header']) assert.ok(!text.includes(secret), text);
+}
+
+/** The prompt is at least as long as its estimate says, and the output is the default. */
+function assertHeld({ source, prompt_tokens, completion_tokens, cost_nanos, hold_nanos }: Row): void {
+  assert.deepEqual([source, completion_tokens, cost_nanos], ['held', DEFAULT_OUTPUT, hold_nanos]);
+  assert.ok(prompt_tokens > 0 && cost_nanos > 0);
 }
 
 /** Sends a JSON request and a stream request, with a key each; both must fail alike. */
@@ -185,7 +199,7 @@ describe('an error response of the upstream', () => {
     assert.ok(!message.includes('deployment'), message);
   });
 
-  test('that is incomplete proves nothing, and is charged', async () => {
+  test('that is incomplete proves nothing, and is charged as held', async () => {
     const { rows } = await failBoth(
       (call) => {
         call.head(500, { 'content-length': '1000' });
@@ -195,12 +209,12 @@ describe('an error response of the upstream', () => {
       502,
       'upstream_error',
     );
-    for (const row of rows) assert.deepEqual([row.source, row.cost_nanos > 0], ['counted', true]);
+    for (const row of rows) assertHeld(row);
   });
 });
 
 const text = JSON.stringify(completion('hi'));
-/** Failures after which the upstream may have done work: none of them is free. */
+/** Failures that do not show how much work the upstream has done. */
 const BROKEN: readonly (readonly [name: string, script: Script])[] = [
   ['a reset before the headers', (call) => call.reset()],
   ['an end before the headers', (call) => call.hangUp()],
@@ -208,7 +222,7 @@ const BROKEN: readonly (readonly [name: string, script: Script])[] = [
   ['not HTTP', (call) => [call.raw('SSH-2.0-OpenSSH\r\n\r\n'), call.hangUp()].pop()],
   [
     'a body shorter than its length',
-    (call) => [call.answer(200, text, { 'content-length': '999' }), call.hangUp()].pop(),
+    (call) => [call.answer(200, text.slice(0, -1), { 'content-length': '999' }), call.hangUp()].pop(),
   ],
   [
     'chunks without the last one',
@@ -227,14 +241,17 @@ const BROKEN: readonly (readonly [name: string, script: Script])[] = [
 
 describe('an invalid response', () => {
   for (const [name, script] of BROKEN) {
-    test(`${name} is 502, and charged as counted`, async () => {
+    test(`${name} is 502, and charged as held`, async () => {
       const { rows } = await failBoth(script, 502, 'upstream_error');
-      for (const row of rows) {
-        assert.equal(row.source, 'counted');
-        assert.ok(row.prompt_tokens > 0 && row.completion_tokens > 0 && row.cost_nanos > 0);
-      }
+      for (const row of rows) assertHeld(row);
     });
   }
+
+  test('a whole body shorter than its length is 502, and charged as reported', async () => {
+    const script: Script = (call) => [call.answer(200, text, { 'content-length': '999' }), call.hangUp()].pop();
+    const { rows } = await failBoth(script, 502, 'upstream_error');
+    for (const row of rows) assert.deepEqual([row.source, row.cost_nanos], ['reported', 20_000]);
+  });
 
   test('a plain completion instead of a stream is 502, and charged as reported', async () => {
     const key = gateway.key();
@@ -304,14 +321,15 @@ const STALLS: readonly (readonly [name: string, script: Script])[] = [
 
 describe('an upstream that stops sending', { concurrency: true }, () => {
   for (const [name, script] of STALLS) {
-    test(`${name} is aborted: 502, charged, and its connection closed`, () =>
+    test(`${name} is aborted: 502, charged as held, and its connection closed`, () =>
       withGateway({ provider: { timeouts: SHORT } }, async (own) => {
         for (const stream of [false, true]) {
           const key = own.key();
           own.upstream.follow(script);
           assertError(await own.complete(key, chat({ stream })), 502, 'upstream_error');
           const row = await own.row(key);
-          assert.deepEqual([row.outcome, row.source, row.cost_nanos > 0], ['upstream_error', 'counted', true]);
+          assert.equal(row.outcome, 'upstream_error');
+          assertHeld(row);
           await (await own.upstream.call()).closed;
         }
       }));

@@ -35,9 +35,12 @@ export type { Row, TestKey } from './state.ts';
 export const UPSTREAM_KEY = 'upstream-secret-canary-4711';
 export const UPSTREAM_HEADER = 'upstream-header-canary-0815';
 
+/** What is held of the output of a request that declares no maximum, in tokens. */
+export const DEFAULT_OUTPUT = 100;
+const OUTPUT = { max_output: 1000, default_output: DEFAULT_OUTPUT };
 /** An input token costs 1,000 nanodollars, a cached one 250, an output token 2,000. */
 const MODELS = {
-  echo: { upstream: 'vendor-echo-1', input: 1, cached_input: 0.25, output: 2, max_output: 1000, default_output: 100 },
+  echo: { upstream: 'vendor-echo-1', input: 1, cached_input: 0.25, output: 2, ...OUTPUT },
   free: { input: 0, output: 0 },
   'team/nested': { input: 1, output: 1 },
 };
@@ -249,6 +252,17 @@ export class TestGateway {
   /** A request for a completion as bytes, for raw connections. */
   rawCompletion(key: TestKey, body: string, headers?: Readonly<Record<string, string>>): string {
     return rawCompletion(key, body, headers);
+  }
+
+  /** Stops a request in flight, as its operator does. */
+  async stopRequest(id: string): Promise<void> {
+    assert.ok(await this.#gateway.stopRequest(id), `${id} is in flight`);
+  }
+
+  /** The ids of the requests of a key that hold money. */
+  heldIds(key: TestKey): string[] {
+    const held = this.#database.prepare('SELECT request_id FROM holds WHERE key_id = ?').pluck();
+    return held.all(key.id) as string[];
   }
 
   /** Waits until everything is settled. Then nothing may be held, and all sums must be right. */

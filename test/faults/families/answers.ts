@@ -62,7 +62,7 @@ const compressed = (type: Record<string, string>, body: () => Buffer, headers: R
 export const ANSWERS: Family = {
   title: 'It answers with something else',
   about:
-    'The response may be the product of work, so it is charged for what arrived. A compressed response is not unpacked: the gateway did not ask for compression, and it could be a decompression bomb.',
+    'The response may be the product of work, and does not show how much: it is charged as held, and a stream by its output. A compressed response is not unpacked: the gateway did not ask for compression, and it could be a decompression bomb.',
   faults: [
     fault('answers with a web page', page),
     fault(

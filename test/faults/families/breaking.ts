@@ -30,7 +30,7 @@ const answerInChunks = inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sendin
 export const BREAKING: Family = {
   title: 'Its connection breaks',
   about:
-    'The request was sent, so the provider may have done work: it is charged for what arrived, at least for its input and one token. A stream counts as complete once its finish reason has arrived.',
+    'The request was sent, so the provider may have worked on, and bills that. What did not begin to arrive as a stream is charged as held, unless the JSON that arrived is complete and reports usage. The output of a stream that has begun is counted, and the reasoning that is held for it is added. A stream counts as complete once its finish reason has arrived.',
   faults: [
     fault('resets the connection before its headers', on(reset, broke)),
     fault('closes the connection before its headers', on(hangUp, broke)),
@@ -84,12 +84,12 @@ export const BREAKING: Family = {
     ),
     fault(
       'closes the connection before the last chunk of the transfer encoding',
-      on(behind(answerInChunks, hangUp), broke),
+      on(behind(answerInChunks, hangUp), failed(CONNECTION_LOST, 'reported')),
       on(midStream(sending(chunk('', 'stop') + usageChunk() + DONE), hangUp), whole()),
     ),
     fault(
       'closes the connection after its finish reason',
-      on(behind(answerInChunks, hangUp), broke),
+      on(behind(answerInChunks, hangUp), failed(CONNECTION_LOST, 'reported')),
       on(midStream(sending(chunk('', 'stop')), hangUp), whole('counted')),
     ),
     fault(

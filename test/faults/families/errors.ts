@@ -30,7 +30,7 @@ const GEMINI = [{ error: { code: 429, message: WORDS, status: 'RESOURCE_EXHAUSTE
 export const ERRORS: Family = {
   title: 'It answers with an error',
   about:
-    'A complete error response proves that no work was done, unless it reports usage or that it has filtered the prompt: it costs nothing. If the client hangs up before it arrives, there is no such proof, and the request is charged for its input and one token. 400, 413 and 422 mean that the request itself is invalid; every other status becomes a 502. The provider’s message is passed on unless it concerns the operator (401, 403, 404, keys, accounts, balances) or contains one of the operator’s secrets.',
+    'A complete error response proves that no work was done, unless it reports usage or that it has filtered the prompt: it costs nothing. An error that breaks off, or is longer than 1 MB, proves neither. A stream whose client hangs up before the error arrives is charged for its input and one token. 400, 413 and 422 mean that the request itself is invalid; every other status becomes a 502. The provider’s message is passed on unless it concerns the operator (401, 403, 404, keys, accounts, balances) or contains one of the operator’s secrets.',
   faults: [
     said('answers 429 with Retry-After', 429, SAID, { 'retry-after': '2' }),
     said('answers 429 in a list, as Gemini does', 429, GEMINI),

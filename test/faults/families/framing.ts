@@ -32,7 +32,8 @@ const interimForEver = (call: Parameters<typeof hangUp>[0]) => {
 
 export const FRAMING: Family = {
   title: 'It lies about its length, or does not speak HTTP',
-  about: 'Charged as above. A response that a wrong length cuts short is judged by what is left of it.',
+  about:
+    'Charged as above: a response that cannot be read does not show how much work was done. One that a wrong length cuts short is judged by what is left of it.',
   faults: [
     fault(
       'gives neither a length nor chunks, and closes the connection at the end',
@@ -46,7 +47,10 @@ export const FRAMING: Family = {
     ),
     fault(
       'announces more bytes than it sends, and closes the connection',
-      on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER, 10) }, ANSWER), hangUp), broke),
+      on(
+        behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER, 10) }, ANSWER), hangUp),
+        failed(CONNECTION_LOST, 'reported'),
+      ),
       on(
         { opening: answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, HELLO_EVENT), isRead: true, fault: hangUp },
         cut(CONNECTION_LOST),
@@ -81,7 +85,7 @@ export const FRAMING: Family = {
       'switches protocols unasked',
       on(raw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'), broke),
     ),
-    fault('sends endless interim responses', on(interimForEver, failed(NOT_IN_TIME, 'counted', 'first_byte'))),
+    fault('sends endless interim responses', on(interimForEver, failed(NOT_IN_TIME, 'held', 'first_byte'))),
     fault(
       'sends early hints before its response',
       on(

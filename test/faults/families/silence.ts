@@ -33,8 +33,8 @@ import {
   silence,
 } from '../pieces.ts';
 
-const late = failed(NOT_IN_TIME, 'counted', 'first_byte');
-const stalled = failed(STOPPED_SENDING, 'counted', 'idle');
+const late = failed(NOT_IN_TIME, 'held', 'first_byte');
+const stalled = failed(STOPPED_SENDING, 'held', 'idle');
 
 /**
  * The pieces of a slow response and the pause between them: together longer than the idle timeout,
@@ -100,7 +100,10 @@ export const SILENCE: Family = {
     ),
     fault(
       'falls silent after its finish reason',
-      on(behind(inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sending(ANSWER)), silence), stalled),
+      on(
+        behind(inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sending(ANSWER)), silence),
+        failed(STOPPED_SENDING, 'reported', 'idle'),
+      ),
       on(midStream(sending(chunk('', 'stop')), silence), whole('counted', 'idle')),
     ),
     fault(
