@@ -25,6 +25,17 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
+/** The input exceeds the context window of the model. */
+export const CONTEXT_LENGTH = 'context_length_exceeded';
+
+/** A fault of the request that its host has found. */
+export interface RequestFault {
+  /** Of OpenAI's API, such as `context_length_exceeded` or `invalid_prompt`. */
+  readonly code: string;
+  /** The tokens of an input beyond the context window, and its maximum, where the host states both. */
+  readonly overflow?: { readonly tokens: number; readonly maximum: number };
+}
+
 /**
  * The error that a client receives. The message never contains a secret, an address or a stack
  * trace.
@@ -44,6 +55,8 @@ export interface ClientError {
   readonly upgrade?: string;
   /** The status (401, 403 or 404) with which a host refused the gateway's own key or model: only the operator can help. */
   readonly operatorFault?: number;
+  /** The fault of the request, which each dialect has its own words for. */
+  readonly requestFault?: RequestFault;
   /** The connection closes after this response. */
   readonly close?: true;
   /** What a client library can act on, where its dialect has a place for that. */
@@ -66,10 +79,12 @@ export function mayRetry(error: ClientError): boolean {
 }
 
 /**
- * The body of an error response, and the data of an error event in a stream: exactly two fields.
+ * The body of an error response, and the data of an error event in a stream: exactly two fields. Agents look for the code of
+ * a full context, which is in the message, since `code` is one of a closed set.
  */
-export function errorBody(error: ClientError): string {
-  return JSON.stringify({ error: { code: error.code, message: error.message } });
+export function errorBody({ code, message, requestFault }: ClientError): string {
+  const isFull = requestFault?.code === CONTEXT_LENGTH && !message.includes(CONTEXT_LENGTH);
+  return JSON.stringify({ error: { code, message: isFull ? `${message} (${CONTEXT_LENGTH})` : message } });
 }
 
 /** An internal error before the request was sent upstream. The details are in the log only. */

@@ -10,6 +10,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { errorFacts } from '../dialects/error-facts.ts';
 import { type Attempt, type ResponseHead, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection, parseRetryAfter } from '../upstream/retry.ts';
+import { requestFaultIn } from '../wire/request-fault.ts';
 import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
@@ -138,7 +139,7 @@ function errorForStatus(status: number, words: UpstreamWords | undefined, secret
   const message = mayPassOn && words !== undefined ? wordsForClients(words, secrets) : undefined;
   if (isRequestInvalid) {
     const generic = `The provider rejected the request with status ${status}.`;
-    return { code: 'invalid_request', message: message ?? generic, failure };
+    return { code: 'invalid_request', message: message ?? generic, ...faultIn(words), failure };
   }
   return {
     code: 'upstream_error',
@@ -161,13 +162,23 @@ export function errorForErrorValue(
   const isWithheld = status !== undefined && WITHHELD_STATUSES.has(status);
   const message = words === undefined || isWithheld ? undefined : wordsForClients(words, secrets);
   const what = reason === 'error_event' ? 'upstream error in the stream' : 'upstream error with status 200';
+  const fault = words === undefined || message === undefined ? {} : faultIn(words);
   const withStatus = status === undefined ? what : `${what}, code ${status}${HINTS[status] ?? ''}`;
+  const failure = failureFor(reason, withStatus, undefined, words, secrets);
+  if (message !== undefined && fault.requestFault !== undefined) {
+    return { code: 'invalid_request', message, ...fault, failure };
+  }
   return {
     code: 'upstream_error',
     message: withDetail('The provider reported an error', message),
     ...(isWithheld && { shouldRetry: false, operatorFault: status }),
-    failure: failureFor(reason, withStatus, undefined, words, secrets),
+    failure,
   };
+}
+
+function faultIn(words: UpstreamWords | undefined): Pick<ClientError, 'requestFault'> {
+  const requestFault = words && requestFaultIn(words);
+  return requestFault === undefined ? {} : { requestFault };
 }
 
 function withDetail(sentence: string, detail: string | undefined): string {

@@ -245,6 +245,11 @@ export class Meter {
     return this.#finished.size;
   }
 
+  /** True if the host has reported no work: no output, no usage, and no input that it bills. */
+  get isIdle(): boolean {
+    return this.advances === 0 && this.#reported === undefined && this.#leastOutput > 0;
+  }
+
   /** True if every choice that has started has its finish reason. */
   get complete(): boolean {
     return this.#finished.size > 0 && this.#unfinished.size === 0;

@@ -366,7 +366,10 @@ class StreamRelay {
     if (isReported && !this.#sink.started && !this.#meter.hasRead)
       return { metered: NO_WORK, termination: { kind: 'error', error }, note };
     const result = await this.#incomplete(error, note);
-    return isReported ? { ...result, unseen: undefined } : result;
+    if (!isReported) return result;
+    // A fault of the request before any work: the host has rejected it. It may have sent its first events all the same.
+    const isRejected = error.requestFault !== undefined && this.#meter.isIdle;
+    return { ...result, unseen: undefined, ...(isRejected && { metered: NO_WORK }) };
   }
 
   /**

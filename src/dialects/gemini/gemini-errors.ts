@@ -1,5 +1,5 @@
 /** The body of an error response in Google's dialects, and the data of its error events. */
-import { type ClientError, statusOf } from '../../core/errors.ts';
+import { type ClientError, CONTEXT_LENGTH, statusOf } from '../../core/errors.ts';
 
 /** The names that these dialects have for HTTP statuses. */
 const STATUSES: Readonly<Record<number, string>> = {
@@ -26,7 +26,8 @@ export function statusNameOf(status: number): string {
 /** The gateway's own code is in the details, and so is how long to wait. */
 export function geminiErrorBody(error: ClientError, requestId: string): string {
   const code = statusOf(error);
-  const { message, retryAfterS } = error;
+  const { retryAfterS } = error;
+  const message = messageOf(error);
   const details = [
     {
       '@type': `${TYPES}.ErrorInfo`,
@@ -37,4 +38,12 @@ export function geminiErrorBody(error: ClientError, requestId: string): string {
     ...(retryAfterS === undefined ? [] : [{ '@type': `${TYPES}.RetryInfo`, retryDelay: `${retryAfterS}s` }]),
   ];
   return JSON.stringify({ error: { code, message, status: statusNameOf(code), details } });
+}
+
+/** An input beyond the context window, in the words of Google's hosts. */
+function messageOf({ message, requestFault }: ClientError): string {
+  if (requestFault?.code !== CONTEXT_LENGTH) return message;
+  const { overflow } = requestFault;
+  if (overflow === undefined) return 'The input token count exceeds the maximum number of tokens allowed.';
+  return `The input token count (${overflow.tokens}) exceeds the maximum number of tokens allowed (${overflow.maximum}).`;
 }

@@ -1,5 +1,5 @@
 /** The body of an error response in the messages dialect, and the data of its error events. */
-import { type ClientError, statusOf } from '../../core/errors.ts';
+import { type ClientError, CONTEXT_LENGTH, statusOf } from '../../core/errors.ts';
 
 /** The names that this dialect has for HTTP statuses. */
 const TYPES: Readonly<Record<number, string>> = {
@@ -24,7 +24,15 @@ export function messagesErrorBody(error: ClientError, requestId: string): string
   const type = errorTypeOf(statusOf(error));
   return JSON.stringify({
     type: 'error',
-    error: { type, code: error.code, message: error.message, ...(error.details && { details: error.details }) },
+    error: { type, code: error.code, message: messageOf(error), ...(error.details && { details: error.details }) },
     request_id: requestId,
   });
+}
+
+/** Claude Code compacts its conversation when it reads these words. */
+function messageOf({ message, requestFault }: ClientError): string {
+  if (requestFault?.code !== CONTEXT_LENGTH) return message;
+  const { overflow } = requestFault;
+  if (overflow === undefined) return 'prompt is too long';
+  return `prompt is too long: ${overflow.tokens} tokens > ${overflow.maximum} maximum`;
 }

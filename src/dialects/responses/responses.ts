@@ -1,6 +1,6 @@
 /** The responses dialect: `POST /v1/responses`. */
 import { DIALECT_HEADERS, DIALECT_PATHS } from '../../core/dialects.ts';
-import { type ClientError, errorBody } from '../../core/errors.ts';
+import type { ClientError } from '../../core/errors.ts';
 import { DEFAULT_CALLS } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { namedEvent, type SseEvent } from '../../wire/sse.ts';
@@ -34,7 +34,7 @@ export const RESPONSES: Dialect = {
   edit: editBody,
   readAnswer: readResponse,
   startStream: () => new ResponsesStream(),
-  errorBody,
+  errorBody: responsesErrorBody,
 };
 
 /** A response that its host keeps, when it is asked for again, or deleted. Whatever object a host answers is passed on. */
@@ -115,13 +115,13 @@ class ResponsesStream implements StreamReader {
     if (typeof model === 'string') this.#model = model;
   }
 
-  failure({ code, message }: ClientError): string {
+  failure({ code, message, requestFault }: ClientError): string {
     const response = {
       id: this.#id,
       object: 'response',
       created_at: this.#createdAt,
       status: 'failed',
-      error: { code, message },
+      error: { code: requestFault?.code ?? code, message },
       incomplete_details: null,
       model: this.#model,
       output: [],
@@ -135,4 +135,9 @@ class ResponsesStream implements StreamReader {
   completion(): string {
     return '';
   }
+}
+
+/** Clients of responses act on the code of a fault of their request. */
+function responsesErrorBody({ code, message, requestFault }: ClientError): string {
+  return JSON.stringify({ error: { code: requestFault?.code ?? code, message } });
 }

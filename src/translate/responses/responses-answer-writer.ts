@@ -155,12 +155,17 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   }
 
   /** The last event of a stream that fails. What is open has no events any more. */
-  failure({ code, message }: ClientError): string {
+  failure({ code, message, requestFault }: ClientError): string {
     this.begin();
     const output = this.#output().map((item) =>
       item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item,
     );
-    const state = { status: 'failed', output, usage: this.usage, error: { code, message } } as const;
+    const state = {
+      status: 'failed',
+      output,
+      usage: this.usage,
+      error: { code: requestFault?.code ?? code, message },
+    } as const;
     this.#emit('response.failed', { response: this.#response(state) });
     return this.take();
   }
