@@ -3,26 +3,41 @@ import { printableName } from '../core/printable.ts';
 import type { Model } from './catalog.ts';
 import { hasLongContext, isLongContextBeta } from './long-context.ts';
 
-/** What is wrong with the headers of a request, by their names in lower case, for a model; undefined if nothing is. */
-export function headerProblem(
-  model: Pick<Model, 'refuseHeaders' | 'above' | 'contextWindow'>,
-  headers: Readonly<Record<string, string>>,
-): string | undefined {
-  for (const { name, value } of model.refuseHeaders) {
-    const sent = headers[name];
-    if (sent === undefined) continue;
-    if (value === undefined) return `${name}: requests to this provider may not have this header`;
-    const found = sent.split(',').find((each) => isRefused(each.trim().toLowerCase(), value));
-    if (found !== undefined)
-      return `${name}: requests to this provider may not have ${printableName(found.trim())} in this header`;
+type Refusing = Pick<Model, 'refuseHeaders' | 'above' | 'contextWindow'>;
+
+const BETA_HEADER = 'anthropic-beta';
+
+/** The problem of a model with the headers of a request, by their names in lower case; undefined if there is none. */
+export function headerProblem(model: Refusing, headers: Readonly<Record<string, string>>): string | undefined {
+  for (const [name, sent] of Object.entries(headers)) {
+    const problem = valueProblem(model, name, sent.split(','), { where: name, what: 'header' });
+    if (problem !== undefined) return problem;
   }
-  return hasLongContext(model) ? undefined : longContextProblem(headers['anthropic-beta'] ?? '');
+  return undefined;
 }
 
-/** A header must not open a dearer context at the plain price. */
-function longContextProblem(betas: string): string | undefined {
-  const asked = betas.split(',').find((each) => isLongContextBeta(each.trim().toLowerCase()));
-  return asked === undefined ? undefined : `anthropic-beta: ${printableName(asked.trim())}: ${UNPRICED_CONTEXT}`;
+/** The same of betas that a field of the body names in place of the header. */
+export function betaProblem(model: Refusing, field: string, betas: readonly string[]): string | undefined {
+  return valueProblem(model, BETA_HEADER, betas, { where: printableName(field), what: 'field' });
+}
+
+function valueProblem(
+  model: Refusing,
+  header: string,
+  values: readonly string[],
+  { where, what }: { readonly where: string; readonly what: 'header' | 'field' },
+): string | undefined {
+  for (const { name, value } of model.refuseHeaders) {
+    if (name !== header) continue;
+    if (value === undefined) return `${where}: requests to this provider may not have this ${what}`;
+    const found = values.find((each) => isRefused(each.trim().toLowerCase(), value));
+    if (found !== undefined)
+      return `${where}: requests to this provider may not have ${printableName(found.trim())} in this ${what}`;
+  }
+  if (header !== BETA_HEADER || hasLongContext(model)) return undefined;
+  // A beta must not open a dearer context at the plain price.
+  const asked = values.find((each) => isLongContextBeta(each.trim().toLowerCase()));
+  return asked === undefined ? undefined : `${where}: ${printableName(asked.trim())}: ${UNPRICED_CONTEXT}`;
 }
 
 const UNPRICED_CONTEXT =

@@ -379,8 +379,8 @@ function isOfCloud(kind: ParsedProvider['kind']): boolean {
   return kind === 'bedrock' || kind === 'vertex';
 }
 
-/** What the gateway itself writes into a body for Claude there, from the headers of its client. */
-const OWN_FIELDS = ['anthropic_version', 'anthropic_beta'];
+/** The gateway writes these fields into a body for Claude there itself. */
+const OWN_FIELDS = ['anthropic_version'];
 
 /** All that hosts of OpenAI's formats may have. */
 const OPENAI_DIALECTS = DIALECT_NAMES.filter((name) => !['messages', 'gemini', 'gemini_embeddings'].includes(name));

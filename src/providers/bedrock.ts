@@ -1,5 +1,6 @@
 /** What requests to a host of Amazon Bedrock look like before they are signed, and what the events of its streams become. Pure. */
 import { isObject, objectOf, parseJson } from '../core/json.ts';
+import { BETAS_FIELD } from '../dialects/betas.ts';
 import { dataEvent, namedEvent } from '../wire/sse.ts';
 import { bodyWithout, knownBetas } from './claude.ts';
 import { bodyFor, type Endpoint, type OutgoingCall, type OutgoingRequest, pathFor } from './host.ts';
@@ -19,12 +20,12 @@ export function bedrockRequest(endpoint: Endpoint, call: OutgoingCall): Outgoing
   return {
     path: `${endpoint.path}/model/${encodeURIComponent(model)}/${operation}${endpoint.query}`,
     headers: { ...others, ...headers, ...tierHeader(request.serviceTier) },
-    body: invokeBody(text, betas),
+    body: invokeBody(text, knownBetas(betas, request.body.fields, BETAS)),
   };
 }
 
 /** What is in the path or in a header there, and what no host of Bedrock knows. */
-const ELSEWHERE: readonly string[] = ['model', 'stream', 'service_tier'];
+const ELSEWHERE: readonly string[] = ['model', 'stream', 'service_tier', BETAS_FIELD];
 
 /** As reported in 2026-11. */
 const BETAS: ReadonlySet<string> = new Set([
@@ -36,15 +37,17 @@ const BETAS: ReadonlySet<string> = new Set([
 ]);
 
 /** A body of the messages dialect as `InvokeModel` takes it. */
-function invokeBody(text: string, header: string | undefined): string {
-  const betas = knownBetas(header, BETAS);
+function invokeBody(text: string, betas: readonly string[]): string {
   const named = betas.length === 0 ? [] : [`"anthropic_beta":${JSON.stringify(betas)}`];
   return bodyWithout(text, ELSEWHERE, ['"anthropic_version":"bedrock-2023-05-31"', ...named]);
 }
 
+/** The service tier of a request, and of its response. */
+export const TIER_HEADER = 'x-amzn-bedrock-service-tier';
+
 function tierHeader(tier: string | undefined): Record<string, string> {
   if (tier === undefined || tier === 'auto') return {};
-  return { 'x-amzn-bedrock-service-tier': tier === 'standard_only' ? 'default' : tier };
+  return { [TIER_HEADER]: tier === 'standard_only' ? 'default' : tier };
 }
 
 /** A frame of a stream. */

@@ -1,10 +1,15 @@
-/** What Claude is asked at the hosts of others, which take the body of messages with its version and without its model. Pure. */
+/** Requests for Claude at other vendors, whose hosts take the body of messages with its version and without its model. Pure. */
+import { betasIn } from '../dialects/betas.ts';
+import type { Fields } from '../dialects/dialect.ts';
 import { membersOf } from '../wire/members.ts';
 
-/** Of the betas that a client names in its header, those of a host: it refuses a request for any other, and clients name many. */
-export function knownBetas(header: string | undefined, known: ReadonlySet<string>): readonly string[] {
-  const named = header === undefined ? [] : header.split(',').map((beta) => beta.trim());
-  return named.filter((beta) => known.has(beta));
+/**
+ * The betas of a request that its host knows, from the header and the body: a host refuses a request with any other, and
+ * clients name many.
+ */
+export function knownBetas(header: string | undefined, body: Fields, known: ReadonlySet<string>): readonly string[] {
+  const named = [...(header?.split(',') ?? []), ...betasIn(body).flatMap(({ betas }) => betas)];
+  return [...new Set(named.map((beta) => beta.trim()))].filter((beta) => known.has(beta));
 }
 
 /** A body without what stands elsewhere. `added`: members as JSON. */

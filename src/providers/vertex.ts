@@ -1,5 +1,6 @@
 /** What requests to a host of Google's Vertex AI look like before they carry a token. Pure. */
 import { isObject } from '../core/json.ts';
+import { BETAS_FIELD } from '../dialects/betas.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { isPrediction } from '../dialects/gemini/vertex-embeddings.ts';
 import { bodyWithout, knownBetas } from './claude.ts';
@@ -48,20 +49,22 @@ const WEB_SEARCH = 'web-search-2025-03-05';
 /** The version of the interface that has a name of its own there. Later ones have the same. */
 const FIRST_VERSION = '2023-06-01';
 
-/** The model is in the path there, and no tier is known. */
+/** The model is in the path there, betas are in a header, and no tier is known. */
+const ELSEWHERE: readonly string[] = ['model', 'service_tier', BETAS_FIELD];
+
 function askClaude(
   { stream, body }: ModelRequest,
   text: string,
   named: string | undefined,
   version = FIRST_VERSION,
 ): OfPublisher {
-  const betas = [...knownBetas(named, BETAS), ...(searchesWeb(body.fields.tools) ? [WEB_SEARCH] : [])];
+  const betas = [...knownBetas(named, body.fields, BETAS), ...(searchesWeb(body.fields.tools) ? [WEB_SEARCH] : [])];
   const spoken = version === FIRST_VERSION ? 'vertex-2023-10-16' : version;
   return {
     publisher: 'anthropic',
     method: stream ? 'streamRawPredict' : 'rawPredict',
     headers: betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') },
-    body: bodyWithout(text, ['model', 'service_tier'], [`"anthropic_version":${JSON.stringify(spoken)}`]),
+    body: bodyWithout(text, ELSEWHERE, [`"anthropic_version":${JSON.stringify(spoken)}`]),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, hasPriceFor, pricesFor } from '../catalog/cost.ts';
 import { unpricedAnswers } from '../catalog/media.ts';
 import { priceText } from '../catalog/price-text.ts';
-import { headerProblem } from '../catalog/refused-headers.ts';
+import { betaProblem, headerProblem } from '../catalog/refused-headers.ts';
 import { foundTokens, toolProblem, toolsFor } from '../catalog/tool-cost.ts';
 import { otherNumberProblem, unpricedFor } from '../catalog/units.ts';
 import type { Media } from '../core/modalities.ts';
@@ -11,6 +11,7 @@ import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { isUnit } from '../core/units.ts';
 import { attachmentProblem, mediaIn, pathTo } from '../dialects/attachments.ts';
+import { betasIn } from '../dialects/betas.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
@@ -245,7 +246,8 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   if (!hosting.ok) return hosting;
   const { hosted } = hosting;
   const sentHeaders = hosted.response === undefined ? headers : {};
-  const problem = problemAt(hosted.request, model) ?? headerProblem(model, sentHeaders);
+  const problem =
+    problemAt(hosted.request, model) ?? headerProblem(model, sentHeaders) ?? betasProblem(hosted.request, model);
   return problem === undefined ? { ok: true, target: { ...hosted, model } } : { ok: false, problem };
 }
 
@@ -267,6 +269,15 @@ function problemAt(request: ModelRequest, model: Model): string | undefined {
   const refused = new Set(model.refuseFields.map(foldCase));
   const field = body.members.find(({ key }) => refused.has(foldCase(key)));
   return field && `${printableName(field.key)}: requests to this provider may not have this field`;
+}
+
+/** Betas in the body, which hosts read as they read the header. */
+function betasProblem({ body: { fields } }: ModelRequest, model: Model): string | undefined {
+  for (const { field, betas } of betasIn(fields)) {
+    const problem = betaProblem(model, field, betas);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** A host rejects a declared maximum that is beyond its model. */

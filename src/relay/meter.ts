@@ -86,6 +86,8 @@ export class Meter {
   readonly #silence: Silence;
   #firstId: unknown;
   #serviceTier: string | undefined;
+  /** Wins over the tier in the body. */
+  #tierOfHead: { readonly served: string | undefined } | undefined;
   #model: unknown;
   #kept: KeptAnswer | undefined;
   /** By their ids: what was seen last of a call says most. */
@@ -113,7 +115,13 @@ export class Meter {
     this.#estimatedInput = inputTokens;
     this.#bytesPerAudioToken = bytesPerAudioToken;
     this.#tokensPerImage = tokensPerImage;
+    this.#tierOfHead = undefined;
     this.#silence.restart(this.#nowMs());
+  }
+
+  /** Takes the service tier from the head of a response. `served`: undefined for the requested tier. */
+  readTier(tier: { readonly served: string | undefined } | undefined): void {
+    this.#tierOfHead = tier;
   }
 
   /** Nothing of the answer was read since then. */
@@ -324,7 +332,7 @@ export class Meter {
     return {
       calls: this.calls,
       isReportUnusable: this.#isReportUnusable,
-      serviceTier: this.#serviceTier,
+      serviceTier: this.#tierOfHead === undefined ? this.#serviceTier : this.#tierOfHead.served,
       completionId: quotableId(this.#firstId),
       model: quotableId(this.#model),
       kept: this.#kept,

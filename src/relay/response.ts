@@ -25,6 +25,7 @@ export async function relayResponse(
   let relayed: RelayResult;
   try {
     if (opening instanceof UpstreamFailure) throw opening;
+    meter.readTier(opening.tier);
     const relaying = relayByHead(opening, attempt, sink, meter, options);
     relayed = relaying instanceof Promise ? await relaying : relaying;
   } catch (error) {

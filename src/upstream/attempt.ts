@@ -31,6 +31,8 @@ export interface ResponseHead {
   readonly isEncoded: boolean;
   /** The unparsed header. */
   readonly retryAfter: string | undefined;
+  /** Set where a header reports the service tier, and the body does not. `served`: undefined for the requested tier. */
+  readonly tier?: { readonly served: string | undefined };
 }
 
 /** How a response begins: with its head, or not at all, and why. */

@@ -50,7 +50,9 @@ export class BedrockUpstream implements Upstream {
     if (call.request.dialect === COUNT_TOKENS) return this.ask();
     const attempt = new Attempt();
     const request = bedrockRequest(this.#endpoint, call);
-    void sendProven(attempt, this.#pool, this.#timeouts, () => this.#prove(request));
+    // Converse reports the tier in its bodies.
+    const isTierInHead = call.request.dialect.name !== 'converse';
+    void sendProven(attempt, this.#pool, this.#timeouts, () => this.#prove(request, isTierInHead));
     return attempt;
   }
 
@@ -63,14 +65,14 @@ export class BedrockUpstream implements Upstream {
     return this.#pool.close();
   }
 
-  async #prove({ path, headers, body }: OutgoingRequest): Promise<Proven> {
+  async #prove({ path, headers, body }: OutgoingRequest, isTierInHead: boolean): Promise<Proven> {
     const { decode, sign } = await this.#ready();
     const url = new URL(this.#endpoint.origin + path);
     const signed = await sign?.({ method: 'POST', url, contentType: headers['content-type'], body });
     this.#secrets.keep(signed?.['x-amz-security-token']);
     return {
       request: { method: 'POST', path, headers: { ...headers, ...signed }, body },
-      decoder: new FrameDecoder(decode),
+      decoder: new FrameDecoder(decode, isTierInHead),
     };
   }
 }

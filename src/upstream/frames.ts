@@ -1,5 +1,5 @@
 /** Reads responses of Amazon's hosts in frames (`application/vnd.amazon.eventstream`) as server-sent events. */
-import { eventOf, FRAMES_TYPE, type Frame } from '../providers/bedrock.ts';
+import { eventOf, FRAMES_TYPE, type Frame, TIER_HEADER } from '../providers/bedrock.ts';
 import { MAX_EVENT_BYTES } from '../wire/sse.ts';
 import { type ResponseHead, UpstreamFailure } from './attempt.ts';
 import type { Decoded, ResponseDecoder } from './host-pool.ts';
@@ -16,9 +16,10 @@ const LENGTH_BYTES = 4;
 
 const DATA = Buffer.from('data: ');
 
-/** Of one response. One that is no stream of frames passes as it is. */
+/** Reads one response. Other content types than frames pass unchanged. */
 export class FrameDecoder implements ResponseDecoder {
   readonly #decode: DecodeFrame;
+  readonly #isTierInHead: boolean;
   #isFramed = false;
   /** What has arrived of the frame that is not complete. */
   #pieces: Buffer[] = [];
@@ -26,16 +27,20 @@ export class FrameDecoder implements ResponseDecoder {
   /** What that frame needs, or its length while that is not known. */
   #needed = LENGTH_BYTES;
 
-  constructor(decode: DecodeFrame) {
+  /** `isTierInHead`: whether only the head reports the tier of Amazon. A model reports the tier of its own vendor. */
+  constructor(decode: DecodeFrame, isTierInHead: boolean) {
     this.#decode = decode;
+    this.#isTierInHead = isTierInHead;
   }
 
   head(head: ResponseHead, headers: Readonly<Record<string, string | string[] | undefined>>): ResponseHead {
     this.#isFramed = head.contentType.toLowerCase().startsWith(FRAMES_TYPE);
     // It comes with the status of what is wrong with a request.
     const isQuota = String(headers['x-amzn-errortype']).startsWith('ServiceQuotaExceededException');
+    const served = headers[TIER_HEADER];
     return {
       ...head,
+      ...((this.#isTierInHead || served !== undefined) && { tier: { served: served?.toString() } }),
       contentType: this.#isFramed ? 'text/event-stream' : head.contentType,
       status: isQuota && head.status === 400 ? 429 : head.status,
     };

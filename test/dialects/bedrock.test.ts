@@ -194,9 +194,18 @@ describe('Claude at Bedrock', () => {
     );
   });
 
-  test('takes no version or betas in a body, where nothing would check them', async () => {
-    for (const field of ['anthropic_beta', 'anthropic_version', 'Anthropic_Beta']) {
-      const { status, message } = await post(signed, '/v1/messages', { ...ASKED, [field]: ['fast-mode-2026-02-01'] });
+  test('gets the betas of the body with those of the header, as far as it knows them', async () => {
+    signed.upstream.follow((call) => call.answer(200, { ...START.message, content: [], stop_reason: 'end_turn' }));
+    const body = { ...ASKED, anthropic_beta: ['output-128k-2025-02-19', 'fast-mode-2026-02-01'] };
+    const header = { 'anthropic-beta': 'output-128k-2025-02-19,interleaved-thinking-2025-05-14' };
+    assert.equal((await post(signed, '/v1/messages', body, header)).status, 200);
+    const sent = JSON.parse((await signed.upstream.call()).body);
+    assert.deepEqual(sent.anthropic_beta, ['output-128k-2025-02-19', 'interleaved-thinking-2025-05-14']);
+  });
+
+  test('takes no version in a body, nor betas in another spelling', async () => {
+    for (const field of ['anthropic_version', 'Anthropic_Beta']) {
+      const { status, message } = await post(signed, '/v1/messages', { ...ASKED, [field]: ['x'] });
       assert.deepEqual([status, message().startsWith(field)], [400, true]);
     }
   });

@@ -59,6 +59,32 @@ describe('a request is refused, and nothing is sent, with', () => {
   });
 });
 
+describe('betas in a body', () => {
+  test('are refused as in the header, and name the field', async () => {
+    gateway.upstream.follow(answering);
+    for (const betas of [['other-1', 'Fast-mode-2030-12-31'], 'other-1, fast-mode-2030-12-31']) {
+      const reply = await post(gateway.key(), {}, { anthropic_beta: betas });
+      assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
+      assert.match(reply.error.message, /^anthropic_beta: .*may not have fast-mode-2030-12-31 in this field$/i);
+    }
+    assert.equal(gateway.upstream.calls.length, 0);
+  });
+
+  test('reach the host as they are where no price is concerned', async () => {
+    gateway.upstream.follow(answering);
+    assert.equal((await post(gateway.key(), {}, { anthropic_beta: ['other-1'] })).status, 200);
+    assert.deepEqual(JSON.parse((await gateway.upstream.call()).body).anthropic_beta, ['other-1']);
+  });
+
+  test('have to be texts', async () => {
+    for (const betas of [5, [['a']], { a: 'b' }]) {
+      const reply = await post(gateway.key(), {}, { anthropic_beta: betas });
+      assert.match(reply.error.message, /^anthropic_beta: expected a string, or an array of strings$/);
+    }
+    assert.equal((await post(gateway.key(), {}, { anthropic_beta: null })).status, 200);
+  });
+});
+
 describe('a request is sent with', () => {
   for (const [what, headers] of [
     ['no such header', {}],

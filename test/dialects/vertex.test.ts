@@ -225,9 +225,20 @@ describe('Claude at Vertex AI', () => {
     assert.equal((await keyed.upstream.call()).header('anthropic-beta'), 'web-search-2025-03-05');
   });
 
-  test('takes no version or betas in a body, where nothing would check them', async () => {
-    for (const field of ['anthropic_beta', 'anthropic_version', 'Anthropic_Beta']) {
-      const { status, message } = await post(keyed, '/v1/messages', { ...ASKED, [field]: ['fast-mode-2026-02-01'] });
+  test('gets the betas of the body in the header, as far as it knows them', async () => {
+    keyed.upstream.follow(answering());
+    const betas = 'fast-mode-2026-02-01, context-management-2025-06-27';
+    assert.equal((await post(keyed, '/v1/messages', { ...ASKED, anthropic_beta: betas })).status, 200);
+    const call = await keyed.upstream.call();
+    assert.deepEqual(
+      [call.header('anthropic-beta'), JSON.parse(call.body).anthropic_beta],
+      ['context-management-2025-06-27', undefined],
+    );
+  });
+
+  test('takes no version in a body, nor betas in another spelling', async () => {
+    for (const field of ['anthropic_version', 'Anthropic_Beta']) {
+      const { status, message } = await post(keyed, '/v1/messages', { ...ASKED, [field]: ['x'] });
       assert.deepEqual([status, message().startsWith(field)], [400, true]);
     }
   });

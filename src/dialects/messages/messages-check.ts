@@ -2,6 +2,7 @@
 import { isObject, objectsIn } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { countOf } from '../answer.ts';
+import { checkBetas } from '../betas.ts';
 import { longestLifetime } from '../cache-lifetime.ts';
 import {
   type Check,
@@ -69,6 +70,7 @@ const CHECKS: Checks = Object.entries<Check>({
   system: (value) => contentProblem(value, 'system'),
   tools: checkTools,
   service_tier: text('service_tier'),
+  anthropic_beta: checkBetas,
   modalities: MODALITIES_CHECK,
   speed: usual('speed', ['standard'], PRICED),
   inference_geo: usual('inference_geo', ['global'], PRICED),

@@ -2,11 +2,14 @@
  * Attacks with what changes a price, where the config has a price for it: each is charged at its
  * own.
  */
+import { chunkFrame, FRAMED } from '../../support/fake-bedrock.ts';
+import type { UpstreamCall } from '../../support/fake-upstream.ts';
 import type { Attack, Family } from '../attack.ts';
 import type { Wish } from '../conversation.ts';
 import { arrivals, billedOverCharged, billedOverHeld, OVER_CHARGED, OVER_HELD } from '../measures.ts';
 import type { Fields } from '../names.ts';
 import { LONG_INPUT_TOKENS } from '../pricing.ts';
+import { billedOverScriptedCharge, OVER_SCRIPTED_CHARGE } from '../scripted.ts';
 import { asks } from '../site.ts';
 
 type Row = readonly [claim: string, tries: string, fields: Fields, wish: Partial<Wish>];
@@ -73,8 +76,97 @@ const refused: Attack[] = ['models', 'route', 'fallbacks'].map((field) => ({
     arrivals(await workshop.site('priced'), { body: asks('exact', { [field]: ['vendor-dear'] }) }),
 }));
 
+const TIER_HEADER = 'x-amzn-bedrock-service-tier';
+const BEDROCK_TOKENS = { input: 1_000, output: 500 };
+/** Nanodollars a token, for each USD a million tokens. */
+const NANOS_PER_PRICE = 1_000;
+const CLAUDE = {
+  upstream: 'eu.anthropic.claude-sonnet-5-v1:0',
+  cache_write: 1.25,
+  cache_write_1h: 2,
+  max_output: 1_000,
+};
+const PRIORITY = { input: 4, output: 8, cache_write: 5, cache_write_1h: 8 };
+
+/** Claude reports the tiers of Anthropic, and Bedrock reports its own in the head. */
+function answerOfClaude(call: UpstreamCall, served: string | undefined): void {
+  const usage = { input_tokens: BEDROCK_TOKENS.input, output_tokens: BEDROCK_TOKENS.output, service_tier: 'standard' };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [], usage };
+  const tier: Record<string, string> = served === undefined ? {} : { [TIER_HEADER]: served };
+  if (call.path.endsWith('/invoke')) return call.answer(200, { ...message, stop_reason: 'end_turn' }, tier);
+  call.head(200, { ...FRAMED, ...tier, 'transfer-encoding': 'chunked' });
+  const start = { type: 'message_start', message: { ...message, usage: { ...usage, output_tokens: 1 } } };
+  const delta = {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: usage.output_tokens },
+  };
+  for (const event of [start, delta, { type: 'message_stop' }]) call.send(chunkFrame(event));
+  call.end();
+}
+
+interface BedrockRow {
+  readonly what: string;
+  readonly tries: string;
+  readonly fields: Fields;
+  /** In the head of the answer. */
+  readonly served: string | undefined;
+}
+
+const BEDROCK_ROWS: readonly BedrockRow[] = [
+  ...[false, true].map((stream) => ({
+    what: `a tier at Bedrock that the head of ${stream ? 'a stream' : 'an answer'} reports`,
+    tries: `\`service_tier: "priority"\` at Bedrock${stream ? ' on a stream' : ''}, where Claude reports another tier than the head`,
+    fields: { service_tier: 'priority', stream },
+    served: 'priority',
+  })),
+  {
+    what: 'a tier at Bedrock that no head reports',
+    tries: '`service_tier: "priority"` at Bedrock, where Claude reports another tier, and the head none',
+    fields: { service_tier: 'priority' },
+    served: undefined,
+  },
+  {
+    what: 'a tier at Bedrock that the request does not ask for',
+    tries: 'a request that Bedrock serves in another tier than it asks for',
+    fields: {},
+    served: 'priority',
+  },
+];
+
+const atBedrock = BEDROCK_ROWS.map(
+  ({ what, tries, fields, served }): Attack => ({
+    claim: `${what} is charged at its price`,
+    passes: 'balance',
+    tries,
+    ...OVER_SCRIPTED_CHARGE,
+    run: () =>
+      billedOverScriptedCharge({
+        path: '/v1/messages',
+        send: async () => ({
+          body: JSON.stringify({
+            model: 'bedrock/model',
+            max_tokens: 1_000,
+            messages: [{ role: 'user', content: 'Hi' }],
+            ...fields,
+          }),
+        }),
+        providers: {
+          bedrock: {
+            kind: 'bedrock',
+            region: 'eu-west-1',
+            api_key: 'upstream-key',
+            models: { model: { input: 1, output: 2, ...CLAUDE, service_tiers: { priority: PRIORITY } } },
+          },
+        },
+        script: (call) => answerOfClaude(call, served),
+        bill: (BEDROCK_TOKENS.input * PRIORITY.input + BEDROCK_TOKENS.output * PRIORITY.output) * NANOS_PER_PRICE,
+      }),
+  }),
+);
+
 export const SPECIAL_PRICES_FAMILY: Family = {
   title: 'What has a price of its own',
   about: 'Service tiers, cache writes and audio have prices of their own in the config, and are charged at them.',
-  attacks: [...charged, held, ...refused],
+  attacks: [...charged, held, ...atBedrock, ...refused],
 };

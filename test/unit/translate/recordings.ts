@@ -57,7 +57,7 @@ function recordingsOf(ending: string): readonly Recording[] {
 /** What a stream is for the dialect of its host: frames of Amazon's stand for events. */
 function asEvents(file: string, bytes: Buffer): Buffer {
   if (!file.endsWith('.frames')) return bytes;
-  const decoder = new FrameDecoder(decodeFrame);
+  const decoder = new FrameDecoder(decodeFrame, false);
   decoder.head({ status: 200, contentType: FRAMES_TYPE, isEncoded: false, retryAfter: undefined }, {});
   const { bytes: events, failure } = decoder.push(bytes);
   assert.equal(failure, undefined);
