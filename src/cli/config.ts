@@ -95,6 +95,7 @@ function opensLongContext(model: Model): boolean {
 }
 
 function providersTable({ providers }: Config): Table {
+  const hasProxies = providers.some((provider) => provider.kind !== 'mock' && provider.shownProxy !== undefined);
   return {
     columns: [
       { head: 'PROVIDER', least: 10 },
@@ -103,12 +104,15 @@ function providersTable({ providers }: Config): Table {
       { head: 'MODELS', number: true, rank: 2 },
       { head: 'ADDRESS', least: 20, rank: 1 },
       { head: 'KEY', rank: 4 },
+      ...(hasProxies ? [{ head: 'PROXY', rank: 5 }] : []),
     ],
     rows: providers.map((provider) => {
       const shown = providerJson(provider);
       const { missing_variable: variable } = shown;
       const active = variable === null ? marked('yes', 'good') : marked(`no: ${variable} is not set`, 'warn');
-      return [shown.name, shown.kind, active, String(shown.models.length), shown.base_url ?? '-', shown.api_key ?? '-'];
+      const cells = [shown.name, shown.kind, active, String(shown.models.length)];
+      const ends = [shown.base_url ?? '-', shown.api_key ?? '-', ...(hasProxies ? [shown.proxy ?? '-'] : [])];
+      return [...cells, ...ends];
     }),
   };
 }
@@ -232,6 +236,7 @@ function providerJson(provider: ProviderConfig) {
     ...soleUpstream(upstreams),
     upstreams,
     headers: provider.kind !== 'mock' ? Object.keys(provider.headers) : [],
+    proxy: provider.kind !== 'mock' ? (provider.shownProxy ?? null) : null,
     timeouts_ms: {
       connect: provider.timeouts.connectMs,
       first_byte: provider.timeouts.firstByteMs,

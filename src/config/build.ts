@@ -14,6 +14,7 @@ import {
   VERTEX_DIALECTS,
 } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
+import { type HttpProxy, maskedProxy, parseProxy } from '../core/proxy.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { type StateLocation, showState } from '../core/state-location.ts';
 import { vertexAddress } from '../core/vertex.ts';
@@ -38,6 +39,7 @@ import {
   type ParsedHttpProvider,
   type ParsedProvider,
   type ParsedUpstream,
+  PROXY_EXPECTED,
 } from './schema.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
 import { buildNode, buildState } from './state.ts';
@@ -58,17 +60,28 @@ export function buildConfig(parsed: ParsedConfig, source: ConfigSource, addProbl
   return new ConfigBuilder(parsed, source, addProblem).build();
 }
 
+/** A `proxy` in the file. */
+interface ReadProxy {
+  /** Undefined while the variable is not set. */
+  readonly proxy: HttpProxy | undefined;
+  readonly shown: string;
+  readonly missingVariable: string | undefined;
+}
+
 class ConfigBuilder {
   readonly #parsed: ParsedConfig;
   readonly #source: ConfigSource;
   readonly #addProblem: AddProblem;
   readonly #warnings: string[];
+  /** The one at the top level. */
+  readonly #proxy: ReadProxy | undefined;
 
   constructor(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem) {
     this.#parsed = parsed;
     this.#source = source;
     this.#warnings = [...source.warnings];
     this.#addProblem = addProblem;
+    this.#proxy = parsed.proxy === undefined ? undefined : this.#readProxy(['proxy'], parsed.proxy);
   }
 
   build(): Config {
@@ -189,6 +202,9 @@ class ConfigBuilder {
       headers[header.toLowerCase()] = this.#headerValue(path, expanded.value);
     }
     if (parsed.auth === 'entra') this.#entra(name, parsed);
+    const proxy = this.#proxyOf(name, parsed);
+    // Without its proxy, a provider must not be reached directly.
+    missingVariable ??= proxy?.missingVariable;
     const upstreams = this.#upstreams(name, parsed);
     if (parsed.kind === 'azure') this.#azureAddresses(name, parsed, upstreams);
     const dialects = parsed.dialects ?? dialectsAt(parsed.kind, upstreams);
@@ -203,10 +219,26 @@ class ConfigBuilder {
       auth: parsed.auth ?? AUTH[parsed.kind],
       upstreams,
       headers,
+      proxy: proxy?.proxy,
+      shownProxy: proxy?.shown,
       streamUsage: parsed.stream_usage === 'on',
       onDisconnect: parsed.on_disconnect,
       missingVariable: missingVariable ?? (isAnyActive ? undefined : upstreams[0]?.missingVariable),
     };
+  }
+
+  /** The proxy of a provider: its own, or the one at the top level. */
+  #proxyOf(name: string, { proxy: own }: ParsedHttpProvider): ReadProxy | undefined {
+    if (own === undefined) return this.#proxy;
+    return own === false || own === 'off' ? undefined : this.#readProxy(['providers', name, 'proxy'], own);
+  }
+
+  #readProxy(path: PropertyKey[], address: string): ReadProxy {
+    const report = (message: string) => this.#addProblem(path, message);
+    const { value, missingVariable } = expandField(address, this.#source, report);
+    const proxy = parseProxy(value);
+    if (proxy === undefined && value !== '') report(PROXY_EXPECTED);
+    return { proxy, shown: maskedProxy(address), missingVariable };
   }
 
   /** Tokens of Microsoft Entra are asked for, and take the place of a key. */

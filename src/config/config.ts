@@ -7,6 +7,7 @@ import type { AlertTarget } from '../core/alert-targets.ts';
 import type { AuthScheme, DialectName, RefusedHeader } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
+import type { HttpProxy } from '../core/proxy.ts';
 import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
 
@@ -62,6 +63,10 @@ export interface HttpProviderConfig extends ProviderBase {
   readonly auth: AuthScheme;
   /** At least one. */
   readonly upstreams: readonly UpstreamConfig[];
+  /** The proxy that requests to the upstreams go through; undefined for direct connections. */
+  readonly proxy: HttpProxy | undefined;
+  /** Its address without the credentials, as it can be shown. References to variables are not expanded. */
+  readonly shownProxy: string | undefined;
   /** Added to every request to the upstreams. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether streamed requests ask for usage with `stream_options`. */

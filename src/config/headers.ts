@@ -16,6 +16,7 @@ const OWN_HEADERS = new Set([
   'te',
   'trailer',
   'keep-alive',
+  'proxy-authorization',
 ]);
 
 /** What is wrong with the name of a header; undefined if nothing is. */

@@ -130,6 +130,10 @@ const models = z.record(modelName, model, {
   error: () => 'expected a map of model names to prices, such as gpt-4o-mini: { input: 0.15, output: 0.60 }',
 });
 
+/** In the words of every fault of one: the address may contain a password. */
+export const PROXY_EXPECTED =
+  'expected the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128';
+
 const upstream = z.strictObject({
   base_url: text,
   api_key: text.optional(),
@@ -147,8 +151,11 @@ function dialectsOf<const Names extends readonly [string, ...string[]]>(names: N
 
 const dialects = dialectsOf(DIALECT_NAMES);
 
+const proxy = z.string({ error: () => `${PROXY_EXPECTED}, or off` }).min(1, `${PROXY_EXPECTED}, or off`);
+
 const httpProvider = {
   dialects,
+  proxy: z.union([z.literal(false), proxy], { error: () => `${PROXY_EXPECTED}, or off` }).optional(),
   auth: z.enum(AUTH_SCHEMES, { error: () => `expected one of ${AUTH_SCHEMES.join(', ')}` }).optional(),
   base_url: text.optional(),
   api_key: text.optional(),
@@ -307,6 +314,10 @@ export const configSchema = z.strictObject({
   threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
   prices: text.optional(),
+  proxy: z
+    .string({ error: () => PROXY_EXPECTED })
+    .min(1, PROXY_EXPECTED)
+    .optional(),
   node: text.optional(),
   tier: text.default('standard'),
   tiers: z.record(text, tier, { error: () => 'expected a map of tier names to limits' }).optional(),

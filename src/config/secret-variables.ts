@@ -17,8 +17,9 @@ const CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
 ]);
 
 /**
- * The variables that a valid config file refers to where a value may be a secret: that is everywhere but in names,
- * addresses and paths. Of the address of a host only the query counts, and of the state only that of a database.
+ * The variables that a valid config file refers to where a value may be a secret: everywhere but in names, addresses and
+ * paths. The query of a host's address counts, the user and password of a proxy's, and all of a database's. A variable with the
+ * whole address of a proxy is often the environment's own, which the command of `run` may need.
  */
 export function secretVariables(configPath: string, environment: NodeJS.ProcessEnv): readonly string[] {
   return secretVariablesIn(readFileSync(configPath, 'utf8'), environment);
@@ -42,6 +43,7 @@ export function secretVariablesIn(text: string, environment: NodeJS.ProcessEnv):
 
 function secretPart(text: string, field: string, environment: NodeJS.ProcessEnv): string {
   if (OPEN_FIELDS.has(field)) return '';
+  if (field === 'proxy') return /^\w+:\/\/[^/]*@/.exec(text)?.[0] ?? '';
   if (field === 'base_url') return /\?.*/s.exec(text)?.[0] ?? '';
   if (field === 'state') return isDatabase(text, environment) ? text : '';
   return text;

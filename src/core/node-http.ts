@@ -6,7 +6,7 @@
 import type { ClientRequest } from 'node:http';
 import type { RequestOptions, Server, ServerOptions } from 'node:https';
 
-export const { createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http');
+export const { Agent, createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The same over TLS. Loaded when it is called: most gateways never do. */
 export function requestTls(options: RequestOptions): ClientRequest {

@@ -35,7 +35,7 @@ export async function findMissingVersion(
   const version = versionLackedBy(provider.kind, upstream);
   if (version === undefined) return undefined;
   const host = { ...provider, ...upstream, baseUrl: withVersion(upstream.baseUrl, version) };
-  const asked = await probe(listingOf(host, provider.dialects, USER_AGENT), timeoutMs);
+  const asked = await probe(listingOf(host, provider.dialects, USER_AGENT), timeoutMs, provider);
   const message = `its host answers 404 below its base_url, which lacks ${version}`;
   const fix = `set base_url: ${withVersion(upstream.shownBaseUrl, version)}`;
   return { message, fix, isConfirmed: isListing(asked) };
@@ -69,7 +69,8 @@ async function lineAbout(
   upstream: UpstreamConfig,
   timeoutMs: number,
 ): Promise<string | undefined> {
-  const asked = await probe(listingOf({ ...provider, ...upstream }, provider.dialects, USER_AGENT), timeoutMs);
+  const listing = listingOf({ ...provider, ...upstream }, provider.dialects, USER_AGENT);
+  const asked = await probe(listing, timeoutMs, provider);
   if (asked.kind === 'failed' || asked.status !== 404) return undefined;
   const found = await findMissingVersion(provider, upstream, timeoutMs);
   return found && `provider ${upstream.name}: ${found.message}; ${found.fix}`;

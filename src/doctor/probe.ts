@@ -1,14 +1,16 @@
 /**
- * One request to a host, which says how far it came: name, connection, TLS or HTTP. Directly, as
- * requests of the gateway go out: those take no proxy from the environment either.
+ * One request to a host, and the stage that it reached: name, connection, TLS or HTTP. Like requests of the gateway, it uses
+ * the proxy of the config, and never one of the environment.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { request, requestTls } from '../core/node-http.ts';
+import type { HttpProxy } from '../core/proxy.ts';
 import type { Listing } from '../providers/listing.ts';
+import { TunnelAgent } from '../upstream/tunnel.ts';
 
-export type Stage = 'DNS' | 'TCP' | 'TLS' | 'HTTP';
+export type Stage = 'DNS' | 'TCP' | 'TLS' | 'HTTP' | 'proxy';
 
 export type Probe =
   | {
@@ -19,16 +21,22 @@ export type Probe =
       /** How far the host's clock is ahead of ours, in milliseconds. Undefined if it does not say. */
       readonly aheadMs: number | undefined;
     }
-  /** `code`: of Node or OpenSSL. */
+  /** `code`: of Node or OpenSSL, or the status with which a proxy answered. */
   | { readonly kind: 'failed'; readonly stage: Stage; readonly code: string };
+
+interface ProbeOptions {
+  /** Whether a host has to prove that it is the one that was asked. */
+  readonly checksCertificate?: boolean;
+  readonly proxy?: HttpProxy | undefined;
+}
 
 const MAX_TEXT_BYTES = 16 * 1024;
 
-/** Sends the request. Never rejects. `checksCertificate`: whether a host has to prove that it is the one that was asked. */
+/** Sends the request. Never rejects. */
 export async function probe(
   { origin, path, headers }: Listing,
   timeoutMs: number,
-  { checksCertificate = true } = {},
+  { checksCertificate = true, proxy }: ProbeOptions = {},
 ): Promise<Probe> {
   const url = new URL(origin);
   const isTls = url.protocol === 'https:';
@@ -38,12 +46,14 @@ export async function probe(
     path,
     headers: { ...headers },
     // Neither a connection that is kept nor a proxy that the environment names.
-    agent: false,
+    agent: proxy === undefined ? false : new TunnelAgent(proxy, isTls ? 'https:' : 'http:', timeoutMs),
     rejectUnauthorized: checksCertificate,
   };
-  let stage: Stage = isIP(options.host ?? '') === 0 ? 'DNS' : 'TCP';
+  let stage: Stage = proxy !== undefined ? 'proxy' : isIP(options.host ?? '') === 0 ? 'DNS' : 'TCP';
   const call = (isTls ? requestTls : request)(options);
   call.once('socket', (socket) => {
+    // Through a proxy, the socket is there once the proxy has connected to the host.
+    if (proxy !== undefined) stage = isTls ? 'TLS' : 'HTTP';
     socket.on('lookup', (error: Error | null) => {
       if (error === null) stage = 'TCP';
     });

@@ -52,7 +52,7 @@ async function checkProvider(provider: ProviderConfig, environment: NodeJS.Proce
   const results = await Promise.all(provider.upstreams.map((upstream) => checkUpstream(provider, upstream)));
   const isProxied = PROXIES.some((variable) => environment[variable]);
   return {
-    findings: results.map((result) => findingOf(result, isProxied)),
+    findings: results.map((result) => findingOf(result, { shownProxy: provider.shownProxy, isProxied })),
     aheadMs: results.flatMap(({ asked }) =>
       asked?.kind === 'answer' && asked.aheadMs !== undefined ? [asked.aheadMs] : [],
     ),
@@ -79,8 +79,8 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
   const host = { ...provider, ...upstream };
   const listing = listingOf(host, provider.dialects, USER_AGENT);
   const proofOf = proofsOf(provider);
-  if (proofOf !== undefined && upstream.apiKey === undefined) return checkProven(upstream, listing, proofOf);
-  const asked = await probe(listing, PROBE_MS);
+  if (proofOf !== undefined && upstream.apiKey === undefined) return checkProven(provider, upstream, listing, proofOf);
+  const asked = await probe(listing, PROBE_MS, provider);
   const proof = upstream.apiKey === undefined ? undefined : 'key';
   if (asked.kind === 'answer' && asked.status === 404 && listing.tellsKey) {
     return { upstream, asked, proof, missingVersion: await findMissingVersion(provider, upstream, PROBE_MS) };
@@ -88,25 +88,30 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
   if (asked.kind === 'failed' || !isGood(asked.status) || !listing.tellsKey || proof === undefined) {
     return { upstream, asked, isSilent: !listing.tellsKey, proof };
   }
-  const unasked = await probe(publicListingOf(host, provider.dialects, USER_AGENT), PROBE_MS);
+  const unasked = await probe(publicListingOf(host, provider.dialects, USER_AGENT), PROBE_MS, provider);
   return { upstream, asked, unasked, proof };
 }
 
 /** How requests to a provider prove who sends them without a key; undefined if they do not. */
-function proofsOf({ auth, region, project }: HttpProviderConfig) {
+function proofsOf({ auth, region, project, proxy }: HttpProviderConfig) {
   if (auth === 'entra') {
-    return async ({ origin }: Listing) => (await import('../upstream/entra.ts')).authorizer(origin).headers();
+    return async ({ origin }: Listing) =>
+      (await import('../upstream/entra.ts')).authorizer(origin, process.env, proxy).headers();
   }
-  if (project !== undefined) return async () => (await import('../upstream/google.ts')).authorizer(project).headers();
+  if (project !== undefined) {
+    return async () => (await import('../upstream/google.ts')).authorizer(project, proxy).headers();
+  }
   if (region === undefined) return undefined;
   return async ({ origin, path }: Listing) => {
     const { signerOf } = await import('../upstream/aws.ts');
-    return signerOf(region, 'bedrock')({ method: 'GET', url: new URL(path, origin), contentType: undefined, body: '' });
+    const request = { method: 'GET', url: new URL(path, origin), contentType: undefined, body: '' } as const;
+    return signerOf(region, 'bedrock', proxy)(request);
   };
 }
 
 /** Asks with the credentials that a gateway in the place of this command would find. */
 async function checkProven(
+  { proxy }: HttpProviderConfig,
   upstream: UpstreamConfig,
   listing: Listing,
   proofOf: (listing: Listing) => Promise<Record<string, string>>,
@@ -116,7 +121,7 @@ async function checkProven(
   });
   try {
     const proof = await Promise.race([proofOf(listing), tooLong]);
-    const asked = await probe({ ...listing, headers: { ...listing.headers, ...proof } }, PROBE_MS);
+    const asked = await probe({ ...listing, headers: { ...listing.headers, ...proof } }, PROBE_MS, { proxy });
     return { upstream, asked, proof: 'credentials' };
   } catch (error) {
     return { upstream, missing: error instanceof Error ? error.message : String(error) };
@@ -132,12 +137,12 @@ function leftOut(name: string, variable: string): Finding {
   return warning(`provider ${name}`, `left out: ${variable} is not set`, fix);
 }
 
-function findingOf(result: Result, isProxied: boolean): Finding {
+function findingOf(result: Result, way: Way): Finding {
   const { upstream, asked, unasked, isSilent, proof, missing, missingVersion } = result;
   const name = `provider ${upstream.name}`;
   if (missing !== undefined) return failure(name, `found no credentials: ${missing}`, FIX_CREDENTIALS);
   if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
-  if (asked.kind === 'failed') return unreachable(name, upstream, asked, isProxied);
+  if (asked.kind === 'failed') return unreachable(name, upstream, asked, way);
   if (isSilent)
     return ok(name, 'answers; its key was not checked: this host has nothing free of charge that needs one');
   if (missingVersion !== undefined) {
@@ -155,6 +160,9 @@ function findingOf(result: Result, isProxied: boolean): Finding {
 const FIX_CREDENTIALS =
   'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (kind bedrock), GOOGLE_APPLICATION_CREDENTIALS (kind vertex), or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET (auth: entra), where the gateway is started; or its api_key in the config';
 
+const UNUSED_PROXY =
+  '; set `proxy` in the config if this network requires one; the environment names a proxy, which the gateway does not use';
+
 /** What went wrong at each stage, and what to do. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
   DNS: ['its host is not known', 'correct its base_url, or the DNS of this machine'],
@@ -164,19 +172,32 @@ const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
     'name the file of its authority in NODE_EXTRA_CA_CERTS, or correct its base_url',
   ],
   HTTP: ['it does not answer as HTTP does', 'correct its base_url, and look at the host'],
+  proxy: [
+    'its proxy gives no connection to its host',
+    'correct `proxy` in the config, or set `proxy: off` for a host that is reached without one',
+  ],
 };
+
+/** How requests reach a provider. */
+interface Way {
+  /** Undefined for directly. */
+  readonly shownProxy: string | undefined;
+  /** Whether the environment names a proxy. */
+  readonly isProxied: boolean;
+}
 
 function unreachable(
   name: string,
   { shownBaseUrl }: UpstreamConfig,
   { stage, code }: Extract<Probe, { kind: 'failed' }>,
-  isProxied: boolean,
+  { shownProxy, isProxied }: Way,
 ): Finding {
   const [what, fix] = STAGES[stage];
   // As the config file writes it: what a reference stands for may be a secret.
   const host = /^https?:\/\/([^/?#]+)/i.exec(shownBaseUrl)?.[1] ?? 'the host of its base_url';
-  const proxy = isProxied ? '; the environment names a proxy, which the gateway does not use' : '';
-  return failure(name, `${stage}: ${what}: ${host} (${code})`, fix + proxy);
+  const way = stage === 'proxy' ? ` through ${shownProxy}` : '';
+  const unused = isProxied && shownProxy === undefined ? UNUSED_PROXY : '';
+  return failure(name, `${stage}: ${what}: ${host}${way} (${code})`, fix + unused);
 }
 
 /** What an answer other than the listing means. */

@@ -1,5 +1,6 @@
 /** What requests to a host over HTTP look like: where they go, their headers and their bodies. Pure. */
 import type { AuthScheme, DialectName } from '../core/dialects.ts';
+import type { HttpProxy } from '../core/proxy.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { secretsOf } from './secrets.ts';
@@ -18,6 +19,8 @@ export interface Host {
   readonly region?: string | undefined;
   /** Of a host of Google's Vertex AI. */
   readonly project?: string | undefined;
+  /** The proxy that requests to it go through. */
+  readonly proxy?: HttpProxy | undefined;
 }
 
 /** Where requests go, and their headers. */

@@ -1,4 +1,5 @@
 /** What a client must never learn of a host: its credentials, its address and its headers. Pure. */
+import type { HttpProxy } from '../core/proxy.ts';
 import type { Secrets } from '../wire/secrets.ts';
 
 /** Shorter values are no secrets, and would match in any text. */
@@ -31,14 +32,15 @@ interface HostAccess {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly proxy?: HttpProxy | undefined;
 }
 
-export function secretsOf({ apiKey = '', baseUrl, headers }: HostAccess): Secrets {
+export function secretsOf({ apiKey = '', baseUrl, headers, proxy }: HostAccess): Secrets {
   const url = new URL(baseUrl);
   const path = secretsOfPath(url.pathname);
   const named = [...url.searchParams, ...Object.entries(headers)];
   const values = named.flatMap(([, value]) => [value, withoutScheme(value)]);
-  const parts = [apiKey, url.host, url.hostname, ...values, ...path.parts];
+  const parts = [apiKey, url.host, url.hostname, ...values, ...path.parts, ...addressOf(proxy)];
   const credentials = named
     .map(([name, value]) => ({ value: withoutScheme(value), isNamed: NAMES_OF_CREDENTIALS.test(name) }))
     .filter(({ value, isNamed }) => (isNamed ? isUnmistakable(value) : looksRandom(value)))
@@ -46,8 +48,18 @@ export function secretsOf({ apiKey = '', baseUrl, headers }: HostAccess): Secret
   return {
     parts: unique(parts.filter(({ length }) => length >= MIN_SECRET_CHARACTERS)),
     words: unique(path.words),
-    credentials: unique([...[apiKey].filter(isUnmistakable), ...credentials, ...path.credentials]),
+    credentials: unique([
+      ...[apiKey, ...(proxy?.credentials ?? [])].filter(isUnmistakable),
+      ...credentials,
+      ...path.credentials,
+    ]),
   };
+}
+
+function addressOf(proxy: HttpProxy | undefined): readonly string[] {
+  if (proxy === undefined) return [];
+  const { host, hostname } = new URL(proxy.origin);
+  return [host, hostname, ...proxy.credentials];
 }
 
 function secretsOfPath(pathname: string): Secrets {

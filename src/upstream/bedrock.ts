@@ -33,10 +33,10 @@ export class BedrockUpstream implements Upstream {
     this.#endpoint = endpointOf(host, userAgent);
     this.#secrets = new TokenSecrets(this.#endpoint.secrets);
     this.#timeouts = timeouts;
-    this.#pool = new HostPool(this.#endpoint.origin, timeouts);
+    this.#pool = new HostPool(this.#endpoint.origin, timeouts, host.proxy);
     this.#ready = loadedOnce(async () => {
       const { decodeFrame, signerOf } = await import('./aws.ts');
-      const sign = host.apiKey === undefined ? signerOf(host.region, 'bedrock') : undefined;
+      const sign = host.apiKey === undefined ? signerOf(host.region, 'bedrock', host.proxy) : undefined;
       return { decode: decodeFrame, sign };
     });
   }

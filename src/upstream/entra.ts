@@ -10,8 +10,10 @@ import { urlToHttpOptions } from 'node:url';
 import { promisify } from 'node:util';
 import { isObject, parseJson } from '../core/json.ts';
 import { request, requestTls } from '../core/node-http.ts';
+import type { HttpProxy } from '../core/proxy.ts';
 import { holdsSecret, NO_SECRETS } from '../wire/secrets.ts';
 import { keptProof, type Proof, type Proofs } from './kept-proof.ts';
+import { TunnelAgent } from './tunnel.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Answer = Readonly<Record<string, unknown>>;
@@ -40,10 +42,13 @@ const COMMAND_MS = 15_000;
 /** Many times a token. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** `origin`: the host that the tokens are for. Requests that come at once ask for one token together. */
-export function authorizer(origin: string, environment: Environment = process.env): Proofs {
+/**
+ * `origin`: the host that the tokens are for. `proxy`: for requests to Entra itself. Requests that come at once ask for one
+ * token together.
+ */
+export function authorizer(origin: string, environment: Environment = process.env, proxy?: HttpProxy): Proofs {
   const cloud = cloudOf(origin, environment);
-  return keptProof(() => findProof(cloud, environment));
+  return keptProof(() => findProof(cloud, environment, proxy));
 }
 
 /** By its host, or where that has a name of its own, such as an API Management, by the authority that apps log in at. */
@@ -60,15 +65,17 @@ function resourceOf({ domain }: Cloud): string {
 }
 
 /** What is set decides; where nothing is, the machine is asked, and then Azure's command line. */
-async function findProof(cloud: Cloud, environment: Environment): Promise<Proof> {
+async function findProof(cloud: Cloud, environment: Environment, proxy: HttpProxy | undefined): Promise<Proof> {
   const { AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client, AZURE_CLIENT_SECRET: secret } = environment;
   const { AZURE_FEDERATED_TOKEN_FILE: file, IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header } = environment;
-  if (tenant && client && secret) return proofOf(await login(cloud, environment, secret, { client_secret: secret }));
+  if (tenant && client && secret) {
+    return proofOf(await login(cloud, environment, proxy, secret, { client_secret: secret }));
+  }
   if (tenant && client && file) {
     // Whoever writes the file writes it anew before that token expires.
     const assertion = (await readFile(file, 'utf8')).trim();
     const proof = { client_assertion_type: JWT, client_assertion: assertion };
-    return proofOf(await login(cloud, environment, assertion, proof));
+    return proofOf(await login(cloud, environment, proxy, assertion, proof));
   }
   if (endpoint && header) {
     const url = identityUrl(endpoint, '2019-08-01', cloud, client);
@@ -91,6 +98,7 @@ async function findProof(cloud: Cloud, environment: Environment): Promise<Proof>
 function login(
   cloud: Cloud,
   environment: Environment,
+  proxy: HttpProxy | undefined,
   secret: string,
   proof: Readonly<Record<string, string>>,
 ): Promise<Answer> {
@@ -99,7 +107,8 @@ function login(
   const app = { grant_type: 'client_credentials', client_id: client, scope: `${resourceOf(cloud)}/.default` };
   const body = String(new URLSearchParams({ ...app, ...proof }));
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(body) };
-  return answerTo(url, { method: 'POST', headers }, ANSWER_MS, { secret, body });
+  const agent = proxy !== undefined && url.protocol === 'https:' && new TunnelAgent(proxy, 'https:');
+  return answerTo(url, { method: 'POST', headers, agent }, ANSWER_MS, { secret, body });
 }
 
 /** Whoever listens on the way would read the secret. */
@@ -139,7 +148,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** Directly, as requests to hosts go out: no proxy of the environment is used. */
+/** Connects directly unless the options have an agent: no proxy of the environment is used. */
 async function answerTo(
   url: URL,
   options: RequestOptions,
@@ -149,7 +158,7 @@ async function answerTo(
   const send = url.protocol === 'https:' ? requestTls : request;
   const signal = AbortSignal.timeout(milliseconds);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const call = send({ ...urlToHttpOptions(url), ...options, agent: false, signal });
+    const call = send({ ...urlToHttpOptions(url), agent: false, ...options, signal });
     call.once('response', resolve).once('error', reject).end(body);
   });
   let text = '';

@@ -2,12 +2,14 @@
 
 import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
-import type { Dispatcher, Pool } from 'undici';
+import type { buildConnector, Dispatcher, Pool } from 'undici';
 import { isEncoded } from '../core/content-coding.ts';
+import type { HttpProxy } from '../core/proxy.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { type Attempt, type ResponseHead, type Source, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import { retryAfterOf } from './retry.ts';
+import { openTunnel, ProxyError } from './tunnel.ts';
 
 // The build removes this line, and bundles what is required: scripts/bundling.ts.
 const require = createRequire(import.meta.url);
@@ -56,7 +58,7 @@ export class HostPool {
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: Pool;
 
-  constructor(origin: string, timeouts: UpstreamTimeouts) {
+  constructor(origin: string, timeouts: UpstreamTimeouts, proxy?: HttpProxy) {
     this.#timeouts = timeouts;
     // Loaded for the first host. The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
     const Connections = require('undici/lib/dispatcher/pool.js') as typeof Pool;
@@ -64,7 +66,7 @@ export class HostPool {
       // One request at a time per connection, so that a slow stream does not block another.
       pipelining: 1,
       allowH2: false,
-      connect: { timeout: timeouts.connectMs },
+      connect: proxy === undefined ? { timeout: timeouts.connectMs } : through(proxy, timeouts.connectMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       // undici's own timeouts use a coarse clock; AttemptHandler keeps exact ones.
       headersTimeout: 0,
@@ -81,6 +83,26 @@ export class HostPool {
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
+}
+
+/**
+ * Connects through a proxy by a tunnel, to hosts of plain HTTP, too: a proxy that answers in the name of a host could not be
+ * distinguished from it, and its 504 would pass for a proof that the host has done no work.
+ */
+function through(proxy: HttpProxy, timeoutMs: number): buildConnector.connector {
+  const connectorOf = require('undici/lib/core/connect.js') as typeof buildConnector;
+  const secure = connectorOf({ timeout: timeoutMs, allowH2: false });
+  return (options, callback) => {
+    const { hostname, port, protocol } = options;
+    const isTls = protocol === 'https:';
+    openTunnel(proxy, hostname, Number(port || (isTls ? 443 : 80)), timeoutMs).then(
+      (socket) => {
+        if (isTls) secure({ ...options, httpSocket: socket }, callback);
+        else callback(null, socket.setNoDelay(true));
+      },
+      (error) => callback(error, null),
+    );
+  };
 }
 
 /** Feeds an attempt from undici, and enforces its timeouts. */
@@ -167,6 +189,9 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
     this.#pushRest();
     const code = (error as NodeJS.ErrnoException).code;
     const kind = this.#attempt.sent ? 'broken' : OWN_FAULTS.has(code ?? '') ? 'no_socket' : 'not_connected';
+    if (error instanceof ProxyError && kind === 'not_connected') {
+      return this.#attempt.fail(new UpstreamFailure(kind, error.message));
+    }
     const withCode = (text: string) => (code === undefined ? text : `${text} (${code})`);
     this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(SUMMARIES[kind])));
   }

@@ -23,8 +23,8 @@ export class HttpUpstream implements Upstream {
     this.endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
     const { origin, secrets } = this.endpoint;
-    this.#pool = new HostPool(origin, timeouts);
-    const loadEntra = async () => (await import('./entra.ts')).authorizer(origin);
+    this.#pool = new HostPool(origin, timeouts, host.proxy);
+    const loadEntra = async () => (await import('./entra.ts')).authorizer(origin, process.env, host.proxy);
     const loads = host.auth === 'entra' ? loadEntra : load;
     this.#tokens = loads && new Tokens(secrets, loads);
   }

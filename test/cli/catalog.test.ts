@@ -118,6 +118,26 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(readdirSync(place.directory).sort(), ['config.yaml', 'short.txt'], 'a check creates nothing');
   });
 
+  test('a check shows the proxies of providers without their credentials', async (t) => {
+    const host = 'kind: openai, base_url: "https://one.example/v1", models: {}';
+    const place = new Workplace(
+      t,
+      `proxy: http://ann:pass-canary@shared.example:3128\nproviders:\n  a: { ${host} }\n  b: { ${host}, proxy: "http://\${WHO}@own.example" }\n  c: { ${host}, proxy: off }\n`,
+    );
+    place.environment.WHO = 'zoe:canary-2';
+    const [json, text] = await place.runAll([
+      ['config', 'check', '--json'],
+      ['config', 'check'],
+    ]);
+    const { providers } = JSON.parse(json?.stdout ?? '') as { providers: { proxy: string | null }[] };
+    assert.deepEqual(
+      providers.map(({ proxy }) => proxy),
+      ['http://…@shared.example:3128', 'http://…@own.example', null],
+    );
+    assert.match(text?.stdout ?? '', /PROXY\n.*\n?a .*http:\/\/…@shared\.example:3128\n/);
+    assert.doesNotMatch(`${json?.stdout}${json?.stderr}${text?.stdout}${text?.stderr}`, /canary|ann|zoe/);
+  });
+
   test('a check names fallbacks that are not active, and long contexts that cost no more than others', async (t) => {
     const long = 'big: { input: 1, output: 2, context_window: 1000000 }';
     const place = new Workplace(

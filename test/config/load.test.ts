@@ -212,6 +212,32 @@ test('a provider is inactive if it refers to a variable that is not set, and act
   }
 });
 
+test('a provider has its own proxy, that of the top level, or none', () => {
+  const text = (top: string, own: string) =>
+    `${top}\nproviders: { p: { kind: openai, base_url: "https://p.example", ${own} models: {} } }`;
+  const shared = 'proxy: http://shared.example:3128';
+  const rows: [top: string, own: string, origin: string | undefined, shown: string | undefined, missing?: string][] = [
+    ['', '', undefined, undefined],
+    [shared, '', 'http://shared.example:3128', 'http://shared.example:3128'],
+    [shared, 'proxy: "https://own.example/",', 'https://own.example', 'https://own.example/'],
+    [shared, 'proxy: off,', undefined, undefined],
+    ['', `proxy: "http://ann:\${SET}@own.example",`, 'http://own.example', 'http://…@own.example'],
+    ['', `proxy: "\${ADDRESS}",`, 'http://[::1]:8080', `\${ADDRESS}`],
+    ['', `proxy: "\${UNSET}",`, undefined, `\${UNSET}`, 'UNSET'],
+    [`proxy: "http://\${UNSET}@shared.example"`, '', undefined, 'http://…@shared.example', 'UNSET'],
+  ];
+  for (const [top, own, origin, shown, missing] of rows) {
+    const { providers } = load(text(top, own), { SET: 'p%40ss', ADDRESS: 'http://ann@[::1]:8080' });
+    const [{ proxy, shownProxy, missingVariable }] = providers as [HttpProviderConfig];
+    assert.deepEqual([proxy?.origin, shownProxy, missingVariable], [origin, shown, missing], `${top} ${own}`);
+  }
+  const [{ proxy }] = load(text('', `proxy: "http://ann:\${SET}@own.example",`), { SET: 'p%40ss' }).providers as [
+    HttpProviderConfig,
+  ];
+  assert.equal(proxy?.authorization, `Basic ${Buffer.from('ann:p@ss').toString('base64')}`);
+  assert.deepEqual(proxy?.credentials, ['ann', 'p@ss']);
+});
+
 test('a provider of kind azure has what Azure has: its key in a header, and below a deployment no responses', () => {
   const all = ['chat', 'responses', 'embeddings', 'images', 'image_edits', 'speech', 'transcriptions', 'translations'];
   const dated = all.filter((dialect) => dialect !== 'responses');

@@ -19,6 +19,22 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['state: 5', /^1:1: state: expected a string/],
   ['credit: maybe', /^1:1: credit: expected enforced or off/],
   ['cap_output: 1', /^1:1: cap_output: expected true or false/],
+  ...['proxy.example:3128', 'socks5://h:1080', 'http://h/path', 'http://h?x=1', 'http://an%zz:secret@h', '5'].map(
+    (proxy) =>
+      [`proxy: ${proxy}\n${MOCK}`, /^1:1: proxy: expected the address of an HTTP proxy, such as (?!.*secret)/] as const,
+  ),
+  [
+    'proxy: ftp://h\nproviders:\n  o: { kind: openai, base_url: http://x, models: {} }\n  p: { kind: openai, base_url: http://x, models: {} }',
+    /^1:1: proxy: expected the address of an HTTP proxy/,
+  ],
+  [
+    'providers:\n  o: { kind: openai, base_url: http://x, models: {}, proxy: true }',
+    /^2:\d+: providers\.o\.proxy: expected the address of an HTTP proxy, .*, or off$/,
+  ],
+  [
+    'providers:\n  o: { kind: openai, base_url: http://x, models: {}, headers: { Proxy-Authorization: x } }',
+    /^2:\d+: providers\.o\.headers\.Proxy-Authorization: this header is set by the gateway$/,
+  ],
   [
     MOCK.replace('input: 0, output: 0', 'input: 0,15, output: 0,60'),
     /^1:55: providers\.p\.models\.m\.15: unknown key; numbers take a decimal point, not a comma: 0\.15$/,

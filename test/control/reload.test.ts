@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { CONCURRENCY, SERVE } from '../support/cli.ts';
+import { FakeProxy } from '../support/fake-proxy.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { writeOldRows } from '../support/past.ts';
 import { type Fields, MODEL, Place, rawChat, type TestKey } from '../support/place.ts';
@@ -255,6 +256,18 @@ describe('after a reload with two threads', () => {
     assert.ok(other.calls.every((call) => call.header('authorization') === 'Bearer another-credential'));
     await reload();
     await other.close();
+  });
+
+  test('a new proxy is used, and one that is gone no longer', async () => {
+    const proxy = await FakeProxy.start();
+    place.upstream.follow((call) => call.answer(200, completion('hi')));
+    await reload({ proxy: proxy.url });
+    assert.deepEqual(await outcomes(place.key()), ['200']);
+    const { length } = proxy.asked;
+    assert.ok(length > 0);
+    await reload();
+    assert.deepEqual([await outcomes(place.key()), proxy.asked.length], [['200'], length]);
+    await proxy.close();
   });
 
   test('new limits of the tier apply to keys without their own, and earlier requests still count', async () => {

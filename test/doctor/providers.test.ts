@@ -9,6 +9,7 @@ import type { Finding } from '../../src/doctor/finding.ts';
 import { checkProviders } from '../../src/doctor/providers.ts';
 import { listingOf } from '../../src/providers/listing.ts';
 import { load } from '../support/configs.ts';
+import { FakeProxy } from '../support/fake-proxy.ts';
 import { FakeUpstream, type Script, type UpstreamCall } from '../support/fake-upstream.ts';
 
 const KEY = 'sk-secret-0123456789';
@@ -137,6 +138,62 @@ describe('a provider that answers', () => {
       [[61_000], [-61_000], [59_000], [3_600_000, -2_000], []].map((ahead) => checkClock(ahead).status),
       ['warning', 'warning', 'ok', 'ok', 'ok'],
     );
+  });
+});
+
+describe('a provider behind a proxy', () => {
+  let proxy: FakeProxy;
+  before(async () => {
+    proxy = await FakeProxy.start();
+  });
+  after(() => proxy.close());
+  const address = () => `http://ann:canary-of-ann@127.0.0.1:${proxy.port}`;
+  const at = async (baseUrl: string, environment: NodeJS.ProcessEnv = {}) => {
+    const { findings } = await ask(
+      `kind: openai, base_url: '${baseUrl}', api_key: ${KEY}, proxy: '${address()}'`,
+      environment,
+    );
+    assert.doesNotMatch(JSON.stringify(findings), /canary/);
+    return findings[0] as Finding;
+  };
+
+  test('is asked through it, and so is one whose base_url lacks a version', async () => {
+    proxy.reset();
+    host.follow(UNLESS_KEY);
+    assert.equal((await at(`http://127.0.0.1:${host.port}/v1`)).message, 'answers, and accepts its key');
+    host.follow((call) => call.answer(call.path === '/v1/models' ? 200 : 404, {}));
+    assert.match((await at(`http://127.0.0.1:${host.port}`)).message, /which lacks \/v1/);
+    assert.deepEqual(
+      proxy.asked.map(({ authority, authorization }) => [authority, authorization?.startsWith('Basic ')]),
+      Array(4).fill([`127.0.0.1:${host.port}`, true]),
+    );
+  });
+
+  for (const [conduct, code] of [
+    [407, '407'],
+    [502, '502'],
+    ['close', 'ECONNRESET'],
+  ] as const) {
+    test(`is reported with the proxy where that gives no connection: ${code}`, async () => {
+      proxy.reset();
+      proxy.conduct = conduct;
+      const { status, message, fix } = await at('https://h.example/v1', { HTTPS_PROXY: 'http://127.0.0.1:9' });
+      assert.deepEqual(
+        [status, message],
+        [
+          'error',
+          `proxy: its proxy gives no connection to its host: h.example through http://…@127.0.0.1:${proxy.port} (${code})`,
+        ],
+      );
+      assert.match(fix ?? '', /^correct `proxy`/);
+      assert.doesNotMatch(fix ?? '', /environment/);
+    });
+  }
+
+  test('is reported for its certificate where the tunnel is open', async () => {
+    proxy.reset();
+    const { message } = await at(`https://127.0.0.1:${expired.port}/v1`);
+    assert.match(message, /^TLS: .*\(CERT_HAS_EXPIRED\)$/);
   });
 });
 

@@ -211,6 +211,12 @@ providers:
     assert.deepEqual(named('$' + '{URL}'), [...keys, 'URL']);
   });
 
+  test('keeps the address of a proxy, which it may need itself, and loses the password in one', () => {
+    const named = (proxy: string) => secretVariablesIn(`proxy: ${proxy}`, {});
+    assert.deepEqual(named(`"\${HTTPS_PROXY}"`), []);
+    assert.deepEqual(named(`"http://ann:\${PASSWORD}@\${HOST}:3128"`), ['PASSWORD']);
+  });
+
   test("loses Amazon's, Google's and Microsoft's credentials where a provider needs them", () => {
     const named = (kind: string, fields: string) =>
       secretVariablesIn(`providers: { a: { kind: ${kind}, ${fields} } }`, {});

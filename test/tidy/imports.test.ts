@@ -42,6 +42,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
     'src/tracing/',
     'src/doctor/',
     'src/upstream/entra.ts',
+    'src/upstream/tunnel.ts',
     'src/core/node-http.ts',
   ],
   'node:sqlite': 'src/audit/',
