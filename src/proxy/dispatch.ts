@@ -248,7 +248,7 @@ export class Dispatch {
       const isFree = next === undefined || !attempt.sent || (await provesNoWork(attempt, hosted.request.dialect));
       if (next !== undefined && isFree && !this.#aborted) return { kind: 'rejected', next };
       relayed = await relayResponse(attempt, opening, sink, meter, {
-        ...responseOptions(hosted, this.#request.requestId),
+        ...responseOptions(route, this.#request.requestId),
         bytes: bytesOptions(hosted, model),
         stream: request.stream,
         showUsage: request.includeUsage || isTranslated,
@@ -334,16 +334,15 @@ function metering({ model, inputTokens, hosted: { request } }: Route): Metering 
 
 /** How the response to a request is read, and translated for its client. */
 function responseOptions(
-  { request, response }: HostRequest,
+  { hosted: { request, response }, media }: Route,
   requestId: string,
-): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer' | 'mismatch'> {
+): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer' | 'mismatch' | 'hasImages'> {
   const { dialect, stream } = request;
-  const reader = dialect.startStream(requestId, request);
-  if (response === undefined) return { dialect, reader, translator: undefined, translateAnswer: undefined };
+  const own = { dialect, reader: dialect.startStream(requestId, request), hasImages: media.draws };
+  if (response === undefined) return { ...own, translator: undefined, translateAnswer: undefined };
   const context = { requestId, nowS: Math.floor(Date.now() / 1000) };
   return {
-    dialect,
-    reader,
+    ...own,
     translator: stream ? response.stream(context) : undefined,
     translateAnswer: (answer) => response.answer(answer, context),
     mismatch: response.mismatch,

@@ -30,6 +30,12 @@ export function tokensPerImageOf(model: Model, { hostTools }: ModelRequest): num
   return isOfTool ? 0 : traitsOf(model).tokensPerImage;
 }
 
+/** Names the formats for a client of messages whose model returns images, which a translated message cannot hold. */
+export function imagesProblem({ dialect }: ModelRequest, { response }: HostRequest, model: Model): string | undefined {
+  const isLost = response !== undefined && dialect.name === 'messages' && traitsOf(model).draws;
+  return isLost ? 'model: it returns images, which this format cannot hold; use chat, responses or Gemini' : undefined;
+}
+
 /** A note for the log about audio and images that the model has no price for, and that were charged at the dearest known one. */
 export function unpricedNote(
   { model, hosted: { request } }: { readonly model: Model; readonly hosted: HostRequest },

@@ -17,7 +17,7 @@ import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
-import { isOfText, mediaAt, tokensOfOneImage } from './media.ts';
+import { imagesProblem, isOfText, mediaAt, tokensOfOneImage } from './media.ts';
 import { hiddenThinking } from './thinking.ts';
 import { readTokens } from './unreported.ts';
 
@@ -247,7 +247,10 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   const { hosted } = hosting;
   const sentHeaders = hosted.response === undefined ? headers : {};
   const problem =
-    problemAt(hosted.request, model) ?? headerProblem(model, sentHeaders) ?? betasProblem(hosted.request, model);
+    problemAt(hosted.request, model) ??
+    imagesProblem(request, hosted, model) ??
+    headerProblem(model, sentHeaders) ??
+    betasProblem(hosted.request, model);
   return problem === undefined ? { ok: true, target: { ...hosted, model } } : { ok: false, problem };
 }
 

@@ -3,7 +3,7 @@
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { type SseEvent, SseSplitter } from '../wire/sse.ts';
+import { MAX_IMAGE_EVENT_BYTES, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
 import { errorForFailure, errorForNoProgress } from './failures.ts';
 import type { Meter } from './meter.ts';
@@ -13,6 +13,8 @@ import { Turns } from './turns.ts';
 export interface StreamOptions extends EventReaderOptions {
   /** How many choices the client requested. */
   readonly choices: number;
+  /** Whether answers may hold images, so that events are longer than others of the dialect. */
+  readonly hasImages?: boolean | undefined;
   readonly allowance: Allowance;
   /**
    * How long the upstream may be silent before the client gets a keep-alive comment, in
@@ -125,7 +127,8 @@ class StreamRelay {
     this.#meter = meter;
     this.#options = options;
     this.#reader = new EventReader(meter, options);
-    this.#splitter = new SseSplitter(options.dialect.maxEventBytes);
+    const { hasImages, dialect } = options;
+    this.#splitter = new SseSplitter(hasImages ? MAX_IMAGE_EVENT_BYTES : dialect.maxEventBytes);
   }
 
   async run(): Promise<RelayResult> {
@@ -290,10 +293,13 @@ class StreamRelay {
     return within;
   }
 
-  /** Meters what has arrived of an event: of a short one there is not enough to tell what is in it. */
+  /**
+   * Meters the bytes of an incomplete event as text, without the length of a short one, which may hold none. Where it may
+   * be an image, the settlement charges one for an answer that is cut short.
+   */
   #meterUnfinished(): void {
     const bytes = this.#splitter.pendingBytes - UNFINISHED_BYTES;
-    if (bytes > 0) this.#meter.readUnparsed(bytes);
+    if (bytes > 0 && !this.#options.hasImages) this.#meter.readUnparsed(bytes);
   }
 
   /**

@@ -3,9 +3,10 @@
  * hosts says it to a writer for each dialect of clients.
  */
 import { parseArguments } from '../core/json.ts';
-import type { TokenUsage } from '../core/usage.ts';
+import { cacheWritesOf, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { countOf } from '../dialects/answer.ts';
 import type { Fields, StreamEnds } from '../dialects/dialect.ts';
+import type { ByModality } from '../dialects/modalities.ts';
 
 /** What an answer says about itself. */
 export interface AnswerHead {
@@ -22,18 +23,29 @@ export interface AnswerUsage {
   readonly output: number;
   /** Part of the output. Undefined if the host does not say it. */
   readonly reasoning: number | undefined;
+  /** The audio and images of the input, cached or not, of the cached input, and of the output. */
+  readonly inputMedia: ByModality;
+  readonly cachedMedia: ByModality;
+  readonly outputMedia: ByModality;
 }
 
 /** As it is billed. `reasoning`: not checked. */
 export function usageOf(billed: TokenUsage | undefined, reasoning: unknown): AnswerUsage | undefined {
   if (billed === undefined) return undefined;
-  const { promptTokens, cachedTokens, completionTokens, parts } = billed;
+  const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = billed;
+  const { cachedAudioTokens, cachedImageTokens } = parts;
   return {
     input: promptTokens,
     cached: cachedTokens,
-    cacheWritten: (parts?.cacheWriteTokens ?? 0) + (parts?.cacheWrite1hTokens ?? 0),
+    cacheWritten: cacheWritesOf(billed),
     output: completionTokens,
     reasoning: countOf(reasoning),
+    inputMedia: {
+      audio: parts.audioInputTokens + cachedAudioTokens,
+      image: parts.imageInputTokens + cachedImageTokens,
+    },
+    cachedMedia: { audio: cachedAudioTokens, image: cachedImageTokens },
+    outputMedia: { audio: parts.audioOutputTokens, image: parts.imageOutputTokens },
   };
 }
 
@@ -60,6 +72,8 @@ export interface AnswerWriter {
   sealReasoning(block: Fields): void;
   text(text: string, logprobs?: readonly unknown[]): void;
   refusal(text: string): void;
+  /** An image that the model has made: a data URL, or an address. */
+  image(url: string): void;
   /** A source of the text before it, in the words of OpenAI. */
   annotation(annotation: Fields): void;
   /**
@@ -137,6 +151,7 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
   sealReasoning(_: Fields): void {}
   abstract text(text: string): void;
   abstract refusal(text: string): void;
+  abstract image(url: string): void;
   annotation(): void {}
   abstract beginCall(key: unknown, id: unknown, hostName: string): void;
   endArguments(_: unknown): void {}

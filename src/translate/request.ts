@@ -126,6 +126,8 @@ export interface NeutralRequest {
   readonly stops?: Said<readonly unknown[]> | undefined;
   readonly reasoning: Reasoning;
   readonly format: Format;
+  /** The kinds of answers that are asked for, in the words of OpenAI; undefined for text alone. */
+  readonly modalities?: Said<readonly string[]> | undefined;
   readonly verbosity?: Said<unknown> | undefined;
   readonly user: unknown;
   readonly safetyIdentifier?: unknown;

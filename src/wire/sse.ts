@@ -19,6 +19,8 @@ export interface SseEvent {
  * pieces.
  */
 export const MAX_EVENT_BYTES = 1024 * 1024;
+/** The same in streams whose events may hold whole images. */
+export const MAX_IMAGE_EVENT_BYTES = 64 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;

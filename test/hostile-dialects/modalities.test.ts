@@ -72,6 +72,8 @@ const CHAT_REPORT = {
 };
 const images = [{ type: 'image_url', index: 0, image_url: { url: `data:image/png;base64,${pixels}` } }];
 
+const largeImage = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(3 * 1024 * 1024)}` } };
+
 const candidate = (content: object) => ({ candidates: [{ index: 0, content, finishReason: 'STOP' }] });
 const choice = (message: object) => ({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
 
@@ -205,6 +207,16 @@ const UNASKED: readonly Attack[] = [
     answer: chats(undefined),
   },
   {
+    tries: 'an image of three megabytes in a stream of chat that reports nothing',
+    provider: openai,
+    path: CHAT,
+    send: json(asked('painter', { stream: true })),
+    bill: IMAGE_BILL,
+    // The most that is known of an image, and no text.
+    most: 2_530 * IMAGE,
+    answer: chats(undefined, { content: 'A tree:', images: [largeImage] }),
+  },
+  {
     tries: 'images in chat whose tokens are reported among those of text',
     provider: openai,
     path: CHAT,
@@ -227,6 +239,19 @@ const UNASKED: readonly Attack[] = [
     send: json(DRAW),
     bill: IMAGE_BILL,
     answer: breaksOff([{ candidates: [{ index: 0, content: { parts: [{ text: 'A tree:' }] } }], responseId: 'r' }]),
+  },
+  {
+    tries: 'an image in whose event a stream of chat breaks off',
+    provider: openai,
+    path: CHAT,
+    send: json(asked('painter', { stream: true })),
+    bill: IMAGE_BILL,
+    most: 2_530 * IMAGE,
+    answer: (call) => {
+      call.stream();
+      call.send(event({ id: 'c', choices: [{ index: 0, delta: { images: [largeImage] } }] }).slice(0, 500_000));
+      call.reset();
+    },
   },
   {
     tries: 'an image for a client of chat at a host of Google',
@@ -514,6 +539,12 @@ const REFUSED: readonly RefusedAttack[] = [
     provider: google,
     path: google_path('painter'),
     send: json({ ...DRAW, generationConfig: { imageConfig: { numberOfImages: 4 } } }),
+  },
+  {
+    tries: 'an image for a client of messages, which would pay for it and not get it',
+    provider: google,
+    path: '/v1/messages',
+    send: json({ ...asked('painter'), max_tokens: 100 }),
   },
   ...[
     { provider: google, path: google_path('unpriced'), body: DRAW },

@@ -2,7 +2,7 @@
 import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson, withLongIntegers } from '../../core/json.ts';
 import { applyEdits, ObjectEditor } from '../../wire/members.ts';
-import { dataEvent, type SseEvent } from '../../wire/sse.ts';
+import { dataEvent, MAX_IMAGE_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { errorFacts } from '../error-facts.ts';
@@ -12,9 +12,6 @@ import { checkGemini } from './gemini-check.ts';
 import { geminiErrorBody } from './gemini-errors.ts';
 import { configOf } from './gemini-fields.ts';
 import { walkGemini } from './gemini-input.ts';
-
-/** Some events hold whole images. */
-const MAX_GEMINI_EVENT_BYTES = 64 * 1024 * 1024;
 
 /** How a host names a model. One with a slash says itself what it is, such as `tunedModels/one`. */
 export function modelName(model: string): string {
@@ -34,7 +31,7 @@ export const GEMINI: Dialect = {
   headers: [],
   // Within `generationConfig`: see `edit`.
   maximumField: 'maxOutputTokens',
-  maxEventBytes: MAX_GEMINI_EVENT_BYTES,
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   answerFields: new Set(
     'candidates usageMetadata promptFeedback modelVersion responseId createTime modelStatus'.split(' '),
   ),

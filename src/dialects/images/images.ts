@@ -3,6 +3,7 @@ import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { printableName } from '../../core/printable.ts';
 import { type Unit, unitsOf } from '../../core/units.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { MAX_IMAGE_EVENT_BYTES } from '../../wire/sse.ts';
 import { readData } from '../attachments.ts';
 import { flag, PRICED, text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, InvalidRequest, ModelRequest } from '../dialect.ts';
@@ -15,9 +16,6 @@ import { imageStream, readImages, TOKENS_PER_PARTIAL_IMAGE } from './images-answ
 import { otherNumbersIn } from './other-numbers.ts';
 
 const IMAGE: Unit = 'image';
-
-/** One event holds a whole image in base64. */
-const MAX_IMAGE_EVENT_BYTES = 64 * 1024 * 1024;
 
 export const IMAGES: Dialect = {
   ...WITHOUT_TEXT,

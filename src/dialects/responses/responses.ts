@@ -3,7 +3,7 @@ import { DIALECT_HEADERS, DIALECT_PATHS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
 import { DEFAULT_CALLS } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
-import { namedEvent, type SseEvent } from '../../wire/sse.ts';
+import { MAX_IMAGE_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { type AnswerFacts, NO_FACTS, NO_OUTPUT } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
@@ -14,16 +14,14 @@ import { walkResponses } from './responses-input.ts';
 import { ItemReader } from './responses-output.ts';
 import { hostCallOfItem } from './responses-tools.ts';
 
-/** Some events repeat all instructions and tools of the request, or hold whole images. */
-const MAX_RESPONSE_EVENT_BYTES = 64 * 1024 * 1024;
-
 export const RESPONSES: Dialect = {
   name: 'responses',
   title: 'responses',
   path: DIALECT_PATHS.responses,
   headers: DIALECT_HEADERS.responses,
   maximumField: 'max_output_tokens',
-  maxEventBytes: MAX_RESPONSE_EVENT_BYTES,
+  // Some events repeat all instructions and tools of the request.
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   answerFields: new Set(
     'id object created_at status incomplete_details instructions max_output_tokens model output parallel_tool_calls reasoning store temperature text tool_choice tools top_p truncation usage user metadata service_tier type response sequence_number item item_id output_index content_index delta part summary_index arguments input name code refusal annotation obfuscation'.split(
       ' ',

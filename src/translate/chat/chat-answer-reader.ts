@@ -91,6 +91,9 @@ export class ChatAnswerReader implements HostReader {
       if (typeof part.text === 'string') this.#text(part.text, logprobs);
       if (!hasThought) this.#writer.reasoning(textOf(part.thinking));
     }
+    for (const { image_url: image } of [...objectsIn(content), ...objectsIn(message.images)]) {
+      if (isObject(image) && typeof image.url === 'string') this.#image(image.url);
+    }
     if (textOf(refusal) !== '') this.#seal();
     this.#writer.refusal(textOf(refusal));
     for (const { type, url_citation: citation } of objectsIn(annotations)) {
@@ -115,6 +118,11 @@ export class ChatAnswerReader implements HostReader {
   #text(text: string, logprobs: readonly Fields[]): void {
     if (text !== '') this.#seal();
     this.#writer.text(text, logprobs);
+  }
+
+  #image(url: string): void {
+    this.#seal();
+    this.#writer.image(url);
   }
 
   /** Something else follows on what is thought. */

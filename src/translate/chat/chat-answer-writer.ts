@@ -13,6 +13,7 @@ import {
   type WholeWriter,
 } from '../answer.ts';
 import { CustomInputReader } from '../custom-input.ts';
+import { openAiDetails } from '../modalities.ts';
 import type { ToolNames } from '../tool-names.ts';
 
 /** What the request decides about its answer. */
@@ -31,6 +32,7 @@ export class CompletionWriter extends TerseWriter<CompletionOptions> implements 
   #refusal = '';
   readonly #seals: Fields[] = [];
   readonly #calls: GatheredCall[] = [];
+  readonly #images: Fields[] = [];
 
   reasoning(text: string): void {
     this.#reasoning += text;
@@ -46,6 +48,10 @@ export class CompletionWriter extends TerseWriter<CompletionOptions> implements 
 
   refusal(text: string): void {
     this.#refusal += text;
+  }
+
+  image(url: string): void {
+    this.#images.push(imageFields(url, this.#images.length));
   }
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
@@ -70,6 +76,7 @@ export class CompletionWriter extends TerseWriter<CompletionOptions> implements 
       refusal: this.#refusal === '' ? null : this.#refusal,
       ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
       ...(this.#seals.length > 0 && { thinking_blocks: this.#seals }),
+      ...(this.#images.length > 0 && { images: this.#images }),
       ...callFields(this.#calls, this.options),
     };
   }
@@ -107,6 +114,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
   readonly #open = new Map<unknown, OpenCall>();
   #calls = 0;
   #seals = 0;
+  #images = 0;
   #refusal = '';
   #chunks = '';
 
@@ -130,6 +138,10 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
 
   text(text: string): void {
     if (text !== '') this.#write({ content: text });
+  }
+
+  image(url: string): void {
+    this.#write({ images: [imageFields(url, this.#images++)] });
   }
 
   /** Goes out with the end. */
@@ -231,12 +243,26 @@ function finishReasonOf(end: AnswerEnd, { isFunctionCall }: CompletionOptions): 
   }
 }
 
-function usageFields({ input, cached, cacheWritten, output, reasoning }: AnswerUsage): Fields {
+/** An image as OpenRouter has it. OpenAI's own models return none in chat. */
+function imageFields(url: string, index: number): Fields {
+  return { type: 'image_url', image_url: { url }, index };
+}
+
+function usageFields(usage: AnswerUsage): Fields {
+  const { input, cached, cacheWritten, output, reasoning, inputMedia, outputMedia } = usage;
+  const written = {
+    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+    ...openAiDetails(outputMedia),
+  };
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },
-    ...(reasoning !== undefined && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+    prompt_tokens_details: {
+      cached_tokens: cached,
+      cache_write_tokens: cacheWritten,
+      ...openAiDetails(inputMedia),
+    },
+    ...(Object.keys(written).length > 0 && { completion_tokens_details: written }),
   };
 }

@@ -53,7 +53,12 @@ function readText(value: unknown, cache: CacheMark | undefined, where: string, f
 
 const IMAGE_FIELDS: ReadonlySet<string> = new Set(['url', 'detail']);
 
-function readImage(value: unknown, cache: CacheMark | undefined, where: string, findings: Findings): Part | undefined {
+export function readImage(
+  value: unknown,
+  cache: CacheMark | undefined,
+  where: string,
+  findings: Findings,
+): Part | undefined {
   if (!isObject(value) || typeof value.url !== 'string') {
     findings.refuse(where, 'expected an object with a url');
     return undefined;

@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { type Findings, present, UNSAYABLE } from '../findings.ts';
+import { readModalities } from '../modalities.ts';
 import { type Format, type Said, said } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ChunkWriter, type CompletionOptions, CompletionWriter } from './chat-answer-writer.ts';
@@ -35,6 +36,7 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
         thinking: findings.object(fields.thinking, 'thinking'),
         isShown: true,
       },
+      modalities: readModalities(fields.modalities, 'modalities', findings),
       format: readFormat(fields.response_format, findings),
       verbosity: said(fields.verbosity, 'verbosity'),
       user: fields.user,
@@ -72,6 +74,7 @@ const READ: ReadonlySet<string> = new Set([
   'verbosity',
   'metadata',
   'response_format',
+  'modalities',
   'user',
   'safety_identifier',
   'service_tier',
@@ -95,7 +98,6 @@ const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['top_logprobs', (value: unknown) => value === 0],
   ['logit_bias', isEmptyObject],
   ['store', (value: unknown) => value === false],
-  ['modalities', (value: unknown) => Array.isArray(value) && value.length === 1 && value[0] === 'text'],
 ]);
 
 function isEmptyObject(value: unknown): boolean {

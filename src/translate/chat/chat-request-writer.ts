@@ -20,6 +20,7 @@ export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings
     stop: findings.atMost(MAX_STOPS, request.stops),
     ...reasoningFields(request.reasoning, findings),
     ...formatFields(request.format),
+    modalities: request.modalities?.value,
     verbosity: request.verbosity?.value,
     logprobs: topLogprobs === undefined && logprobsField === undefined ? undefined : true,
     top_logprobs: topLogprobs?.value,

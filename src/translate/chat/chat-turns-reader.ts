@@ -7,7 +7,7 @@ import { expectMessage } from '../message-fields.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { TurnList } from '../turn-list.ts';
 import { readCacheControl, withCacheControl, writtenWithCacheControl } from './cache-control.ts';
-import { ASSISTANT_PARTS, INPUT_PARTS, partsOf, TEXT_PARTS } from './chat-parts-reader.ts';
+import { ASSISTANT_PARTS, INPUT_PARTS, partsOf, readImage, TEXT_PARTS } from './chat-parts-reader.ts';
 
 /** A call of a function in the deprecated form, which has no id of its own. */
 interface FunctionCall {
@@ -60,6 +60,7 @@ const ASSISTANT_FIELDS: ReadonlySet<string> = new Set([
   'function_call',
   'thinking_blocks',
   'reasoning_content',
+  'images',
 ]);
 
 /** `id`: for its call in the deprecated form. */
@@ -71,7 +72,11 @@ function readAssistant(message: Fields, id: string, where: string, findings: Fin
   const reasoning = blocks.map(([block, at]) => readThinking(block, at, findings));
   const said = partsOf(message.content, ASSISTANT_PARTS, `${where}.content`, findings);
   const refused = isPresent(refusal) ? findings.text(refusal, `${where}.refusal`) : '';
-  const parts: readonly Part[] = refused === '' ? said : [...said, { kind: 'refusal', text: refused }];
+  const parts: readonly Part[] = [
+    ...said,
+    ...(refused === '' ? [] : [{ kind: 'refusal', text: refused } as const]),
+    ...listOf(message.images, `${where}.images`, findings).flatMap(([item, at]) => readPastImage(item, at, findings)),
+  ];
   const written: readonly Written[] = [
     ...reasoning,
     ...(parts.length > 0 ? [{ kind: 'parts', parts } as const] : []),
@@ -82,6 +87,15 @@ function readAssistant(message: Fields, id: string, where: string, findings: Fin
   // It repeats the thinking blocks, if they are there. Without their signatures no host takes it.
   if (isPresent(unsigned) && unsigned !== '' && !isPresent(thinking)) findings.ignore('reasoning_content');
   return writtenWithCacheControl(written, message.cache_control, where, findings);
+}
+
+const IMAGE_FIELDS: ReadonlySet<string> = new Set(['type', 'index', 'image_url']);
+
+/** An image that the model has made in a past answer. */
+function readPastImage(item: Fields, where: string, findings: Findings): readonly Part[] {
+  findings.expectOnly(IMAGE_FIELDS, item, where);
+  const part = readImage(item.image_url, undefined, `${where}.image_url`, findings);
+  return part === undefined ? [] : [part];
 }
 
 /** Libraries for agents put it on every message; it only tells speakers apart. */

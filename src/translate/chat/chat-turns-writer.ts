@@ -69,6 +69,7 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
   const refusals: string[] = [];
   const calls: Fields[] = [];
   const thinking: Fields[] = [];
+  const images: Fields[] = [];
   for (const each of written) {
     if (each.kind === 'reasoning') {
       const fields = each.block && chatFieldsOf(each.block);
@@ -79,7 +80,10 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
     else {
       noteCacheEnds(each.parts, findings);
       texts.push(textOf(each.parts, ''));
-      for (const part of each.parts) if (part.kind === 'refusal') refusals.push(part.text);
+      for (const part of each.parts) {
+        if (part.kind === 'refusal') refusals.push(part.text);
+        if (part.kind === 'image') images.push(imagePart(part));
+      }
     }
   }
   const content = texts.filter((text) => text !== '').join(SEPARATOR);
@@ -87,9 +91,10 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
   return [
     {
       role: 'assistant',
-      content: content === '' && refusals.length + calls.length > 0 ? null : content,
+      content: content === '' && refusals.length + calls.length + images.length > 0 ? null : content,
       ...(refusals.length > 0 && { refusal: refusals.join(SEPARATOR) }),
       ...joined(thinking),
+      ...(images.length > 0 && { images }),
       ...(calls.length > 0 && { tool_calls: calls }),
     },
   ];

@@ -5,6 +5,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, present, saysNothing } from '../findings.ts';
 import { enforceable } from '../messages/enforceable-schema.ts';
 import { EFFORTS, JSON_ONLY, samplingFields } from '../messages/messages-request-writer.ts';
+import { refuseImages } from '../modalities.ts';
 import type { Format, NeutralRequest, Reasoning, Said, ToolChoice } from '../request.ts';
 import { effortOfBudget, thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
@@ -15,6 +16,7 @@ export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, 
   const model = terms.upstream ?? request.model;
   const { system, messages } = conversationOf(request.turns, model, findings);
   noteUnsayable(request, findings);
+  refuseImages(request.modalities, request.turns.value, findings);
   if (request.format.kind === 'json_object') system.push({ text: JSON_ONLY });
   const thinking = thinkingOf(request, model);
   const { temperature, top_p: topP, top_k } = samplingFields(request, thinking, findings);

@@ -46,10 +46,14 @@ export class GeminiAnswerReader implements HostReader {
     this.#finish('filtered');
   }
 
-  #readPart({ text, thought, thoughtSignature, functionCall: call }: Fields): void {
+  #readPart({ text, thought, thoughtSignature, functionCall: call, inlineData }: Fields): void {
     if (isObject(call)) {
       this.#seal(thoughtSignature);
       return this.#readCall(call);
+    }
+    if (isObject(inlineData) && thought !== true) {
+      this.#seal(thoughtSignature);
+      return this.#readImage(inlineData);
     }
     if (typeof text !== 'string') return;
     if (thought === true) {
@@ -62,6 +66,12 @@ export class GeminiAnswerReader implements HostReader {
     if (text === '') return;
     this.#isThinking = false;
     this.#writer.text(text);
+  }
+
+  #readImage({ mimeType, data }: Fields): void {
+    this.#isThinking = false;
+    const isImage = typeof mimeType === 'string' && mimeType.startsWith('image/') && typeof data === 'string';
+    if (isImage) this.#writer.image(`data:${mimeType};base64,${data}`);
   }
 
   #seal(signature: unknown): void {

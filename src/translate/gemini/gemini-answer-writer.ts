@@ -2,6 +2,7 @@
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { geminiErrorBody } from '../../dialects/gemini/gemini-errors.ts';
+import { imageTypeOf } from '../../dialects/gemini/gemini-input.ts';
 import { dataEvent } from '../../wire/sse.ts';
 import {
   type AnswerEnd,
@@ -14,6 +15,9 @@ import {
   TextWriter,
   type WholeWriter,
 } from '../answer.ts';
+import { readDataUrl } from '../data-url.ts';
+import { present } from '../findings.ts';
+import { googleDetails } from '../modalities.ts';
 import { signatureOfBlocks } from '../thought-signature.ts';
 
 /** What the request decides about its answer. */
@@ -26,6 +30,7 @@ export interface GeminiOptions {
 /** A part of a whole answer, to which its host may add. */
 type Part =
   | { readonly kind: 'thought' | 'text'; text: string; readonly seals: readonly Fields[] }
+  | { readonly kind: 'image'; readonly url: string; readonly seals: readonly Fields[] }
   | { readonly kind: 'call'; readonly call: GatheredCall; readonly seals: readonly Fields[] };
 
 /** A whole answer. Its parts stand as their host wrote them. */
@@ -46,6 +51,10 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
     this.#write('text', text);
   }
 
+  image(url: string): void {
+    this.#parts.push({ kind: 'image', url, seals: this.#seals.splice(0) });
+  }
+
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.#parts.push({ kind: 'call', call: this.gather(key, id, hostName), seals: this.#seals.splice(0) });
   }
@@ -57,7 +66,8 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
     let calls = 0;
     const parts = this.#parts.map((part) => {
       if (part.kind === 'thought') return { text: part.text, thought: true };
-      const said = 'call' in part ? callPart(part.call, calls++, this.context) : { text: part.text };
+      if (part.kind === 'image') return signed(imagePart(part.url), part.seals);
+      const said = part.kind === 'call' ? callPart(part.call, calls++, this.context) : { text: part.text };
       return signed(said, part.seals);
     });
     const finishReason = finishReasonOf(this.ending, this.hasRefusal);
@@ -68,7 +78,7 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
     const last = this.#parts.at(-1);
     if (text === '') return;
     const isSigned = kind === 'text' && this.#seals.length > 0;
-    if (last?.kind === kind && !isSigned) last.text += text;
+    if (last !== undefined && 'text' in last && last.kind === kind && !isSigned) last.text += text;
     else this.#parts.push({ kind, text, seals: kind === 'text' ? this.#seals.splice(0) : [] });
   }
 }
@@ -96,6 +106,10 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
 
   text(text: string): void {
     if (text !== '') this.#writeSigned({ text });
+  }
+
+  image(url: string): void {
+    this.#writeSigned(imagePart(url));
   }
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
@@ -177,15 +191,28 @@ function callPart({ id, hostName, json }: GatheredCall, index: number, { request
   return { functionCall: { id: callId, name: hostName, args: objectOf(json) } };
 }
 
+function imagePart(url: string): Fields {
+  const found = readDataUrl(url);
+  if (found !== undefined) return { inlineData: { mimeType: found.mediaType, data: found.data } };
+  return { fileData: { mimeType: imageTypeOf(url) ?? 'image/png', fileUri: url } };
+}
+
 function finishReasonOf(end: AnswerEnd | undefined, hasRefusal: boolean): string {
   if (end === 'length') return 'MAX_TOKENS';
   return end === 'filtered' || hasRefusal ? 'SAFETY' : 'STOP';
 }
 
-function usageFields({ input, cached, output, reasoning = 0 }: AnswerUsage): Fields {
+function usageFields(usage: AnswerUsage): Fields {
+  const { input, cached, output, reasoning = 0, inputMedia, cachedMedia, outputMedia } = usage;
+  const candidates = output - Math.min(reasoning, output);
   return {
+    ...present({
+      promptTokensDetails: googleDetails(input, inputMedia),
+      cacheTokensDetails: googleDetails(cached, cachedMedia),
+      candidatesTokensDetails: googleDetails(candidates, outputMedia),
+    }),
     promptTokenCount: input,
-    candidatesTokenCount: output - Math.min(reasoning, output),
+    candidatesTokenCount: candidates,
     totalTokenCount: input + output,
     ...(cached > 0 && { cachedContentTokenCount: cached }),
     ...(reasoning > 0 && { thoughtsTokenCount: reasoning }),

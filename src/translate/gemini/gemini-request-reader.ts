@@ -3,6 +3,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { configOf, listOf } from '../../dialects/gemini/gemini-fields.ts';
 import { type Findings, saysNothing, UNSAYABLE } from '../findings.ts';
+import { readModalities } from '../modalities.ts';
 import { type Format, type Reasoning, said } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
@@ -33,6 +34,7 @@ export function readGeminiRequest(request: ModelRequest, terms: HostTerms, findi
     topK: said(config.topK, 'generationConfig.topK'),
     stops: stops.length > 0 ? { value: stops, field: 'generationConfig.stopSequences' } : undefined,
     reasoning,
+    modalities: readModalities(listOf(config.responseModalities), 'generationConfig.responseModalities', findings),
     format: readFormat(config, findings),
     user: undefined,
     serviceTier: request.serviceTier,
@@ -69,9 +71,6 @@ function checkConfig(config: Fields, findings: Findings): void {
   if (logprobs === true) findings.refuse(`${where}.responseLogprobs`, UNSAYABLE);
   findings.expectOnly(CONFIG_FIELDS, others, where);
   for (const name of TENDENCIES) if (!saysNothing(config[name])) findings.ignore(`${where}.${name}`);
-  if (listOf(config.responseModalities).some((modality) => modality !== 'TEXT')) {
-    findings.refuse(`${where}.responseModalities`, 'expected TEXT, which is all that this model writes');
-  }
 }
 
 const LEVELS: ReadonlyMap<unknown, string> = new Map([

@@ -19,6 +19,7 @@ export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, fi
     stopSequences: findings.atMost(MAX_STOPS, request.stops),
     thinkingConfig: thinkingOf(request.reasoning, model, findings),
     ...formatFields(request.format),
+    responseModalities: request.modalities?.value.map((name) => name.toUpperCase()),
   });
   return present({
     model: request.model,

@@ -112,8 +112,8 @@ class ContentsReader {
       this.#findings.ignore('contents.parts.thought');
       return reasoning;
     }
-    const text = this.text(part, where);
-    return text === undefined ? reasoning : [...reasoning, { kind: 'parts', parts: [text] }];
+    const said = this.#said(part, where);
+    return said.length === 0 ? reasoning : [...reasoning, { kind: 'parts', parts: said }];
   }
 
   #call(part: Fields, call: Fields, where: string): Call {

@@ -114,10 +114,12 @@ class ContentsWriter implements Conversation {
     return this.#signed(parts);
   }
 
-  /** The first of the calls of a turn has to have a signature. */
+  /** The first of the calls of a turn has to have a signature, and so has each of its images. */
   #signed(parts: GeminiPart[]): GeminiPart[] {
+    if (!this.#needsSignatures) return parts;
     const first = parts.find((part) => 'functionCall' in part);
-    if (this.#needsSignatures && first !== undefined) first.thoughtSignature ??= NO_SIGNATURE;
+    const signed = [...(first === undefined ? [] : [first]), ...parts.filter((part) => 'inlineData' in part)];
+    for (const part of signed) part.thoughtSignature ??= NO_SIGNATURE;
     return parts;
   }
 

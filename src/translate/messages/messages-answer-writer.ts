@@ -55,6 +55,9 @@ export class MessageWriter extends TextWriter<MessageOptions> implements WholeWr
     else if (text !== '') this.#blocks.push({ type: 'text', text });
   }
 
+  /** The format has none. Requests to models that return images unasked are refused. */
+  image(): void {}
+
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.#blocks.push({ type: 'call', call: this.gather(key, id, hostName) });
   }
@@ -132,6 +135,9 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
     this.#events += this.#blocks.add('text', text);
   }
 
+  /** The format has none. Requests to models that return images unasked are refused. */
+  image(): void {}
+
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.#events += this.#blocks.addCall(key, typeof id === 'string' ? id : '', hostName);
   }
@@ -206,10 +212,11 @@ function stopReasonOf(
 }
 
 /** Before anything is known, or if nothing is reported. */
-const NO_USAGE: AnswerUsage = { input: 0, cached: 0, cacheWritten: 0, output: 0, reasoning: undefined };
+const NO_USAGE = { input: 0, cached: 0, cacheWritten: 0, output: 0, reasoning: undefined };
 
 /** The usage of a message: input without what was read from the cache and written to it. */
-function usageFields({ input, cached, cacheWritten, output, reasoning }: AnswerUsage = NO_USAGE): Fields {
+function usageFields(usage: AnswerUsage | undefined): Fields {
+  const { input, cached, cacheWritten, output, reasoning } = usage ?? NO_USAGE;
   return {
     input_tokens: input - cached - cacheWritten,
     cache_creation_input_tokens: cacheWritten,

@@ -2,6 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
+import { refuseImages } from '../modalities.ts';
 import type { CacheHints, Format, NeutralRequest, Said } from '../request.ts';
 import { thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
@@ -40,9 +41,10 @@ function noteCacheHints({ retention, options }: CacheHints, findings: Findings):
 }
 
 function refuseUnsayable(
-  { topLogprobs, logprobsField, metadata, verbosity }: NeutralRequest,
+  { topLogprobs, logprobsField, metadata, verbosity, modalities, turns }: NeutralRequest,
   findings: Findings,
 ): void {
+  refuseImages(modalities, turns.value, findings);
   if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
   if (logprobsField !== undefined) {
     findings.refuse(logprobsField, 'expected no logprobs, which the provider of this model does not give');

@@ -117,6 +117,28 @@ export class ReasoningItem extends Item {
   }
 }
 
+/** An image, which comes whole. */
+export class ImageItem extends Item {
+  #result: string | null = null;
+
+  /** `data`: in base64. */
+  constructor(place: ItemPlace, data: string) {
+    super(place, 'ig');
+    this.begin();
+    this.#result = data;
+    this.end('completed');
+  }
+
+  get value(): Fields {
+    return { id: this.id, type: 'image_generation_call', status: this.status, result: this.#result };
+  }
+
+  end(status: ItemStatus): void {
+    this.status = status;
+    this.finish();
+  }
+}
+
 /** A part of a message. */
 interface WrittenPart {
   readonly kind: 'text' | 'refusal';

@@ -1,6 +1,7 @@
 /** The response object: what the request said, and what became of it. */
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerUsage, ResponseContext } from '../answer.ts';
+import { openAiDetails } from '../modalities.ts';
 
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -58,12 +59,14 @@ export function responseOf(request: Fields, context: ResponseContext, state: Res
   };
 }
 
-function usageFields({ input, cached, cacheWritten, output, reasoning = 0 }: AnswerUsage): Fields {
+function usageFields(usage: AnswerUsage): Fields {
+  const { input, cached, cacheWritten, output, reasoning = 0, inputMedia, outputMedia } = usage;
+  const read = { cached_tokens: cached, cache_write_tokens: cacheWritten };
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },
+    input_tokens_details: { ...read, ...openAiDetails(inputMedia) },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
+    output_tokens_details: { reasoning_tokens: reasoning, ...openAiDetails(outputMedia) },
     total_tokens: input + output,
   };
 }

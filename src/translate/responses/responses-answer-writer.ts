@@ -5,12 +5,14 @@
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, ResponseContext, StreamWriter, WholeWriter } from '../answer.ts';
+import { readDataUrl } from '../data-url.ts';
 import type { ToolNames } from '../tool-names.ts';
 import {
   type CallItem,
   callItem,
   type Emit,
   EventLog,
+  ImageItem,
   type ItemPlace,
   MessageItem,
   type OutputItem,
@@ -88,6 +90,14 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
 
   refusal(text: string): void {
     if (text !== '') this.#textItem(MessageItem).write('refusal', text, []);
+  }
+
+  /** The format has no addresses of images, so they become text. */
+  image(url: string): void {
+    const found = readDataUrl(url);
+    if (found === undefined) return this.text(`![image](${url})`);
+    this.#endText();
+    this.#items.push(new ImageItem(this.#place(), found.data));
   }
 
   annotation(annotation: Fields): void {

@@ -3,6 +3,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { type Findings, present, UNSAYABLE } from '../findings.ts';
+import { readModalities } from '../modalities.ts';
 import { type Format, type NeutralRequest, type Reasoning, said } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ResponseWriter } from './responses-answer-writer.ts';
@@ -48,6 +49,7 @@ function readSettings(fields: Fields, findings: Findings): Settings {
     temperature: said(fields.temperature as number | undefined, 'temperature'),
     topP: said(fields.top_p as number | undefined, 'top_p'),
     reasoning: readReasoning(fields.reasoning ?? {}, findings),
+    modalities: readModalities(fields.modalities, 'modalities', findings),
     format,
     verbosity: verbosity === undefined ? undefined : { value: verbosity, field: 'text.verbosity' },
     user: fields.user,
@@ -68,7 +70,7 @@ function readSettings(fields: Fields, findings: Findings): Settings {
 const READ: ReadonlySet<string> = new Set(
   [
     'model stream input instructions tools tool_choice parallel_tool_calls max_output_tokens temperature top_p',
-    'reasoning text user safety_identifier metadata service_tier top_logprobs',
+    'reasoning text user safety_identifier metadata service_tier top_logprobs modalities',
     'prompt_cache_key prompt_cache_retention prompt_cache_options',
   ].flatMap((names) => names.split(' ')),
 );

@@ -4,6 +4,7 @@
  */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { kindOf } from '../../wire/media/kind.ts';
 import type { Findings } from '../findings.ts';
 import { expectMessage } from '../message-fields.ts';
 import type { Part, Turn, Written } from '../request.ts';
@@ -46,6 +47,11 @@ const MESSAGE: ReadonlySet<string> = new Set(['type', 'id', 'role', 'content', '
 const CALL = shapeOf('input', 'type id call_id name namespace arguments status caller async');
 const CUSTOM_CALL = shapeOf('input', 'type id call_id name namespace input status caller async');
 const OUTPUT = shapeOf('input', 'type id call_id name namespace output status caller');
+const IMAGE = shapeOf(
+  'input',
+  'type id result status',
+  'action background output_format quality size revised_prompt error',
+);
 const REASONING = shapeOf('input', 'type id summary content encrypted_content status');
 
 class TurnReader {
@@ -81,6 +87,8 @@ class TurnReader {
           },
         ]);
         return;
+      case 'image_generation_call':
+        return this.#readImage(item, where);
       case 'additional_tools':
         // Read with the tools.
         return;
@@ -113,6 +121,16 @@ class TurnReader {
     this.#calls.set(id, this.list.addWritten([{ kind: 'call', id, hostName, input }]));
   }
 
+  /** An image that the model has made. Without its data it is at the host that made it. */
+  #readImage(item: Fields, where: string): void {
+    expectShape(IMAGE, item, where, this.#findings);
+    const field = `${where}.result`;
+    const data = this.#findings.text(item.result, field);
+    const url = { value: `data:${imageTypeOfData(data)};base64,${data}`, field };
+    const part = { kind: 'image', url, detail: { value: undefined, field } } as const;
+    this.list.addWritten([{ kind: 'parts', parts: [part] }]);
+  }
+
   #readOutput(item: Fields, where: string): void {
     expectShape(OUTPUT, item, where, this.#findings);
     const callId = this.#findings.text(item.call_id, `${where}.call_id`);
@@ -123,5 +141,14 @@ class TurnReader {
     this.list.addOutput({ callId, content, cache }, this.#calls.get(callId));
   }
 }
+
+/** The media type of an image in base64. */
+function imageTypeOfData(base64: string): string {
+  const kind = kindOf(Buffer.from(base64.slice(0, SIGNATURE_BASE64), 'base64'));
+  return kind === 'jpeg' || kind === 'gif' || kind === 'webp' ? `image/${kind}` : 'image/png';
+}
+
+/** Holds the signature of any format. */
+const SIGNATURE_BASE64 = 64;
 
 const ONLY_ITS_HOST = 'belongs to the host that made it; leave it out, or say it in a message';
