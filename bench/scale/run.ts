@@ -1,6 +1,7 @@
 /**
  * The cost of a large state file, compared with one of ten keys and ten requests; with `--users N`
- * that of so many end users, compared with ten. `npm run bench:scale`.
+ * the cost of so many end users, compared with ten; with `--audit N` the duration of `audit` with so many. `npm run
+ * bench:scale`.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { median } from '../../test/support/statistics.ts';
 import { type Helpers, Load, startHelpers, type Upstream } from '../helpers.ts';
 import { type GatewayServer, gateway } from '../targets.ts';
+import { measureAudits } from './audit.ts';
 import { makeLargeState, type Size } from './large-state.ts';
 import { showProgress } from './progress.ts';
 import { type Crowd, gather, measureCrowds } from './users.ts';
@@ -139,13 +141,20 @@ async function compareCrowds(many: Crowd): Promise<void> {
 }
 
 async function withHelpers(work: (folder: string, helpers: Helpers) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-scale-'));
   const helpers = await startHelpers();
   try {
-    await work(folder, helpers);
+    await inFolder((folder) => work(folder, helpers));
+  } finally {
+    await Promise.all([helpers.load.stop(), helpers.upstream.stop()]);
+  }
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-scale-'));
+  try {
+    await work(folder);
   } finally {
     rmSync(folder, { recursive: true });
-    await Promise.all([helpers.load.stop(), helpers.upstream.stop()]);
   }
 }
 
@@ -166,7 +175,10 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '10000000' },
     users: { type: 'string' },
     groups: { type: 'string', default: '1000' },
+    audit: { type: 'string' },
   },
 });
-if (values.users === undefined) await main({ keys: Number(values.keys), rows: Number(values.rows) });
+if (values.audit !== undefined)
+  await inFolder((folder) => measureAudits(folder, CHECKOUT, Number(values.audit), showProgress));
+else if (values.users === undefined) await main({ keys: Number(values.keys), rows: Number(values.rows) });
 else await compareCrowds({ users: Number(values.users), groups: Number(values.groups) });

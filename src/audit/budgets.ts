@@ -1,5 +1,8 @@
 /** The check of the sums of sliding budgets, in SQL that both stores understand but for what they name differently. */
 import { type AuditDialect, check, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
+import { sumsOfSides } from './rows.ts';
+
+const STEP = ['key_id', 'window_s', 'at_ms'] as const;
 
 /**
  * The steps of each window from its first that must be exact. Those before have left it, were filled with sums by day,
@@ -43,17 +46,14 @@ function differences({ schema, greatest, eachIn, collated, indexOf }: AuditDiale
   stored AS MATERIALIZED (SELECT s.key_id, s.window_s, s.at_ms, s.cost_nanos AS nanos
     FROM ${schema}budget_steps s JOIN windows b ON b.key_id = s.key_id AND b.window_s = s.window_s
     WHERE s.at_ms >= b.from_ms AND s.cost_nanos > 0),
-  different AS MATERIALIZED (SELECT coalesce(s.key_id, e.key_id) AS key_id, coalesce(s.window_s, e.window_s) AS window_s,
-      coalesce(s.at_ms, e.at_ms) AS at_ms, coalesce(s.nanos, 0) AS stored, coalesce(e.nanos, 0) AS ended
-    FROM ended e FULL JOIN stored s ON s.key_id = e.key_id AND s.window_s = e.window_s AND s.at_ms = e.at_ms
-    WHERE coalesce(s.nanos, 0) <> coalesce(e.nanos, 0))`;
-  return `${windows}
-    SELECT *, (SELECT count(*) FROM different) AS found FROM different ORDER BY key_id, window_s, at_ms LIMIT ${MAX_DIFFERENCES}`;
+  sums AS (${sumsOfSides(STEP, ['nanos'], { expected: 'SELECT * FROM ended', stored: 'SELECT * FROM stored' })})`;
+  return `${windows} SELECT *, count(*) OVER () AS found FROM sums WHERE coalesce(s_nanos, 0) <> coalesce(e_nanos, 0)
+    ORDER BY ${STEP.join(', ')} LIMIT ${MAX_DIFFERENCES}`;
 }
 
-function describe({ key_id: keyId, window_s: windowS, at_ms: atMs, stored, ended }: Row): string {
+function describe({ key_id: keyId, window_s: windowS, at_ms: atMs, s_nanos: stored, e_nanos: ended }: Row): string {
   const id = String(keyId);
   const kind = id.includes('/') ? 'end user' : id.startsWith('grp_') ? 'group' : 'key';
   const step = new Date(Number(atMs)).toISOString();
-  return `the ${kind} ${id}, window of ${windowS} s: its step of ${step} has ${stored}, but the journal has ${ended}`;
+  return `the ${kind} ${id}, window of ${windowS} s: its step of ${step} has ${stored ?? 0n}, but the journal has ${ended ?? 0n}`;
 }

@@ -73,6 +73,8 @@ export interface AuditDialect {
   /** The place of a sign in a text, from 1 on. */
   readonly indexOf: string;
   readonly greatest: string;
+  /** The number of stored sums of levels that one query may sort: SQLite sorts in memory, PostgreSQL also on disk. */
+  readonly sumsAtOnce: number;
   /** Tables with a `key_id` that must be that of a key or a group. */
   readonly tablesOfKeys: readonly string[];
 }

@@ -4,7 +4,7 @@
  * were booked by the days of keys.
  */
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries } from './checks.ts';
-import { COMPARED_FIGURES, differencesIn, FIGURES, NAMES, SUMS, SUMS_OF_ROWS } from './rows.ts';
+import { differencesIn, FIGURES, FIGURES_OF_ROW, NAMES, sumsOfSides } from './rows.ts';
 
 /** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
 const IS_USER = "level_id LIKE '%/%'";
@@ -25,63 +25,97 @@ export function* levelQueries(dialect: AuditDialect): Queries {
   const [count] = yield `SELECT count(*) AS rows FROM ${schema}level_days`;
   const [last] = yield `SELECT max(last_at_ms) AS at_ms FROM ${schema}usage_months`;
   const kept = new Date(Number(last?.at_ms ?? 0n) - KEPT_MS).toISOString().slice(0, 7);
-  for (const [keys, expected, stored] of [
-    [DAY, daysOf(dialect), `${schema}level_days`],
-    [MONTH, monthsOf(dialect), `(${storedMonths(dialect)})`],
-    [SHARE, sharesOf(dialect), `(${sharesIn('usage_days', dialect)})`],
-  ] as const) {
-    const found = yield compared(keys, expected, stored, kept);
-    const lines = found.flatMap((row) => differencesIn(row, keys));
-    differences.add(lines, Number(found[0]?.found ?? 0) - found.length);
+  const ranges = yield* rangesOf(dialect, Number(count?.rows));
+  for (const comparison of comparisons(dialect, kept)) {
+    for (const range of comparison.isLarge ? ranges : [EVERY]) {
+      const found = yield compared(comparison, range, kept);
+      const lines = found.flatMap((row) => differencesIn(row, comparison.keys));
+      differences.add(lines, Number(found[0]?.found ?? 0) - found.length);
+    }
   }
   return check('sums of levels', Number(count?.rows), differences.listed, differences.unlisted);
 }
 
-function daysOf(dialect: AuditDialect): string {
-  const level = dialect.collated('level_id');
-  return `SELECT level_id, day, ${SUMS} FROM (
-      SELECT ${level} AS level_id, day, ${SUMS_OF_ROWS} FROM (${booked(dialect)}) AS b GROUP BY 1, 2
-      UNION ALL SELECT level_id, day, ${FIGURES.join(', ')} FROM ${dialect.schema}sealed_levels) AS u
-    GROUP BY level_id, day`;
+interface Comparison {
+  readonly keys: readonly string[];
+  readonly expected: string;
+  readonly stored: string;
+  /** Whether there can be millions of sums. */
+  readonly isLarge: boolean;
 }
 
-/** Rows of the journal, once for each level that they were booked to. */
-function booked({ schema, day, eachIn }: AuditDialect): string {
-  return `SELECT l.value AS level_id, ${day} AS day, j.* FROM ${schema}journal AS j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL`;
+function comparisons(dialect: AuditDialect, kept: string): readonly Comparison[] {
+  const { schema } = dialect;
+  const storedDays = `SELECT level_id, day, ${OWN_FIGURES} FROM ${schema}level_days`;
+  return [
+    { keys: DAY, expected: daysOf(dialect, 'day'), stored: storedDays, isLarge: true },
+    { keys: MONTH, expected: expectedMonths(dialect, kept), stored: storedMonths(dialect, kept), isLarge: true },
+    { keys: SHARE, expected: sharesOf(dialect), stored: sharesIn('usage_days', dialect), isLarge: false },
+  ];
 }
 
-/** What groups were booked, by key, model and source. */
+const EVERY = 'true';
+
+/** Conditions that divide all levels, so that a query sorts a bounded number of sums. */
+function* rangesOf({ schema, sumsAtOnce }: AuditDialect, sums: number): Queries<readonly string[]> {
+  const bounds: string[] = [];
+  for (let at = sumsAtOnce; at < sums; at += sumsAtOnce) {
+    const [row] = yield `SELECT level_id FROM ${schema}level_days ORDER BY level_id LIMIT 1 OFFSET ${at}`;
+    bounds.push(`'${String(row?.level_id).replaceAll("'", "''")}'`);
+  }
+  return [undefined, ...bounds].map((from, index) => {
+    const to = bounds[index];
+    const conditions = [...(from ? [`level_id >= ${from}`] : []), ...(to ? [`level_id < ${to}`] : [])];
+    return conditions.join(' AND ') || EVERY;
+  });
+}
+
+const OWN_FIGURES = FIGURES.join(', ');
+
+/** The figures booked to each level, by request, and those of sealed days. `period`: an expression of the column `day`. */
+function daysOf(dialect: AuditDialect, period: string): string {
+  const booked = bookedRows(dialect, ['level_id', 'day']);
+  return `SELECT level_id, ${period}, ${OWN_FIGURES} FROM (${booked}
+      UNION ALL SELECT level_id, day, ${OWN_FIGURES} FROM ${dialect.schema}sealed_levels) AS booked`;
+}
+
+/** The rows of the journal, once for each level that they were booked to. */
+function bookedRows({ schema, day, eachIn, collated }: AuditDialect, keys: readonly string[]): string {
+  const columns: Readonly<Record<string, string>> = { level_id: collated('l.value'), day, key_id: 'j.key_id' };
+  const named = keys.map((key) => `${columns[key] ?? collated(`j.${key}`)} AS ${key}`);
+  return `SELECT ${named.join(', ')}, ${FIGURES_OF_ROW} FROM ${schema}journal AS j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL`;
+}
+
+/** The figures booked to groups, by key, model and source. */
 function sharesOf(dialect: AuditDialect): string {
-  const share = SHARE.map((name) =>
-    name === 'day' || name === 'key_id' ? name : `${dialect.collated(name)} AS ${name}`,
-  );
-  return `SELECT ${SHARE.join(', ')}, ${SUMS} FROM (
-      SELECT ${share.join(', ')}, ${SUMS_OF_ROWS} FROM (${booked(dialect)}) AS b WHERE ${IS_GROUP} GROUP BY 1, 2, 3, 4, 5
-      UNION ALL ${sharesIn('sealed_days', dialect)}) AS u
-    GROUP BY ${SHARE.join(', ')}`;
+  return `SELECT * FROM (${bookedRows(dialect, SHARE)}) AS booked WHERE ${IS_GROUP} UNION ALL ${sharesIn('sealed_days', dialect)}`;
 }
 
 function sharesIn(table: string, { schema, eachIn, collated }: AuditDialect): string {
-  return `SELECT ${collated('l.value')} AS level_id, j.day, ${NAMES.map((name) => `j.${name}`).join(', ')}, ${SUMS}
-    FROM ${schema}${table} AS j ${eachIn('j.group_ids')} WHERE ${IS_FOUND} GROUP BY 1, 2, 3, 4, 5`;
+  const names = NAMES.map((name) => `j.${name}`);
+  return `SELECT ${collated('l.value')} AS level_id, j.day, ${names.join(', ')}, ${OWN_FIGURES}
+    FROM ${schema}${table} AS j ${eachIn('j.group_ids')} WHERE ${IS_FOUND}`;
 }
 
-function monthsOf(dialect: AuditDialect): string {
-  return `SELECT level_id, substr(day, 1, 7) AS month, ${SUMS} FROM (${daysOf(dialect)}) AS d GROUP BY 1, 2`;
+/** Recent months of end users are stored as days alone, which are compared as days. */
+function expectedMonths(dialect: AuditDialect, kept: string): string {
+  const days = daysOf(dialect, 'substr(day, 1, 7) AS month');
+  return `SELECT * FROM (${days}) AS months WHERE NOT (${IS_USER} AND month >= '${kept}')`;
 }
 
-/** Those of end users are in their days until these are old. */
-function storedMonths({ schema }: AuditDialect): string {
-  return `SELECT level_id, month, ${SUMS} FROM (SELECT level_id, month, ${FIGURES.join(', ')} FROM ${schema}level_months
-      UNION ALL SELECT level_id, substr(day, 1, 7), ${FIGURES.join(', ')} FROM ${schema}level_days WHERE ${IS_USER}) AS m
-    GROUP BY 1, 2`;
+/** The days of end users are added to their month once they are old. */
+function storedMonths({ schema }: AuditDialect, kept: string): string {
+  const month = 'substr(day, 1, 7)';
+  return `SELECT level_id, month, ${OWN_FIGURES} FROM ${schema}level_months
+      UNION ALL SELECT level_id, ${month}, ${OWN_FIGURES} FROM ${schema}level_days WHERE ${IS_USER} AND ${month} < '${kept}'`;
 }
 
-/** `e_…` is what is expected, and `s_…` what is stored; NULL where there is no such row. */
-function compared(keys: readonly string[], expected: string, stored: string, kept: string): string {
-  const differs = FIGURES.map((figure) => `coalesce(e.${figure}, -1) <> coalesce(s.${figure}, -1)`).join(' OR ');
-  const wasDropped = `s.requests IS NULL AND ${IS_USER} AND ${keys[1]} < '${kept}'`;
-  return `WITH e AS (${expected}), different AS (SELECT ${keys.join(', ')}, ${COMPARED_FIGURES}
-      FROM e FULL JOIN ${stored} AS s USING (${keys.join(', ')}) WHERE (${differs}) AND NOT (${wasDropped}))
-    SELECT *, (SELECT count(*) FROM different) AS found FROM different ORDER BY ${keys.join(', ')} LIMIT ${MAX_DIFFERENCES}`;
+/** The sums of both sides that differ, and how many there are. */
+function compared({ keys, expected, stored }: Comparison, range: string, kept: string): string {
+  const within = (rows: string) => `SELECT * FROM (${rows}) AS levels WHERE ${range}`;
+  const sums = sumsOfSides(keys, FIGURES, { expected: within(expected), stored: within(stored) });
+  const differs = FIGURES.map((figure) => `coalesce(e_${figure}, -1) <> coalesce(s_${figure}, -1)`).join(' OR ');
+  const wasDropped = `s_requests IS NULL AND ${IS_USER} AND ${keys[1]} < '${kept}'`;
+  return `SELECT *, count(*) OVER () AS found FROM (${sums}) AS summed
+    WHERE (${differs}) AND NOT (${wasDropped}) ORDER BY ${keys.join(', ')} LIMIT ${MAX_DIFFERENCES}`;
 }

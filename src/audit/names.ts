@@ -5,7 +5,7 @@
 import { DAY_MS } from '../core/clock.ts';
 import { MAX_NAMES, NAME_KINDS, OTHER_NAMES } from '../core/spent-by.ts';
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
-import { FIGURES, SUMS_OF_ROWS } from './rows.ts';
+import { FIGURES, FIGURES_OF_ROW, sumsOfSides } from './rows.ts';
 
 const KEYS = ['kind', 'name', 'key_id', 'model'] as const;
 const READ = 'key_id, model, outcome, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
@@ -61,18 +61,15 @@ function wrong(schema: string, from: number, isSealed: boolean): string {
   const day = new Date(from).toISOString().slice(0, 10);
   const of = (kind: string) =>
     `SELECT '${kind}' AS kind, by_${kind} AS named, ${READ} FROM ended WHERE by_${kind} IS NOT NULL`;
-  const differs = (figure: string) =>
-    isSealed ? `coalesce(s.${figure}, 0) < e.${figure}` : `s.${figure} IS DISTINCT FROM e.${figure}`;
+  const named = `SELECT j.kind, coalesce(n.name, '${OTHER_NAMES}') AS name, j.key_id, model, ${FIGURES_OF_ROW}
+      FROM (${NAME_KINDS.map(of).join(' UNION ALL ')}) AS j LEFT JOIN ${schema}usage_name_keys AS n
+        ON n.month = '${day.slice(0, 7)}' AND n.kind = j.kind AND n.key_id = j.key_id AND n.name = j.named`;
+  const stored = `SELECT * FROM ${schema}usage_name_days WHERE day = '${day}'`;
+  const differs = (figure: string) => `coalesce(s_${figure}, 0) ${isSealed ? '<' : '<>'} coalesce(e_${figure}, 0)`;
   return `WITH ended AS (SELECT by_user, by_tag, by_app, ${READ} FROM ${schema}journal
-      WHERE admitted_at_ms >= ${from} AND admitted_at_ms < ${from + DAY_MS}),
-    expected AS (SELECT j.kind, coalesce(n.name, '${OTHER_NAMES}') AS name, j.key_id, model, ${SUMS_OF_ROWS}
-      FROM (${NAME_KINDS.map(of).join(' UNION ALL ')}) j LEFT JOIN ${schema}usage_name_keys n
-        ON n.month = '${day.slice(0, 7)}' AND n.kind = j.kind AND n.key_id = j.key_id AND n.name = j.named GROUP BY 1, 2, 3, 4)
-    SELECT ${KEYS.map((key) => `coalesce(s.${key}, e.${key}) AS ${key}`).join(', ')},
-      ${FIGURES.map((figure) => `s.${figure} AS s_${figure}, e.${figure} AS e_${figure}`).join(', ')}
-    FROM expected e FULL JOIN (SELECT * FROM ${schema}usage_name_days WHERE day = '${day}') s
-      ON ${KEYS.map((key) => `s.${key} = e.${key}`).join(' AND ')}
-    WHERE ${FIGURES.map(differs).join(' OR ')} ORDER BY 1, 2, 3, 4 LIMIT ${MAX_DIFFERENCES + 1}`;
+      WHERE admitted_at_ms >= ${from} AND admitted_at_ms < ${from + DAY_MS})
+    SELECT * FROM (${sumsOfSides(KEYS, FIGURES, { expected: named, stored })}) AS summed
+    WHERE ${FIGURES.map(differs).join(' OR ')} ORDER BY ${KEYS.join(', ')} LIMIT ${MAX_DIFFERENCES + 1}`;
 }
 
 function described(day: string, row: Row): string[] {

@@ -59,18 +59,43 @@ export const FIGURES = [
   'cost_nanos',
 ] as const;
 export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
+const FIGURE_OF_ROW: Readonly<Partial<Record<(typeof FIGURES)[number], string>>> = {
+  requests: '1',
+  errors: "CASE WHEN outcome IN ('ok', 'cancelled') THEN 0 ELSE 1 END",
+};
+/** The figures of one journal row. */
+export const FIGURES_OF_ROW = FIGURES.map((figure) => `${FIGURE_OF_ROW[figure] ?? figure} AS ${figure}`).join(', ');
 /** The sums of a group of journal rows. */
-export const SUMS_OF_ROWS = `count(*) AS requests,
-    coalesce(sum(CASE WHEN outcome IN ('ok', 'cancelled') THEN 0 ELSE 1 END), 0) AS errors,
-    sum(prompt_tokens) AS prompt_tokens, sum(cached_tokens) AS cached_tokens,
-    sum(cache_write_tokens) AS cache_write_tokens, sum(completion_tokens) AS completion_tokens,
-    sum(cost_nanos) AS cost_nanos`;
+export const SUMS_OF_ROWS = FIGURES.map((figure) => `sum(${FIGURE_OF_ROW[figure] ?? figure}) AS ${figure}`).join(', ');
 
 export const SUMS = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
 /** Of a join: `e_…` is what is expected, and `s_…` what is stored; NULL where there is no such row. */
 export const COMPARED_FIGURES = ['e', 's']
   .flatMap((side) => FIGURES.map((figure) => `${side}.${figure} AS ${side}_${figure}`))
   .join(', ');
+
+/**
+ * The sums of both sides by their keys: `e_…` of the expected rows and `s_…` of the stored ones; NULL where a side has no
+ * row. One pass over both: SQLite has no index for a full join, which would take quadratic time.
+ */
+export function sumsOfSides(
+  keys: readonly string[],
+  figures: readonly string[],
+  rows: Readonly<Record<'expected' | 'stored', string>>,
+): string {
+  const names = keys.join(', ');
+  const side = (name: 'expected' | 'stored', letter: 'e' | 's') => {
+    const columns = SIDES.flatMap((each) =>
+      figures.map((figure) => `${each === letter ? figure : 'NULL'} AS ${each}_${figure}`),
+    );
+    return `SELECT ${names}, ${columns.join(', ')} FROM (${rows[name]}) AS ${name}`;
+  };
+  const sums = SIDES.flatMap((each) => figures.map((figure) => `sum(${each}_${figure}) AS ${each}_${figure}`));
+  return `SELECT ${names}, ${sums.join(', ')} FROM (${side('expected', 'e')} UNION ALL ${side('stored', 's')}) AS sides
+    GROUP BY ${names}`;
+}
+
+const SIDES = ['e', 's'] as const;
 
 export type SumFigures = Readonly<Record<(typeof FIGURES)[number], bigint>>;
 

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { audit, type Check } from '../../src/audit/audit.ts';
+import type { Row } from '../../src/audit/checks.ts';
+import { levelQueries } from '../../src/audit/levels.ts';
+import { auditFile, FILE_DIALECT } from '../../src/audit/sqlite/auditor.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { answering, completion } from '../support/answers.ts';
 import { auditElsewhere } from '../support/auditor.ts';
@@ -75,6 +78,39 @@ describe('the auditor', () => {
     );
     assert.deepEqual(withDifferences(checks), []);
     assert.equal(checks[1]?.rows, 2);
+  });
+
+  test('joins no two sets of rows without an index, which would take quadratic time', (t) => {
+    const database = new DatabaseSync(valid, { readBigInts: true });
+    t.after(() => database.close());
+    const prepare = t.mock.method(database, 'prepare');
+    auditFile(database, QUIET);
+    const queries = prepare.mock.calls.map(({ arguments: [sql] }) => sql).filter((sql) => /^(SELECT|WITH)/.test(sql));
+    const steps = queries.flatMap((sql) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all());
+    assert.ok(steps.length > 100);
+    const slow = steps.map(({ detail }) => String(detail)).filter((detail) => /^SCAN .*JOIN/.test(detail));
+    assert.deepEqual(slow, []);
+  });
+
+  test('finds the same differences of levels however few sums a query sorts', () => {
+    const copy = join(directory, 'ranges.db');
+    new DatabaseSync(valid).exec(`VACUUM INTO '${copy}'`);
+    const database = new DatabaseSync(copy, { readBigInts: true });
+    const insert = database.prepare("INSERT INTO level_days VALUES (?, '2026-11-24', 1, 0, 0, 0, 0, 0, 7)");
+    const users = ['ann', "o'hara", '\u{1F600}', 'zo\\e'];
+    for (const user of users) insert.run(`key_x/${user}`);
+    const found = [1, 2, 3, 500].map((sumsAtOnce) => {
+      const queries = levelQueries({ ...FILE_DIALECT, sumsAtOnce });
+      let step = queries.next();
+      while (step.done !== true) step = queries.next(database.prepare(step.value).all() as Row[]);
+      return step.value.differences.filter((line) => line.includes('cost_nanos')).toSorted();
+    });
+    database.close();
+    for (const each of found) assert.deepEqual(each, found[0]);
+    assert.deepEqual(
+      found[0]?.map((line) => line.split(' ', 1)[0]),
+      users.map((user) => `key_x/${user}`).toSorted(),
+    );
   });
 
   for (const [what, sql, name, report] of [...CORRUPTIONS, ...OF_FILES]) {

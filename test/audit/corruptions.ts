@@ -173,6 +173,18 @@ export const CORRUPTIONS: readonly Corruption[] = [
     /^key_x\/bob \d{4}-\d\d: requests is/,
   ],
   [
+    'a month of an end user whose days are still there',
+    "INSERT INTO inf_gw.level_months VALUES ('key_x/bob', '2999-01', 1, 0, 0, 0, 0, 0, 7)",
+    'sums of levels',
+    /key_x\/bob 2999-01: cost_nanos is 7, but the journal has 0/,
+  ],
+  [
+    'an old month of an end user without requests',
+    "INSERT INTO inf_gw.level_months VALUES ('key_x/bob', '2020-01', 1, 0, 0, 0, 0, 0, 7)",
+    'sums of levels',
+    /key_x\/bob 2020-01: cost_nanos is 7, but the journal has 0/,
+  ],
+  [
     'a sum of a group that nobody has spent',
     "INSERT INTO inf_gw.level_months VALUES ('grp_x', '2026-11', 1, 0, 0, 0, 0, 0, 7)",
     'sums of levels',

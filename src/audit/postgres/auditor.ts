@@ -22,6 +22,7 @@ const DIALECT: AuditDialect = {
   collated: (text) => `${text} COLLATE "C"`,
   indexOf: 'strpos',
   greatest: 'greatest',
+  sumsAtOnce: Number.POSITIVE_INFINITY,
   tablesOfKeys: ['usage_days', 'holds', 'refusals', 'listings', 'kept_responses'],
 };
 

@@ -8,13 +8,14 @@ import { walkJournal } from './journal.ts';
 /** The schema version that this auditor can read. */
 export const KNOWN_VERSION = 1n;
 
-const DIALECT: AuditDialect = {
+export const FILE_DIALECT: AuditDialect = {
   schema: '',
   day: "strftime('%Y-%m-%d', j.admitted_at_ms / 1000, 'unixepoch')",
   eachIn: (ids) => `JOIN json_each(${ids}) AS l`,
   collated: (text) => text,
   indexOf: 'instr',
   greatest: 'max',
+  sumsAtOnce: 500_000,
   tablesOfKeys: ['usage_days', 'holds', 'refusals', 'kept_responses'],
 };
 
@@ -34,8 +35,8 @@ export function auditFile(database: DatabaseSync, { onProgress }: AuditOptions):
   }
   const [journal] = all('SELECT count(*) AS rows FROM journal');
   const total = Number(journal?.rows);
-  const findings = walkJournal(database, answer(journalDays(DIALECT)), (read) => onProgress(read, total));
-  const { journal: rows, money, holds, keys } = answer(commonChecks(DIALECT, findings));
+  const findings = walkJournal(database, answer(journalDays(FILE_DIALECT)), (read) => onProgress(read, total));
+  const { journal: rows, money, holds, keys } = answer(commonChecks(FILE_DIALECT, findings));
   return [pages(all), rows, ...money, holds, keys];
 }
 
