@@ -3,16 +3,14 @@ import { type HostTool, rereadsFor, type ToolCalls } from '../core/host-tools.ts
 import { type Media, type Modality, NO_MEDIA } from '../core/modalities.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, NANOS_PER_USD, type Nanos, type PricedTokens } from '../core/money.ts';
+import { fieldOfTier, isOrdinaryTier, PRICED_FIELDS, valueOfTier } from '../core/price-tiers.ts';
 import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { dearestCall, foundTokens, leastOf, toolsFor } from './tool-cost.ts';
 
-/** The tiers at which every model has its ordinary prices. */
-const ORDINARY_TIERS: readonly string[] = ['auto', 'default', 'standard', 'standard_only'];
-
 /** Whether requests to a model may name a service tier: one that changes its prices must have prices in the config. */
 export function hasPriceFor(model: ModelTerms, serviceTier: string | undefined): boolean {
-  return serviceTier === undefined || ORDINARY_TIERS.includes(serviceTier) || model.serviceTiers.has(serviceTier);
+  return serviceTier === undefined || isOrdinaryTier(serviceTier) || model.serviceTiers.has(serviceTier);
 }
 
 /**
@@ -24,10 +22,36 @@ export function pricesFor(model: ModelTerms, requested: string | undefined, serv
   return (tier === undefined ? undefined : model.serviceTiers.get(tier)) ?? model;
 }
 
-/** The service tier whose prices a request has; undefined for the ordinary ones. */
+/**
+ * The service tier whose prices a request has; undefined for the ordinary ones. `served`: as the host reports it, with the
+ * values of priced fields behind it, each after a space.
+ */
 export function tierOf(model: ModelTerms, requested: string | undefined, served?: string): string | undefined {
-  const tier = served !== undefined && hasPriceFor(model, served) ? served : requested;
-  return tier !== undefined && model.serviceTiers.has(tier) ? tier : undefined;
+  const reported = served?.split(' ') ?? [];
+  const priced = reported.filter((tier) => model.serviceTiers.has(tier));
+  if (priced.length > 0) return priced.reduce((a, b) => (outputOf(model, b) > outputOf(model, a) ? b : a));
+  if (requested === undefined || !model.serviceTiers.has(requested)) return undefined;
+  const isOrdinary = (tier: string) => fieldOfTier(tier) === fieldOfTier(requested) && isOrdinaryTier(tier);
+  return reported.some(isOrdinary) ? undefined : requested;
+}
+
+function outputOf(model: ModelTerms, tier: string): Nanos {
+  return model.serviceTiers.get(tier)?.output ?? 0n;
+}
+
+/** The prices that a request may turn out to have: a host may serve it at the ordinary speed, for example. */
+export function possiblePrices(model: ModelTerms, requested: string | undefined): readonly Prices[] {
+  const prices = pricesFor(model, requested);
+  return requested !== undefined && fieldOfTier(requested) !== 'service_tier' ? [prices, model] : [prices];
+}
+
+/** The field and the value of a request whose price is missing. */
+export function unpricedTier(model: ModelTerms, tier: string): string {
+  const field = fieldOfTier(tier);
+  const priced = [...model.serviceTiers.keys()].filter((each) => fieldOfTier(each) === field).map(valueOfTier);
+  const ordinary = field === 'service_tier' ? ['auto', 'default'] : [PRICED_FIELDS[field]];
+  const expected = [...ordinary, ...priced].join(', ');
+  return `${field}: this model has no price for ${JSON.stringify(valueOfTier(tier))}; expected one of ${expected}`;
 }
 
 /** The cost of a request that made these calls of tools. The sum is rounded up once, to the nanodollar. */

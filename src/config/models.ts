@@ -5,6 +5,7 @@ import type { CacheTerms } from '../core/cached-answers.ts';
 import type { DialectName } from '../core/dialects.ts';
 import type { LongContextPrices, Prices } from '../core/model-terms.ts';
 import type { Nanos } from '../core/money.ts';
+import { type PricedField, tierOfField } from '../core/price-tiers.ts';
 import { isClaudeAtVertex, vertexDialectsOf } from '../core/vertex.ts';
 import type { ModelConfig } from './config.ts';
 import type { AddProblem } from './document.ts';
@@ -162,10 +163,9 @@ function isComplete(
     return false;
   }
   if (!isBilledForCacheWrites(host, fields.upstream ?? name)) return true;
-  const tiers = Object.entries(fields.service_tiers).map(([tier, prices]) => ({
-    path: [name, 'service_tiers', tier],
-    prices,
-  }));
+  const tiers = TIER_FIELDS.flatMap((field) =>
+    Object.entries(fields[field]).map(([tier, prices]) => ({ path: [name, field, tier], prices })),
+  );
   const missing = [{ path: [name], prices: fields as ParsedPrices }, ...tiers].flatMap(({ path, prices }) =>
     (['cache_write', 'cache_write_1h'] as const)
       .filter((field) => prices[field] === undefined)
@@ -211,7 +211,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     ...(fields.isWithoutTokenPrices && { isWithoutTokenPrices: true }),
     pricesOf: fields.pricesOf,
     tools,
-    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
+    serviceTiers: new Map(tiersIn(fields).map(([name, tier]) => [name, tierPrices(tier)])),
     reads: fields.reads,
     contextWindow,
     imageTokens: fields.image_tokens,
@@ -225,6 +225,19 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     setsCachePoints: fields.cache_points === 'on',
     cache: cacheTerms(fields, host),
   };
+}
+
+const TIER_FIELDS = ['service_tiers', 'speeds', 'inference_geos'] as const;
+
+/** The prices by service tier, and those of other values that change them, under the names that requests have for these. */
+function tiersIn({
+  service_tiers: tiers,
+  speeds,
+  inference_geos: geos,
+}: Fields): [name: string, prices: ParsedPrices][] {
+  const named = (field: PricedField, values: Fields['speeds']) =>
+    Object.entries(values).map(([value, prices]): [string, ParsedPrices] => [tierOfField(field, value), prices]);
+  return [...Object.entries(tiers), ...named('speed', speeds), ...named('inference_geo', geos)];
 }
 
 /** What the mock provider hears and speaks costs what its texts do. */

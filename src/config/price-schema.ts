@@ -167,6 +167,18 @@ export const serviceTiers = z.record(
   { error: () => 'expected a map of service tiers to prices, such as priority: { input: 3.50, output: 14 }' },
 );
 
+/** Prices by the values of a field of messages requests. The ordinary value has the ordinary prices. */
+export function pricedValues(field: string, ordinary: string) {
+  const name = z
+    .string()
+    .regex(/^[a-z0-9_-]{1,64}$/)
+    .refine((value) => value !== ordinary);
+  return z.record(name, prices, {
+    error: () =>
+      `expected a map of values of ${field} other than ${ordinary} to prices, such as { input: 10, output: 50 }`,
+  });
+}
+
 export const modelName = z
   .string()
   .regex(/^[!-~]{1,200}$/, 'expected a model name of 1 to 200 visible ASCII characters, without spaces');

@@ -6,7 +6,17 @@ import { Likenesses } from '../core/likeness.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { refusedHeaders } from './headers.ts';
-import { inputKinds, modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
+import {
+  inputKinds,
+  modelName,
+  price,
+  pricedValues,
+  prices,
+  providerName,
+  serviceTiers,
+  text,
+  wholeNumber,
+} from './price-schema.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
 /** A string that `parse` can read; `expected` is the message if it cannot. */
@@ -112,6 +122,8 @@ const model = prices.extend({
   output: price.optional(),
   upstream: text.optional(),
   service_tiers: serviceTiers.default({}),
+  speeds: pricedValues('speed', 'standard').default({}),
+  inference_geos: pricedValues('inference_geo', 'global').default({}),
   context_window: wholeNumber(1).optional(),
   image_tokens: imageTokens.optional(),
   page_tokens: wholeNumber(1).optional(),

@@ -1,4 +1,5 @@
 /** Checks of fields that dialects share. */
+import { fieldOfTier } from '../core/price-tiers.ts';
 import { printableName } from '../core/printable.ts';
 import { findCaseVariant } from '../wire/names.ts';
 import type { Fields } from './dialect.ts';
@@ -50,6 +51,13 @@ export function flag(name: string): Check {
 export function text(name: string): Check {
   return (value) => (value === undefined || typeof value === 'string' ? undefined : `${name}: expected a string`);
 }
+
+/** The name of a service tier. One with a `=` would be taken for a value of another priced field. */
+export const serviceTier: Check = (value, fields) =>
+  text('service_tier')(value, fields) ??
+  (typeof value === 'string' && fieldOfTier(value) !== 'service_tier'
+    ? 'service_tier: expected the name of a service tier'
+    : undefined);
 
 /** Refuses a field: `why` says what to do instead. null counts as absent. */
 export function refused(name: string, why: string): Check {

@@ -4,7 +4,7 @@ import { isObject } from '../core/json.ts';
 import type { JsonBody } from '../wire/body.ts';
 import { readData } from './attachments.ts';
 import { readUsage } from './chat/chat-answer.ts';
-import { text } from './checks.ts';
+import { serviceTier } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from './dialect.ts';
 import { type FieldKinds, walkFields, walkMessage } from './input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from './without-text.ts';
@@ -31,7 +31,7 @@ export const MODERATIONS: Dialect = {
 
 const CHECKS = checksWithoutText({
   input: checkInput,
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
   stream: unstreamed('moderations'),
 });
 

@@ -6,7 +6,7 @@ import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts
 import type { JsonBody } from '../wire/body.ts';
 import { estimateTokensOf } from '../wire/token-estimate.ts';
 import { type AnswerFacts, countOf } from './answer.ts';
-import { flag, text, wholeNumber } from './checks.ts';
+import { flag, serviceTier, wholeNumber } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from './dialect.ts';
 import { type FieldKinds, walkFields } from './input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from './without-text.ts';
@@ -31,7 +31,7 @@ const CHECKS = checksWithoutText({
   max_tokens_per_doc: wholeNumber('max_tokens_per_doc', 1),
   max_chunks_per_doc: wholeNumber('max_chunks_per_doc', 1),
   return_documents: flag('return_documents'),
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
   stream: unstreamed('rankings'),
 });
 

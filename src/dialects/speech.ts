@@ -8,7 +8,7 @@ import type { JsonBody } from '../wire/body.ts';
 import { audioSeconds } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, bytesOfBase64, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { audioBytesPerToken, SECONDS_PER_TOKEN } from './audio-output.ts';
-import { number, text } from './checks.ts';
+import { number, serviceTier, text } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
 import { type FieldKinds, walkFields } from './input.ts';
 import { typedStream } from './typed-stream.ts';
@@ -36,7 +36,7 @@ const CHECKS = checksWithoutText({
   speed: number('speed', 0.25, 4),
   stream_format: (value) =>
     value === undefined || value === 'sse' || value === 'audio' ? undefined : 'stream_format: expected sse or audio',
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
 });
 
 /** What is sent unless the request says otherwise. */

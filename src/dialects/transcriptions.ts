@@ -7,7 +7,7 @@ import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts
 import type { JsonBody } from '../wire/body.ts';
 import { soundSecondsAtMost } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
-import { flag, text } from './checks.ts';
+import { flag, serviceTier, text } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
 import { USER_FIELDS_OF_FORM } from './end-user.ts';
 import { filesIn, misplacedFile, typedForm } from './form.ts';
@@ -47,7 +47,7 @@ const UNSEEN = 'this gateway cannot see what is there; send the file itself';
 const CHECKS = checksWithoutText({
   stream: flag('stream'),
   response_format: text('response_format'),
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
 });
 const TYPED: ReadonlySet<string> = new Set(['stream']);
 const FILES: readonly string[] = ['file'];

@@ -1,6 +1,6 @@
 /** What a request is expected to use, before it is admitted: the tokens to reserve and the money to hold. */
 import type { Model } from '../catalog/catalog.ts';
-import { expectedCost, hasPriceFor, pricesFor } from '../catalog/cost.ts';
+import { expectedCost, hasPriceFor, possiblePrices, pricesFor, unpricedTier } from '../catalog/cost.ts';
 import { unpricedAnswers } from '../catalog/media.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { betaProblem, headerProblem } from '../catalog/refused-headers.ts';
@@ -216,9 +216,11 @@ function planForOne(
 /** What is held for a request that this route serves. The hold of a plan covers the dearest of its routes. */
 export function heldNanos({ model, hosted, inputTokens, outputTokens, media }: Route): Nanos {
   const { request } = hosted;
-  const prices = pricesFor(model, request.serviceTier);
-  const hostTools = toolsFor(model, prices, request.hostTools);
-  return expectedCost(prices, inputTokens, outputTokens, { ...request, ...media, hostTools });
+  const costs = possiblePrices(model, request.serviceTier).map((prices) => {
+    const hostTools = toolsFor(model, prices, request.hostTools);
+    return expectedCost(prices, inputTokens, outputTokens, { ...request, ...media, hostTools });
+  });
+  return costs.reduce((a, b) => (b > a ? b : a));
 }
 
 /** The tokens of a prediction, over all choices: those that the model rejects are billed as output. */
@@ -258,8 +260,7 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
 function problemAt(request: ModelRequest, model: Model): string | undefined {
   const { dialect, body, serviceTier, hostTools, asked, otherNumbers = [] } = request;
   if (!hasPriceFor(model, serviceTier)) {
-    const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
-    return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
+    return unpricedTier(model, serviceTier ?? '');
   }
   const prices = pricesFor(model, serviceTier);
   const problem =

@@ -13,7 +13,7 @@ import {
   flag,
   foreignMaxima,
   number,
-  text,
+  serviceTier,
   wholeNumber,
 } from '../checks.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
@@ -83,7 +83,7 @@ const CHECKS: Checks = Object.entries<Check>({
   frequency_penalty: number('frequency_penalty', -2, 2),
   stop: checkStop,
   tools: checkTools,
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
   modalities: MODALITIES_CHECK,
 });
 

@@ -3,7 +3,7 @@ import { DIALECT_PATHS } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { readUsage } from '../chat/chat-answer.ts';
-import { text, wholeNumber } from '../checks.ts';
+import { serviceTier, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { type FieldKinds, walkFields } from '../input.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, unstreamed, WITHOUT_TEXT } from '../without-text.ts';
@@ -35,7 +35,7 @@ function withInput(usage: unknown): unknown {
 const CHECKS = checksWithoutText({
   input: checkInput,
   dimensions: wholeNumber('dimensions', 1),
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
   stream: unstreamed('embeddings'),
 });
 

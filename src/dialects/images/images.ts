@@ -5,7 +5,7 @@ import { type Unit, unitsOf } from '../../core/units.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { MAX_IMAGE_EVENT_BYTES } from '../../wire/sse.ts';
 import { readData } from '../attachments.ts';
-import { flag, PRICED, text, wholeNumber } from '../checks.ts';
+import { flag, PRICED, serviceTier, text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, InvalidRequest, ModelRequest } from '../dialect.ts';
 import { USER_FIELDS_OF_FORM } from '../end-user.ts';
 import { isFile } from '../form.ts';
@@ -46,7 +46,7 @@ const IMAGE_CHECKS = checksWithoutText({
   partial_images: wholeNumber('partial_images', 0, 3),
   frame_count: wholeNumber('frame_count', 2, 16),
   stream: flag('stream'),
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
 });
 
 /** Another model writes an SVG, at prices of its own (`svg_usage`). */

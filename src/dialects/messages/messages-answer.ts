@@ -1,5 +1,6 @@
 /** Reads messages and their usage. */
 import { isObject, objectOf, objectsIn } from '../../core/json.ts';
+import { PRICED_FIELDS, type PricedField, tierOfField } from '../../core/price-tiers.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf, isInputAlone, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
@@ -16,7 +17,7 @@ export function readMessage(answer: Fields): AnswerFacts {
     progress: isMessage ? [{ index: 0, finished, ...together((answer.content as unknown[]).map(outputOfBlock)) }] : [],
     toolCalls: isMessage ? (answer.content as unknown[]).flatMap((block, index) => hostCallsOf(block, index)) : [],
     id: answer.id,
-    serviceTier: usage.service_tier,
+    serviceTier: servedTiers(usage),
     model: answer.model,
   };
 }
@@ -33,6 +34,16 @@ interface Sum {
 
 /** Many times what any host makes of one request. */
 const MAX_ITERATIONS = 1_000;
+
+/** The service tier that a usage reports, and the values of priced fields behind it, each after a space. */
+export function servedTiers(usage: Fields): string | undefined {
+  const fields = (Object.keys(PRICED_FIELDS) as PricedField[]).flatMap((field) => {
+    const value = usage[field];
+    return typeof value === 'string' ? [tierOfField(field, value)] : [];
+  });
+  const tier = typeof usage.service_tier === 'string' ? [usage.service_tier] : [];
+  return tier.length + fields.length === 0 ? undefined : [...tier, ...fields].join(' ');
+}
 
 export function usageFacts(reported: unknown): Pick<AnswerFacts, 'usage' | 'hasUsage' | 'isInputAlone'> {
   const usage = readUsage(reported);

@@ -1,5 +1,6 @@
 /** Validates a messages request, and extracts the fields that the gateway acts on. */
 import { isObject, objectsIn } from '../../core/json.ts';
+import { isOrdinaryTier, PRICED_FIELDS, type PricedField, tierOfField } from '../../core/price-tiers.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { countOf } from '../answer.ts';
 import { checkBetas } from '../betas.ts';
@@ -14,10 +15,11 @@ import {
   number,
   PRICED,
   refused,
+  serviceTier,
   text,
   wholeNumber,
 } from '../checks.ts';
-import type { Checked, Dialect } from '../dialect.ts';
+import type { Checked, Dialect, Fields } from '../dialect.ts';
 import { askedOf, MODALITIES_CHECK } from '../modalities.ts';
 import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
@@ -32,7 +34,11 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
   const { fields } = body;
   const names = body.members.map(({ key }) => key);
   const tools = findTools(fields);
-  const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS) ?? maximumProblem(tools);
+  const problem =
+    caseVariant('', names, ACTED_ON) ??
+    firstProblem(fields, CHECKS) ??
+    maximumProblem(tools) ??
+    (tiersOf(fields).length > 1 ? TIERS_COMBINED : undefined);
   const maximum = fields.max_tokens ?? without;
   if (problem === undefined && maximum === undefined) return { ok: false, problem: MAXIMUM_EXPECTED };
   // With these, Anthropic's own client sends the whole conversation instead.
@@ -42,7 +48,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
     ok: true,
     request: textRequest(dialect, body, model, maximum as number, {
       asked: askedOf(fields),
-      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      serviceTier: tiersOf(fields).at(-1),
       hiddenThinking: hiddenThinkingOfMessages(fields),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
       summarizesAbove: summarizesAbove(fields.context_management),
@@ -54,9 +60,18 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
 const STATE = 'the provider would keep it for all keys of this gateway';
 const THREADS_UNSUPPORTED = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
 
-/** Refuses all values but those that ask for what is usual. */
-function usual(name: string, values: readonly unknown[], why: string): Check {
-  return (value) => (value === undefined || values.includes(value) ? undefined : `${name}: ${why}`);
+const TIERS_COMBINED =
+  'service_tier: a service tier, a speed and an inference_geo with prices of their own cannot be combined; set one of them';
+
+/** The values of a request that change its prices. An ordinary service tier is left out where another value has prices. */
+function tiersOf({ service_tier: tier, speed, inference_geo: geo }: Fields): readonly string[] {
+  const priced = Object.entries({ speed, inference_geo: geo } as Record<PricedField, unknown>).flatMap(
+    ([field, value]) =>
+      typeof value === 'string' && value !== PRICED_FIELDS[field as PricedField]
+        ? [tierOfField(field as PricedField, value)]
+        : [],
+  );
+  return typeof tier === 'string' && (priced.length === 0 || !isOrdinaryTier(tier)) ? [tier, ...priced] : priced;
 }
 
 const CHECKS: Checks = Object.entries<Check>({
@@ -69,11 +84,11 @@ const CHECKS: Checks = Object.entries<Check>({
   top_p: number('top_p', 0, 1),
   system: (value) => contentProblem(value, 'system'),
   tools: checkTools,
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
   anthropic_beta: checkBetas,
   modalities: MODALITIES_CHECK,
-  speed: usual('speed', ['standard'], PRICED),
-  inference_geo: usual('inference_geo', ['global'], PRICED),
+  speed: text('speed'),
+  inference_geo: text('inference_geo'),
   fallbacks: refused('fallbacks', 'another model could answer than the one that was checked; leave it out'),
   billing_policy: refused('billing_policy', PRICED),
   diagnostics: (value) =>

@@ -9,7 +9,7 @@ import { type AnswerFacts, isOutput, NO_FACTS, NO_OUTPUT, type Output, together 
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readMessage, usageFacts } from './messages-answer.ts';
+import { readMessage, servedTiers, usageFacts } from './messages-answer.ts';
 import { checkMessages } from './messages-check.ts';
 import { messagesErrorBody } from './messages-errors.ts';
 import { walkMessages } from './messages-input.ts';
@@ -109,7 +109,7 @@ class MessagesStream implements StreamReader {
       ...NO_FACTS,
       progress,
       ...usageFacts(this.#usage),
-      serviceTier: this.#usage.service_tier,
+      serviceTier: servedTiers(this.#usage),
     };
   }
 

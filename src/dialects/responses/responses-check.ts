@@ -12,6 +12,7 @@ import {
   foreignMaxima,
   number,
   refused,
+  serviceTier,
   text,
   wholeNumber,
 } from '../checks.ts';
@@ -59,7 +60,7 @@ const CHECKS: Checks = Object.entries<Check>({
   top_p: number('top_p', 0, 1),
   tools: checkTools,
   max_tool_calls: wholeNumber('max_tool_calls', 0),
-  service_tier: text('service_tier'),
+  service_tier: serviceTier,
   modalities: MODALITIES_CHECK,
   multi_agent: (value) =>
     value === undefined || (isObject(value) && value.enabled === false)

@@ -1,8 +1,9 @@
 /** Reads messages requests, field by field. */
 import { hash } from 'node:crypto';
 import { isObject, objectOf } from '../../core/json.ts';
+import { PRICED_FIELDS } from '../../core/price-tiers.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
-import type { Findings } from '../findings.ts';
+import { type Findings, UNSAYABLE } from '../findings.ts';
 import { type Format, type Reasoning, said } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
@@ -14,8 +15,9 @@ import { readTurns } from './messages-turns-reader.ts';
 const KNOWN_FIELDS: readonly string[] = [
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p', 'tools'],
   ...['tool_choice', 'thinking', 'output_config', 'metadata', 'service_tier', 'context_management'],
-  // Their checked values ask for what is usual.
-  ...['speed', 'inference_geo', 'diagnostics'],
+  // Without their ordinary values they are refused below.
+  ...Object.keys(PRICED_FIELDS),
+  'diagnostics',
 ];
 
 export function readMessagesRequest(request: ModelRequest, terms: HostTerms, findings: Findings): ReadRequest {
@@ -37,6 +39,10 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
     user: readUser(fields.metadata, findings),
     serviceTier: readTier(fields.service_tier, findings),
   };
+  for (const [field, ordinary] of Object.entries(PRICED_FIELDS)) {
+    const value = fields[field];
+    if (value !== undefined && value !== null && value !== ordinary) findings.refuse(field, UNSAYABLE);
+  }
   if (findings.object(fields.context_management, 'context_management') !== undefined) {
     findings.ignore('context_management');
   }

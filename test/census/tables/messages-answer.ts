@@ -28,7 +28,10 @@ export const MESSAGES_ANSWER = [
     'the calls that are billed',
     '[message|message_delta]: .usage.server_tool_use .usage.server_tool_use.web_search_requests .usage.server_tool_use.web_fetch_requests',
   ),
-  priced('the tier that served it, if it has prices', '[message]: .usage.service_tier'),
+  priced(
+    'the tier, the speed and the place that served it, if they have prices',
+    '[message]: .usage.service_tier .usage.speed .usage.inference_geo',
+  ),
   free(
     'within the tokens that are billed, at the same price',
     '[message|message_delta]: .usage.output_tokens_details.**',
@@ -36,7 +39,7 @@ export const MESSAGES_ANSWER = [
   free(
     'requests that would have it are refused',
     `content[mcp_tool_result] .content .is_error
-    content[mcp_tool_listing].** [message]: .usage.speed .usage.inference_geo content[fallback].**`,
+    content[mcp_tool_listing].** content[fallback].**`,
   ),
   free('it only lowers the price', '[message|message_delta]: .usage.fallback_credit.**'),
   actedOn(

@@ -100,7 +100,7 @@ export const MESSAGES_REQUEST = [
     'mcp_servers.** tool[mcp_tool_reference|mcp_toolset_reference].** tools[mcp_toolset] .cache_control .mcp_server_name .configs.** .default_config.** .tools.**',
   ),
   refused('state at the provider would be shared by all keys', 'thread.** diagnostics.previous_message_id'),
-  refused('it changes the price', 'speed=fast inference_geo billing_policy.**'),
+  refused('it changes the price, and has none here', 'speed=fast inference_geo billing_policy.**'),
   free('the ordinary prices', 'speed speed=standard service_tier service_tier=auto|standard_only'),
   held(
     'a cache write: the price `cache_write`',
