@@ -1,5 +1,7 @@
 /** What calls of the host's own tools cost, and which of them have no price. Pure. */
+
 import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-tools.ts';
+import { unexpectedTag } from '../core/host-tools.ts';
 import { MAX_TPM } from '../core/limits.ts';
 import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
 import { isUnit, unitText } from '../core/units.ts';
@@ -36,10 +38,11 @@ const MAX_TOOLS = 100;
 export function toolProblem(prices: Prices, tools: readonly HostTool[]): string | undefined {
   const excess = tools[MAX_TOOLS];
   if (excess !== undefined) return `${excess.where}: expected at most ${MAX_TOOLS} of the provider's own tools`;
-  for (const { name, where, settings } of tools) {
+  for (const { name, where, tag, settings } of tools) {
     const price = prices.tools.get(name);
     if (price === undefined) {
-      return `${where}: this model has no price for a call of ${name}; leave the tool out, or have its price set`;
+      const found = tag === undefined ? '' : `${unexpectedTag(tag)}: `;
+      return `${where}: ${found}this model has no price for a call of ${name}; leave the tool out, or have its price set`;
     }
     if (price.lacksWindow) {
       return `${where}: ${name} may fill the context window of this model, which is not known; leave the tool out, or have context_window of the model set, or tokens of the tool`;

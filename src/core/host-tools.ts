@@ -26,6 +26,8 @@ export interface ToolUse {
 export interface HostTool extends ToolUse {
   /** Where the request asks for it, such as `tools[0]`. */
   readonly where: string;
+  /** Its type with the version, where the dialect names tools by such tags: `advisor_20260301`. */
+  readonly tag?: string;
   /** The name that its calls have in answers. */
   readonly calledAs: string;
   /** The most calls. */
@@ -34,6 +36,11 @@ export interface HostTool extends ToolUse {
   readonly isReported: boolean;
   /** The calls to charge for an answer that shows no calls; all that the request allows unless set. */
   readonly callsUnlessShown?: number;
+}
+
+/** The words of Anthropic's API for a tool that it does not take. Claude Code repeats the request without the tool. */
+export function unexpectedTag(tag: string): string {
+  return `Input tag '${tag}' found using 'type' does not match any of the expected tags`;
 }
 
 /** A call that an answer shows. */

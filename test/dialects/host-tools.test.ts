@@ -96,7 +96,7 @@ const REFUSED: readonly (readonly [name: Name, fields: object, problem: string])
   [
     'messages',
     { tools: [{ type: 'advisor_20260301', model: 'x' }] },
-    'tools[0]: this model has no price for a call of advisor;',
+    "tools[0]: Input tag 'advisor_20260301' found using 'type' does not match any of the expected tags: this model has no price for a call of advisor;",
   ],
   [
     'messages',

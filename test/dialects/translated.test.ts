@@ -130,7 +130,10 @@ describe("tools of the client's own host", () => {
     const tools = [{ type: 'bash_20250124', name: 'bash' }];
     const reply = await post(gateway, '/v1/messages', { ...MESSAGE, tools });
     assert.equal(reply.status, 400);
-    assert.match(reply.error.message, /^tools\[0\]\.type: expected custom, not bash_20250124: .*ignore_tools/);
+    assert.match(
+      reply.error.message,
+      /^tools\[0\]\.type: Input tag 'bash_20250124' found using 'type' does not match .*ignore_tools/,
+    );
   });
 });
 

@@ -1,7 +1,9 @@
 /** The tools that a messages request declares, and those among them that the host runs itself. */
+
 import { DEFAULT_CALLS, type HostTool, mostCalls, type ToolCall } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
+import { printableName } from '../../core/printable.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { type Edit, ObjectEditor } from '../../wire/members.ts';
 import { foldCase } from '../../wire/names.ts';
@@ -61,6 +63,7 @@ export function hostTools(found: readonly FoundTool[]): readonly HostTool[] {
     name,
     calledAs: name,
     where: pathText(path),
+    ...(typeof tool.type === 'string' && { tag: printableName(tool.type) }),
     calls: mostCalls(tool.max_uses),
     ...(!BOUNDED.has(name) && isAbsent(tool.max_uses) && { isUnbounded: true as const }),
     isReported: true,

@@ -1,4 +1,5 @@
 /** Reads tools, and which of them the model is to call. */
+import { unexpectedTag } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -48,7 +49,7 @@ function readTool(
     return undefined;
   }
   if ((type ?? 'custom') !== 'custom') {
-    findings.refuse(`${where}.type`, `expected custom, not ${printableName(String(type))}: ${UNRUNNABLE}`);
+    findings.refuse(`${where}.type`, `${unexpectedTag(printableName(String(type)))}: expected custom: ${UNRUNNABLE}`);
   }
   expectFields(TOOL_FIELDS, tool, where, findings);
   for (const field of IGNORED_FIELDS) if (tool[field] === true) findings.ignore(`tools.${field}`);
