@@ -176,6 +176,8 @@ export interface Dialect {
   readonly passesBytesOn?: true;
   /** Whether hosts answer whole where a model cannot stream, as the format says. */
   readonly mayIgnoreStream?: true;
+  /** Makes a whole answer of the pieces of a stream. Set in a dialect whose hosts may stream an array of JSON, too. */
+  joinPieces?(pieces: readonly Fields[]): Fields;
   /** Begins to read a stream of events. `request`: undefined for a stream that no host answers. */
   startStream(requestId: string, request?: ModelRequest): StreamReader;
 

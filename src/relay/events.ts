@@ -4,8 +4,9 @@ import { readJson } from '../core/json.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialects/dialect.ts';
 import type { StreamTranslator } from '../translate/translation.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
+import { PieceSplitter } from '../wire/pieces.ts';
 import { holdsCredential, holdsVerbatim, type Secrets } from '../wire/secrets.ts';
-import { namedEvent, type SseEvent } from '../wire/sse.ts';
+import { type EventSplitter, namedEvent, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { excessOf, MAX_EVENT_PARTS } from '../wire/structure.ts';
 import { errorForErrorValue, errorForInvalidResponse } from './failures.ts';
 import type { Meter } from './meter.ts';
@@ -43,6 +44,11 @@ export interface StreamError {
    * unless it says so.
    */
   readonly isReported: boolean;
+}
+
+/** Splits the stream of a host. */
+export function splitterFor({ joinPieces }: Dialect, maxEventBytes: number): EventSplitter {
+  return joinPieces === undefined ? new SseSplitter(maxEventBytes) : new PieceSplitter(maxEventBytes);
 }
 
 const FORWARD: EventAction = { kind: 'forward' };

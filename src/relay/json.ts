@@ -3,7 +3,7 @@
  * validated.
  */
 import { isObject, parseJson, readJson, withLongIntegers } from '../core/json.ts';
-import type { Dialect, Fields } from '../dialects/dialect.ts';
+import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
 import type { Secrets } from '../wire/secrets.ts';
@@ -18,7 +18,8 @@ import {
   relayFailure,
 } from './failures.ts';
 import type { Meter } from './meter.ts';
-import type { RelayResult } from './relay.ts';
+import { readPieces } from './pieces.ts';
+import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** The longest response that is accepted. The longest ones hold images in base64. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
@@ -33,6 +34,8 @@ export interface JsonOptions {
   /** Why a valid answer does not answer the request; undefined if it is one. */
   readonly mismatch?: ((answer: Fields) => string | undefined) | undefined;
   readonly secrets: Secrets;
+  /** Reads an answer in pieces; undefined where no host sends one. */
+  readonly reader?: StreamReader;
 }
 
 /** Reads the whole response, at once if all of it has arrived. */
@@ -64,8 +67,8 @@ function excessIn(body: Buffer): ReturnType<typeof excessOf> {
   return body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
 }
 
-function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResult {
-  const { dialect, secrets, translateAnswer } = options;
+function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResult | Promise<RelayResult> {
+  const { dialect, secrets } = options;
   const invalid = (note: string) => unreadable(meter, dialect, note);
   const excess = excessIn(body);
   if (excess !== undefined) {
@@ -74,7 +77,7 @@ function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResul
   }
   const text = body.toString('utf8');
   const answer = parseJson(text)?.value;
-  if (!isObject(answer)) return invalid('the response is not a JSON object');
+  if (!isObject(answer)) return relayStreamed(body, meter, options);
   const facts = dialect.readAnswer(answer);
   if (isErrorValue(answer) && !facts.choices) {
     return {
@@ -85,10 +88,44 @@ function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResul
   }
   meter.readWhole(facts);
   if (facts.choices === undefined) return invalid(`the response is no answer in the ${dialect.title} format`);
-  const mismatch = options.mismatch?.(answer);
+  return { ...answered({ text, body, answer }, options), metered: meter.figures() };
+}
+
+/** Relays an answer in pieces. Its client gets it whole where the dialect can join them; its host bills it in any case. */
+async function relayStreamed(body: Buffer, meter: Meter, options: JsonOptions): Promise<RelayResult> {
+  const { dialect, reader, secrets } = options;
+  const pieces = reader && (await readPieces(body, meter, { dialect, reader, secrets }));
+  if (pieces === undefined) return unreadable(meter, dialect, 'the response is not a JSON object');
+  const metered = meter.figuresOfPart();
+  if (pieces.kind === 'error') {
+    const error = errorForErrorValue(pieces.value, 'error_event', secrets);
+    const note = 'the upstream sent an error event';
+    return { metered: meter.hasRead ? metered : NO_WORK, termination: { kind: 'error', error }, note };
+  }
+  const invalid = (note: string) => ({ ...invalidResponse(meter, dialect, note), metered });
+  const isComplete = pieces.kind === 'pieces' && meter.complete;
+  if (!isComplete) return { ...invalid('the response is a stream without its end'), unseen: 'rest' };
+  if (dialect.joinPieces === undefined) return invalid('the response is a stream, although none was requested');
+  const text = JSON.stringify(dialect.joinPieces(pieces.values));
+  return { ...answered({ text, body: Buffer.from(text), answer: readJson(text) as Fields }, options), metered };
+}
+
+/** An answer as its host wrote it, and as it was read. */
+interface Answer {
+  readonly body: Buffer;
+  readonly text: string;
+  readonly answer: Fields;
+}
+
+/** Returns the answer as its client gets it: checked against the request, without secrets, and translated. */
+function answered(
+  { body, text, answer }: Answer,
+  { dialect, secrets, translateAnswer, mismatch: mismatchOf }: JsonOptions,
+): Pick<RelayResult, 'termination' | 'note'> {
+  const mismatch = mismatchOf?.(answer);
   if (mismatch !== undefined) {
     const error = errorForMismatch(mismatch);
-    return { metered: meter.figures(), termination: { kind: 'error', error }, note: mismatch };
+    return { termination: { kind: 'error', error }, note: mismatch };
   }
   const clean = withoutSecrets(text, answer, secrets, dialect.answerFields);
   const note = clean === undefined ? undefined : SECRETS_REMOVED;
@@ -96,11 +133,9 @@ function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResul
     const translated = translateAnswer(
       clean === undefined ? withLongIntegers(text, answer) : withLongIntegers(clean, readJson(clean) as Fields),
     );
-    const termination = { kind: 'json', body: Buffer.from(JSON.stringify(translated)) } as const;
-    return { metered: meter.figures(), termination, note };
+    return { termination: { kind: 'json', body: Buffer.from(JSON.stringify(translated)) }, note };
   }
-  const termination = { kind: 'json', body: clean === undefined ? body : Buffer.from(clean) } as const;
-  return { metered: meter.figures(), termination, note };
+  return { termination: { kind: 'json', body: clean === undefined ? body : Buffer.from(clean) }, note };
 }
 
 const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';

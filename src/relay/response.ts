@@ -7,7 +7,7 @@ import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream, type StreamOptions } from './stream.ts';
 
-export interface RelayOptions extends StreamOptions, JsonOptions {
+export interface RelayOptions extends StreamOptions, Omit<JsonOptions, 'reader'> {
   /** How an answer that is not JSON is relayed; undefined where all are. */
   readonly bytes: BytesOptions | undefined;
   /** Whether the client requested a stream. */
@@ -44,8 +44,9 @@ function relayByHead(
   meter: Meter,
   options: RelayOptions,
 ): RelayResult | Promise<RelayResult> {
-  const isEventStream = options.stream && /^\s*text\/event-stream\b/i.test(head.contentType);
-  if (isEventStream && isReadable(head)) return relayStream(attempt, sink, meter, options);
+  const isStreamed =
+    /^\s*text\/event-stream\b/i.test(head.contentType) || (options.dialect.joinPieces !== undefined && isJson(head));
+  if (options.stream && isStreamed && isReadable(head)) return relayStream(attempt, sink, meter, options);
   if (options.stream) return relayUnlessWhole(head, attempt, meter, options);
   if (isReadable(head) && options.bytes !== undefined && !isJson(head)) {
     return relayBytes(attempt, sink, meter, head.contentType, options.bytes, options);

@@ -3,12 +3,12 @@
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { MAX_IMAGE_EVENT_BYTES, type SseEvent, SseSplitter } from '../wire/sse.ts';
-import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
+import { type EventSplitter, MAX_IMAGE_EVENT_BYTES, type SseEvent } from '../wire/sse.ts';
+import { type EventAction, EventReader, type EventReaderOptions, type StreamError, splitterFor } from './events.ts';
 import { errorForFailure, errorForNoProgress } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
-import { Turns } from './turns.ts';
+import { TURNS } from './turns.ts';
 
 export interface StreamOptions extends EventReaderOptions {
   /** How many choices the client requested. */
@@ -53,9 +53,6 @@ const SLICE_BYTES = 64 * 1024;
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Of all streams of this thread. */
-const TURNS = new Turns();
-
 /** No more money can be held for the stream. */
 interface Cut {
   readonly kind: 'cut';
@@ -99,7 +96,7 @@ class StreamRelay {
   readonly #meter: Meter;
   readonly #options: StreamOptions;
   readonly #reader: EventReader;
-  readonly #splitter: SseSplitter;
+  readonly #splitter: EventSplitter;
   readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
   /** Only part of an oversized event has been sent: nothing of ours may be written into it. */
@@ -128,7 +125,7 @@ class StreamRelay {
     this.#options = options;
     this.#reader = new EventReader(meter, options);
     const { hasImages, dialect } = options;
-    this.#splitter = new SseSplitter(hasImages ? MAX_IMAGE_EVENT_BYTES : dialect.maxEventBytes);
+    this.#splitter = splitterFor(dialect, hasImages ? MAX_IMAGE_EVENT_BYTES : dialect.maxEventBytes);
   }
 
   async run(): Promise<RelayResult> {

@@ -36,3 +36,6 @@ export class Turns {
     });
   }
 }
+
+/** Shared by all answers of this thread that are read event by event. */
+export const TURNS = new Turns();

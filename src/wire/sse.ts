@@ -26,8 +26,18 @@ const LF = 0x0a;
 const CR = 0x0d;
 const NO_BYTES = Buffer.alloc(0);
 
+/** Splits a stream into events. */
+export interface EventSplitter {
+  /** The bytes of the incomplete event at the end. */
+  readonly pendingBytes: number;
+  /** Returns the events that this chunk completes. */
+  push(chunk: Buffer): SseEvent[];
+  /** Returns the remaining event if the stream ends without a blank line. */
+  end(): SseEvent | undefined;
+}
+
 /** Accepts LF, CRLF and CR as line ends, in chunks that are cut anywhere. */
-export class SseSplitter {
+export class SseSplitter implements EventSplitter {
   readonly #maxEventBytes: number;
   #pending: Buffer = NO_BYTES;
   #lineIsEmpty = true;

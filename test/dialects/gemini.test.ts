@@ -436,6 +436,134 @@ describe('a stream', () => {
   });
 });
 
+describe('an answer in another form than the request asks for', () => {
+  const PIECES = [piece('Hel'), piece('lo. '), answer({}, 'Bye.')];
+  const asArray = (pieces: readonly object[]) => JSON.stringify(pieces, undefined, 2);
+  const COST = 30_000n;
+  const costOf = (key: TestKey) => BigInt(gateway.rows(key)[0]?.cost_nanos as never);
+
+  for (const [what, type] of [
+    ['an array', 'application/json; charset=UTF-8'],
+    ['an array that is said to be events', 'text/event-stream'],
+  ] as const) {
+    test(`is a stream: ${what}, in pieces cut anywhere`, async () => {
+      const bytes = Buffer.from(asArray(PIECES));
+      for (let at = 1; at < bytes.length; at += 101) {
+        gateway.upstream.follow((call) => {
+          call.stream({ 'content-type': type });
+          call.send(bytes.subarray(0, at));
+          call.send(bytes.subarray(at));
+          call.end();
+        });
+        const [keyOfEvents, keyOfArray] = [gateway.key(), gateway.key()];
+        const events = await ask(keyOfEvents, {}, STREAM);
+        const data = events.text.split('\r\n\r\n').slice(0, -1);
+        assert.deepEqual(
+          data.map((each) => JSON.parse(each.slice('data: '.length))),
+          PIECES,
+        );
+        assert.match(events.headers.get('content-type') ?? '', /^text\/event-stream/);
+        const array = await ask(keyOfArray, {}, { method: 'streamGenerateContent' });
+        assert.deepEqual(JSON.parse(array.text), PIECES);
+        assert.deepEqual([costOf(keyOfEvents), costOf(keyOfArray)], [COST, COST]);
+      }
+    });
+  }
+
+  test('is a stream that is cut where the money ends, though it is an array', async () => {
+    const key = gateway.key({ spendLimitNanos: 2_000_000n });
+    gateway.upstream.follow(async (call) => {
+      call.stream({ 'content-type': 'application/json' });
+      call.send('[');
+      for (let sent = 0; sent < 400; sent++) call.send(`${JSON.stringify(piece(TEXT))},\n`);
+      await call.closed;
+    });
+    const reply = await ask(key, {}, { method: 'streamGenerateContent' });
+    assert.equal(JSON.parse(reply.text).at(-1).error.details[0].metadata.code, 'spend_limit_reached');
+  });
+
+  test('is an error within an array', async () => {
+    const key = gateway.key();
+    const error = { error: { code: 400, message: 'No.', status: 'INVALID_ARGUMENT' } };
+    for (const asking of [STREAM, {}]) {
+      gateway.upstream.follow((call) => call.answer(200, asArray([error])));
+      const reply = await ask(key, {}, asking);
+      assert.ok(reply.status >= 400, reply.text);
+    }
+    assert.deepEqual(
+      gateway.rows(key).map(({ cost_nanos }) => cost_nanos),
+      [0, 0],
+    );
+  });
+
+  const whole = answer({}, 'Hello. Bye.');
+  for (const [what, body, type] of [
+    ['events', PIECES.map(event).join(''), 'text/event-stream'],
+    ['an array', asArray(PIECES), 'application/json'],
+  ] as const) {
+    test(`is a whole answer: ${what}`, async () => {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.answer(200, body, { 'content-type': type }));
+      const reply = await ask(key);
+      assert.deepEqual([reply.status, JSON.parse(reply.text)], [200, whole]);
+      assert.equal(costOf(key), COST);
+    });
+
+    test(`is a whole answer for a client of chat: ${what}`, async () => {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.answer(200, body, { 'content-type': type }));
+      const messages = [{ role: 'user', content: 'Hello!' }];
+      const reply = await gateway.complete(key, JSON.stringify({ model: 'fake/flash', messages }));
+      assert.equal(JSON.parse(reply.text).choices[0].message.content, 'Hello. Bye.', reply.text);
+      assert.equal(costOf(key), COST);
+    });
+  }
+
+  test('keeps the parts that are no text, the choices and what stands beside them', async () => {
+    const call = { functionCall: { name: 'f', args: { id: 12 } }, thoughtSignature: 'c2ln' };
+    const candidate = (index: number, parts: readonly object[], more: object = {}) => ({
+      candidates: [{ index, content: { role: 'model', parts }, ...more }],
+    });
+    const grounding = { groundingMetadata: { webSearchQueries: ['a'] } };
+    const pieces = [
+      candidate(0, [{ text: 'Hm', thought: true }]),
+      candidate(1, [{ text: 'B' }]),
+      candidate(0, [{ text: '. ', thought: true }, { text: 'A' }]),
+      candidate(0, [call, { text: 'x' }], { finishReason: 'STOP', ...grounding }),
+      { ...candidate(1, [{ text: 'b' }], { finishReason: 'MAX_TOKENS' }), usageMetadata: USAGE },
+    ];
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, asArray(pieces)));
+    const reply = await ask(key, { tools: [{ googleSearch: {} }], generationConfig: { candidateCount: 2 } });
+    assert.deepEqual(JSON.parse(reply.text), {
+      candidates: [
+        {
+          index: 0,
+          content: { role: 'model', parts: [{ text: 'Hm. ', thought: true }, { text: 'A' }, call, { text: 'x' }] },
+          finishReason: 'STOP',
+          ...grounding,
+        },
+        { index: 1, content: { role: 'model', parts: [{ text: 'Bb' }] }, finishReason: 'MAX_TOKENS' },
+      ],
+      usageMetadata: USAGE,
+    });
+    assert.equal(costOf(key), 10_000n + 4n * 5_000n + 10_000_000n);
+  });
+
+  test('is an error where it ends too early, and is charged no less than its hold', async () => {
+    for (const [asking, body] of [
+      [{}, asArray(PIECES.slice(0, 2))],
+      [STREAM, asArray(PIECES).slice(0, -200)],
+    ] as const) {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.answer(200, body));
+      const reply = await ask(key, {}, asking);
+      assert.match(reply.text, /UNAVAILABLE/);
+      assert.equal(gateway.rows(key)[0]?.outcome, 'upstream_error');
+    }
+  });
+});
+
 describe('a failure of the host', () => {
   test('that says how long to wait is told so', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37.2s' }];

@@ -6,6 +6,7 @@ import { END_USERS } from './attacks/end-users.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
 import { FAILURES } from './attacks/failures.ts';
 import { FALLBACKS } from './attacks/fallbacks.ts';
+import { FORMS } from './attacks/forms.ts';
 import { GOOGLE_TOOLS } from './attacks/google-tools.ts';
 import { HOST_TOOLS } from './attacks/host-tools.ts';
 import { KEPT } from './attacks/kept.ts';
@@ -35,6 +36,7 @@ export const FAMILIES: readonly Family[] = [
   LEAVING,
   FAILURES,
   FALLBACKS,
+  FORMS,
   LOST,
   PRICES,
   SPECIAL_PRICES_FAMILY,

@@ -62,7 +62,7 @@ function progressOf(candidate: Fields, position: number): ChoiceProgress {
 }
 
 /** The first candidate has none. */
-function indexOf({ index }: Fields, position: number): number {
+export function indexOf({ index }: Fields, position: number): number {
   return typeof index === 'number' ? index : position;
 }
 

@@ -12,6 +12,7 @@ import { checkGemini } from './gemini-check.ts';
 import { geminiErrorBody } from './gemini-errors.ts';
 import { configOf } from './gemini-fields.ts';
 import { walkGemini } from './gemini-input.ts';
+import { joinPieces } from './gemini-join.ts';
 
 /** How a host names a model. One with a slash says itself what it is, such as `tunedModels/one`. */
 export function modelName(model: string): string {
@@ -41,6 +42,7 @@ export const GEMINI: Dialect = {
   edit,
   readAnswer: readGemini,
   startStream: (requestId) => new GeminiStream(requestId),
+  joinPieces,
   errorBody: geminiErrorBody,
 };
 

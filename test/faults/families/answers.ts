@@ -98,7 +98,7 @@ export const ANSWERS: Family = {
     ),
     fault(
       'sends a stream when asked for JSON, and JSON when asked for a stream',
-      on(answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, EVENTS), notTheFormat),
+      on(answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, EVENTS), failed(NOT_THE_FORMAT, 'reported')),
       on(answering(ANSWER), failed(NOT_THE_FORMAT, 'reported')),
     ),
     fault(

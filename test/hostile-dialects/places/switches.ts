@@ -14,6 +14,7 @@ export const SWITCH_PLACES: readonly Place[] = [
   ['`compound_custom`', { compound_custom: { tools: { enabled_tools: ['web_search', 'code_interpreter'] } } }],
   ['`extra_body.google.tools`', { extra_body: { google: { tools: [{ google_search: {} }] } } }],
   ['`google.tools`', { google: { tools: [{ google_search: {} }] } }],
+  ['`google.tools` with pages', { google: { tools: [{ google_search: {} }, { url_context: {} }] } }],
   [
     '`data_sources`',
     { data_sources: [{ type: 'azure_search', parameters: { index_name: 'a', top_n_documents: 20 } }] },

@@ -1,0 +1,46 @@
+/** Reads an answer in pieces, although its request asked for a whole one: its host streams in any case, and bills that. */
+import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
+import type { Secrets } from '../wire/secrets.ts';
+import { EventReader, splitterFor } from './events.ts';
+import type { Meter } from './meter.ts';
+import { TURNS } from './turns.ts';
+
+/** What is split into events at once. */
+const SLICE_BYTES = 64 * 1024;
+
+export interface PieceOptions {
+  readonly dialect: Dialect;
+  readonly reader: StreamReader;
+  readonly secrets: Secrets;
+}
+
+/** The pieces of an answer up to its end, or up to an error of its host (`value`), or up to the first that is not valid. */
+export type Pieces =
+  | { readonly kind: 'pieces'; readonly values: readonly Fields[] }
+  | { readonly kind: 'error'; readonly value: unknown }
+  | { readonly kind: 'invalid' };
+
+/** Meters an answer in pieces. Undefined if it has none. */
+export async function readPieces(body: Buffer, meter: Meter, options: PieceOptions): Promise<Pieces | undefined> {
+  const events = new EventReader(meter, { ...options, translator: undefined, showUsage: true });
+  // An event may be as long as the whole answer, which is in memory.
+  const splitter = splitterFor(options.dialect, body.length);
+  const values: Fields[] = [];
+  let hasEvents = false;
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    const whole = splitter.push(body.subarray(at, at + SLICE_BYTES));
+    const rest = at + SLICE_BYTES < body.length ? undefined : splitter.end();
+    for (const event of rest === undefined ? whole : [...whole, rest]) {
+      const turn = TURNS.wait();
+      if (turn !== undefined) await turn;
+      const judged = events.meter(event, false);
+      // A comment, or the name of an event alone.
+      if (judged === 'unparsed' && event.complete) continue;
+      if (typeof judged === 'string' || judged.kind === 'invalid') return hasEvents ? { kind: 'invalid' } : undefined;
+      if (judged.kind === 'error') return judged;
+      hasEvents = true;
+      if (judged.value !== undefined) values.push(judged.value);
+    }
+  }
+  return hasEvents ? { kind: 'pieces', values } : undefined;
+}
