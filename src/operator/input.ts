@@ -21,10 +21,9 @@ export function readCount(maximum: number): Reader<number> {
 export const readAmount: Reader<Nanos> = (text) => {
   const value = parseUsd(text);
   if (value !== undefined) return { ok: true, value };
-  const point = text.includes(',') ? ' and a decimal point, not a comma' : '';
   return {
     ok: false,
-    expected: `Expected an amount in USD such as 25 or 0.50, up to a billion, with at most nine decimals${point}.`,
+    expected: 'Expected an amount in USD such as 25 or 0.50, up to a billion, with at most nine decimals.',
   };
 };
 

@@ -203,7 +203,6 @@ test('what is mistyped is answered with what may be meant', async (t) => {
     ['serve --port 80', /unknown option '--port'; set the address in the config, such as `listen: 127\.0\.0\.1:8787`/],
     ['serve -p 80', /unknown option '-p'; set the address in the config/],
     ['serve --takover', /unknown option '--takover' \(Did you mean --takeover\?\)/],
-    ['credit add 1,5', /'1,5' is invalid.* a decimal point, not a comma/],
     ['keys frob', /'frob' of keys, which has create, list, /],
     ['keys show my-ap', /no such key: "my-ap"; did you mean "my-app"\?/],
     ['keys disable myapp', /did you mean "my-app"\?/],
