@@ -2,6 +2,7 @@
 
 import type { AskedModality, Modality } from '../core/modalities.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
+import type { Nanos } from '../core/money.ts';
 import { traitsOf } from './model-traits.ts';
 
 /** Whether answers may hold images: the request asks for them, the model returns them unasked, or the config prices them. */
@@ -11,6 +12,19 @@ export function mayDraw(model: Pick<ModelTerms, 'upstream' | 'imageOutput'>, ask
 
 export function asksFor(modality: Modality, asked: readonly AskedModality[]): boolean {
   return asked.some((each) => each.modality === modality);
+}
+
+/** The prices of audio and images that a model has, by their names in the config. */
+export function mediaPricesOf(prices: Prices): readonly (readonly [name: string, price: Nanos])[] {
+  const { audioInput, cachedAudioInput, audioOutput, imageInput, imageOutput } = prices;
+  const named: readonly (readonly [name: string, price: Nanos | undefined])[] = [
+    ['audio_input', audioInput],
+    ['cached_audio_input', cachedAudioInput],
+    ['audio_output', audioOutput],
+    ['image_input', imageInput],
+    ['image_output', imageOutput],
+  ];
+  return named.flatMap(([name, price]) => (price === undefined ? [] : [[name, price] as const]));
 }
 
 /** The price of each kind of answer, and its name in the config. */

@@ -39,14 +39,15 @@ async function models(command: Command): Promise<void> {
 }
 
 /** The names are there only where the config has some. */
-function modelJson({ dialects: _, aliases = [], units = {}, ...row }: ModelRow): object {
-  return { ...row, ...units, ...(aliases.length > 0 && { aliases }) };
+function modelJson({ dialects: _, aliases = [], media = {}, units = {}, ...row }: ModelRow): object {
+  return { ...row, ...media, ...units, ...(aliases.length > 0 && { aliases }) };
 }
 
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
   // On a terminal without the zeros that make all prices of a column equally long.
   const shown = (usd: string | null) => (usd === null ? '-' : room === undefined ? usd : price(parseUsd(usd) ?? 0n));
   const hasUnits = rows.some(({ units = {} }) => Object.keys(units).length > 0);
+  const hasMedia = rows.some(({ media = {} }) => Object.keys(media).length > 0);
   const hasAliases = rows.some(({ aliases = [] }) => aliases.length > 0);
   return {
     columns: [
@@ -55,6 +56,7 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       { head: 'INPUT', usd: true },
       { head: 'CACHED INPUT', usd: true, rank: 2 },
       { head: 'OUTPUT', usd: true },
+      ...(hasMedia ? [{ head: 'AUDIO AND IMAGES', rank: 3 }] : []),
       ...(hasUnits ? [{ head: 'UNITS', rank: 2 }] : []),
       { head: 'ACTIVE', rank: 1 },
       ...(hasAliases ? [{ head: 'ALIASES', rank: 4 }] : []),
@@ -65,11 +67,18 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
       shown(row.input_usd),
       shown(row.cached_input_usd),
       shown(row.output_usd),
+      ...(hasMedia ? [mediaText(row)] : []),
       ...(hasUnits ? [unitsText(row)] : []),
       row.active ? marked('yes', 'good') : marked('no', 'warn'),
       ...(hasAliases ? [row.aliases?.join(', ') ?? ''] : []),
     ]),
   };
+}
+
+/** Such as `1.00 audio_input, 30.00 image_output`. */
+function mediaText({ media = {} }: ModelRow): string {
+  const texts = Object.entries(media).map(([name, usd]) => `${usd} ${name.replace('_usd', '')}`);
+  return texts.join(', ');
 }
 
 /** Such as `0.0001 per second`. */

@@ -237,6 +237,8 @@ export interface ModelRow {
   readonly input_usd: string | null;
   readonly cached_input_usd: string | null;
   readonly output_usd: string | null;
+  /** The prices of audio and images, such as `audio_input_usd`; undefined from a gateway that sends none. */
+  readonly media?: Readonly<Record<string, string>>;
   readonly active: boolean;
   /** What its clients can speak; undefined from a gateway that does not say it. */
   readonly dialects?: readonly string[];

@@ -1,5 +1,6 @@
 /** What a config serves: its models, and the providers that were left out. */
 import { Catalog, type Model } from '../catalog/catalog.ts';
+import { mediaPricesOf } from '../catalog/media.ts';
 import { unitPricesOf } from '../catalog/units.ts';
 import { type Config, isActive } from '../config/config.ts';
 import type { ModelRow, SkippedRow } from '../control/protocol.ts';
@@ -16,6 +17,7 @@ export function modelRows({ providers, aliases }: Config): ModelRow[] {
     input_usd: priceOf(model, 'input'),
     cached_input_usd: priceOf(model, 'cachedInput'),
     output_usd: priceOf(model, 'output'),
+    media: Object.fromEntries(mediaPricesOf(model).map(([name, usd]) => [`${name}_usd`, formatUsd(usd)])),
     active: model.active,
     dialects: clientDialects(model),
     aliases: catalog.aliasesOf(model),

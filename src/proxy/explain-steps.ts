@@ -1,11 +1,14 @@
 /** The steps of an explanation, with the figures that each is decided by. Pure. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesAtLength, pricesFor } from '../catalog/cost.ts';
+import { mediaPricesOf } from '../catalog/media.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { dearestCall, toolsFor } from '../catalog/tool-cost.ts';
 import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import type { ClientError } from '../core/errors.ts';
 import { type ExplainedStep, okStep, type StepStatus } from '../core/explanation.ts';
+import type { Media } from '../core/modalities.ts';
+import type { Prices } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import { isUnit, unitText } from '../core/units.ts';
@@ -14,6 +17,7 @@ import { inputParts } from '../dialects/input.ts';
 import type { AtLevel, KeyStanding, LevelStanding, Refusal } from '../ledger/ledger.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Provider } from '../upstream/provider.ts';
+import { tokensOfOneImage } from './media.ts';
 import type { Permitted, Plan, Route } from './plan.ts';
 import { causeOf } from './refusals.ts';
 
@@ -62,7 +66,10 @@ export function estimateStep({ request }: Permitted, { routes, reservedTokens }:
 }
 
 /** Why so much output is estimated. */
-function outputReason({ maxOutput, outputAt, dialect }: ModelRequest, { model: { id }, outputTokens }: Route): string {
+function outputReason(sent: ModelRequest, { model, outputTokens, media }: Route): string {
+  const { maxOutput, outputAt, dialect } = sent;
+  const { id } = model;
+  if (outputTokens === tokensOfOneImage(sent, model, media)) return `an image, which ${id} may return`;
   if (outputAt !== undefined) return `the most that ${id} makes of it`;
   if (dialect.maximumField === undefined) return 'its answers have none';
   if (maxOutput === undefined) return `no maximum is declared, so default_output of ${id}`;
@@ -70,23 +77,44 @@ function outputReason({ maxOutput, outputAt, dialect }: ModelRequest, { model: {
 }
 
 export function priceStep({ routes, alias }: Plan): ExplainedStep {
-  const [{ model, hosted, inputTokens }] = routes;
+  const [{ model, hosted, inputTokens, media }] = routes;
   const { serviceTier: requestedTier } = hosted.request;
-  const { input, cachedInput, output } = pricesAtLength(pricesFor(model, requestedTier), inputTokens);
+  const prices = pricesAtLength(pricesFor(model, requestedTier), inputTokens);
+  const { input, cachedInput, output } = prices;
+  const ofMedia = mediaPricesOf(prices).filter(([name]) => mayCost(name, media));
   const from = model.pricesOf === undefined ? 'the config' : `the price file of ${model.pricesOf}`;
   const units = unitsIn(model, hosted.request);
   const texts = [
-    ...(model.isWithoutTokenPrices ? [] : [`${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens`]),
+    ...(model.isWithoutTokenPrices ? [] : [tokenPricesText(prices, ofMedia)]),
     ...units.map(({ text, usd }) => `${usd} USD ${unitText(text)}`),
   ];
   return okStep('price', `${texts.join(', ')}, from ${from}`, {
     input_usd: formatUsd(input),
     cached_input_usd: formatUsd(cachedInput),
     output_usd: formatUsd(output),
+    ...Object.fromEntries(ofMedia.map(([name, price]) => [`${name}_usd`, formatUsd(price)])),
     ...(units.length > 0 && { units }),
     price_file: model.pricesOf ?? null,
     journal: priceText(model, { requestedTier, inputTokens, alias }),
   });
+}
+
+/** The flag that a price of audio or images depends on. Cached audio is charged, but not held for. */
+const FLAGS: Readonly<Record<string, keyof Media>> = {
+  audio_input: 'hears',
+  audio_output: 'speaks',
+  image_input: 'sees',
+  image_output: 'draws',
+};
+
+function mayCost(name: string, media: Media): boolean {
+  const flag = FLAGS[name];
+  return flag !== undefined && media[flag];
+}
+
+function tokenPricesText({ input, output }: Prices, ofMedia: ReturnType<typeof mediaPricesOf>): string {
+  const others = ofMedia.map(([name, price]) => `${formatUsd(price)} for ${name}, `);
+  return `${formatUsd(input)} in, ${formatUsd(output)} out, ${others.join('')}USD per million tokens`;
 }
 
 /** The units that are held, and the dearest that each may be. */

@@ -1,6 +1,7 @@
 /** Answers requests for the model listing, or for one model of it, in the format of the client that asks. */
 
 import type { Catalog, Model } from '../catalog/catalog.ts';
+import { mediaPricesOf } from '../catalog/media.ts';
 import { unitPricesOf, unpricedFor } from '../catalog/units.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
@@ -173,6 +174,7 @@ function detailsFor(model: Model): object {
     cached_input_usd: formatUsd(cachedInput),
     cache_write_usd: formatUsd(cacheWrite),
     output_usd: formatUsd(output),
+    ...Object.fromEntries(mediaPricesOf(model).map(([name, usd]) => [`${name}_usd`, formatUsd(usd)])),
   };
   return {
     ...(contextWindow !== undefined && { context_window: contextWindow }),

@@ -249,23 +249,23 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   const { hosted } = hosting;
   const sentHeaders = hosted.response === undefined ? headers : {};
   const problem =
-    problemAt(hosted.request, model) ??
+    problemAt(hosted.request, model, request) ??
     imagesProblem(request, hosted, model) ??
     headerProblem(model, sentHeaders) ??
     betasProblem(hosted.request, model);
   return problem === undefined ? { ok: true, target: { ...hosted, model } } : { ok: false, problem };
 }
 
-/** A field that the provider refuses, or that has no price. */
-function problemAt(request: ModelRequest, model: Model): string | undefined {
-  const { dialect, body, serviceTier, hostTools, asked, otherNumbers = [] } = request;
+/** A field that the provider refuses, or that has no price. `client`: the request before its translation. */
+function problemAt(request: ModelRequest, model: Model, client: ModelRequest): string | undefined {
+  const { dialect, body, serviceTier, hostTools, otherNumbers = [] } = request;
   if (!hasPriceFor(model, serviceTier)) {
     return unpricedTier(model, serviceTier ?? '');
   }
   const prices = pricesFor(model, serviceTier);
   const problem =
     unpricedFor(model, dialect.name) ??
-    (isOfText(dialect) ? unpricedAnswers(model, asked) : undefined) ??
+    (isOfText(dialect) ? unpricedAnswers(model, client.asked) : undefined) ??
     toolProblem(prices, toolsFor(model, prices, hostTools)) ??
     otherNumberProblem(prices, otherNumbers);
   if (problem !== undefined) return problem;

@@ -146,6 +146,17 @@ describe("a request at a host of Google's", () => {
     assert.equal(google.rows(key)[0]?.cost_nanos, 9_000);
   });
 
+  test('is refused without a price for its answer, in the words of its client', async () => {
+    for (const [path, body] of [
+      ['/v1/chat/completions', MESSAGES],
+      ['/v1/responses', { model: 'fake/echo', input: 'Draw.' }],
+    ] as const) {
+      const reply = await post(google, path, { ...body, modalities: ['text', 'image'] });
+      assert.equal(reply.status, 400, reply.text);
+      assert.match(reply.error.message, /^modalities: this model has no price for image answers; leave image out/);
+    }
+  });
+
   test('is capped where the config says so', async () => {
     const capped = await startTestGateway({
       config: { cap_output: true },

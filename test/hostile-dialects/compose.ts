@@ -145,6 +145,12 @@ const TRICKS: readonly Trick[] = [
     more: () => ({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } }),
   },
   {
+    name: 'modalities',
+    chance: 0.1,
+    applies: () => true,
+    more: (_, random) => ({ modalities: random.pick([['text'], ['text', 'image'], ['IMAGE'], ['video'], 'image']) }),
+  },
+  {
     name: 'service_tier',
     chance: 0.4,
     applies: ({ model }) => model === 'tooled' || model === 'tiered',

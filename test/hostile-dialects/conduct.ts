@@ -57,6 +57,9 @@ export function conductFor(draft: Draft, random: Random): Partial<Conduct> {
     opened: isUnseen ? 0 : random.pick([0, 0, 2]),
     found: random.pick([0, 8_000, 30_000]),
     isUnpredicted: random.chance(0.5),
+    // More than one is not held where no maximum is declared.
+    images: draft.model === 'drawing' && draft.direction.host === 'chat' ? random.pick([0, 1]) : 0,
+    isImageTold: random.chance(0.7),
     end: endOf(draft, report, random),
   };
 }

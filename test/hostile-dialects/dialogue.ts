@@ -66,6 +66,9 @@ export interface Conduct {
   readonly found: number;
   /** Whether the model writes anything else than the request predicts: then what it predicts is billed as output. */
   readonly isUnpredicted: boolean;
+  /** Images behind the text of an answer, which the host reports among its other tokens unless `isImageTold`. */
+  readonly images: number;
+  readonly isImageTold: boolean;
   readonly end: End;
   /** Undefined if its response arrives as `end` says. */
   readonly loss: Loss | undefined;
@@ -84,6 +87,8 @@ const CONDUCT: Conduct = {
   opened: 0,
   found: 0,
   isUnpredicted: false,
+  images: 0,
+  isImageTold: true,
   end: 'whole',
   loss: undefined,
   pass: undefined,
@@ -100,6 +105,7 @@ export interface HostBill extends Bill {
   /** Of the tokens of input and output, those of sound. */
   readonly audioInput: number;
   audioOutput: number;
+  imageOutput: number;
 }
 
 export class Dialogue extends Conversation {

@@ -16,7 +16,7 @@ import { promptOf } from './prompt.ts';
 import { CHAT } from './speech/chat.ts';
 import { MESSAGES } from './speech/messages.ts';
 import { RESPONSES } from './speech/responses.ts';
-import { type Order, SPOKEN_TOKENS, type Speech } from './speech/speech.ts';
+import { IMAGE_TOKENS, type Order, SPOKEN_TOKENS, type Speech } from './speech/speech.ts';
 
 const SPEECHES: Readonly<Record<DialectName, Speech>> = { chat: CHAT, messages: MESSAGES, responses: RESPONSES };
 
@@ -103,6 +103,7 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
     to: Number.POSITIVE_INFINITY,
     outputTokens: 0,
     audioOutput: 0,
+    imageOutput: 0,
     outputNanos: 0,
     costNanos: 0,
     isFinal: false,
@@ -111,7 +112,7 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
   const [outputTokens, audioOutput] = conduct.field === 'speech' ? [1, 1] : [1, 0];
   bill.outputNanos = costOf({ ...bill, outputTokens, audioOutput }) - costOf({ ...bill, outputTokens: 0 });
   const mostWritten = conduct.field === 'speech' ? Math.floor(most / (1 + SPOKEN_TOKENS)) : most;
-  return { call, dialogue, fields, bill, writing: new Writing(conduct.alphabet, mostWritten, 0) };
+  return { call, dialogue, fields, bill, writing: new Writing(conduct.alphabet, mostWritten, 0), isDrawn: false };
 }
 
 /** The longest lifetime that a request asks for anywhere. A host that reads names without case sees more of them. */
@@ -126,13 +127,20 @@ function lifetimeIn(value: unknown, reading: Reading): '5m' | '1h' | undefined {
   return found.includes('1h') ? '1h' : found.find((each) => each !== undefined);
 }
 
-function enter({ dialogue: { conduct }, fields, bill, writing }: Order): void {
+function enter({ dialogue: { conduct }, fields, bill, writing, isDrawn }: Order): void {
   const written = writing.written.tokens;
   bill.audioOutput = conduct.field === 'speech' ? SPOKEN_TOKENS * written : 0;
   const hidden = Math.min(conduct.hidden, thinkingBudget(fields));
   const unseen = hidden + (conduct.pass?.output ?? 0) + (conduct.isUnpredicted ? predictedIn(fields) : 0);
-  bill.outputTokens = written + bill.audioOutput + unseen;
+  bill.imageOutput = isDrawn ? conduct.images * IMAGE_TOKENS : 0;
+  bill.outputTokens = written + bill.audioOutput + bill.imageOutput + unseen;
   bill.costNanos = costOf(bill);
+}
+
+/** All that the model writes and draws. */
+function finish(order: Order): void {
+  order.writing.rest();
+  order.isDrawn = true;
 }
 
 /** The most that a model may think, if the request says so. */
@@ -174,7 +182,7 @@ async function lose(order: Order, speech: Speech, { how, after }: Loss): Promise
       before = '';
       await dialogue.readBeyond(bytesRead, closed);
     }
-  } else writing.rest();
+  } else finish(order);
   enter(order);
   if (!isStream && after !== 'nothing') {
     const body = JSON.stringify(speech.answer(order, reportOf(order, speech, true)));
@@ -188,8 +196,8 @@ async function lose(order: Order, speech: Speech, { how, after }: Loss): Promise
 
 /** The work is done and billed even if the client has left. */
 async function writeJson(order: Order, speech: Speech): Promise<void> {
-  const { call, dialogue, bill, writing } = order;
-  writing.rest();
+  const { call, dialogue, bill } = order;
+  finish(order);
   enter(order);
   if (dialogue.leaves !== 'never') {
     await dialogue.left(closedOf(call));
@@ -237,6 +245,7 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
     if (!(await say(before + speech.piece(order, text, running)))) return enter(order);
     before = '';
   }
+  order.isDrawn = true;
   enter(order);
   const { bytesRead } = dialogue;
   call.send(before + speech.finish(order));

@@ -28,6 +28,10 @@ const TOKENS_PER_IMAGE = 1_600;
 /** These hear and speak at prices of their own; other models hear at that of text. */
 const AUDIO_MODEL = 'vendor-audio';
 const ATTENTIVE_MODEL = 'vendor-attentive';
+/** This one returns images unasked. */
+const DRAWING_MODEL = 'gpt-5-image';
+/** Nanodollars for a token of an image. */
+const IMAGE_PRICE = 60_000;
 /** Of sound, for a second. */
 const AUDIO_TOKENS = 10;
 const MOST_AUDIO_TOKENS = 32;
@@ -43,7 +47,8 @@ export function costOf(bill: HostBill): number {
   const factor = (SERVICE_TIERS[bill.serviceTier ?? ''] ?? 1) * (isLong ? LONG_FACTOR : 1);
   const text = (bill.inputTokens - audioInput) * inputPrice + (bill.outputTokens - audioOutput) * output;
   const sound = audioInput * SPECIAL_PRICES.audioInput + audioOutput * SPECIAL_PRICES.audioOutput;
-  return factor * text + sound + bill.callNanos;
+  const images = bill.imageOutput * (IMAGE_PRICE - factor * output);
+  return factor * text + sound + images + bill.callNanos;
 }
 
 function hearsAtOwnPrice(model: string): boolean {
@@ -95,8 +100,8 @@ const sound = { audio_input: usd(SPECIAL_PRICES.audioInput), audio_output: usd(S
  * and thinks by itself, `tooled` has prices for all that can be asked for, `caching` for what is written to a cache, `long` for long inputs, `tiered`
  * for those and for service tiers. `fetching` lets its host fetch files, `paged` says what a page
  * of a PDF has, `windowless` not what fits in; `tiles` and `patches` say how their host sees,
- * `unsaid` and `boundless` do not. `speaking` and `attentive` have prices for sound, and `compound` calls tools
- * of its own accord.
+ * `unsaid` and `boundless` do not. `speaking` and `attentive` have prices for sound, `compound` calls tools
+ * of its own accord, and `drawing` returns images unasked.
  */
 export const MODELS = {
   cheap: plain,
@@ -120,6 +125,7 @@ export const MODELS = {
   speaking: { ...plain, ...sound, upstream: AUDIO_MODEL },
   attentive: { ...plain, ...sound, upstream: ATTENTIVE_MODEL },
   compound: { ...plain, upstream: COMPOUND_MODEL },
+  drawing: { ...plain, upstream: DRAWING_MODEL, image_output: usd(IMAGE_PRICE) },
 };
 
 /** The same for a host of messages, which has prices for its cache in any case. */

@@ -5,6 +5,7 @@ import type { Explanation } from '../../src/core/explanation.ts';
 import { formatUsd } from '../../src/core/money.ts';
 import { answering } from '../support/answers.ts';
 import { sharedGateway, type TestKey, withGateway } from '../support/gateway.ts';
+import { wavOf } from '../support/media.ts';
 
 const gateway = await sharedGateway({
   config: { max_body: '2kb' },
@@ -213,7 +214,31 @@ test('what is billed by the piece is explained without tokens, and has no price 
     );
     const byTokens = await stepsFor('fake/maker');
     assert.match(byTokens.estimate?.message ?? '', / and 200 of output \(the most that fake\/maker makes of it\)/);
-    assert.equal(byTokens.price?.message, '1.00 in, 2.00 out, USD per million tokens, from the config');
+    assert.equal(
+      byTokens.price?.message,
+      '1.00 in, 2.00 out, 3.00 for image_output, USD per million tokens, from the config',
+    );
+  });
+});
+
+test('the prices of audio and images that a request may have are explained, and the image that is held', async () => {
+  const models = {
+    listener: { input: 1, output: 2, audio_input: 3, cached_audio_input: 0.5 },
+    painter: { upstream: 'gemini-2.5-flash-image', input: 1, output: 2, image_output: 30 },
+  };
+  await withGateway({ provider: { models } }, async (own) => {
+    const stepsFor = async (fields: object) => {
+      const { steps } = await own.explain(own.key(), say(fields), '/v1/chat/completions');
+      return Object.fromEntries(steps.map((each) => [each.step, each]));
+    };
+    const data = wavOf(8_000, 1).toString('base64');
+    const heard = [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data, format: 'wav' } }] }];
+    const { price: spoken } = await stepsFor({ model: 'fake/listener', messages: heard });
+    assert.equal(spoken?.message, '1.00 in, 2.00 out, 3.00 for audio_input, USD per million tokens, from the config');
+    assert.equal(spoken?.audio_input_usd, '3.00');
+    const { price, estimate } = await stepsFor({ model: 'fake/painter', max_tokens: 10 });
+    assert.equal(price?.image_output_usd, '30.00');
+    assert.match(estimate?.message ?? '', / 2,520 of output \(an image, which fake\/painter may return\)/);
   });
 });
 

@@ -7,16 +7,17 @@ import { type Order, SPOKEN_TOKENS, type Speech } from './speech.ts';
 
 export const CHAT: Speech = {
   maximum: 'max_tokens',
-  usage: ({ bill: { inputTokens, outputTokens, audioInput, audioOutput } }) => ({
+  usage: ({ bill: { inputTokens, outputTokens, audioInput, audioOutput, imageOutput }, dialogue: { conduct } }) => ({
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     ...(audioInput > 0 && { prompt_tokens_details: { audio_tokens: audioInput } }),
     ...(audioOutput > 0 && { completion_tokens_details: { audio_tokens: audioOutput } }),
+    ...(imageOutput > 0 && conduct.isImageTold && { completion_tokens_details: { image_tokens: imageOutput } }),
   }),
   answer: (order, usage) => ({
     id: 'chatcmpl-1',
-    choices: [{ index: 0, message: { role: 'assistant', ...said(order) }, finish_reason: 'stop' }],
+    choices: [{ index: 0, message: { role: 'assistant', ...said(order), ...drawn(order) }, finish_reason: 'stop' }],
     ...(usage !== undefined && { usage }),
   }),
   begin: (order, usage) => {
@@ -30,7 +31,7 @@ export const CHAT: Speech = {
       .map((audio) => chunk({ audio: { id: 'audio_1', ...audio } }, null, report))
       .join('');
   },
-  finish: () => chunk({}, 'stop', undefined),
+  finish: (order) => chunk(drawn(order), 'stop', undefined),
   end: ({ fields }, usage) => {
     const options = fields.stream_options as Fields | undefined;
     const isAsked = options?.include_usage === true && usage !== undefined;
@@ -47,6 +48,11 @@ const FAILED = {
 
 /** For a token: 50 ms of 24,000 samples a second, two bytes each. */
 const BYTES_PER_SPOKEN_TOKEN = 2_400;
+
+function drawn({ dialogue: { conduct } }: Order): Fields {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+  return conduct.images === 0 ? {} : { images: Array(conduct.images).fill(image) };
+}
 
 function spoken(text: string): string {
   return Buffer.alloc(tokensIn(text) * SPOKEN_TOKENS * BYTES_PER_SPOKEN_TOKEN).toString('base64');

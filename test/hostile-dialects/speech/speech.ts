@@ -12,6 +12,8 @@ export interface Order {
   readonly fields: Fields;
   readonly bill: HostBill;
   readonly writing: Writing;
+  /** The images of the answer are made. */
+  isDrawn: boolean;
 }
 
 export interface Speech {
@@ -34,6 +36,9 @@ export interface Speech {
   /** The same in place of a whole answer. */
   failedAnswer(order: Order, usage: Fields | undefined): { readonly status: number; readonly body: Fields };
 }
+
+/** Tokens of an image. */
+export const IMAGE_TOKENS = 1_290;
 
 /** Tokens of sound for one of its words: twenty in a second. */
 export const SPOKEN_TOKENS = 6;
