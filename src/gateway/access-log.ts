@@ -1,6 +1,6 @@
 /**
- * The access log: one line for each request, and a warning while requests are refused for lack of
- * resources. Metrics count the same.
+ * The access log: one line per request, a summary of requests that are refused before their key is known, and a warning while
+ * requests are refused for lack of resources. Metrics count the same.
  */
 import { counted } from '../core/plural.ts';
 import { printableName } from '../core/printable.ts';
@@ -13,11 +13,58 @@ import type { TallyCounter } from '../observe/tally.ts';
 /** The status that logs show, as nginx's do, for a client that hung up before its answer. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Logs a request that has ended. Never logs its body or its key. */
-export function logExchange(log: Log, exchange: Exchange): void {
-  // Health checks come every few seconds.
-  const level = isUnderV1(exchange.path) ? 'info' : 'debug';
-  if (!log.isLevelEnabled(level)) return;
+/** Maximum lines per interval for requests that were refused before their key was known. Further requests are only counted. */
+const REFUSED_LINES = 10;
+/** That interval, in milliseconds. */
+const REFUSED_INTERVAL_MS = 10_000;
+
+/** Never logs the body of a request, or its key. */
+export class AccessLog {
+  readonly #log: Log;
+  /** Requests refused before their key was known, in the current interval. */
+  #refused = 0;
+  /** The number of them without a line, by error code. */
+  readonly #omitted = new Map<string, number>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Logs a finished request. */
+  add(exchange: Exchange): void {
+    // Health checks come every few seconds.
+    const level = isUnderV1(exchange.path) ? 'info' : 'debug';
+    if (!this.#log.isLevelEnabled(level)) return;
+    const { error, keyId } = exchange;
+    // Anyone can send such requests, and their lines would fill the disk.
+    if (error === undefined || keyId !== undefined || this.#hasLine(error.code))
+      logExchange(this.#log, level, exchange);
+  }
+
+  #hasLine(code: string): boolean {
+    if (this.#refused === 0) setTimeout(() => this.#summarize(), REFUSED_INTERVAL_MS).unref();
+    this.#refused++;
+    if (this.#refused <= REFUSED_LINES) return true;
+    this.#omitted.set(code, (this.#omitted.get(code) ?? 0) + 1);
+    return false;
+  }
+
+  #summarize(): void {
+    const refused = Object.fromEntries(this.#omitted);
+    const count = this.#refused - REFUSED_LINES;
+    this.#refused = 0;
+    this.#omitted.clear();
+    if (count <= 0) return;
+    const codes = Object.entries(refused).map(([code, number]) => `${code} ${number}`);
+    const requests = counted(count, 'more request');
+    this.#log.warn(
+      { refused },
+      `${requests} without a valid key refused in the last ${REFUSED_INTERVAL_MS / 1_000} s: ${codes.join(', ')}`,
+    );
+  }
+}
+
+function logExchange(log: Log, level: 'info' | 'debug', exchange: Exchange): void {
   const { requestId, request, keyId, model, ageMs } = exchange;
   // A client may have put its key into the path by mistake.
   const path = printableName(exchange.path);

@@ -34,7 +34,7 @@ import { ModelPaces } from '../proxy/pace.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import { fdOf, type ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
-import { countExchange, logExchange, logFailed, logPressure } from './access-log.ts';
+import { AccessLog, countExchange, logFailed, logPressure } from './access-log.ts';
 import { ThreadCache } from './answer-cache.ts';
 import { ThreadKeeper } from './keeper.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
@@ -125,6 +125,7 @@ interface Setup {
 class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
+  readonly #accessLog: AccessLog;
   readonly #counter: TokenCounter;
   readonly #ownsCounter: boolean;
   readonly #abortGraceMs: number;
@@ -153,6 +154,7 @@ class LocalWorker implements Worker {
     this.#traces = traces;
     this.#ledger = ledger;
     this.#log = log;
+    this.#accessLog = new AccessLog(log);
     this.#counter = counter ?? new TokenCounter(countMs);
     this.#ownsCounter = counter === undefined;
     this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
@@ -274,7 +276,7 @@ class LocalWorker implements Worker {
   }
 
   #onClose(exchange: Exchange): void {
-    logExchange(this.#log, exchange);
+    this.#accessLog.add(exchange);
     if (this.#tally !== undefined) countExchange(this.#tally, exchange);
   }
 

@@ -1,5 +1,7 @@
 /** What a connection has sent and is not parsed: bounded in bytes, and in requests that have no answers yet. */
 import type { Socket } from 'node:net';
+import { READ_BYTES } from './linger.ts';
+import { inLaterTurn, inSpareTime } from './turns.ts';
 
 /** Common clients send none ahead, or a few. Of more than this many at a time the connection is closed. */
 const MAX_UNANSWERED = 16;
@@ -12,7 +14,12 @@ export class Backlog {
   readonly #socket: Socket;
   #isPaused = false;
   #isOver = false;
+  /** Too many bytes wait. */
+  #isFull = false;
+  /** Waits for a later turn of the event loop. */
+  #isYielding = false;
   #receivedBytes = 0;
+  #receivedAtYield = 0;
   #begun = 0;
   /** How much had been received when each of the last requests was answered. */
   readonly #receivedAtAnswer: number[] = [];
@@ -40,12 +47,25 @@ export class Backlog {
     this.bytes = NOTHING;
   }
 
-  /** False if it is over. */
-  receive(chunk: Buffer): boolean {
+  /** `isUnneeded`: the bytes will be discarded. Returns false if it is over. */
+  receive(chunk: Buffer, isUnneeded = false): boolean {
     if (this.#isOver) return false;
     this.#receivedBytes += chunk.length;
     this.bytes = this.bytes.length === 0 ? chunk : Buffer.concat([this.bytes, chunk]);
+    if (this.#receivedBytes - this.#receivedAtYield >= READ_BYTES) this.#yield(isUnneeded);
     return true;
+  }
+
+  /** Pauses reading for at least one turn: libuv reads up to 32 times 64 KB of a socket in one turn. */
+  #yield(isUnneeded: boolean): void {
+    this.#receivedAtYield = this.#receivedBytes;
+    if (this.#isYielding) return;
+    this.#isYielding = true;
+    const later = isUnneeded ? inSpareTime : inLaterTurn;
+    later(() => {
+      this.#isYielding = false;
+      if (!this.#isOver) this.#pauseOrResume();
+    });
   }
 
   /** Takes the first bytes. Nothing of what was read is kept once all of it is taken. */
@@ -74,9 +94,15 @@ export class Backlog {
    * taken for another reason.
    */
   bound(isFull = false): void {
-    const isTooMuch = isFull || this.bytes.length > MAX_WAITING_BYTES;
-    if (isTooMuch) this.#socket.pause();
-    else if (this.#isPaused) this.#socket.resume();
-    this.#isPaused = isTooMuch;
+    if (this.#isOver) return;
+    this.#isFull = isFull || this.bytes.length > MAX_WAITING_BYTES;
+    this.#pauseOrResume();
+  }
+
+  #pauseOrResume(): void {
+    const wasPaused = this.#isPaused;
+    this.#isPaused = this.#isFull || this.#isYielding;
+    if (this.#isPaused) this.#socket.pause();
+    else if (wasPaused) this.#socket.resume();
   }
 }

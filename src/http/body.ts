@@ -3,6 +3,7 @@ import { isEncoded } from '../core/content-coding.ts';
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import { counted } from '../core/plural.ts';
+import { MAX_DISCARDED_BYTES } from './linger.ts';
 import type { HttpRequest } from './server.ts';
 
 /** Why a body is not read, or not read on. */
@@ -41,25 +42,29 @@ export function transferMs(bytes: number): number {
   return (bytes / MIN_BYTES_PER_SECOND) * 1_000;
 }
 
-/**
- * How much of an unneeded body is read, so that a client that is still sending can read its
- * response.
- */
-const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
-/** How long that may take, in milliseconds. */
+/** Time limit for discarding the rest of a short body, in milliseconds. */
 const DISCARD_MS = 5_000;
 
+/** The length of a body that the head of its request declares. */
+export function declaredBytes({ headers }: HttpRequest): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+export function hasBody(request: HttpRequest): boolean {
+  return request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > 0;
+}
+
 /**
- * Reads and discards the rest of a body after a response that did not need it. Closes the
- * connection if there is too much of it or it takes too long.
+ * Whether an unread body is too long to be discarded. A chunked body always is: finding its end takes one call per chunk, and a
+ * chunk may have a single byte.
  */
+export function isLong(request: HttpRequest): boolean {
+  return request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > MAX_DISCARDED_BYTES;
+}
+
+/** Reads and discards a short body that the response did not need. Closes the connection if that takes too long. */
 export function discardBody(request: HttpRequest): void {
   if (request.complete || request.destroyed) return;
-  let remaining = MAX_DISCARDED_BYTES;
-  request.on('data', (chunk: Buffer) => {
-    remaining -= chunk.length;
-    if (remaining < 0) request.socket.destroy();
-  });
   request.on('error', () => {});
   request.resume();
   // The parser delivers what it has read of the body in the same tick, so of many requests in one read at most one is left.
@@ -160,8 +165,7 @@ export class BodyReader {
       const message = 'Compressed request bodies are not supported. Send the body without Content-Encoding.';
       throw new BodyError({ code: 'invalid_request', message });
     }
-    const declaredBytes = Number(this.#request.headers['content-length'] ?? 0);
-    const error = this.#problemOf(declaredBytes);
+    const error = this.#problemOf(declaredBytes(this.#request));
     if (error !== undefined) throw error;
     sendContinue?.();
     return takeBufferedBody(this.#request, this.#maxBytes) ?? this.#collect();

@@ -3,7 +3,7 @@ import { type ClientError, mayRetry, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import type { RequestTrace } from '../core/request-trace.ts';
-import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
+import { type BodyCheck, BodyReader, discardBody, isLong, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 import type { HttpRequest, HttpResponse } from './server.ts';
 
@@ -58,6 +58,7 @@ export class Exchange {
   #ignored: readonly string[] = [];
   #cachedAgeS: number | undefined;
   #bodyBytes = 0;
+  #hasReadBody = false;
   readonly #startedAtMs = performance.now();
   readonly #response: HttpResponse;
   readonly #options: ExchangeOptions;
@@ -150,7 +151,9 @@ export class Exchange {
    */
   bufferedBody(): Buffer | undefined {
     const { maxBodyBytes, expectsContinue } = this.#options;
-    return expectsContinue ? undefined : takeBufferedBody(this.request, maxBodyBytes);
+    const body = expectsContinue ? undefined : takeBufferedBody(this.request, maxBodyBytes);
+    if (body !== undefined) this.#hasReadBody = true;
+    return body;
   }
 
   /** Reads the body. Only now does a client that sent `Expect: 100-continue` get its 100. */
@@ -159,6 +162,7 @@ export class Exchange {
     const reader = new BodyReader(this.request, maxBodyBytes, requestMs, check);
     const body = await reader.read(expectsContinue ? () => this.#response.writeContinue() : undefined);
     this.#bodyBytes = body.length;
+    this.#hasReadBody = true;
     return body;
   }
 
@@ -196,8 +200,7 @@ export class Exchange {
   sendPreflight(answer: readonly string[]): void {
     const headers = [...answer];
     this.#addCommonHeaders(headers);
-    this.#response.writeHead(204, headers);
-    discardBody(this.request);
+    this.#writeWholeHead(204, headers);
     this.#end('');
   }
 
@@ -276,9 +279,16 @@ export class Exchange {
     if (this.#response.headersSent || this.#response.destroyed) return;
     const headers = ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(body)), ...more];
     this.#addCommonHeaders(headers);
-    this.#response.writeHead(status, headers);
-    discardBody(this.request);
+    this.#writeWholeHead(status, headers);
     this.#end(body);
+  }
+
+  /** Writes the head of a response that is not a stream. The connection ends with the response if an unread body is too long. */
+  #writeWholeHead(status: number, headers: string[]): void {
+    const response = this.#response;
+    if (!this.#hasReadBody && isLong(this.request)) response.shouldKeepAlive = false;
+    response.writeHead(status, headers);
+    if (response.shouldKeepAlive) discardBody(this.request);
   }
 
   /** Sends the last bytes. A client that does not read them has limited time to do so. */

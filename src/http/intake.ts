@@ -5,7 +5,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Backlog } from './backlog.ts';
+import { declaredBytes } from './body.ts';
 import { BodyExtent, throughBlankLine } from './body-extent.ts';
+import { inLaterTurn } from './turns.ts';
 
 const [CR, LF] = [0x0d, 0x0a];
 
@@ -19,6 +21,8 @@ export class Intake {
   #isAnswered = false;
   /** Of that request. */
   #body: BodyExtent | undefined;
+  /** Whether that body may be parsed. A chunked one may not until the request is resumed, since each chunk takes a call. */
+  #isWanted = true;
 
   /** To be called once Node listens to the socket, before anything has been read. */
   constructor(socket: Socket) {
@@ -37,6 +41,8 @@ export class Intake {
     this.#request = request;
     this.#isAnswered = false;
     this.#body = new BodyExtent(request.headers);
+    this.#isWanted = request.headers['transfer-encoding'] === undefined;
+    if (!this.#isWanted) request.once('resume', () => this.#onWanted());
     return true;
   }
 
@@ -46,7 +52,12 @@ export class Intake {
     this.#release();
     this.#backlog.answered();
     // Other connections have their turn between two requests of this one.
-    if (this.#backlog.bytes.length > 0) setImmediate(() => this.#advance());
+    if (this.#backlog.bytes.length > 0) inLaterTurn(() => this.#advance());
+  }
+
+  #onWanted(): void {
+    this.#isWanted = true;
+    this.#advance();
   }
 
   /** Whether a whole request has arrived that is not answered. */
@@ -54,13 +65,27 @@ export class Intake {
     return this.#request?.complete === true && !this.#isAnswered;
   }
 
+  /** Whether the last request is incomplete, or more bytes wait behind it. */
+  get isSending(): boolean {
+    return this.#request?.complete === false || this.#backlog.bytes.length > 0;
+  }
+
+  /** The length of the body of that request, as declared. */
+  get declaredBytes(): number {
+    return this.#request === undefined ? 0 : declaredBytes(this.#request);
+  }
+
   /** Nothing more is parsed. */
   stop(): void {
     this.#backlog.stop();
   }
 
+  get #waits(): boolean {
+    return this.isAnswering || (this.#request !== undefined && !this.#isWanted);
+  }
+
   #advance(): void {
-    while (this.#backlog.isReady && !this.isAnswering) {
+    while (this.#backlog.isReady && !this.#waits) {
       const length = this.#pieceBytes(this.#backlog.bytes);
       if (length === 0) break;
       this.#parse(this.#backlog.take(length));

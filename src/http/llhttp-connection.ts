@@ -1,11 +1,14 @@
 /** One connection of a server on llhttp: what it sends is parsed one request at a time, and the next once that is answered. */
 import type { Socket } from 'node:net';
 import { Backlog } from './backlog.ts';
+import { declaredBytes } from './body.ts';
+import { linger } from './linger.ts';
 import { HttpParser, type RequestHead } from './llhttp.ts';
 import { LlhttpRequest } from './llhttp-request.ts';
 import { LlhttpResponse } from './llhttp-response.ts';
 import { MAX_HEADER_BYTES } from './malformed.ts';
 import type { Expectation, ParserError, ServerEvents } from './server.ts';
+import { inLaterTurn } from './turns.ts';
 
 /** Time limits of connections, in milliseconds. */
 export interface ConnectionTimes {
@@ -40,7 +43,7 @@ export class LlhttpConnection {
     this.#times = times;
     this.#backlog = new Backlog(socket);
     socket.on('data', (chunk: Buffer) => {
-      if (this.#backlog.receive(chunk)) this.#advance();
+      if (this.#backlog.receive(chunk, this.#isDiscarding)) this.#advance();
     });
     socket.on('drain', () => this.#response?.emit('drain'));
     socket.on('timeout', () => events.onTimeout(socket));
@@ -76,9 +79,19 @@ export class LlhttpConnection {
     }
   }
 
+  /** Incoming bytes belong to the body of an answered request. */
+  get #isDiscarding(): boolean {
+    return this.#request !== undefined && this.#response === undefined;
+  }
+
   #advance(): void {
-    while (this.#backlog.isReady && this.#request?.complete !== true) this.#parse();
+    while (this.#backlog.isReady && !this.#waits) this.#parse();
     this.#bound();
+  }
+
+  /** Parsing waits for the response to a complete request, or for a reader of its body. */
+  get #waits(): boolean {
+    return this.#request !== undefined && (this.#request.complete || !this.#request.isWanted);
   }
 
   #parse(): void {
@@ -108,7 +121,7 @@ export class LlhttpConnection {
       this.socket.destroy();
       return false;
     }
-    this.#request = new LlhttpRequest(this.socket, head, this.#onRead);
+    this.#request = new LlhttpRequest(this.socket, head, { onRead: this.#onRead, onWanted: this.#onWanted });
     return true;
   }
 
@@ -125,19 +138,24 @@ export class LlhttpConnection {
     this.#response = undefined;
     this.#hasServed = true;
     this.#backlog.answered();
-    if (isLast) {
-      this.stop();
-      this.socket.destroySoon();
-      return;
-    }
+    if (isLast) return this.#close();
     if (this.socket.timeout) this.socket.setTimeout(0);
     // What is still to come of its body is dropped.
     this.#request?.resume();
     this.#idleSinceMs = performance.now();
     this.#release();
     // Other connections have their turn between two requests of this one.
-    if (this.#backlog.bytes.length > 0) setImmediate(() => this.#advance());
+    if (this.#backlog.bytes.length > 0) inLaterTurn(() => this.#advance());
   };
+
+  /** Closes the connection after its last response. */
+  #close(): void {
+    const request = this.#request as LlhttpRequest;
+    const isSending = !request.complete || this.#backlog.bytes.length > 0;
+    this.stop();
+    if (isSending) linger(this.socket, declaredBytes(request));
+    else this.socket.destroySoon();
+  }
 
   /** The next request may begin once this one has arrived and is answered. */
   #release(): void {
@@ -157,6 +175,8 @@ export class LlhttpConnection {
   readonly #onRead = (): void => {
     if (this.#backlog.isPaused) this.#bound();
   };
+
+  readonly #onWanted = (): void => this.#advance();
 
   #fail(code: string, rawPacket?: Buffer): void {
     this.stop();

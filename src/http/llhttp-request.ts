@@ -5,6 +5,13 @@ import type { Socket } from 'node:net';
 import type { RequestHead } from './llhttp.ts';
 import type { HttpRequest } from './server.ts';
 
+export interface RequestCallbacks {
+  /** Some of the body was read. */
+  readonly onRead: () => void;
+  /** From now on the body may be parsed. */
+  readonly onWanted: () => void;
+}
+
 export class LlhttpRequest extends EventEmitter implements HttpRequest {
   readonly socket: Socket;
   readonly method: string;
@@ -16,14 +23,15 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
   complete = false;
   destroyed = false;
   readableLength = 0;
-  readonly #onRead: () => void;
+  /** Whether its body may be parsed. A chunked one may not until the request is resumed, since each chunk takes a call. */
+  isWanted: boolean;
+  readonly #callbacks: RequestCallbacks;
   #headers: IncomingHttpHeaders | undefined;
   #parts: Buffer[] = [];
   #isFlowing = false;
   #hasEnded = false;
 
-  /** `onRead`: some of the body was read. */
-  constructor(socket: Socket, head: RequestHead, onRead: () => void) {
+  constructor(socket: Socket, head: RequestHead, callbacks: RequestCallbacks) {
     super();
     this.socket = socket;
     this.method = head.method;
@@ -31,7 +39,8 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
     this.httpVersion = head.httpVersion;
     this.rawHeaders = head.rawHeaders;
     this.keepAlive = head.keepAlive;
-    this.#onRead = onRead;
+    this.isWanted = !head.isInChunks;
+    this.#callbacks = callbacks;
   }
 
   get headers(): IncomingHttpHeaders {
@@ -43,7 +52,7 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
     const part = this.#parts.shift();
     if (part === undefined) return null;
     this.readableLength -= part.length;
-    this.#onRead();
+    this.#callbacks.onRead();
     return part;
   }
 
@@ -52,6 +61,9 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
     this.#isFlowing = true;
     // Whoever reads may first say what else it waits for.
     if (this.#parts.length > 0 || this.complete) process.nextTick(() => this.#flow());
+    if (this.isWanted) return;
+    this.isWanted = true;
+    process.nextTick(this.#callbacks.onWanted);
   }
 
   /** A part of the body has arrived. */

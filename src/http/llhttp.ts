@@ -16,6 +16,8 @@ export interface RequestHead {
   readonly rawHeaders: readonly string[];
   /** Whether the client keeps the connection open after the answer. */
   readonly keepAlive: boolean;
+  /** Whether its body is chunked. The parser stops before such a body, so the caller decides whether to parse it. */
+  readonly isInChunks: boolean;
 }
 
 /** What was found in some bytes: parts of one message. */
@@ -214,7 +216,7 @@ export class HttpParser {
   /** The client sends nothing more. False if a message is incomplete. */
   finish(): boolean {
     current = this;
-    return this.#isPaused || this.#llhttp.llhttp_finish(this.#parser) === 0;
+    return this.#isPaused ? !this.isInMessage : this.#llhttp.llhttp_finish(this.#parser) === 0;
   }
 
   /** To be called once, and nothing after it. */
@@ -261,16 +263,18 @@ export class HttpParser {
     for (let i = 1; i < headers.length; i += 2) headers[i] = withoutTail(headers[i] as string);
     const parser = this.#parser;
     const loaded = this.#llhttp;
+    const isInChunks = hasTransferEncoding(headers);
     this.#head = {
       method: methodName(loaded, loaded.llhttp_get_method(parser)),
       url: this.#url,
       httpVersion: `${loaded.llhttp_get_http_major(parser)}.${loaded.llhttp_get_http_minor(parser)}`,
       rawHeaders: headers,
       keepAlive,
+      isInChunks,
     };
     this.#url = '';
     this.#headers = [];
-    return 0;
+    return isInChunks ? PAUSED : 0;
   }
 
   onBody(at: number, length: number): number {
@@ -320,6 +324,16 @@ export class HttpParser {
     this.#lastKind = kind;
   }
 }
+
+function hasTransferEncoding(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (name.length === TRANSFER_ENCODING.length && name.toLowerCase() === TRANSFER_ENCODING) return true;
+  }
+  return false;
+}
+
+const TRANSFER_ENCODING = 'transfer-encoding';
 
 function withoutTail(value: string): string {
   const last = value.charCodeAt(value.length - 1);

@@ -4,6 +4,7 @@ import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { createServer, createTlsServer } from '../core/node-http.ts';
 import { Intake } from './intake.ts';
+import { linger } from './linger.ts';
 import { MAX_HEADER_BYTES } from './malformed.ts';
 import {
   CHECKING_INTERVAL_MS,
@@ -80,7 +81,16 @@ export class NodeServer implements HttpServer {
   }
 
   #accept(socket: Socket): void {
-    this.#connections.set(socket, { intake: new Intake(socket), open: undefined });
+    const connection: Connection = { intake: new Intake(socket), open: undefined };
+    this.#connections.set(socket, connection);
+    const destroySoon = socket.destroySoon.bind(socket);
+    // Node calls it once a last response is out.
+    socket.destroySoon = () => {
+      const { isSending, declaredBytes } = connection.intake;
+      connection.intake.stop();
+      if (isSending) linger(socket, declaredBytes);
+      else destroySoon();
+    };
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {

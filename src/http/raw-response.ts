@@ -9,9 +9,7 @@ import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { ErrorFormat } from './exchange.ts';
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
-
-/** How long a connection may stay half open after its last response, in milliseconds. */
-const LINGER_MS = 2_000;
+import { linger } from './linger.ts';
 
 /** Sends an error in the shape of all others, with `more` headers, and closes the connection. */
 export function writeRaw(
@@ -30,11 +28,8 @@ export function writeRaw(
   const status = statusOf(error);
   // After CONNECT, Node removes its listeners: a reset would be an uncaught exception.
   socket.on('error', () => {});
-  // A client that keeps its half open would hold the socket forever; destroying it at once could
-  // lose the response.
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(timer));
-  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.write(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  linger(socket);
 }
 
 const REASONS: Readonly<Record<number, string>> = {

@@ -1,20 +1,26 @@
 /** An address beside the one for clients: an HTTP server of its own, which answers the paths it is given and nothing else. */
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
-import { type AddressInfo, Server, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
+import { statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { createServer } from '../core/node-http.ts';
+import { STATUS_CODES } from '../core/node-http.ts';
 import { assertFree, explainListenError } from './address.ts';
+import { hasBody } from './body.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { SENT_HEADERS } from './headers.ts';
-import { Intake } from './intake.ts';
+import { linger } from './linger.ts';
+import { LlhttpServer } from './llhttp-server.ts';
+import { errorForParser } from './malformed.ts';
+import type { HttpRequest, HttpResponse, ParserError } from './server.ts';
 
 /** Prometheus, or a load balancer, keeps one. A proxy or a second one have more, but not many. */
 const MAX_CONNECTIONS = 32;
 /** For a last request on a connection that another process has not got, in milliseconds. */
 const LEAVING_MS = 2_000;
-/** For a request to arrive, in milliseconds. */
+/** Time limit for a request to arrive, and for its response to be read, in milliseconds. */
 const REQUEST_MS = 5_000;
+/** How long an idle connection stays open, in milliseconds: scrapers come every 15 s or so. */
+const KEEP_ALIVE_MS = 75_000;
 
 /**
  * Where two processes can listen on the same address: the next one does before the one that it takes
@@ -41,11 +47,13 @@ export interface SideServerOptions {
 }
 
 export class SideServer {
-  readonly #server: HttpServer;
+  readonly #server: LlhttpServer;
   readonly #pages = Promise.withResolvers<Pages>();
   readonly #knowsHost: (host: string) => boolean;
   #isLeaving = false;
-  readonly #intakes = new WeakMap<Socket, Intake>();
+  readonly #connections: ConnectionLimiter;
+  /** Pending responses. */
+  readonly #open = new WeakMap<Socket, HttpResponse>();
 
   /** Listens; whoever asks waits until there is something to serve. Rejects with a UserError. */
   static async listen(address: ListenAddress, options: SideServerOptions): Promise<SideServer> {
@@ -59,34 +67,27 @@ export class SideServer {
     this.#knowsHost = knowsHost;
     const limits = { max: MAX_CONNECTIONS, maxPerSource: undefined };
     // Slow connections must not keep the others out.
-    const connections = new ConnectionLimiter(limits, {
-      isBusy: (socket) => this.#intakes.get(socket)?.isAnswering === true,
+    this.#connections = new ConnectionLimiter(limits, {
+      isBusy: (socket) => this.#open.get(socket)?.req.complete === true,
       onClosed: () => {},
     });
-    this.#server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-      const { socket } = request;
-      const intake = this.#intakes.get(socket);
-      if (intake?.begin(request) !== true) {
-        socket.destroy();
-        return;
-      }
-      if (connections.isSurplus(socket) || this.#isLeaving) response.shouldKeepAlive = false;
-      response.once('close', () => {
-        intake.answered();
-        connections.markIdle(socket);
-      });
-      void this.#answer(request, response);
-    });
-    this.#server.on('connection', (socket) => {
-      this.#intakes.set(socket, new Intake(socket));
-      connections.add(socket);
-    });
+    this.#server = new LlhttpServer(
+      { headMs: REQUEST_MS, keepAliveMs: KEEP_ALIVE_MS, certificate: undefined },
+      {
+        onConnection: (socket) => this.#connections.add(socket),
+        onSecured: () => {},
+        onRequest: (request, response) => this.#onRequest(request, response),
+        onConnect: (socket) => socket.destroy(),
+        onClientError: (error, socket) => this.#onClientError(error, socket),
+        onTimeout: (socket) => socket.destroy(),
+      },
+    );
     // The gateway does not run for these pages.
-    this.#server.unref();
+    this.#server.acceptor.unref();
   }
 
   get address(): AddressInfo {
-    return this.#server.address() as AddressInfo;
+    return this.#server.acceptor.address() as AddressInfo;
   }
 
   /** From now on this is what is here. */
@@ -97,7 +98,7 @@ export class SideServer {
   /** Accepts nothing more, since another process does; whoever keeps a connection is asked to close it. */
   leave(): void {
     this.#isLeaving = true;
-    Server.prototype.close.call(this.#server);
+    this.#server.acceptor.close();
     setTimeout(() => this.close(), LEAVING_MS).unref();
   }
 
@@ -107,23 +108,48 @@ export class SideServer {
   }
 
   #listen({ host, port }: ListenAddress, setting: string): Promise<void> {
+    const { acceptor } = this.#server;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', (error) => reject(explainListenError(error, { host, port }, setting)));
-      this.#server.listen({ host, port, exclusive: true, reusePort: CAN_SHARE }, resolve);
+      acceptor.once('error', (error) => reject(explainListenError(error, { host, port }, setting)));
+      acceptor.listen({ host, port, exclusive: true, reusePort: CAN_SHARE }, resolve);
     });
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #onRequest(request: HttpRequest, response: HttpResponse): void {
+    const { socket } = request;
+    // No page needs a body, and reading one would delay the clients of the gateway.
+    const isLast = this.#connections.isSurplus(socket) || this.#isLeaving || hasBody(request);
+    if (isLast) response.shouldKeepAlive = false;
+    this.#open.set(socket, response);
+    response.on('close', () => {
+      this.#open.delete(socket);
+      this.#connections.markIdle(socket);
+    });
+    void this.#answer(request, response);
+  }
+
+  #onClientError(error: ParserError, socket: Socket): void {
+    // An error response cannot precede or follow a pending response.
+    if (error.code === 'ECONNRESET' || !socket.writable || this.#open.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    this.#server.stop(socket);
+    const fault = errorForParser(error);
+    const status = statusOf(fault);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n${fault.message}\n`);
+    linger(socket);
+  }
+
+  async #answer(request: HttpRequest, response: HttpResponse): Promise<void> {
     const [path = ''] = (request.url ?? '').split('?', 1);
     if (!this.#knowsHost(hostOf(request))) return send(response, plain(403, UNKNOWN_HOST));
     const pages = await this.#pages.promise;
     const page = pages.get(path);
     if (page === undefined)
       return send(response, plain(404, `There is nothing here but ${[...pages.keys()].join(' and ')}.`));
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('Allow', 'GET, HEAD');
-      return send(response, plain(405, 'Only GET and HEAD are allowed.'));
-    }
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return send(response, plain(405, 'Only GET and HEAD are allowed.'), ['Allow', 'GET, HEAD']);
     try {
       send(response, await page());
     } catch {
@@ -137,7 +163,7 @@ const UNKNOWN_HOST =
   'This address is not known by that name: ask for it by its IP address, or list the name in `metrics.hosts` of the config.';
 
 /** Without its port, in lower case. */
-function hostOf({ headers: { host = '' } }: IncomingMessage): string {
+function hostOf({ headers: { host = '' } }: HttpRequest): string {
   return host
     .replace(/:\d*$/, '')
     .replace(/^\[|\]$/g, '')
@@ -148,11 +174,13 @@ function plain(status: number, sentence: string): Answer {
   return { status, type: 'text/plain; charset=utf-8', body: `${sentence}\n` };
 }
 
-function send(response: ServerResponse, { status, type, body }: Answer): void {
-  response.writeHead(status, {
-    'Content-Type': type,
-    'Content-Length': Buffer.byteLength(body),
-    [SENT_HEADERS.requestId]: newId('req', Date.now()),
-  });
+function send(response: HttpResponse, { status, type, body }: Answer, more: readonly string[] = []): void {
+  if (response.destroyed) return;
+  // A client that does not read its answer must not keep its connection.
+  response.socket?.setTimeout(REQUEST_MS);
+  response.writeHead(status, [
+    ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body))],
+    ...[SENT_HEADERS.requestId, newId('req', Date.now()), ...more],
+  ]);
   response.end(body);
 }

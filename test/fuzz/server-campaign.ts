@@ -17,8 +17,8 @@ import { drawWrite, inWholeLines } from './writes.ts';
 /** Of clients that send nothing more after what they have sent, and say so. */
 const ENDING_SHARE = 0.15;
 const MAX_BODY_BYTES = 60_000;
-/** A case is over when this many turns of the event loop have brought nothing. */
-const QUIET_TURNS = 12;
+/** A case is over after this many turns of the event loop without news. Concurrent cases share the turns. */
+const QUIET_TURNS = 40;
 const NO_TIME_MS = 2 ** 30;
 const ZERO = { limitRequests: 0, remainingRequests: 0, resetRequestsS: 0 };
 const FIGURES = { ...ZERO, limitTokens: 0, remainingTokens: 0, resetTokensS: 0 };

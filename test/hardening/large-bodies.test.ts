@@ -38,12 +38,18 @@ const bodyOf = (bytes: number, fields: Record<string, unknown> = {}) => chat({ p
 const headOf = (key: TestKey, length: number, more = '') =>
   rawCompletion(key, '').replace('Content-Length: 0', `${more}Content-Length: ${length}`);
 
-/** Sends all but the last bytes of a body; resolves when they are on their way. */
-async function sendUnfinished(port: number, key: TestKey): Promise<Socket> {
+/** Sends all but the last bytes of a body. Resolves once they are sent, or with a response, which it passes to `onAnswer`. */
+async function sendUnfinished(port: number, key: TestKey, onAnswer: (text: string) => void): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => {});
   socket.write(headOf(key, MAX));
-  await new Promise((resolve) => socket.write(FILLER.subarray(0, MAX - 1000), resolve));
+  await new Promise<void>((resolve) => {
+    socket.once('data', (bytes) => {
+      onAnswer(bytes.toString('latin1'));
+      resolve();
+    });
+    socket.write(FILLER.subarray(0, MAX - 1000), () => resolve());
+  });
   return socket;
 }
 
@@ -58,11 +64,7 @@ test('48 unfinished bodies of one key take the memory of four; others are served
   const before = bufferBytes();
   const refusals: string[] = [];
   const sockets = await Promise.all(
-    Array.from({ length: 48 }, async () => {
-      const socket = await sendUnfinished(gateway.port, attacker);
-      socket.on('data', (bytes) => refusals.push(bytes.toString('latin1')));
-      return socket;
-    }),
+    Array.from({ length: 48 }, () => sendUnfinished(gateway.port, attacker, (text) => refusals.push(text))),
   );
   await until(() => refusals.length >= 48 - FULL_BODIES_IN_READING);
   // What the refused ones have sent is garbage; what is in reading stays.

@@ -1,6 +1,7 @@
 /** Requests that are sent before the answers to earlier ones: one of a connection is served at a time, whatever else has come. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { mintKey } from '../../src/core/api-key.ts';
 import { answering, completion } from '../support/answers.ts';
 import { TLS, TRUSTING } from '../support/certificates.ts';
 import { SERVE, Workplace } from '../support/cli.ts';
@@ -97,8 +98,15 @@ test('a client that leaves is noticed at once, with more of its requests waiting
 });
 
 const whole = (body: string) => `POST /v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+/** With a key, so that its body is read: after a refusal without, the connection ends. No body here is JSON. */
+const SECRET = mintKey();
 const inChunks = (body: string) =>
-  `POST /v1/nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  `POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nx-api-key: ${SECRET}\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+
+function statusOf(request: string): number {
+  if (request.includes(SECRET)) return 400;
+  return { [PROBE]: 200, [LISTING]: 401 }[request.trimStart()] ?? 404;
+}
 
 for (const [name, requests] of [
   ['without bodies', [LISTING, PROBE, LISTING, PROBE]],
@@ -106,12 +114,13 @@ for (const [name, requests] of [
   ['with bodies in chunks', [inChunks('x'), PROBE, inChunks(PROBE), inChunks('\r\n\r\n\r\n'), PROBE]],
   ['after blank lines', [`\r\n${PROBE}`, `\r\n\r\n${LISTING}`, PROBE]],
 ] as const) {
-  const statuses = requests.map((request) => ({ [PROBE]: 200, [LISTING]: 401 })[request.trimStart()] ?? 404);
+  const statuses = requests.map(statusOf);
   const bytes = Buffer.from(requests.join(''));
 
   test(`requests ${name} are told from each other wherever they are cut`, async (t) => {
     const gateway = await startTestGateway();
     t.after(() => gateway.stop());
+    gateway.key({}, SECRET);
     for (const size of [1, 2, 3, 5, 7, 50, bytes.length]) {
       const connection = await RawConnection.open(gateway.port);
       for (let at = 0; at < bytes.length; at += size) {
