@@ -106,6 +106,13 @@ describe('a request is sent with', () => {
     assert.equal(reply.status, 200);
     assert.equal((await chatOnly.upstream.call()).header('anthropic-beta'), undefined);
   });
+
+  test('betas in a body, if it is translated: they are left out, and named', async () => {
+    chatOnly.upstream.follow((call) => call.answer(200, completion('hi')));
+    const reply = await chatOnly.post('/v1/messages', chatOnly.key(), { ...BODY, anthropic_beta: ['x'] });
+    assert.deepEqual([reply.status, reply.headers.get('x-inf-gw-ignored')], [200, 'anthropic_beta']);
+    assert.equal(JSON.parse((await chatOnly.upstream.call()).body).anthropic_beta, undefined);
+  });
 });
 
 test('other refusals come in their order: of the model and the allowlist before, of money after', async () => {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { isObject, objectOf } from '../../core/json.ts';
 import { PRICED_FIELDS } from '../../core/price-tiers.ts';
+import { BETAS_FIELD } from '../../dialects/betas.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { type Findings, UNSAYABLE } from '../findings.ts';
 import { type Format, type Reasoning, said } from '../request.ts';
@@ -18,6 +19,7 @@ const KNOWN_FIELDS: readonly string[] = [
   // Without their ordinary values they are refused below.
   ...Object.keys(PRICED_FIELDS),
   'diagnostics',
+  BETAS_FIELD,
 ];
 
 export function readMessagesRequest(request: ModelRequest, terms: HostTerms, findings: Findings): ReadRequest {
@@ -46,6 +48,8 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
   if (findings.object(fields.context_management, 'context_management') !== undefined) {
     findings.ignore('context_management');
   }
+  // Like the header, betas reach only hosts of this dialect.
+  if (fields[BETAS_FIELD] !== undefined && fields[BETAS_FIELD] !== null) findings.ignore(BETAS_FIELD);
   const options = { model: request.model, thinking: thinkingIn(fields.thinking) } as const;
   return {
     request: neutral,

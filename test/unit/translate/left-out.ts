@@ -195,6 +195,9 @@ export const LEFT_OUT: readonly LeftOut[] = [
     { responses: { prompt_cache_options: { ttl: '1h' } } },
     { with: ['prompt_cache_options.ttl'] },
   ),
+  row('anthropic_beta', 'betas, which only hosts of messages have', {
+    messages: { anthropic_beta: ['a-beta-2026-01-01'] },
+  }),
   row('context_management', 'the whole conversation is sent', {
     messages: { context_management: { edits: [] } },
     responses: { context_management: [{ type: 'compaction' }] },
