@@ -92,6 +92,29 @@ const TOLD: Readonly<Record<string, object>> = {
     OPENAI_MODEL: 'p/main',
     words: ['--auth-type', 'openai'],
   },
+  copilot: {
+    COPILOT_PROVIDER_BASE_URL: 'http://gw:1/v1',
+    COPILOT_PROVIDER_TYPE: 'openai',
+    COPILOT_PROVIDER_WIRE_API: 'completions',
+    COPILOT_PROVIDER_API_KEY: 'KEY',
+    COPILOT_MODEL: 'p/main',
+    COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '200000',
+    COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: '32000',
+  },
+  pi: {
+    INF_GW_KEY: 'KEY',
+    words: ['--provider', 'inf-gw', '--model', 'p/main'],
+    PI_CODING_AGENT_DIR: {
+      providers: {
+        'inf-gw': {
+          baseUrl: 'http://gw:1/v1',
+          api: 'openai-completions',
+          apiKey: 'INF_GW_KEY',
+          models: [{ id: 'p/main', contextWindow: 200_000, maxTokens: 32_000 }],
+        },
+      },
+    },
+  },
   gemini: {
     GOOGLE_GEMINI_BASE_URL: 'http://gw:1',
     GEMINI_API_KEY: 'KEY',

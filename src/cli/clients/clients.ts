@@ -233,6 +233,59 @@ export const CLIENTS: readonly Client[] = [
     }),
   },
   {
+    name: 'copilot',
+    title: 'Copilot CLI',
+    dialect: 'chat',
+    modelVariable: 'COPILOT_MODEL',
+    // They name another key, another model or another way to the host.
+    without: [
+      'COPILOT_PROVIDER_API_KEY_COMMAND',
+      'COPILOT_PROVIDER_BEARER_TOKEN',
+      'COPILOT_PROVIDER_HEADERS',
+      'COPILOT_PROVIDER_MODEL_ID',
+      'COPILOT_PROVIDER_TRANSPORT',
+      'COPILOT_PROVIDER_WIRE_MODEL',
+    ],
+    variables: ({ url, key, models }) => ({
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_TYPE: 'openai',
+      COPILOT_PROVIDER_WIRE_API: 'completions',
+      COPILOT_PROVIDER_API_KEY: key,
+      ...(models && {
+        COPILOT_MODEL: models.main.id,
+        COPILOT_PROVIDER_MAX_PROMPT_TOKENS: String(contextOf(models.main)),
+        COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: String(outputOf(models.main)),
+      }),
+    }),
+  },
+  {
+    name: 'pi',
+    title: 'pi',
+    dialect: 'chat',
+    variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
+    words: ({ models }) => (models ? ['--provider', PROVIDER, '--model', models.main.id] : []),
+    // It takes models of others than its own vendors from a file alone.
+    file: ({ url, models }) => ({
+      variable: 'PI_CODING_AGENT_DIR',
+      name: 'models.json',
+      own: '~/.pi/agent/models.json',
+      text: JSON.stringify({
+        providers: {
+          [PROVIDER]: {
+            baseUrl: `${url}/v1`,
+            api: 'openai-completions',
+            apiKey: KEY_VARIABLE,
+            models: (models ? [models.main] : []).map((model) => ({
+              id: model.id,
+              contextWindow: contextOf(model),
+              maxTokens: outputOf(model),
+            })),
+          },
+        },
+      }),
+    }),
+  },
+  {
     name: 'gemini',
     title: 'Gemini CLI',
     dialect: 'gemini',

@@ -141,6 +141,27 @@ export const AGENTS: readonly Agent[] = [
     lacks: { 'structured output': 'has no option for it' },
   },
   {
+    name: 'copilot',
+    title: 'Copilot CLI',
+    from: { npm: '@github/copilot' },
+    translatedModel: 'messages/echo',
+    once: (prompt) => `copilot --allow-all-tools -p ${quoted(prompt)}`,
+    again: (prompt) => `copilot --allow-all-tools --continue -p ${quoted(prompt)}`,
+    writes: (path, content) =>
+      call('bash', { command: `printf %s ${content} > ${path}`, description: 'Writes a file.' }),
+    lacks: { 'structured output': 'has no option for it' },
+  },
+  {
+    name: 'pi',
+    title: 'pi',
+    from: { npm: '@mariozechner/pi-coding-agent' },
+    translatedModel: 'messages/echo',
+    once: (prompt) => `pi -p ${quoted(prompt)}`,
+    again: (prompt) => `pi --continue -p ${quoted(prompt)}`,
+    writes: (path, content) => call('bash', { command: `printf %s ${content} > ${path}` }),
+    lacks: { 'structured output': 'has no option for it' },
+  },
+  {
     name: 'cline',
     title: 'Cline',
     from: { npm: 'cline' },
