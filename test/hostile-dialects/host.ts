@@ -11,7 +11,7 @@ import { Writing } from '../hostile/writing.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import type { Conduct, DialectName, Dialogue, HostBill, Loss } from './dialogue.ts';
 import { callsOf, SWITCHES } from './host-tools.ts';
-import { CONTEXT_WINDOW, costOf, MAX_OUTPUT } from './pricing.ts';
+import { CONTEXT_WINDOW, costOf, MAX_OUTPUT, REFUSING_MODEL } from './pricing.ts';
 import { promptOf } from './prompt.ts';
 import { CHAT } from './speech/chat.ts';
 import { MESSAGES } from './speech/messages.ts';
@@ -38,6 +38,7 @@ export class DialectHost extends BillingHost<Dialogue> {
   protected async answer(call: UpstreamCall): Promise<void> {
     const [, reading, dialect] = call.path.split('/') as [string, Reading, DialectName];
     const fields = readRequest(call.body, reading, KNOWN);
+    if (fields.model === REFUSING_MODEL) return call.answer(429, REFUSED, { 'retry-after': '3600' });
     const dialogue = this.announced(call, fields.user ?? (fields.metadata as Fields | undefined)?.user_id);
     if (dialogue === undefined) return;
     const speech = SPEECHES[dialect];
@@ -52,6 +53,8 @@ export class DialectHost extends BillingHost<Dialogue> {
     order.bill.isFinal = true;
   }
 }
+
+const REFUSED = { error: { message: 'no capacity' } };
 
 /** What Azure answers where it does not like an input. It bills it all the same. */
 const FILTERED = {

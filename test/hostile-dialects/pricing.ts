@@ -23,6 +23,10 @@ const MOST_PATCHES = 4_784;
 /** This one looks at patches of 32 pixels, however many there are. */
 const BOUNDLESS_MODEL = 'vendor-boundless';
 const BOUNDLESS_PATCH_PIXELS = 32;
+/** The host refuses all requests for this one. */
+export const REFUSING_MODEL = 'vendor-refusing';
+/** The model that serves in its place. */
+export const SERVING_INSTEAD = 'tiles';
 /** A picture of one megapixel at all others. */
 const TOKENS_PER_IMAGE = 1_600;
 /** These hear and speak at prices of their own; other models hear at that of text. */
@@ -101,7 +105,8 @@ const sound = { audio_input: usd(SPECIAL_PRICES.audioInput), audio_output: usd(S
  * for those and for service tiers. `fetching` lets its host fetch files, `paged` says what a page
  * of a PDF has, `windowless` not what fits in; `tiles` and `patches` say how their host sees,
  * `unsaid` and `boundless` do not. `speaking` and `attentive` have prices for sound, `compound` calls tools
- * of its own accord, and `drawing` returns images unasked.
+ * of its own accord, `drawing` returns images unasked, and `refusing` is served by a fallback at another host, whose
+ * terms differ in each figure.
  */
 export const MODELS = {
   cheap: plain,
@@ -126,6 +131,7 @@ export const MODELS = {
   attentive: { ...plain, ...sound, upstream: ATTENTIVE_MODEL },
   compound: { ...plain, upstream: COMPOUND_MODEL },
   drawing: { ...plain, upstream: DRAWING_MODEL, image_output: usd(IMAGE_PRICE) },
+  refusing: { ...windowless, ...priced(10), upstream: REFUSING_MODEL, image_tokens: 10 },
 };
 
 /** The same for a host of messages, which has prices for its cache in any case. */

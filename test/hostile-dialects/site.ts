@@ -7,7 +7,7 @@ import { gatewayBefore, type Outcome, TruthfulSite } from '../hostile/truthful-s
 import type { TestKey } from '../support/gateway.ts';
 import { type DialectName, Dialogue } from './dialogue.ts';
 import { DialectHost, READINGS } from './host.ts';
-import { MESSAGES_MODELS, MODELS } from './pricing.ts';
+import { MESSAGES_MODELS, MODELS, SERVING_INSTEAD } from './pricing.ts';
 import { isReached, PATHS, providerOf, type Request, signed } from './requests.ts';
 
 const HOST_DIALECTS: readonly DialectName[] = ['chat', 'messages', 'responses'];
@@ -79,10 +79,11 @@ function providersAt(port: number): Record<string, unknown> {
   return Object.fromEntries(
     each.map(({ host, reading }) => {
       const base_url = `http://127.0.0.1:${port}/${reading}/${host}/v1`;
-      const kind =
-        host === 'messages' ? { kind: 'anthropic', models: MESSAGES_MODELS } : { kind: 'openai', models: MODELS };
+      const [kind, own] = host === 'messages' ? ['anthropic', MESSAGES_MODELS] : ['openai', MODELS];
+      const elsewhere = providerOf({ host: host === 'chat' ? 'messages' : 'chat', reading });
+      const models = { ...own, refusing: { ...own.refusing, fallback: [`${elsewhere}/${SERVING_INSTEAD}`] } };
       const name = providerOf({ host, reading });
-      return [name, { ...kind, dialects: [host], base_url, api_key: 'upstream-key-canary-4711' }];
+      return [name, { kind, models, dialects: [host], base_url, api_key: 'upstream-key-canary-4711' }];
     }),
   );
 }
