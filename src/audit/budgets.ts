@@ -1,5 +1,6 @@
 /** The check of the sums of sliding budgets, in SQL that both stores understand but for what they name differently. */
-import { type AuditDialect, check, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
+import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
+import { levelRanges, type Range } from './ranges.ts';
 import { sumsOfSides } from './rows.ts';
 
 const STEP = ['key_id', 'window_s', 'at_ms'] as const;
@@ -10,25 +11,27 @@ const STEP = ['key_id', 'window_s', 'at_ms'] as const;
  */
 export function* budgetQueries(dialect: AuditDialect): Queries {
   const [steps] = yield `SELECT count(*) AS steps FROM ${dialect.schema}budget_steps`;
-  const different = yield differences(dialect);
-  const found = Number(different[0]?.found ?? 0);
-  return check('sliding budgets', Number(steps?.steps), different.map(describe), found - different.length);
+  const differences = new Differences();
+  for (const range of yield* levelRanges(dialect)) {
+    const different = yield differentSteps(dialect, range);
+    differences.add(different.map(describe), Number(different[0]?.found ?? 0) - different.length);
+  }
+  return check('sliding budgets', Number(steps?.steps), differences.listed, differences.unlisted);
 }
 
-function differences({ schema, greatest, eachIn, collated, indexOf }: AuditDialect): string {
+function differentSteps({ schema, greatest, eachIn, collated, indexOf }: AuditDialect, range: Range): string {
   const level = collated('l.value');
   const step = 'b.window_s * 10';
-  const bookedKeys = `SELECT ${level} FROM ${schema}journal j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL`;
-  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j ${eachIn('j.levels')}
-      WHERE j.levels IS NOT NULL`;
-  // What end users used before is dropped: their steps that have left the window of the last request, and sealed sums.
-  // They have the windows of all as well. Only where there are any are they looked for.
-  const owned = `SELECT key_id, window_s, exact_from_ms FROM ${schema}budgets WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/'
+  const ofLevels = `FROM ${schema}journal j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL AND ${range(level)}`;
+  const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos ${ofLevels}`;
+  // End users also have the windows set for all of them. Their steps are dropped once they leave the window of the last
+  // request, and so are their sealed sums.
+  const owned = `SELECT key_id, window_s, exact_from_ms FROM ${schema}budgets WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/' AND ${range('key_id')}
     UNION ALL SELECT u.key_id, b.window_s, b.exact_from_ms FROM ${schema}budgets b
-      JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${schema}budget_steps UNION ALL ${bookedKeys}) k
+      JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${schema}budget_steps WHERE ${range('key_id')} UNION ALL SELECT ${level} ${ofLevels}) k
         WHERE key_id LIKE '%/%' AND EXISTS (SELECT 1 FROM ${schema}budgets x WHERE x.window_s IS NOT NULL AND x.key_id LIKE '%/')) u
       ON b.key_id = substr(u.key_id, 1, ${indexOf}(u.key_id, '/')) WHERE b.window_s IS NOT NULL AND b.key_id LIKE '%/'`;
-  const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${schema}budget_steps GROUP BY key_id, window_s),
+  const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${schema}budget_steps WHERE ${range('key_id')} GROUP BY key_id, window_s),
   dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM (SELECT key_id, settled_to_ms FROM ${schema}sealed_days
       UNION ALL SELECT level_id, settled_to_ms FROM ${schema}sealed_levels) z GROUP BY key_id),
   owned AS MATERIALIZED (SELECT key_id, window_s, max(exact_from_ms) AS exact_from_ms FROM (${owned}) o GROUP BY key_id, window_s),
@@ -38,7 +41,7 @@ function differences({ schema, greatest, eachIn, collated, indexOf }: AuditDiale
       coalesce((CASE WHEN b.key_id LIKE '%/%' THEN e.dropped_ms ELSE d.to_ms END / (${step}) + 1) * (${step}), 0)) AS from_ms
     FROM owned b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
       LEFT JOIN dropped d ON d.key_id = b.key_id CROSS JOIN ends e),
-  rows_of AS (SELECT j.key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j UNION ALL ${booked}),
+  rows_of AS (SELECT j.key_id, j.settled_at_ms, j.cost_nanos FROM ${schema}journal j WHERE ${range('j.key_id')} UNION ALL ${booked}),
   ended AS MATERIALIZED (SELECT b.key_id, b.window_s, j.settled_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
     FROM rows_of j CROSS JOIN windows b
     WHERE EXISTS (SELECT 1 FROM windows) AND b.key_id = j.key_id AND j.settled_at_ms >= b.from_ms

@@ -4,6 +4,7 @@
  * were booked by the days of keys.
  */
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries } from './checks.ts';
+import { ALL_LEVELS, levelRanges, type Range } from './ranges.ts';
 import { differencesIn, FIGURES, FIGURES_OF_ROW, NAMES, sumsOfSides } from './rows.ts';
 
 /** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
@@ -25,9 +26,9 @@ export function* levelQueries(dialect: AuditDialect): Queries {
   const [count] = yield `SELECT count(*) AS rows FROM ${schema}level_days`;
   const [last] = yield `SELECT max(last_at_ms) AS at_ms FROM ${schema}usage_months`;
   const kept = new Date(Number(last?.at_ms ?? 0n) - KEPT_MS).toISOString().slice(0, 7);
-  const ranges = yield* rangesOf(dialect, Number(count?.rows));
+  const ranges = yield* levelRanges(dialect);
   for (const comparison of comparisons(dialect, kept)) {
-    for (const range of comparison.isLarge ? ranges : [EVERY]) {
+    for (const range of comparison.isLarge ? ranges : [ALL_LEVELS]) {
       const found = yield compared(comparison, range, kept);
       const lines = found.flatMap((row) => differencesIn(row, comparison.keys));
       differences.add(lines, Number(found[0]?.found ?? 0) - found.length);
@@ -52,22 +53,6 @@ function comparisons(dialect: AuditDialect, kept: string): readonly Comparison[]
     { keys: MONTH, expected: expectedMonths(dialect, kept), stored: storedMonths(dialect, kept), isLarge: true },
     { keys: SHARE, expected: sharesOf(dialect), stored: sharesIn('usage_days', dialect), isLarge: false },
   ];
-}
-
-const EVERY = 'true';
-
-/** Conditions that divide all levels, so that a query sorts a bounded number of sums. */
-function* rangesOf({ schema, sumsAtOnce }: AuditDialect, sums: number): Queries<readonly string[]> {
-  const bounds: string[] = [];
-  for (let at = sumsAtOnce; at < sums; at += sumsAtOnce) {
-    const [row] = yield `SELECT level_id FROM ${schema}level_days ORDER BY level_id LIMIT 1 OFFSET ${at}`;
-    bounds.push(`'${String(row?.level_id).replaceAll("'", "''")}'`);
-  }
-  return [undefined, ...bounds].map((from, index) => {
-    const to = bounds[index];
-    const conditions = [...(from ? [`level_id >= ${from}`] : []), ...(to ? [`level_id < ${to}`] : [])];
-    return conditions.join(' AND ') || EVERY;
-  });
 }
 
 const OWN_FIGURES = FIGURES.join(', ');
@@ -111,8 +96,8 @@ function storedMonths({ schema }: AuditDialect, kept: string): string {
 }
 
 /** The sums of both sides that differ, and how many there are. */
-function compared({ keys, expected, stored }: Comparison, range: string, kept: string): string {
-  const within = (rows: string) => `SELECT * FROM (${rows}) AS levels WHERE ${range}`;
+function compared({ keys, expected, stored }: Comparison, range: Range, kept: string): string {
+  const within = (rows: string) => `SELECT * FROM (${rows}) AS levels WHERE ${range('level_id')}`;
   const sums = sumsOfSides(keys, FIGURES, { expected: within(expected), stored: within(stored) });
   const differs = FIGURES.map((figure) => `coalesce(e_${figure}, -1) <> coalesce(s_${figure}, -1)`).join(' OR ');
   const wasDropped = `s_requests IS NULL AND ${IS_USER} AND ${keys[1]} < '${kept}'`;
