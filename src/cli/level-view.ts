@@ -53,16 +53,16 @@ export const LEVEL_COLUMNS = [
 export function levelCells(
   terms: LevelTerms,
   spends: readonly BudgetSpend[],
-  month: MonthFigures,
+  month: MonthFigures | undefined,
   look: Look,
 ): string[] {
   return [
     ...TIER_NAMES.map((name) => (terms[name] === null ? '-' : count(terms[name]))),
     terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
     budgetsCell(spends, look),
-    count(month.requests),
-    count(month.tokens),
-    amount(month.costNanos, look),
+    ...(month === undefined
+      ? ['-', '-', '-']
+      : [count(month.requests), count(month.tokens), amount(month.costNanos, look)]),
   ];
 }
 

@@ -5,10 +5,12 @@ import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
 import { type Reader, readCount } from '../operator/input.ts';
 import { monthJson } from '../operator/key-json.ts';
 import { type EndUser, endUserPage, endUsers } from '../operator/level-figures.ts';
+import { type FiguresOfName, monthToShow, namedThisMonth, wasNamed } from '../operator/named-users.ts';
 import { type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson } from '../operator/terms.ts';
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
+import type { MonthFigures } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
 import { namesGroup, wordOf } from './group-view.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField } from './level-view.ts';
@@ -123,15 +125,26 @@ async function change(
   await groups.editUser(owner.id, name, edit, nowMs);
 }
 
-async function userOf(owner: Owner, name: string, state: State): Promise<EndUser> {
+/** An end user as it is shown. */
+interface ShownUser extends Omit<EndUser, 'month'> {
+  /** Undefined if it is not known. */
+  readonly month: MonthFigures | undefined;
+}
+
+async function userOf(owner: Owner, name: string, state: State): Promise<ShownUser> {
   const [user] = await endUsers(owner, [name], state);
-  return user as EndUser;
+  return shown(user as EndUser, await namedThisMonth(owner, state.usage, state.nowMs));
+}
+
+function shown(user: EndUser, figuresOf: FiguresOfName | undefined): ShownUser {
+  return { ...user, month: monthToShow(user.owner, user.month, figuresOf?.(user.name)) };
 }
 
 /** Throws a UserError for a name that was never seen nor set. */
-async function userOrThrow(owner: Owner, name: string, command: Command, state: State): Promise<EndUser> {
+async function userOrThrow(owner: Owner, name: string, command: Command, state: State): Promise<ShownUser> {
   const user = await userOf(owner, name, state);
   if (user.own !== undefined || (await state.groups.wasSeen(owner.id, name))) return user;
+  if (await wasNamed(owner, state.usage, name)) return user;
   throw new UserError(
     `no such end user of ${wordOf(owner)}: ${JSON.stringify(name)}; list them with \`${hint(command, 'users', 'list', '--key', wordOf(owner))}\``,
   );
@@ -140,7 +153,10 @@ async function userOrThrow(owner: Owner, name: string, command: Command, state: 
 async function list(owner: Owner, { limit, after }: ListOptions, command: Command, state: State): Promise<void> {
   const { json } = globalOptions(command);
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
-  const { users, hasMore } = await endUserPage(owner, after ?? '', most, state);
+  const { users: found, hasMore } = await endUserPage(owner, after ?? '', most, state);
+  // A list of the end users of a group does not read its journal.
+  const figuresOf = namesGroup(wordOf(owner)) ? undefined : await namedThisMonth(owner, state.usage, state.nowMs);
+  const users = found.map((user) => shown(user, figuresOf));
   if (json) return printJson(users.map(userJson));
   if (users.length === 0) return printNone(owner, command);
   printTable(usersTable(users, look()));
@@ -155,18 +171,22 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
 function printNone(owner: Owner, command: Command): void {
   const word = wordOf(owner);
   if (owner.userLimits !== null) return printText(`No end users of ${word} were seen.`);
-  printText(`${word} counts no end users, since it sets no limits for them.`);
+  printText(`${notCounted(word)}.`);
   if (namesGroup(word)) return;
   printLine(`Whom its requests were for: ${hint(command, 'usage', '--by', 'user', '--key', word)}`);
 }
 
-function userJson({ name, own, terms, spends, month }: EndUser) {
+function notCounted(word: string): string {
+  return `${word} counts no end users, since it sets no limits for them`;
+}
+
+function userJson({ name, own, terms, spends, month }: ShownUser) {
   return {
     user: name,
     state: stateText(own?.state),
     ...levelJson(terms, spends),
     own: own === undefined || hasNoLimits(own) ? null : ownLimitsJson(own),
-    month: monthJson(month),
+    month: month === undefined ? null : monthJson(month),
   };
 }
 
@@ -178,20 +198,21 @@ function stateCell(own: UserRecord | undefined): Marked {
   return marked(stateText(own?.state), own?.state === 'disabled' ? 'warn' : 'good');
 }
 
-function printUser(user: EndUser, command: Command): void {
+function printUser(user: ShownUser, command: Command): void {
   if (globalOptions(command).json) return printJson(userJson(user));
   const { name, own, terms, spends, month } = user;
+  const word = wordOf(user.owner);
   printFields([
     ['end user', name],
-    ['of', wordOf(user.owner)],
+    ['of', word],
     ['state', stateCell(own)],
     ...levelFields(terms, spends),
     ['of their own', (own && limitTexts(own, money).join(', ')) || 'nothing'],
-    monthField(month),
+    month === undefined ? ['this month (UTC)', `not known: ${notCounted(word)}`] : monthField(month),
   ]);
 }
 
-function usersTable(users: readonly EndUser[], look: Look): Table {
+function usersTable(users: readonly ShownUser[], look: Look): Table {
   return {
     columns: [{ head: 'END USER', least: 12 }, { head: 'STATE' }, ...LEVEL_COLUMNS],
     rows: users.map(({ name, own, terms, spends, month }) => [

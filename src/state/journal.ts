@@ -2,6 +2,7 @@
 import { type Column, Layout } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Settlement } from '../core/settlement.ts';
+import { cleanName } from '../core/spent-by.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { NAME_COLUMNS } from './names.ts';
 
@@ -18,6 +19,8 @@ export interface HoldRow {
   readonly price?: string | undefined;
   /** The ids of the levels that it is booked to besides its key, from inside out. Undefined if there are none. */
   readonly levels?: readonly string[] | undefined;
+  /** The end user that its request names, for the case that no settlement names it. */
+  readonly user?: string | undefined;
 }
 
 /** The ids of levels, as they are stored. */
@@ -26,6 +29,14 @@ export const LEVELS = {
   type: 'text',
   flat: (levels: readonly string[] | undefined) => (levels === undefined ? null : JSON.stringify(levels)),
   full: (levels: string | null) => (levels === null ? undefined : (JSON.parse(levels) as string[])),
+} as const;
+
+/** An end user, as reports show the name. */
+export const HELD_FOR = {
+  column: 'end_user',
+  type: 'text',
+  flat: (user: string | undefined) => cleanName(user) || null,
+  full: (name: string | null) => name ?? undefined,
 } as const;
 
 export const HOLD = new Layout<HoldRow>({
@@ -38,6 +49,7 @@ export const HOLD = new Layout<HoldRow>({
   holdNanos: 'nanos',
   price: 'text',
   levels: LEVELS,
+  user: HELD_FOR,
 });
 
 /** Of the parts of its usage only what was written to a cache: nothing else is kept, since the cost is known. */

@@ -47,7 +47,7 @@ const OF_FILES: readonly Corruption[] = [
   ],
   [
     'a hold of a request that has ended',
-    `INSERT INTO inf_gw.holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1, NULL, NULL FROM inf_gw.journal WHERE id = 1`,
+    `INSERT INTO inf_gw.holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1, NULL, NULL, NULL FROM inf_gw.journal WHERE id = 1`,
     'holds',
     /has a hold, but it is in the journal/,
   ],

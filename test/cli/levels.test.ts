@@ -294,6 +294,40 @@ for (const store of ['file', 'database']) {
         assert.equal(await listed(`@${name}`), `No end users of @${name} were seen.\n`);
       });
 
+      test('are shown with their requests of this month where no limits count them', async () => {
+        const { name } = await newGroup();
+        const key = await newKey('--in', `@${name}`);
+        const requestsOf = async (user: string, owner = key.id) =>
+          (await place.json<UserJson>('users', 'show', user, '--key', owner)).month.requests;
+        for (let i = 0; i < 3; i++) assert.equal((await complete(key, { user: 'zoe' })).status, 200);
+        assert.equal(await requestsOf('zoe'), 3);
+        assert.equal(await requestsOf('zoe', `@${name}`), 3);
+        const blocked = await place.json<UserJson>('users', 'block', 'zoe', '--key', key.id);
+        assert.deepEqual([blocked.state, blocked.month.requests], ['blocked', 3]);
+        await place.json('users', 'block', 'never-seen', '--key', key.id);
+        assert.equal(await requestsOf('never-seen'), 0);
+        const listed = await place.json<UserJson[]>('users', 'list', '--key', key.id);
+        assert.deepEqual(
+          listed.map(({ user, month }) => [user, month.requests]),
+          [
+            ['never-seen', 0],
+            ['zoe', 3],
+          ],
+        );
+        // From here on the level counts, too.
+        await place.json('users', 'unblock', 'zoe', '--key', key.id);
+        await place.run(['limits', 'set', key.id, '--user-rpm', '9']);
+        assert.equal((await complete(key, { user: 'zoe' })).status, 200);
+        assert.equal(await requestsOf('zoe'), 4);
+        // Two names of the same beginning have one sum.
+        const long = 'x'.repeat(200);
+        const other = await newKey();
+        assert.equal((await complete(other, { user: long })).status, 200);
+        await place.run(['users', 'block', long, '--key', other.id]);
+        await place.run(['users', 'unblock', long, '--key', other.id]);
+        assert.equal((await place.run(['users', 'show', long, '--key', other.id])).status, 1);
+      });
+
       test('that was never seen nor set is an error', async () => {
         const key = await newKey();
         const { status, stderr } = await place.run(['users', 'show', 'nobody', '--key', key.id]);

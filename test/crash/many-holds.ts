@@ -9,7 +9,7 @@ import type { Site } from './cycles.ts';
 import { auditDifferences, readState } from './state-file.ts';
 
 const HOLDS = 10_000;
-const INSERT = 'INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)';
+const INSERT = 'INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)';
 /** The earliest kill, as a fraction of a complete start. */
 const EARLIEST = 0.4;
 

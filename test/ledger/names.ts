@@ -1,12 +1,17 @@
 /** Who requests were for: their names come with the settlement, are bounded, and add up to all requests. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MAX_NAMES, NAME_KINDS, type SpentBy } from '../../src/core/spent-by.ts';
+import { cleanName, MAX_NAMES, NAME_KINDS, type SpentBy } from '../../src/core/spent-by.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
+import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import type { UsageQuery, UsageRow } from '../../src/state/usage.ts';
 import { type BenchKey, LedgerBench, NOON, type OpenStore } from './bench.ts';
 
 const EVERYTHING = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
+/** Reports show it without its control character, and shorter. */
+const LONG = 'Zo\u202eë '.repeat(40);
+/** After this, the requests of a dead gateway are charged as held. */
+const DOWN_MS = 15_000;
 /** As large as a batch may be. */
 const BATCH = 100;
 const UNBOUND = { creditEnforced: false, rpm: 10_000, concurrency: 1_000 };
@@ -65,6 +70,25 @@ export function testNames(openStore: OpenStore): void {
       assert.deepEqual(await shown('app'), [
         ['curl', 2, 1, 12n],
         ['', 1, 0, 2n],
+      ]);
+    });
+
+    test('of end users count their requests that a crash has left open, with and without limits of theirs', async (t) => {
+      const bench = await LedgerBench.of(t, openStore, { creditEnforced: false });
+      const plain = await bench.newKey();
+      const limited = await bench.newKey({ userLimits: { ...NO_USER_LIMITS, rpm: 10 } });
+      const hold = { holdNanos: 7n, inputTokens: 5, outputTokens: 2 };
+      for (const key of [plain, limited]) {
+        await bench.admit(key, { ...hold, user: 'zoe' });
+        await bench.admit(key, { ...hold, user: LONG });
+        await bench.admit(key, hold);
+      }
+      await bench.store.crash(DOWN_MS);
+      const shown = (await reportBy(bench, 'user')).map((row) => [row.user, row.requests, row.errors, row.costNanos]);
+      assert.deepEqual(shown.toSorted(), [
+        ['', 2, 2, 14n],
+        [cleanName(LONG), 2, 2, 14n],
+        ['zoe', 2, 2, 14n],
       ]);
     });
 

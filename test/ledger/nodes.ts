@@ -30,6 +30,13 @@ async function pair(t: { after(work: () => Promise<void>): void }, database: Sha
   };
 }
 
+/** The sums of a report: name, requests and cost. */
+async function costsOf({ operator }: SharedStore, by: 'user' | 'app' | 'source') {
+  const everything = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
+  const { rows } = await operator.usage.report({ ...everything, by });
+  return rows.map((row) => [row[by], row.requests, row.costNanos]);
+}
+
 /** The second gateway is silent for too long, and another one notices. Returns how many requests were settled. */
 async function takeForDead(store: SharedStore): Promise<bigint> {
   // In one transaction, or it could be heard of in between.
@@ -228,9 +235,10 @@ export function testNodes(database: SharedDatabase): void {
     test('gets no decision until it has joined again, and its late settlement corrects the row', async (t) => {
       const { bench, store, other, key } = await pair(t, database);
       const mine = await bench.admit(key, { holdNanos: 40n });
-      const theirs = await admitOn(bench, other, bench.request(key, { holdNanos: 460n }));
+      const theirs = await admitOn(bench, other, bench.request(key, { user: 'zoe', holdNanos: 460n }));
       assert.equal(await takeForDead(store), 1n);
       assert.deepEqual(await bench.balance(), [USD - 460n, 40n]);
+      assert.deepEqual(await costsOf(store, 'user'), [['zoe', 1, 460n]]);
       await assert.rejects(bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine), (error) => {
         return other.engine.faultOf(error) !== undefined;
       });
@@ -238,7 +246,7 @@ export function testNodes(database: SharedDatabase): void {
       const settlement = bench.settlement(theirs, {
         costNanos: 90n,
         completionId: 'late',
-        spentBy: LATE,
+        spentBy: { ...LATE, user: 'zoe' },
         ...tokens(700, 20),
       });
       await store.advance(40_000);
@@ -252,12 +260,9 @@ export function testNodes(database: SharedDatabase): void {
         ['ok', 'reported', 90n, 460n, 'late', 'curl'],
       );
       assert.deepEqual(await bench.balance(), [USD - 90n, 40n]);
-      const everything = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
-      const { rows } = await store.operator.usage.report({ ...everything, by: 'source' });
-      assert.deepEqual(
-        rows.map(({ requests, costNanos }) => [requests, costNanos]),
-        [[1, 90n]],
-      );
+      assert.deepEqual(await costsOf(store, 'source'), [['reported', 1, 90n]]);
+      assert.deepEqual(await costsOf(store, 'user'), [['zoe', 1, 90n]]);
+      assert.deepEqual(await costsOf(store, 'app'), [['curl', 1, 90n]]);
       // A sliding budget has what was charged now, and no more of what was held before.
       const steps = await store.database.read('SELECT at_ms, cost_nanos FROM inf_gw.budget_steps WHERE cost_nanos > 0');
       assert.deepEqual(steps, [{ at_ms: BigInt(NOON + 36_000), cost_nanos: 90n }]);
@@ -274,7 +279,7 @@ export function testNodes(database: SharedDatabase): void {
       const entries = async () => (await database.read('SELECT seq FROM inf_gw.account'))[0]?.seq as bigint;
       const before = await entries();
       other.link.hold(['toClient']);
-      const admission = { kind: 'admit', request: bench.request(key, { holdNanos: 70n }) } as const;
+      const admission = { kind: 'admit', request: bench.request(key, { user: 'zoe', holdNanos: 70n }) } as const;
       const answer = other.engine.process([admission]);
       await until(async () => (await entries()) > before);
       await store.advance(2_500);
@@ -295,6 +300,7 @@ export function testNodes(database: SharedDatabase): void {
         (await store.rows('journal')).map((row) => [row.outcome, row.cost_nanos]),
         [['internal_error', 0n]],
       );
+      assert.deepEqual(await costsOf(store, 'user'), [['zoe', 1, 0n]]);
     });
 
     test('corrects the month of the admission, also in the next one', async (t) => {

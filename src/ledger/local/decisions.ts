@@ -326,10 +326,10 @@ export class Decisions {
   }
 
   #open(request: AskedRequest, { key, chain, levels, nowMs }: ChainFacts): void {
-    const { requestId, model, inputTokens, outputTokens, holdNanos, price } = request;
+    const { requestId, model, inputTokens, outputTokens, holdNanos, price, user } = request;
     const admittedAtMs = this.#clock.wallMs();
     const booked = { keyId: key.id, levels: chain.outerIds };
-    const hold = { ...booked, requestId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price };
+    const hold = { ...booked, requestId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price, user };
     const lease: Lease = {
       hold,
       reservedTokens: request.reservedTokens,

@@ -1,6 +1,7 @@
 /** Recovery after a crash: settles the requests that it left open. */
 import { invariant } from '../../core/invariant.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import { cleanName } from '../../core/spent-by.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 
@@ -22,9 +23,11 @@ export function chargedAsHeld({
   inputTokens,
   outputTokens,
   holdNanos,
-}: Pick<HoldRow, 'requestId' | 'inputTokens' | 'outputTokens' | 'holdNanos'>): Settlement {
+  user,
+}: Pick<HoldRow, 'requestId' | 'inputTokens' | 'outputTokens' | 'holdNanos' | 'user'>): Settlement {
   const usage = { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens };
-  return { ...INTERRUPTED, requestId, usage, costNanos: holdNanos };
+  const spentBy = user === undefined ? undefined : { user: cleanName(user), tag: '', app: '' };
+  return { ...INTERRUPTED, requestId, usage, costNanos: holdNanos, spentBy };
 }
 
 /** Charges every open hold in full and ends its request. Returns the number of requests. */

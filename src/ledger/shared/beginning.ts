@@ -161,7 +161,7 @@ function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten, facts:
       const { user, ...request } = question.request;
       const outer = facts.chainOf(keyId, user).filter((id) => id !== keyId);
       const levels = outer.length === 0 ? undefined : outer;
-      return [{ ...request, price: request.price, keyId, admittedUs: atUs, hasSlot: true, levels }];
+      return [{ ...request, price: request.price, keyId, admittedUs: atUs, hasSlot: true, levels, user }];
     }),
     grown: growths.flatMap(({ requestId }, index): GrownHold[] => {
       const [, output, reserved, nanos] = GROWN.exec(grownTo[index] ?? '') ?? [];
@@ -235,9 +235,9 @@ function entriesOf(entries: readonly (readonly [number, number])[]): WindowEntri
 
 function openOf({ admittedUs, reservedTokens, hasSlot, ...hold }: DecidedHold): OpenRequestHandover {
   const admittedAtMs = Number(admittedUs) / 1_000;
-  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
+  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels, user } = hold;
   return {
-    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price, levels },
+    hold: { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price, levels, user },
     reservedTokens,
     month: utcMonth(admittedAtMs),
     admittedAtMs,

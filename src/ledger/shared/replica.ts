@@ -463,7 +463,7 @@ export class Replica {
 }
 
 function decidedHold({ hold, reservedTokens, hasSlot, admittedMonotonicMs }: Lease): DecidedHold {
-  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels } = hold;
+  const { requestId, keyId, model, inputTokens, outputTokens, holdNanos, price, levels, user } = hold;
   const admittedUs = BigInt(Math.round(admittedMonotonicMs * 1_000));
   return {
     requestId,
@@ -477,5 +477,6 @@ function decidedHold({ hold, reservedTokens, hasSlot, admittedMonotonicMs }: Lea
     hasSlot,
     price,
     levels,
+    user,
   };
 }

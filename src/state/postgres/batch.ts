@@ -2,7 +2,7 @@
 import { type Column, type FieldType, Layout, type Value } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import { LEVELS, SETTLEMENT } from '../journal.ts';
+import { HELD_FOR, LEVELS, SETTLEMENT } from '../journal.ts';
 
 export const SQL_TYPES: Readonly<Record<FieldType, string>> = {
   text: 'text',
@@ -51,6 +51,7 @@ export interface DecidedHold {
   readonly price: string | undefined;
   /** As in `HoldRow`. */
   readonly levels: readonly string[] | undefined;
+  readonly user?: string | undefined;
 }
 
 export const DECIDED_HOLD = new Layout<DecidedHold>({
@@ -65,6 +66,7 @@ export const DECIDED_HOLD = new Layout<DecidedHold>({
   hasSlot: 'flag',
   price: 'text',
   levels: LEVELS,
+  user: HELD_FOR,
 });
 
 /** What a request holds after it has grown. */

@@ -110,6 +110,7 @@ type HoldValues = [
   string | null,
   number,
   string[] | null,
+  string | null,
 ];
 
 /** The facts in a row; undefined in the one that has all else. */
@@ -177,6 +178,7 @@ function holdOf(values: HoldValues): OpenHold {
     price,
     countedUs,
     levels,
+    user,
   ] = values;
   const tokens = { inputTokens, outputTokens, reservedTokens };
   const hold = { requestId, keyId, model, admittedUs: BigInt(admittedUs), ...tokens, holdNanos: BigInt(nanos) };
@@ -187,6 +189,7 @@ function holdOf(values: HoldValues): OpenHold {
     price: price ?? undefined,
     countedUs: BigInt(countedUs),
     levels: levels ?? undefined,
+    user: user ?? undefined,
   };
 }
 

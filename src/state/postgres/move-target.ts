@@ -12,9 +12,9 @@ import { assertNoGateways, LOCK_TABLES, movedTable } from './move-tables.ts';
 /** How holds are stored: with what a file does not record, at its most. Their gateway is dead. */
 const HOLD = {
   columns:
-    'request_id, key_id, model, admitted_us, input_tokens, output_tokens, hold_nanos, reserved_tokens, node_id, price, levels',
+    'request_id, key_id, model, admitted_us, input_tokens, output_tokens, hold_nanos, reserved_tokens, node_id, price, levels, end_user',
   values: `request_id, key_id, model, admitted_at_ms * 1000, input_tokens, output_tokens, hold_nanos,
-    input_tokens + output_tokens, (SELECT id FROM inf_gw.nodes WHERE name = 'migrated'), price, levels`,
+    input_tokens + output_tokens, (SELECT id FROM inf_gw.nodes WHERE name = 'migrated'), price, levels, end_user`,
 };
 /** Silent since 1970, so that the first gateway settles the holds that it left. */
 const DEAD_NODE = `INSERT INTO inf_gw.nodes (name, instance, version, address, epoch, started_at_ms, alive_us)

@@ -19,6 +19,8 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  */
 export const MIGRATIONS: readonly string[] = [
   [TABLES, LEVEL_TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, RETENTION_TABLE, KEPT_TABLES, LOSS_TABLE].join('\n'),
+  // The end user that the request names, as in a state file.
+  'ALTER TABLE inf_gw.holds ADD COLUMN end_user text;',
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;

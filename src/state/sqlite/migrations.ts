@@ -309,5 +309,10 @@ const TABLES = `
   CREATE INDEX kept_responses_by_time ON kept_responses (at_ms);
 `;
 
+const STEP_2 = `
+  -- The end user that the request names.
+  ALTER TABLE holds ADD COLUMN end_user TEXT;
+`;
+
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
-export const MIGRATIONS: readonly string[] = [TABLES];
+export const MIGRATIONS: readonly string[] = [TABLES, STEP_2];

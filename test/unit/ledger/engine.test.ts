@@ -24,6 +24,7 @@ test('an admitted request has its hold in the file before it is answered', (t) =
         hold_nanos: 7n,
         price: null,
         levels: null,
+        end_user: null,
       },
     ],
   );

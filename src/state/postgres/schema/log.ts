@@ -386,7 +386,7 @@ LANGUAGE sql STABLE AS $$
   SELECT a.seq, a.last_us, a.balance_nanos, a.rules,
     (SELECT json_agg(json_build_array(h.request_id, h.node_id, h.key_id, h.model, h.admitted_us, h.input_tokens, h.output_tokens,
       h.reserved_tokens, h.hold_nanos::text, h.has_slot, h.price,
-      CASE WHEN h.admitted_us > a.last_us THEN a.clock_us ELSE h.admitted_us END, h.levels::json) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
+      CASE WHEN h.admitted_us > a.last_us THEN a.clock_us ELSE h.admitted_us END, h.levels::json, h.end_user) ORDER BY h.admitted_us, h.request_id)::text FROM inf_gw.holds h),
     (SELECT json_agg(json_build_array(d.key_id, d.admitted_us, d.settled_us, d.tokens, d.levels::json))::text FROM dated d),
     (SELECT json_agg(json_build_array(l.key_id, l.at_us, l.listings))::text FROM listed l),
     (SELECT json_agg(json_build_array(u.seq, u.at_us, u.node_id, u.commands::json,

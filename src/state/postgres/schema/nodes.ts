@@ -29,6 +29,7 @@ const ENDED_AS_HELD: Readonly<Record<string, string>> = {
   cache_write_tokens: '0::bigint',
   completion_tokens: 'h.output_tokens',
   cost_nanos: 'h.hold_nanos',
+  by_user: 'h.end_user',
   failure_reason: `'interrupted'::text`,
   failure_message: `'the gateway stopped before the request ended'::text`,
 };

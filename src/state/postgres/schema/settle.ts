@@ -98,12 +98,15 @@ BEGIN
         WHERE ${isUser('l')} AND NOT EXISTS (SELECT FROM inf_gw.level_days d WHERE d.day = v_day AND d.level_id = l));
       PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.taken_out(inf_gw.summand_of(v_old))], v_added);
     END IF;
+    IF v_old.by_user IS NOT NULL THEN PERFORM inf_gw.book_names(ARRAY[inf_gw.taken_out(inf_gw.summand_of(v_old))]); END IF;
     PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.levels, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
       -v_old.prompt_tokens, -v_old.cached_tokens, -v_old.cache_write_tokens, -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
     PERFORM inf_gw.add_to_steps(l.id, v_old.settled_at_ms, -v_old.cost_nanos)
       FROM (SELECT v_old.key_id AS id UNION ALL SELECT inf_gw.levels_in(v_old.levels)) l;
+    -- A gateway that gives an admission back names nobody.
+    p_by_user := coalesce(p_by_user, v_old.by_user);
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
     p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos; p_levels := v_old.levels;
     v_model := coalesce(p_model, p_requested_model);
@@ -122,10 +125,7 @@ BEGIN
   PERFORM inf_gw.add_to_sums(p_key_id, p_levels, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
   v_charge := p_cost_nanos - coalesce(v_old.cost_nanos, 0);
-  -- Those of the row that it takes the place of are booked.
-  IF num_nonnulls(v_old.by_user, v_old.by_tag, v_old.by_app) = 0 THEN
-    PERFORM inf_gw.book_names(ARRAY[inf_gw.summand_of(v_new)]);
-  END IF;
+  PERFORM inf_gw.book_names(ARRAY[inf_gw.summand_of(v_new)]);
   IF p_levels IS NOT NULL THEN
     PERFORM inf_gw.book_level_sums(ARRAY[inf_gw.summand_of(v_new)], v_added);
   END IF;
