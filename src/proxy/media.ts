@@ -5,7 +5,8 @@ import { asksFor, mayDraw } from '../catalog/media.ts';
 import { traitsOf } from '../catalog/model-traits.ts';
 import type { Media } from '../core/modalities.ts';
 import { formatUsd } from '../core/money.ts';
-import type { Dialect, ModelRequest } from '../dialects/dialect.ts';
+import { unitName } from '../core/units.ts';
+import type { Attachment, Dialect, ModelRequest } from '../dialects/dialect.ts';
 import type { Metered } from '../relay/meter.ts';
 import type { HostRequest } from '../translate/translate.ts';
 
@@ -28,6 +29,20 @@ export function tokensOfOneImage({ dialect }: ModelRequest, model: Model, { draw
 export function tokensPerImageOf(model: Model, { hostTools }: ModelRequest): number {
   const isOfTool = hostTools.some(({ calledAs }) => calledAs === 'image_generation');
   return isOfTool ? 0 : traitsOf(model).tokensPerImage;
+}
+
+/**
+ * Names the price that a request for images lacks for images of its input. Models that return images as tokens read them at
+ * a price of their own; for models of text, images are ordinary input.
+ */
+export function unpricedImages(
+  { dialect, asked }: ModelRequest,
+  attachments: readonly Attachment[],
+  model: Model,
+): string | undefined {
+  const isByTokens = !isOfText(dialect) && asksFor('image', asked) && !model.tools.has(unitName('image'));
+  const isUnpriced = isByTokens && model.imageInput === undefined && attachments.some(({ kind }) => kind === 'image');
+  return isUnpriced ? 'image: this model has no price for images that it reads; have image_input set' : undefined;
 }
 
 /** Names the formats for a client of messages whose model returns images, which a translated message cannot hold. */

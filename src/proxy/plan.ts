@@ -17,7 +17,7 @@ import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
-import { imagesProblem, isOfText, mediaAt, tokensOfOneImage } from './media.ts';
+import { imagesProblem, isOfText, mediaAt, tokensOfOneImage, unpricedImages } from './media.ts';
 import { hiddenThinking } from './thinking.ts';
 import { readTokens } from './unreported.ts';
 
@@ -150,7 +150,10 @@ function withoutToolReferences({ attachments, ...others }: InputParts): InputPar
   return { ...others, attachments: attachments.filter((each) => each.kind !== 'reference' || each.ofTool !== true) };
 }
 
-function tokensOr({ body, hostTools }: ModelRequest, parts: InputParts, model: Model): number | string {
+function tokensOr(request: ModelRequest, parts: InputParts, model: Model): number | string {
+  const { body, hostTools } = request;
+  const unpriced = unpricedImages(request, parts.attachments, model);
+  if (unpriced !== undefined) return unpriced;
   // Requests that may be billed by the second have had their prices checked.
   const isHeard = model.audioInput !== undefined || hostTools.some(isUnit);
   const found = attachmentProblem(parts.attachments, model, isHeard);

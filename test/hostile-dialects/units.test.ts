@@ -29,6 +29,7 @@ const MODELS = {
   },
   pixel: { input: 5, output: 10, image_input: 8, image_output: 30, max_output: 6_000, image_tokens: 2_000 },
   glance: { input: 5, output: 10, image_input: 8, image_output: 1, max_output: 100, image_tokens: 2_000 },
+  blind: { input: 5, output: 10, image_output: 30, max_output: 6_000, image_tokens: 2_000 },
   character: { per: { character: 0.000015 } },
   chinese: { per: { character_han_twice: 0.000015 } },
   bytes: { per: { byte: 0.000015 } },
@@ -314,6 +315,16 @@ const REFUSED: readonly Omit<RefusedAttack, 'provider'>[] = [
     tries: 'more images in an object that a variant of a price allows',
     path: IMAGES,
     send: json({ model: 'fake/grid', prompt: 'a', options: { count: 9 } }),
+  },
+  {
+    tries: 'an edit by tokens of a model that has no price for images that it reads',
+    path: '/v1/images/edits',
+    send: form(['image', sound], ['model', 'fake/blind'], ['prompt', 'a']),
+  },
+  {
+    tries: 'an image beside a prompt at such a model',
+    path: IMAGES,
+    send: json({ model: 'fake/blind', prompt: 'a', image: address }),
   },
   {
     tries: 'an image that the host keeps beside a prompt',
