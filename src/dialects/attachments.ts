@@ -6,7 +6,7 @@ import { type ImageSize, imageSize } from '../wire/media/image-size.ts';
 import { dearestImageTokens, tileTokens } from '../wire/media/image-tokens.ts';
 import { beginsAsSound, kindOf } from '../wire/media/kind.ts';
 import { pdfPages } from '../wire/media/pdf.ts';
-import { audioSeconds } from '../wire/media/sound-length.ts';
+import { soundLength } from '../wire/media/sound-length.ts';
 import { foldCase } from '../wire/names.ts';
 import type { Attachment, Fields, Place } from './dialect.ts';
 
@@ -183,8 +183,10 @@ function readBytes(
     case 'webp':
       return only({ kind: 'image', size: imageSize(bytes) });
     case 'wav':
-    case 'mp3': {
-      const seconds = audioSeconds(bytes);
+    case 'mp3':
+    case 'flac':
+    case 'ogg': {
+      const { seconds } = soundLength(bytes) ?? {};
       return only(
         seconds === undefined ? { kind: 'opaque', hasSound: true, ...place } : { kind: 'audio', seconds, ...place },
       );

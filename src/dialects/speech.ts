@@ -5,7 +5,8 @@ import { isObject } from '../core/json.ts';
 import { type Unit, unitsOf } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
-import { audioSeconds } from '../wire/media/sound-length.ts';
+import { adtsSeconds } from '../wire/media/frames.ts';
+import { soundLength } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, bytesOfBase64, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { audioBytesPerToken, SECONDS_PER_TOKEN } from './audio-output.ts';
 import { number, serviceTier, text } from './checks.ts';
@@ -107,9 +108,13 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   return 0;
 }
 
-/** Nobody reports what sound takes: it counts by its length, or else by its bytes. */
-function readSound(sound: Buffer, { audioBytesPerToken: bytesPerToken }: ModelRequest): AnswerFacts {
-  const seconds = audioSeconds(sound);
+/** More than any answer lasts. It counts as all that is held. */
+const UNKNOWN_SECONDS = 1_000_000;
+
+/** Sound alone reports no tokens: they count by its length, which for raw samples is in its bytes. */
+function readSound(sound: Buffer, { audioBytesPerToken: bytesPerToken, body: { fields } }: ModelRequest): AnswerFacts {
+  const isRaw = fields.response_format === 'pcm';
+  const seconds = isRaw ? undefined : (soundLength(sound)?.seconds ?? adtsSeconds(sound) ?? UNKNOWN_SECONDS);
   const audioBytes = seconds === undefined ? sound.length : (seconds / SECONDS_PER_TOKEN) * bytesPerToken;
   return { ...NO_FACTS, choices: 1, progress: [{ ...NO_OUTPUT, index: 0, finished: true, audioBytes }] };
 }

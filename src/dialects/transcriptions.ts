@@ -5,7 +5,8 @@ import { printableName } from '../core/printable.ts';
 import { type Unit, unitName, unitsOf } from '../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
-import { soundSecondsAtMost } from '../wire/media/sound-length.ts';
+import type { SoundLength } from '../wire/media/mp4.ts';
+import { soundLength } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
 import { flag, serviceTier, text } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
@@ -62,11 +63,13 @@ function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
       ? 'file: expected a file'
       : (misplacedFile(body.fields, FILE_NAMES) ?? elsewhere(body.fields));
   if (misplaced !== undefined) return { ok: false, problem: misplaced };
-  const seconds = secondsOf(body.fields);
-  const request = {
+  const length = lengthOf(body.fields);
+  if (length === undefined) return { ok: false, problem: UNKNOWN_LENGTH };
+  const { seconds } = length;
+  const request: TranscriptRequest = {
     ...requestWithoutText(dialect, body, model),
     stream: body.fields.stream === true,
-    seconds,
+    length,
     outputAt: outputFor(seconds),
     hostTools: [unitsOf(SECOND, Math.ceil(seconds), 'file')],
   };
@@ -89,18 +92,24 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^\s*[a-z][a-z0-9+.-]{1,30}:\S/i.test(value);
 }
 
+const UNKNOWN_LENGTH =
+  'file: this gateway cannot tell how long it is; send an uncompressed WAV, an MP3, a FLAC, an Ogg with Opus or Vorbis, a WebM with Opus, or an M4A or MP4 with one track of AAC or ALAC that is not in fragments';
+
 /** A request knows how long its sound is: to find out takes a walk over the file. */
 interface TranscriptRequest extends ModelRequest {
-  readonly seconds: number;
+  readonly length: SoundLength;
 }
 
 /** A sample of a speaker is of at most ten seconds. */
 const SECONDS_OF_SAMPLE = 10;
 
-function secondsOf(fields: Fields): number {
+/** Undefined if the file is not understood completely. */
+function lengthOf(fields: Fields): SoundLength | undefined {
   const samples = fields['known_speaker_references[]'];
   const sampled = Array.isArray(samples) ? samples.length * SECONDS_OF_SAMPLE : 0;
-  return filesIn(fields, FILES).reduce((sum, { bytes }) => sum + soundSecondsAtMost(bytes), sampled);
+  const [file] = filesIn(fields, FILES);
+  const length = file && soundLength(file.bytes);
+  return length && { ...length, seconds: length.seconds + sampled };
 }
 
 /** Nobody speaks faster than this, in tokens a second: English has four, read fast. */
@@ -124,7 +133,7 @@ const FIELDS: FieldKinds = {
 
 function walkInput(request: ModelRequest, visit: InputVisitor): number {
   walkFields(request.body.fields, FIELDS, visit);
-  visit.attachment({ kind: 'audio', seconds: (request as TranscriptRequest).seconds });
+  visit.attachment({ kind: 'audio', seconds: (request as TranscriptRequest).length.seconds });
   return 0;
 }
 

@@ -9,6 +9,7 @@ import { FakeUpstream } from '../support/fake-upstream.ts';
 import { formOf } from '../support/forms.ts';
 import { chat, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { whileNotLoaded } from '../support/not-loaded.ts';
+import { wav } from '../support/sound-files.ts';
 import { until } from '../support/wait.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'inf-gw-entra-'));
@@ -95,7 +96,7 @@ describe('a request to Azure carries a token', () => {
     other.upstream.follow((call) => call.answer(200, { text: 'Hi.', usage: { type: 'duration', seconds: 1 } }));
     const form = await formOf([
       ['model', 'fake/ears'],
-      ['file', Buffer.from('sound')],
+      ['file', wav({}, Buffer.from('some sound'))],
     ]);
     const reply = await other.request('/v1/audio/transcriptions', { key: other.key(), method: 'POST', ...form });
     assert.equal(reply.status, 200, reply.text);

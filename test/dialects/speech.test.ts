@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { sharedGateway, type TestKey, UPSTREAM_KEY } from '../support/gateway.ts';
+import { adtsFrame, quietFlac } from '../support/sound-files.ts';
 
 /** A character costs 15,000 nanodollars; a token of text 1,000, of sound 10,000. */
 const gateway = await sharedGateway({
@@ -26,8 +27,9 @@ function post(key: TestKey, fields: object = {}) {
 
 /** Every byte there is, and more than one read. */
 const SOUND = Buffer.from(Uint8Array.from({ length: 200_000 }, (_, at) => (at * 7) % 256));
+const fixture = (name: string) => readFileSync(new URL(`../unit/wire/media/fixtures/${name}`, import.meta.url));
 /** Half a second. */
-const WAV = readFileSync(new URL('../unit/wire/media/fixtures/0.5s.wav', import.meta.url));
+const WAV = fixture('0.5s.wav');
 
 describe('speech by the character', () => {
   test('passes as it comes, byte for byte and with its type, and is charged by what is said', async () => {
@@ -166,13 +168,28 @@ describe('speech by the token', () => {
     const reply = await post(key, { ...TOKENS, response_format: 'wav' });
     assert.ok(reply.bytes.equals(WAV));
     const row = await gateway.row(key);
-    // A token for each 50 ms, and one for what is around the samples.
-    assert.deepEqual([row.completion_tokens, row.source], [11, 'counted']);
-    assert.equal(row.cost_nanos, row.prompt_tokens * 1_000 + 11 * 10_000);
+    // A token for each 50 ms.
+    assert.deepEqual([row.completion_tokens, row.source], [10, 'counted']);
+    assert.equal(row.cost_nanos, row.prompt_tokens * 1_000 + 10 * 10_000);
     assert.ok(held >= 500n * 10_000n, String(held));
   });
 
-  test('costs no more than was held where its length is a guess', async () => {
+  for (const [format, sound, tokens] of [
+    ['pcm', Buffer.alloc(48_000), 20],
+    ['aac', Buffer.concat(Array<Buffer>(20).fill(adtsFrame(8_000))), 52],
+    ['flac', quietFlac(1).bytes, 164],
+    ['opus', fixture('1.5s-opus.ogg'), 36],
+    ['mp3', fixture('1.5s.mp3'), 35],
+  ] as const) {
+    test(`is charged by the frames of ${format}, pauses included`, async () => {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.answer(200, sound, { 'content-type': `audio/${format}` }));
+      await post(key, { ...TOKENS, response_format: format });
+      assert.equal((await gateway.row(key)).completion_tokens, tokens);
+    });
+  }
+
+  test('costs what was held where its length cannot be read', async () => {
     const key = gateway.key();
     gateway.upstream.follow((call) => call.answer(200, SOUND, { 'content-type': 'audio/aac' }));
     await post(key, { ...TOKENS, response_format: 'aac' });

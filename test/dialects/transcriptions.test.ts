@@ -17,7 +17,8 @@ const gateway = await sharedGateway({
 });
 
 const PATH = '/v1/audio/transcriptions';
-const FILE = readFileSync(new URL('../unit/wire/media/fixtures/1.5s-opus.ogg', import.meta.url));
+const fixture = (name: string) => readFileSync(new URL(`../unit/wire/media/fixtures/${name}`, import.meta.url));
+const FILE = fixture('1.5s-opus.ogg');
 
 type Fields = readonly (readonly [string, string | Buffer])[];
 const BODY: Fields = [
@@ -83,20 +84,6 @@ describe('sound by the second', () => {
       assert.equal(row.price, `0/0/0 per_second=0.0001 units=${nanos / 100_000}`);
     });
   }
-
-  test('goes by the size of a file that nobody here can read', async () => {
-    const key = gateway.key();
-    let held = 0n;
-    gateway.upstream.follow((call) => {
-      held = gateway.heldNanos(key);
-      call.answer(200, { text: '', usage: { type: 'duration', seconds: 3 } });
-    });
-    await post(key, [
-      ['model', 'fake/listener'],
-      ['file', Buffer.alloc(870, 'x')],
-    ]);
-    assert.deepEqual([held, (await gateway.row(key)).cost_nanos], [1_000_000n, 300_000]);
-  });
 
   test('takes no tokens of any limit, also where its host reports some, and its row has none', async () => {
     const key = gateway.key({ tpm: 10 });
@@ -190,6 +177,15 @@ describe('a form is refused:', () => {
       ],
       400,
       /^file: expected a file/,
+    ],
+    [
+      'a file of unknown length',
+      [
+        ['model', 'fake/listener'],
+        ['file', fixture('1.5s-fragmented.m4a')],
+      ],
+      400,
+      /^file: this gateway cannot tell how long it is; send an uncompressed WAV, an MP3, /,
     ],
     ['a file for a text', named('listener', ['prompt', FILE]), 400, /^prompt: expected a text, and no file/],
     ['a file elsewhere', named('listener', ['url', 'https://a.example/b.mp3']), 400, /^url: this gateway cannot see/],

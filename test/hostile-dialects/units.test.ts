@@ -1,6 +1,7 @@
 /** Attacks on each unit of price: nobody passes a balance or pays less than the host bills, however they ask, race or leave. */
 import { readFileSync } from 'node:fs';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
+import { wav } from '../support/sound-files.ts';
 import { type Attack, event, form, json, type RefusedAttack, testAttacks, testRefused } from './unit-attacks.ts';
 
 const MODELS = {
@@ -245,7 +246,7 @@ const ATTACKS: readonly Omit<Attack, 'provider'>[] = [
   },
 ];
 
-const sound = Buffer.alloc(100);
+const sound = wav({}, Buffer.alloc(100));
 const REFUSED: readonly Omit<RefusedAttack, 'provider'>[] = [
   ...[
     { num_images: 4 },

@@ -1,5 +1,4 @@
 /** How long a FLAC is: what its header says, or the sum over all that could be its frames. */
-import { TOO_MANY_PIECES } from './walk.ts';
 
 /** Of frames, by the code in their header; 0 where the header of the stream or what follows says it. */
 const SAMPLE_RATES = [0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
@@ -21,7 +20,7 @@ export function flacSeconds(bytes: Buffer): number | undefined {
   // Byte by byte: to look for the next one takes longer where there is one after another.
   for (let at = info + STREAMINFO_BYTES; at < bytes.length; at++) {
     if (bytes[at] !== SYNC || ((bytes[at + 1] ?? 0) & SYNC_END_MASK) !== SYNC_END) continue;
-    if (++found > MAX_FRAMES) return TOO_MANY_PIECES;
+    if (++found > MAX_FRAMES) return undefined;
     seconds += frameSeconds(bytes.subarray(at, at + MAX_HEADER_BYTES), sampleRate);
   }
   return Math.max(samples / sampleRate, seconds);

@@ -1,5 +1,5 @@
 /** How many pixels an image has, by every header that a decoder may go by. */
-import { kindByStart } from './kind.ts';
+import { kindByStart, type MediaKind } from './kind.ts';
 
 /** In pixels. */
 export interface ImageSize {
@@ -20,8 +20,8 @@ const MAX_BLOCKS = 100_000;
  */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const kind = kindByStart(bytes);
-  if (kind === undefined || kind === 'wav' || kind === 'mp3') return undefined;
-  return READERS[kind](bytes)?.result();
+  const read = kind && READERS[kind];
+  return read?.(bytes)?.result();
 }
 
 /** Sizes that are found in a file, each once. */
@@ -45,7 +45,12 @@ class Sizes {
   }
 }
 
-const READERS = { png: pngSizes, jpeg: jpegSizes, gif: gifSizes, webp: webpSizes } as const;
+const READERS: Partial<Record<MediaKind, (bytes: Buffer) => Sizes | undefined>> = {
+  png: pngSizes,
+  jpeg: jpegSizes,
+  gif: gifSizes,
+  webp: webpSizes,
+};
 
 const [IHDR, IDAT] = [chunkName('IHDR'), chunkName('IDAT')];
 

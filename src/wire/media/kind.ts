@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { beginsAsMp3 } from './mp3.ts';
 
-export type MediaKind = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'wav' | 'mp3' | 'text' | 'other';
+export type MediaKind = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'wav' | 'mp3' | 'flac' | 'ogg' | 'text' | 'other';
 
 /** PDF readers look for the header this far from the start of a file (Acrobat, PDFium, Poppler, MuPDF, pdf.js). */
 const PDF_HEADER_BYTES = 1024;
@@ -20,27 +20,30 @@ export function kindOf(bytes: Buffer): MediaKind {
 }
 
 /** The image or sound that a file begins as. */
-export function kindByStart(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | 'wav' | 'mp3' | undefined {
+export function kindByStart(bytes: Buffer): Exclude<MediaKind, 'pdf' | 'text' | 'other'> | undefined {
   const start = bytes.toString('latin1', 0, 12);
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
   if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
   if (start.startsWith('GIF87a') || start.startsWith('GIF89a')) return 'gif';
   if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'webp';
   if (start.startsWith('RIFF') && start.endsWith('WAVE')) return 'wav';
+  if (start.startsWith('fLaC')) return 'flac';
+  if (start.startsWith('OggS')) return 'ogg';
   return beginsAsMp3(bytes) ? 'mp3' : undefined;
 }
 
-/** Ogg, FLAC, Matroska and WebM, AIFF, AU, CAF, AMR, Windows Media, Flash, AAC, MPEG and AVI. Those of WAV and MP3 are kinds. */
+const SOUNDS: ReadonlySet<MediaKind | undefined> = new Set(['wav', 'mp3', 'flac', 'ogg'] as const);
+/** Matroska and WebM, AIFF, AU, CAF, AMR, Windows Media, Flash, AAC, MPEG and AVI. The others are kinds. */
 const SOUND_SIGNATURE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  /^(?:OggS|fLaC|\x1aE\xdf\xa3|FORM....AIF|\.snd|caff|#!AMR|\x30\x26\xb2\x75|FLV|\xff[\xf0-\xf9]|\0\0\x01[\xba\xb3]|RIFF....AVI )/s;
+  /^(?:\x1aE\xdf\xa3|FORM....AIF|\.snd|caff|#!AMR|\x30\x26\xb2\x75|FLV|\xff[\xf0-\xf9]|\0\0\x01[\xba\xb3]|RIFF....AVI )/s;
 /** MP4 and its relatives, but for those that hold images. */
 const MP4_SIGNATURE = /^....ftyp(?!heic|heix|hevc|mif1|msf1|avif|avis)/s;
 
 /** Whether a file begins as a format of audio or films. */
 export function beginsAsSound(bytes: Buffer): boolean {
   const start = bytes.toString('latin1', 0, 12);
-  return ['wav', 'mp3'].includes(kindByStart(bytes) ?? '') || SOUND_SIGNATURE.test(start) || MP4_SIGNATURE.test(start);
+  return SOUNDS.has(kindByStart(bytes)) || SOUND_SIGNATURE.test(start) || MP4_SIGNATURE.test(start);
 }
 
 /** In UTF-8: those of ASCII but tab, newlines and form feed, and those beyond. */

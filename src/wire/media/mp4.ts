@@ -1,177 +1,167 @@
-/** How long an MP4 or M4A is: the most that the headers of the film and of its tracks say, and its frames of sound. */
+/** The length of an MP4 or M4A with one track of sound, by its table of AAC or ALAC samples. */
+import { AAC_RATES, AAC_SAMPLES } from './frames.ts';
 
-const [BOX_BYTES, LONG_BOX_BYTES] = [8, 16];
-/** Boxes that hold boxes. */
-const HOLDERS: ReadonlySet<string> = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
-/** A frame of AAC. */
-const SAMPLES_PER_FRAME = 1_024;
-const ENTRY_BYTES = 8;
-
-/** What is read of a track. Its boxes may come in any order. */
-interface Track {
-  /** Units in a second. */
-  timescale: number;
-  /** By their times, and by their sizes: players go by one or the other. */
-  timed: number;
-  sized: number;
-  units: number;
-  /** Samples in a second as its AAC is coded; undefined if there is another codec, or none. */
-  rate: number | undefined;
-  /** What its headers say it is: sound, unless all of them say otherwise. */
-  readonly handlers: string[];
+export interface SoundLength {
+  /** An upper bound, if it is exact. */
+  readonly seconds: number;
+  /** False where a sample can hold more sound than its table states. */
+  readonly isExact: boolean;
 }
 
-interface Reading {
-  seconds: number;
-  track: Track;
+/** The boxes of one track by their names. */
+type Boxes = Map<string, Buffer>;
+
+interface Movie {
+  readonly header: Boxes;
+  readonly tracks: Boxes[];
   boxes: number;
-  /** A part of the film is in fragments, of which the headers say nothing. */
-  isFragmented: boolean;
 }
 
-function newTrack(): Track {
-  return { timescale: 0, timed: 0, sized: 0, units: 0, rate: undefined, handlers: [] };
+const BOX_HEADER_BYTES = 8;
+/** A file of sound has less than a hundred. */
+const MAX_BOXES = 10_000;
+const ROOT: ReadonlySet<string> = new Set(['ftyp', 'mdat', 'moov', 'free', 'skip', 'wide']);
+const HOLDERS: ReadonlySet<string> = new Set(['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl']);
+/** Boxes that decide how much sound there is. ffmpeg takes the last of several, also from within other boxes. */
+const TABLES = ['trak', 'mvhd', 'elst', 'mdhd', 'stsd', 'stts', 'stsz'] as const;
+/** Tables of another form, and a compressed film. */
+const OTHER_TABLES = ['stz2', 'cmov'] as const;
+
+/** Undefined unless the file has one track of sound, of AAC or ALAC, and plays it once. */
+export function mp4Length(bytes: Buffer): SoundLength | undefined {
+  const movie: Movie = { header: new Map(), tracks: [], boxes: 0 };
+  if (!readBoxes(bytes, movie.header, movie, ROOT)) return undefined;
+  const moov = movie.header.get('moov') ?? Buffer.alloc(0);
+  const found = (name: string) => [movie.header, ...movie.tracks].filter((boxes) => boxes.has(name)).length;
+  const isPlain = TABLES.every((name) => occursAtMost(moov, name, found(name))) && occursAtMost(moov, 'esds', 1);
+  if (!isPlain || OTHER_TABLES.some((name) => moov.includes(name))) return undefined;
+  const sounds = movie.tracks.filter((track) => handlerOf(track) === 'soun');
+  const [sound] = sounds;
+  // ffmpeg also decodes the sound of tracks with any other handler.
+  const others = movie.tracks.filter((track) => handlerOf(track) === 'vide');
+  if (sound === undefined || sounds.length > 1 || others.length + 1 !== movie.tracks.length) return undefined;
+  return lengthOf(sound, Math.max(durationOf(movie.header.get('mvhd')), durationOf(sound.get('mdhd'))));
 }
 
-/** An upper bound in seconds; undefined if it is in fragments, has sound that is not AAC, or a header cannot be read. */
-export function mp4Seconds(bytes: Buffer): number | undefined {
-  const reading: Reading = { seconds: 0, track: newTrack(), boxes: 0, isFragmented: false };
-  const isWhole = readBoxes(bytes, 0, reading);
-  return isWhole && !reading.isFragmented ? reading.seconds : undefined;
+function occursAtMost(bytes: Buffer, name: string, most: number): boolean {
+  let at = -1;
+  for (let count = 0; count <= most; count++) {
+    at = bytes.indexOf(name, at + 1);
+    if (at < 0) return true;
+  }
+  return false;
 }
 
-/** Deeper, and more of them, than boxes of sound are. */
-const [MAX_DEPTH, MAX_BOXES] = [8, 100_000];
-
-/** False if a box says more than there is. */
-function readBoxes(bytes: Buffer, depth: number, reading: Reading): boolean {
+/** False if a box is longer than its holder, occurs twice or is not allowed. */
+function readBoxes(bytes: Buffer, into: Boxes, movie: Movie, allowed?: ReadonlySet<string>): boolean {
   let at = 0;
-  while (at + BOX_BYTES <= bytes.length) {
-    if (++reading.boxes > MAX_BOXES) return false;
+  while (at + BOX_HEADER_BYTES <= bytes.length) {
+    if (++movie.boxes > MAX_BOXES) return false;
     const type = bytes.toString('latin1', at + 4, at + 8);
     const short = bytes.readUInt32BE(at);
-    const isLong = short === 1 && at + LONG_BOX_BYTES <= bytes.length;
-    const headerBytes = isLong ? LONG_BOX_BYTES : BOX_BYTES;
+    const isLong = short === 1 && at + 2 * BOX_HEADER_BYTES <= bytes.length;
+    const headerBytes = isLong ? 2 * BOX_HEADER_BYTES : BOX_HEADER_BYTES;
     const length = isLong ? Number(bytes.readBigUInt64BE(at + 8)) : short === 0 ? bytes.length - at : short;
-    if (length < headerBytes) return false;
+    if (length < headerBytes || allowed?.has(type) === false) return false;
     const content = bytes.subarray(at + headerBytes, at + length);
-    if (type === 'trak') reading.track = newTrack();
-    if (HOLDERS.has(type)) {
-      if (depth >= MAX_DEPTH || !readBoxes(content, depth + 1, reading)) return false;
-    } else if (!readBox(type, content, reading)) return false;
-    if (type === 'trak' && !addTrack(reading)) return false;
     at += length;
+    const isOnly = HOLDERS.has(type) || TABLES.some((name) => name === type) || type === 'hdlr';
+    const boxes: Boxes = type === 'trak' ? new Map() : into;
+    // The kind of a track decides how its tables are read, so it has to come first.
+    if ((isOnly && boxes.has(type)) || (type === 'minf' && !into.has('hdlr'))) return false;
+    if (type === 'trak') movie.tracks.push(boxes);
+    boxes.set(type, content);
+    if (HOLDERS.has(type) && !readBoxes(content, boxes, movie)) return false;
   }
-  return true;
+  return at === bytes.length;
 }
 
-function readBox(type: string, content: Buffer, reading: Reading): boolean {
-  const { track } = reading;
-  switch (type) {
-    case 'mvhd':
-    case 'mdhd':
-      return readHeader(type, content, reading);
-    case 'hdlr':
-      return readHandler(content, track);
-    case 'stts':
-      return readTimes(content, track);
-    case 'stsz':
-    case 'stz2':
-      if (content.length < 12) return false;
-      track.sized += content.readUInt32BE(8);
-      return true;
-    case 'stsd':
-      track.rate = aacRate(content);
-      return true;
-    case 'moof':
-    case 'mvex':
-      reading.isFragmented = true;
-      return true;
-    default:
-      return true;
-  }
+function handlerOf(track: Boxes): string {
+  return track.get('hdlr')?.toString('latin1', 8, 12) ?? '';
 }
 
-function readHeader(type: string, content: Buffer, reading: Reading): boolean {
-  const isLong = content.length > 0 && content.readUInt8(0) === 1;
-  if (content.length < (isLong ? 32 : 20)) return false;
-  const timescale = content.readUInt32BE(isLong ? 20 : 12);
-  const units = isLong ? Number(content.readBigUInt64BE(24)) : content.readUInt32BE(16);
-  if (timescale === 0) return false;
-  if (type === 'mdhd') reading.track.timescale = timescale;
-  const isUnknown = units === (isLong ? 2 ** 64 : 2 ** 32 - 1);
-  if (!isUnknown) reading.seconds = Math.max(reading.seconds, units / timescale);
-  return true;
+/** In seconds, as the header of the film or of a track states it; 0 if it does not. */
+function durationOf(header: Buffer | undefined): number {
+  const isLong = header?.[0] === 1;
+  if (header === undefined || header.length < (isLong ? 32 : 20)) return 0;
+  const [timescale, units] = isLong
+    ? [header.readUInt32BE(20), Number(header.readBigUInt64BE(24))]
+    : [header.readUInt32BE(12), header.readUInt32BE(16)];
+  const isUnknown = units >= (isLong ? 2 ** 63 : 2 ** 32 - 1);
+  return timescale === 0 || isUnknown ? 0 : units / timescale;
 }
 
-/** QuickTime has another one in a track, which says where the data is. */
-const DATA_HANDLER = 'dhlr';
-
-function readHandler(content: Buffer, track: Track): boolean {
-  if (content.length < 12) return false;
-  if (content.toString('latin1', 4, 8) !== DATA_HANDLER) track.handlers.push(content.toString('latin1', 8, 12));
-  return true;
-}
-
-/** How many frames there are, and how long they are. */
-function readTimes(content: Buffer, track: Track): boolean {
-  if (content.length < ENTRY_BYTES) return false;
-  const entries = content.readUInt32BE(4);
-  if (content.length < ENTRY_BYTES * (entries + 1)) return false;
-  for (let at = ENTRY_BYTES; at < ENTRY_BYTES * (entries + 1); at += ENTRY_BYTES) {
-    track.timed += content.readUInt32BE(at);
-    track.units += content.readUInt32BE(at) * content.readUInt32BE(at + 4);
-  }
-  return true;
-}
-
-/** Pictures, subtitles and the like. */
-const SILENT: ReadonlySet<string> = new Set(['vide', 'text', 'sbtl', 'subt', 'clcp', 'tmcd', 'meta', 'hint']);
-
-/** False if the track has sound of which nobody here knows how long its frames are. */
-function addTrack(reading: Reading): boolean {
-  const { timescale, timed, sized, units, rate, handlers } = reading.track;
-  if (units > 0 && timescale === 0) return false;
-  const ofTimes = units === 0 ? 0 : units / timescale;
-  const isSilent = handlers.length > 0 && handlers.every((each) => SILENT.has(each));
-  if (!isSilent && rate === undefined) return false;
-  const ofFrames = isSilent ? 0 : (Math.max(timed, sized) * SAMPLES_PER_FRAME) / (rate as number);
-  reading.seconds = Math.max(reading.seconds, ofTimes, ofFrames);
-  return true;
-}
-
-/** Of AAC, by the code in its configuration. */
-const RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
-/** Kinds of AAC with frames of that length: Main, LC, SSR, LTP, and those that repeat bands. */
-const KINDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 29]);
-/** Descriptors: of the stream, of its decoder, and what that needs to know. */
-const [STREAM, DECODER, CONFIGURATION] = [3, 4, 5];
-/** What stands ahead of the next one in each of the first two. */
-const [STREAM_BYTES, DECODER_BYTES] = [3, 13];
-
-/** Samples in a second, where the one description of a track says AAC: by what its decoder is told, and no other field. */
-function aacRate(content: Buffer): number | undefined {
-  if (content.length < 16 || content.readUInt32BE(4) !== 1 || content.toString('latin1', 12, 16) !== 'mp4a') {
+function lengthOf(track: Boxes, stated: number): SoundLength | undefined {
+  const [entry, times, sizes] = ['stsd', 'stts', 'stsz'].map((name) => track.get(name) ?? Buffer.alloc(0));
+  if (entry === undefined || times === undefined || sizes === undefined || !isPlayedOnce(track.get('elst'))) {
     return undefined;
   }
-  const box = content.indexOf('esds');
-  if (box < 0 || content.indexOf('esds', box + 4) >= 0) return undefined;
-  let at = box + 8;
-  for (const [tag, bytes] of [
-    [STREAM, STREAM_BYTES],
-    [DECODER, DECODER_BYTES],
-    [CONFIGURATION, 2],
-  ] as const) {
-    if (content[at++] !== tag) return undefined;
+  // If each sample takes one unit of time, ffmpeg takes the samples from the table of chunks instead.
+  const isTimed = times.length >= 16 && times.readUInt32BE(12) > 1;
+  if (!isTimed || sizes.length < 12 || entry.length < 44 || entry.readUInt32BE(4) !== 1) return undefined;
+  const [size, count] = [sizes.readUInt32BE(4), sizes.readUInt32BE(8)];
+  if (size === 0 && sizes.length < 12 + 4 * count) return undefined;
+  const ofAlac = alacSeconds(entry);
+  if (ofAlac !== undefined) return { seconds: Math.max(stated, count * ofAlac), isExact: true };
+  const ofAac = aacSeconds(entry);
+  const longest = size || longestOf(sizes.subarray(12, 12 + 4 * count));
+  const channels = Math.min(MOST_CHANNELS, entry.readUInt16BE(32));
+  if (ofAac === undefined || longest > MOST_AAC_BYTES * channels) return undefined;
+  return { seconds: Math.max(stated, count * ofAac), isExact: false };
+}
+
+function isPlayedOnce(edits: Buffer | undefined): boolean {
+  if (edits === undefined) return true;
+  if (edits.length < 8 || edits.readUInt32BE(4) > 1) return false;
+  const rateAt = edits[0] === 1 ? 24 : 16;
+  return edits.readUInt32BE(4) === 0 || (edits.length >= rateAt + 4 && edits.readUInt32BE(rateAt) === 0x10000);
+}
+
+/** A frame has at most 6,144 bits for each channel. A larger sample holds several, and ffmpeg decodes all of them. */
+const MOST_AAC_BYTES = 768;
+const MOST_CHANNELS = 2;
+
+function longestOf(sizes: Buffer): number {
+  let longest = 0;
+  for (let at = 0; at < sizes.length; at += 4) longest = Math.max(longest, sizes.readUInt32BE(at));
+  return longest;
+}
+
+/** The settings of ALAC follow the fields of an entry, in a box of the same name. */
+const ALAC_SETTINGS = { nameAt: 48, at: 56, bytes: 24 } as const;
+
+/** Seconds in a frame of ALAC. */
+function alacSeconds(entry: Buffer): number | undefined {
+  const { nameAt, at, bytes } = ALAC_SETTINGS;
+  const isAlac = [12, nameAt].every((start) => entry.toString('latin1', start, start + 4) === 'alac');
+  if (!isAlac || entry.length < at + bytes) return undefined;
+  const rate = entry.readUInt32BE(at + 20);
+  return rate > 0 ? entry.readUInt32BE(at) / rate : undefined;
+}
+
+/** Object types of AAC with frames of 1,024 samples: Main, LC, SSR, LTP, SBR, PS. */
+const KINDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 29]);
+/** Descriptors of the stream, its decoder and the configuration, each within the one before. */
+const DESCRIPTORS = [
+  { tag: 3, bytes: 3 },
+  { tag: 4, bytes: 13 },
+  { tag: 5, bytes: 0 },
+] as const;
+
+/** Seconds in a frame of AAC, by the configuration that its decoder reads. */
+function aacSeconds(entry: Buffer): number | undefined {
+  let at = entry.indexOf('esds') + 8;
+  if (entry.toString('latin1', 12, 16) !== 'mp4a' || at < 16) return undefined;
+  for (const { tag, bytes } of DESCRIPTORS) {
+    if (entry[at++] !== tag) return undefined;
     // Its length, of which all bytes but the last have the highest bit.
-    while ((content[at++] ?? 0) >= 0x80);
-    if (tag === DECODER && content[at] !== 0x40) return undefined;
-    // Flags of a stream that has more ahead.
-    if (tag === STREAM && (content[at + 2] ?? 0) >= 0x20) return undefined;
-    if (at + bytes > content.length) return undefined;
-    if (tag === CONFIGURATION) break;
+    while ((entry[at++] ?? 0) >= 0x80);
+    // Flags of a stream with further fields, and another codec than AAC.
+    if ((tag === 3 && (entry[at + 2] ?? 0) >= 0x20) || (tag === 4 && entry[at] !== 0x40)) return undefined;
     at += bytes;
   }
-  const configuration = content.readUInt16BE(at);
-  return KINDS.has(configuration >>> 11) ? RATES[(configuration >>> 7) & 15] : undefined;
+  if (at + 2 > entry.length) return undefined;
+  const configuration = entry.readUInt16BE(at);
+  const rate = KINDS.has(configuration >>> 11) ? AAC_RATES[(configuration >>> 7) & 15] : undefined;
+  return rate && AAC_SAMPLES / rate;
 }

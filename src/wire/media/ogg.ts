@@ -1,46 +1,48 @@
-/** How long an Ogg file is: the sum over the packets of each of its streams, or what its pages say. */
+/** The length of an Ogg file with one stream of Opus or Vorbis: the sum over its packets, or the last position. */
 import { opusPacketSeconds } from './opus.ts';
-import { MAX_PIECES, TOO_MANY_PIECES } from './walk.ts';
+import { MAX_PIECES } from './walk.ts';
 
 const PAGE = 'OggS';
-const PAGE_HEADER_BYTES = 27;
+const [PAGE_HEADER_BYTES, VERSION] = [27, 0];
 const [CONTINUED, FULL_SEGMENT] = [1, 255];
 const OPUS_RATE = 48_000;
 const NO_POSITION = 0xffff_ffff_ffff_ffffn;
 
 interface Stream {
+  readonly serial: number;
   /** Positions in a second. */
   readonly rate: number;
-  /** Undefined for Opus, whose packets say it themselves: of a packet at most, in seconds. */
+  /** The longest packet, in seconds; undefined for Opus, whose packets contain their length. */
   readonly packetSeconds: number | undefined;
-  seconds: number;
-  lastPosition: number;
 }
 
-/** An upper bound in seconds; undefined if one of its streams is neither Opus nor Vorbis. */
+/** Returns an upper bound, or undefined if the file has another stream, at the same time or later. */
 export function oggSeconds(bytes: Buffer): number | undefined {
-  const streams = new Map<number, Stream>();
-  let segments = 0;
-  for (let at = bytes.indexOf(PAGE); at >= 0; at = bytes.indexOf(PAGE, at + PAGE.length)) {
+  let stream: Stream | undefined;
+  let [segments, seconds, lastPosition] = [0, 0, 0];
+  for (let at = 0; at >= 0; at = bytes.indexOf(PAGE, at + PAGE.length)) {
     if (at + PAGE_HEADER_BYTES > bytes.length) break;
-    // Each place that could be a page counts, also within another one.
+    if (bytes[at + PAGE.length] !== VERSION) continue;
+    // A page within another one counts, too: readers search a broken page for the next one.
     segments += bytes.readUInt8(at + 26);
-    if (segments > MAX_PIECES) return TOO_MANY_PIECES;
+    if (segments > MAX_PIECES) return undefined;
     const serial = bytes.readUInt32LE(at + 14);
     const packets = packetsOf(bytes, at);
-    const stream = streams.get(serial) ?? streamOf(packets[0] ?? Buffer.alloc(0));
-    if (stream === undefined) return undefined;
-    streams.set(serial, stream);
+    // A second header changes the codec or its rate.
+    const begun = packets.map((packet) => streamOf(packet, serial)).filter((each) => each !== undefined);
+    if (begun.length !== (stream === undefined ? 1 : 0)) return undefined;
+    stream ??= begun[0] as Stream;
+    if (serial !== stream.serial) return undefined;
     const position = bytes.readBigUInt64LE(at + 6);
-    if (position !== NO_POSITION) stream.lastPosition = Math.max(stream.lastPosition, Number(position));
+    if (position !== NO_POSITION) lastPosition = Math.max(lastPosition, Number(position));
     for (const packet of packets) {
       if (packet.length > 0) {
-        stream.seconds +=
+        seconds +=
           stream.packetSeconds ?? opusPacketSeconds(packet.readUInt8(0), packet.length > 1 ? packet.readUInt8(1) : 0);
       }
     }
   }
-  return [...streams.values()].reduce((sum, each) => sum + Math.max(each.seconds, each.lastPosition / each.rate), 0);
+  return stream && Math.max(seconds, lastPosition / stream.rate);
 }
 
 /** The packets that begin on the page at `start`. */
@@ -63,13 +65,11 @@ function packetsOf(bytes: Buffer, start: number): readonly Buffer[] {
   return packets;
 }
 
-/** The stream that begins with this packet. */
-function streamOf(head: Buffer): Stream | undefined {
-  if (head.toString('latin1', 0, 8) === 'OpusHead') {
-    return { rate: OPUS_RATE, packetSeconds: undefined, seconds: 0, lastPosition: 0 };
-  }
+/** The stream whose header this packet is; undefined for any other packet. */
+function streamOf(head: Buffer, serial: number): Stream | undefined {
+  if (head.toString('latin1', 0, 8) === 'OpusHead') return { serial, rate: OPUS_RATE, packetSeconds: undefined };
   if (head.toString('latin1', 0, 7) !== '\x01vorbis' || head.length < 29) return undefined;
   const rate = head.readUInt32LE(12);
   const longBlock = 1 << (head.readUInt8(28) >>> 4);
-  return rate === 0 ? undefined : { rate, packetSeconds: longBlock / 2 / rate, seconds: 0, lastPosition: 0 };
+  return rate === 0 ? undefined : { serial, rate, packetSeconds: longBlock / 2 / rate };
 }

@@ -1,39 +1,37 @@
-/** How long a file of sound can be at most, whatever it is. */
+/** The length of a file of sound. */
 import { flacSeconds } from './flac.ts';
 import { kindByStart } from './kind.ts';
 import { mp3Seconds } from './mp3.ts';
-import { mp4Seconds } from './mp4.ts';
+import { mp4Length, type SoundLength } from './mp4.ts';
 import { oggSeconds } from './ogg.ts';
 import { wavSeconds } from './wav.ts';
 import { webmSeconds } from './webm.ts';
 
-/** The slowest speech codecs take 700 bit/s; MP3 in free format as little as this, in bytes. */
-const FEWEST_BYTES_PER_SECOND = 87;
-/** Eleven days. What a header says beyond that is no length. */
+/** Eleven days. No recording is longer. */
 const MAX_SECONDS = 1_000_000;
 
-/**
- * An upper bound in seconds, for any bytes: by the frames and headers of WAV, MP3, FLAC, Ogg (Opus, Vorbis), MP4 and WebM
- * (Opus), and by the size of anything else.
- */
-export function soundSecondsAtMost(bytes: Buffer): number {
-  const start = bytes.toString('latin1', 0, 12);
-  const seconds = start.startsWith('fLaC')
-    ? flacSeconds(bytes)
-    : start.startsWith('OggS')
-      ? oggSeconds(bytes)
-      : start.startsWith('\x1a\x45\xdf\xa3')
-        ? webmSeconds(bytes)
-        : start.slice(4, 8) === 'ftyp'
-          ? mp4Seconds(bytes)
-          : audioSeconds(bytes);
-  const bound = seconds !== undefined && seconds > 0 ? seconds : bytes.length / FEWEST_BYTES_PER_SECOND;
-  return Math.min(MAX_SECONDS, bound);
+/** Undefined unless the file is understood completely. */
+export function soundLength(bytes: Buffer): SoundLength | undefined {
+  const isMp4 = bytes.toString('latin1', 4, 8) === 'ftyp';
+  const length = isMp4 ? mp4Length(bytes) : exactly(secondsOf(bytes));
+  return length !== undefined && length.seconds > 0 && length.seconds <= MAX_SECONDS ? length : undefined;
 }
 
-/** An upper bound in seconds, or undefined if it cannot be told. */
-export function audioSeconds(bytes: Buffer): number | undefined {
-  const kind = kindByStart(bytes);
-  if (kind === 'wav') return wavSeconds(bytes);
-  return kind === 'mp3' ? mp3Seconds(bytes) : undefined;
+function exactly(seconds: number | undefined): SoundLength | undefined {
+  return seconds === undefined ? undefined : { seconds, isExact: true };
+}
+
+function secondsOf(bytes: Buffer): number | undefined {
+  switch (kindByStart(bytes)) {
+    case 'wav':
+      return wavSeconds(bytes);
+    case 'mp3':
+      return mp3Seconds(bytes);
+    case 'flac':
+      return flacSeconds(bytes);
+    case 'ogg':
+      return oggSeconds(bytes);
+    default:
+      return bytes.toString('latin1', 0, 4) === '\x1a\x45\xdf\xa3' ? webmSeconds(bytes) : undefined;
+  }
 }

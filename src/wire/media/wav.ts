@@ -1,51 +1,56 @@
-/** How long a WAV file is, by every reading that its header allows. */
+/** The length of a WAV file of uncompressed samples: the longest that its header allows. */
+import { hasSignsOfOtherFormats, isCompressed } from './compressed.ts';
 
-/** What a format may be called: PCM, floats, and the two that pack a sample into a byte. All others are compressed. */
+/** Formats whose samples have a fixed size. All others are compressed. */
 const [PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE] = [1, 3, 6, 7, 0xfffe];
 const UNCOMPRESSED: ReadonlySet<number> = new Set([PCM, FLOAT, A_LAW, MU_LAW]);
-/** An extensible format is named by a GUID: two bytes say which, and these follow. */
+/** An extensible format contains a GUID: the number of a format in two bytes, then these. */
 const GUID_END = Buffer.from('000000001000800000aa00389b71', 'hex');
 
-/** A file has one format. Samples can spell its name by chance, hardly ever twice. */
-const MAX_FORMATS = 8;
-const FORMAT_BYTES = 24;
+const [RIFF_HEADER_BYTES, CHUNK_HEADER_BYTES, FORMAT_BYTES, EXTENSIBLE_BYTES] = [12, 8, 16, 40];
 
 /**
- * An upper bound in seconds; undefined if a format is compressed or cannot be read. Whatever follows the header counts
- * as samples, since programs that write to a pipe leave the lengths wrong; and each place that could be the format
- * counts, since readers find their way there differently.
+ * Returns an upper bound, or undefined if the samples may be compressed. All bytes behind the start of the data count as
+ * samples, since programs that write to a pipe leave the lengths wrong.
  */
 export function wavSeconds(bytes: Buffer): number | undefined {
-  let lowest = Number.POSITIVE_INFINITY;
-  const first = bytes.indexOf('fmt ');
-  let count = 0;
-  for (let at = first; at >= 0; at = bytes.indexOf('fmt ', at + 1)) {
-    const rate = ++count > MAX_FORMATS ? undefined : bytesPerSecond(bytes, at);
-    if (rate === undefined) return undefined;
-    lowest = Math.min(lowest, rate);
+  let bytesPerSecond: number | undefined;
+  for (let at = RIFF_HEADER_BYTES; at + CHUNK_HEADER_BYTES <= bytes.length; ) {
+    const name = bytes.toString('latin1', at, at + 4);
+    const length = bytes.readUInt32LE(at + 4);
+    at += CHUNK_HEADER_BYTES;
+    if (name === 'data') {
+      const samples = bytes.subarray(at);
+      const isPlain = bytesPerSecond !== undefined && !hasSignsOfOtherFormats(bytes) && !isCompressed(samples);
+      return isPlain ? samples.length / (bytesPerSecond as number) : undefined;
+    }
+    // Readers differ in which of several formats they take, and ffmpeg takes the format of this chunk before any other.
+    if (name === 'XMA2' || (name === 'fmt ' && bytesPerSecond !== undefined)) return undefined;
+    if (name === 'fmt ') {
+      bytesPerSecond = lowestRate(bytes.subarray(at, at + length));
+      if (bytesPerSecond === undefined) return undefined;
+    }
+    // Chunks begin at even places.
+    at += length + (length & 1);
   }
-  return count === 0 ? undefined : (bytes.length - first - FORMAT_BYTES) / lowest;
+  return undefined;
 }
 
-/** The fewest bytes that a second can have by the format at `at`. */
-function bytesPerSecond(bytes: Buffer, at: number): number | undefined {
-  if (at + FORMAT_BYTES > bytes.length) return undefined;
-  const format = formatAt(bytes, at);
-  if (!UNCOMPRESSED.has(format)) return undefined;
-  const channels = bytes.readUInt16LE(at + 10);
-  const sampleRate = bytes.readUInt32LE(at + 12);
-  const byteRate = bytes.readUInt32LE(at + 16);
-  const blockBytes = bytes.readUInt16LE(at + 20);
-  // Whatever the bits of a sample are said to be, these formats have eight.
-  const sampleBytes = format === A_LAW || format === MU_LAW ? 1 : Math.ceil(bytes.readUInt16LE(at + 22) / 8);
+/** The fewest bytes that a second can have by a format. */
+function lowestRate(format: Buffer): number | undefined {
+  if (format.length < FORMAT_BYTES) return undefined;
+  const isExtensible = format.readUInt16LE(0) === EXTENSIBLE;
+  if (isExtensible && (format.length < EXTENSIBLE_BYTES || !format.subarray(26, 40).equals(GUID_END))) return undefined;
+  const tag = format.readUInt16LE(isExtensible ? 24 : 0);
+  if (!UNCOMPRESSED.has(tag)) return undefined;
+  const channels = format.readUInt16LE(2);
+  const sampleRate = format.readUInt32LE(4);
+  const byteRate = format.readUInt32LE(8);
+  const blockBytes = format.readUInt16LE(12);
+  const bits = format.readUInt16LE(14);
+  // ffmpeg takes samples of as many bits as are valid, and eight in the two formats of a byte a sample.
+  const validBits = (isExtensible && format.readUInt16LE(18)) || bits;
+  const sampleBytes = tag === A_LAW || tag === MU_LAW ? 1 : Math.ceil(Math.min(bits, validBits) / 8);
   const lowest = Math.min(byteRate, sampleRate * blockBytes, sampleRate * channels * sampleBytes);
   return lowest > 0 ? lowest : undefined;
-}
-
-/** The format, or the one that an extensible format names. */
-function formatAt(bytes: Buffer, at: number): number {
-  const format = bytes.readUInt16LE(at + 8);
-  const guid = bytes.subarray(at + 32, at + 48);
-  const isNamed = format === EXTENSIBLE && guid.length === 16 && guid.subarray(2).equals(GUID_END);
-  return isNamed ? guid.readUInt16LE(0) : format;
 }

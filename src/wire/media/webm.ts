@@ -1,10 +1,9 @@
-/** How long a WebM with Opus is: what its header says, its last block, or the sum over its packets. */
+/** The length of a WebM with one track of Opus: the largest of its duration, the time of its last block and the sum over its packets. */
 import { opusPacketSeconds } from './opus.ts';
-import { MAX_PIECES, TOO_MANY_PIECES } from './walk.ts';
+import { MAX_PIECES } from './walk.ts';
 
-/** Elements by their ids. Of those that hold others, the content is read on as if it stood beside them. */
+/** Ids of elements. The content of an element that holds others is read as if it followed it. */
 const ID = {
-  header: 0x1a45dfa3,
   segment: 0x18538067,
   info: 0x1549a966,
   timecodeScale: 0x2ad7b1,
@@ -12,6 +11,7 @@ const ID = {
   tracks: 0x1654ae6b,
   trackEntry: 0xae,
   codec: 0x86,
+  encodings: 0x6d80,
   cluster: 0x1f43b675,
   timecode: 0xe7,
   blockGroup: 0xa0,
@@ -21,22 +21,26 @@ const ID = {
 const HOLDERS: ReadonlySet<number> = new Set([
   ...[ID.segment, ID.info, ID.tracks, ID.trackEntry, ID.cluster, ID.blockGroup],
 ]);
+/** The ids of clusters and of the list of tracks, and what is before them in a table of contents. */
+const STARTS = ['1f43b675', '1654ae6b'].map((id) => Buffer.from(id, 'hex'));
+const ENTRY = Buffer.from('53ab84', 'hex');
 
 const NANOS_PER_SECOND = 1e9;
 const DEFAULT_SCALE = 1_000_000;
 const LACING = 0x06;
 
-/** An upper bound in seconds; undefined if it cannot be read, or has sound that is not Opus. */
+/** Returns an upper bound, or undefined for another codec, a second track, and blocks that are packed or cannot be read. */
 export function webmSeconds(bytes: Buffer): number | undefined {
   let [scale, duration, clusterTime, lastTime, packets] = [DEFAULT_SCALE, 0, 0, 0, 0];
-  let hasOpus = false;
-  let elements = 0;
+  const count = { elements: 0, entries: 0, codecs: 0, starts: 0 };
   for (let at = 0; at < bytes.length; ) {
-    if (++elements > MAX_PIECES) return TOO_MANY_PIECES;
+    if (++count.elements > MAX_PIECES) return undefined;
     const id = numberAt(bytes, at, true);
     const size = id && numberAt(bytes, id.end, false);
     if (id === undefined || size === undefined) return undefined;
     at = size.end;
+    if (id.value === ID.cluster || id.value === ID.tracks) count.starts++;
+    if (id.value === ID.trackEntry) count.entries++;
     if (HOLDERS.has(id.value)) continue;
     if (size.isUnknown) return undefined;
     const content = bytes.subarray(at, at + size.value);
@@ -49,10 +53,11 @@ export function webmSeconds(bytes: Buffer): number | undefined {
         duration = content.length === 4 ? content.readFloatBE(0) : content.length === 8 ? content.readDoubleBE(0) : 0;
         break;
       case ID.codec:
-        if (content.toString('latin1', 0, 2) === 'A_' && content.toString('latin1', 0, 6) !== 'A_OPUS')
-          return undefined;
-        hasOpus ||= content.toString('latin1', 0, 6) === 'A_OPUS';
+        if (!/^A_OPUS\0*$/.test(content.toString('latin1'))) return undefined;
+        count.codecs++;
         break;
+      case ID.encodings:
+        return undefined;
       case ID.timecode:
         clusterTime = unsigned(content);
         break;
@@ -64,15 +69,29 @@ export function webmSeconds(bytes: Buffer): number | undefined {
         if ((flags & LACING) !== 0) return undefined;
         lastTime = Math.max(lastTime, clusterTime + time);
         const packet = content.subarray(track.end + 3);
-        // Blocks of a picture count as sound: then the sum is too high, and never too low.
         packets += opusPacketSeconds(packet.readUInt8(0), packet.length > 1 ? packet.readUInt8(1) : 0);
         break;
       }
     }
   }
+  // Behind an element that it cannot read, ffmpeg searches for the next one byte by byte, also within other elements.
+  if (count.entries !== 1 || count.codecs !== 1 || startsIn(bytes, count.starts + 1) > count.starts) return undefined;
   const seconds = (units: number) => (units * scale) / NANOS_PER_SECOND;
-  const longest = Math.max(seconds(Number.isFinite(duration) ? duration : 0), packets);
-  return hasOpus && scale > 0 ? Math.max(longest, seconds(lastTime) + 0.12) : undefined;
+  return Math.max(seconds(Number.isFinite(duration) ? duration : 0), seconds(lastTime) + LONGEST_PACKET, packets);
+}
+
+/** In seconds. */
+const LONGEST_PACKET = 0.12;
+
+/** The number of clusters and lists of tracks by their ids, up to `most`, without the entries of a table of contents. */
+function startsIn(bytes: Buffer, most: number): number {
+  let count = 0;
+  for (const id of STARTS) {
+    for (let at = bytes.indexOf(id); at >= 0 && count < most; at = bytes.indexOf(id, at + 1)) {
+      if (!bytes.subarray(at - ENTRY.length, at).equals(ENTRY)) count++;
+    }
+  }
+  return count;
 }
 
 function unsigned(content: Buffer): number {
@@ -86,7 +105,7 @@ interface VariableNumber {
   readonly isUnknown: boolean;
 }
 
-/** A number whose first byte says how long it is, by its leading zeros. Ids keep the bit that ends these. */
+/** A number whose first byte contains its length, by the leading zeros. Ids keep the bit that ends these. */
 function numberAt(bytes: Buffer, at: number, keepsMarker: boolean): VariableNumber | undefined {
   const first = bytes[at];
   if (first === undefined || first === 0) return undefined;

@@ -35,7 +35,7 @@ export const CHAT_REQUEST = [
   ),
   free('the most is held whatever it says', 'content[image_url]: .image_url.detail'),
   held(
-    'audio: its true duration, or else the longest that its bytes can hold',
+    'audio: its duration, or else the context window',
     'content[input_audio] .input_audio .input_audio.data',
     'audio',
   ),

@@ -1,4 +1,5 @@
 /** Sound that is long for its bytes, in each of the ways that mislead whoever reckons its length by them. */
+import { LYING_SOUNDS, quietFlac } from '../../support/sound-files.ts';
 import { fileOf } from './file.ts';
 
 /** Bytes of a sound here: no more than a body usually has. */
@@ -69,42 +70,7 @@ const slowSeconds = (SLOW_FRAMES * FRAME_SAMPLES) / MP3_RATE;
 const ADPCM_BLOCK = { bytes: 256, samples: 505 };
 const adpcmSeconds = (Math.floor(BYTES / ADPCM_BLOCK.bytes) * ADPCM_BLOCK.samples) / LOW_RATE;
 
-const [FLAC_RATE, FLAC_SAMPLES, FLAC_FRAMES] = [8_000, 65_535, 120];
-
-function crc(data: Buffer, bits: 8 | 16, polynomial: number): number {
-  const top = 1 << (bits - 1);
-  const mask = 2 ** bits - 1;
-  let value = 0;
-  for (const byte of data) {
-    value ^= byte << (bits - 8);
-    for (let bit = 0; bit < 8; bit++) value = ((value << 1) ^ ((value & top) === 0 ? 0 : polynomial)) & mask;
-  }
-  return value;
-}
-
-/** Eight seconds of one sample that never changes, in thirteen bytes. */
-function flacFrame(number: number): Buffer {
-  const sizeFollows = 0x70;
-  const rateIs8000 = 0x04;
-  const samples = FLAC_SAMPLES - 1;
-  const head = Buffer.from([0xff, 0xf8, sizeFollows | rateIs8000, 0x08, number, samples >> 8, samples & 255]);
-  const constant = Buffer.from([0x00, 0x00, 0x00]);
-  const body = Buffer.concat([head, Buffer.from([crc(head, 8, 0x07)]), constant]);
-  const end = Buffer.alloc(2);
-  end.writeUInt16BE(crc(body, 16, 0x8005));
-  return Buffer.concat([body, end]);
-}
-
-function flac(): Buffer {
-  const info = Buffer.alloc(34);
-  info.writeUInt16BE(FLAC_SAMPLES, 0);
-  info.writeUInt16BE(FLAC_SAMPLES, 2);
-  const total = BigInt(FLAC_SAMPLES * FLAC_FRAMES);
-  info.writeBigUInt64BE((BigInt(FLAC_RATE) << 44n) | (15n << 36n) | total, 10);
-  const head = Buffer.from([0x66, 0x4c, 0x61, 0x43, 0x80, 0, 0, info.length]);
-  return Buffer.concat([head, info, ...Array.from({ length: FLAC_FRAMES }, (_, index) => flacFrame(index))]);
-}
-
+const flac = quietFlac(120);
 const seconds = BYTES / LOW_RATE;
 /** A list of texts, with what looks like a format of 48,000 samples a second in one of them. */
 const MISLEADING = chunk('LIST', Buffer.concat([Buffer.from('INFO'), formatOf({ rate: 48_000 })]));
@@ -156,10 +122,7 @@ export const SOUNDS: readonly (readonly [what: string, data: string, format: str
     fileOf(Buffer.concat([frame(160), slow]), { seconds: slowSeconds }),
     'mp3',
   ],
-  ['a FLAC of silence', fileOf(flac(), { seconds: (FLAC_SAMPLES * FLAC_FRAMES) / FLAC_RATE }), 'flac'],
-  [
-    'a FLAC of silence that says it is a WAV',
-    fileOf(Buffer.concat([flac(), Buffer.alloc(1)]), { seconds: (FLAC_SAMPLES * FLAC_FRAMES) / FLAC_RATE }),
-    'wav',
-  ],
+  ['a FLAC of silence', fileOf(flac.bytes, flac), 'flac'],
+  ['a FLAC of silence that says it is a WAV', fileOf(Buffer.concat([flac.bytes, Buffer.alloc(1)]), flac), 'wav'],
+  ...LYING_SOUNDS.map(({ what, bytes, seconds }) => [what, fileOf(bytes, { seconds }), 'wav'] as const),
 ];

@@ -5,11 +5,15 @@ import { DIALECTS } from '../../../src/dialects/dialects.ts';
 import { mockScript, type Step } from '../../../src/providers/mock/mock.ts';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
+import { wav } from '../../support/sound-files.ts';
 
 export type Json = Record<string, unknown>;
 
 export const TEXT_DIALECTS = ['chat', 'messages', 'responses'] as const;
 export type TextDialect = (typeof TEXT_DIALECTS)[number];
+
+/** A second of silence. */
+const SOUND = wav({}, Buffer.alloc(16_000));
 
 const CONTEXT = { id: 'answer-1', createdS: 1_700_000_000 };
 
@@ -21,8 +25,8 @@ const ASKING: Readonly<Record<ClientDialect, (prompt: string) => Json>> = {
   embeddings: (prompt) => ({ input: prompt }),
   images: (prompt) => ({ prompt }),
   image_edits: (prompt) => ({ prompt, image: { bytes: Buffer.alloc(1) } }),
-  transcriptions: (prompt) => ({ prompt, file: { bytes: Buffer.alloc(87) } }),
-  translations: (prompt) => ({ prompt, file: { bytes: Buffer.alloc(87) } }),
+  transcriptions: (prompt) => ({ prompt, file: { bytes: SOUND } }),
+  translations: (prompt) => ({ prompt, file: { bytes: SOUND } }),
   speech: (prompt) => ({ input: prompt, voice: 'alloy' }),
   moderations: (prompt) => ({ input: prompt }),
   rerank: (prompt) => ({ query: prompt, documents: ['one', prompt] }),

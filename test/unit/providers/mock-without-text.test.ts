@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { imageSize } from '../../../src/wire/media/image-size.ts';
-import { audioSeconds } from '../../../src/wire/media/sound-length.ts';
+import { soundLength } from '../../../src/wire/media/sound-length.ts';
 import { answerTo, eventsOf, type Json, play } from './mock-script.ts';
 
 const vectorsOf = (input: unknown, fields: Json = {}) =>
@@ -129,7 +129,7 @@ describe('the mock provider', () => {
   test('hums what it is given to say', () => {
     const { contentType, steps } = play('speech', 'Hello!');
     assert.equal(contentType, 'audio/wav');
-    assert.ok(Math.abs((audioSeconds(steps[0]?.bytes as Buffer) ?? 0) - 6 * 0.05) < 0.01);
+    assert.ok(Math.abs((soundLength(steps[0]?.bytes as Buffer)?.seconds ?? 0) - 6 * 0.05) < 0.01);
     const events = eventsOf(play('speech', 'Hello!', { stream_format: 'sse' }));
     assert.deepEqual(
       events.map(({ name }) => name),
