@@ -54,7 +54,16 @@ export interface ModelRequest {
   readonly otherNumbers?: readonly ToolSetting[];
   /** What it says of state at its host; undefined in a dialect without any. */
   readonly state?: HostState;
+  /** A field of a form that the gateway sets for the host. */
+  readonly hostField?: { readonly name: string; readonly value: string };
+  /** Writes a valid answer in the format of the client, if the host was asked for another. Returns a text if it lacks a part. */
+  readonly render?: (answer: Fields) => Rendered | string;
 }
+
+/** A whole answer as the client gets it. */
+export type Rendered =
+  | { readonly kind: 'json'; readonly body: Buffer }
+  | { readonly kind: 'bytes'; readonly body: Buffer; readonly contentType: string };
 
 /** State that a host keeps from one request to the next. */
 export interface HostState {
@@ -161,6 +170,8 @@ export interface Dialect {
   readonly place?: (body: JsonBody, address: Address | undefined) => BodyResult;
   /** Validates every field that the gateway acts on, and reports the first problem. */
   check(body: JsonBody, model: string): Checked;
+  /** The request for the hosts of a model, if it depends on the prices of the model. */
+  readonly forModel?: (request: ModelRequest, model: ModelTerms) => Checked;
   /** Passes every text and attachment of the input to `visit`. Returns the tokens of the format itself. */
   walkInput(request: ModelRequest, visit: InputVisitor): number;
   /** The request body for a host. */

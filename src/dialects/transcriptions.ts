@@ -1,6 +1,7 @@
 /** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
 import { isObject, objectOf } from '../core/json.ts';
+import type { ModelTerms } from '../core/model-terms.ts';
 import { printableName } from '../core/printable.ts';
 import { type Unit, unitName, unitsOf } from '../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
@@ -8,11 +9,12 @@ import type { JsonBody } from '../wire/body.ts';
 import type { SoundLength } from '../wire/media/mp4.ts';
 import { soundLength } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
-import { flag, serviceTier, text } from './checks.ts';
+import { flag, serviceTier } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
 import { USER_FIELDS_OF_FORM } from './end-user.ts';
 import { filesIn, misplacedFile, typedForm } from './form.ts';
 import { type FieldKinds, walkFields } from './input.ts';
+import { FORMATS, formatFor, formatOf, renderTranscript } from './transcript-formats.ts';
 import { typedStream } from './typed-stream.ts';
 import { bodyProblem, checksWithoutText, requestWithoutText, WITHOUT_TEXT } from './without-text.ts';
 
@@ -35,9 +37,9 @@ function dialectOf(name: 'transcriptions' | 'translations'): Dialect {
       ),
     ),
     check: (form, model) => checkForm(dialect, form, model),
+    forModel,
     walkInput,
     readAnswer,
-    readBytes: (answer) => readText(answer.toString('utf8')),
     startStream: transcriptStream,
   };
   return dialect;
@@ -47,9 +49,15 @@ const UNSEEN = 'this gateway cannot see what is there; send the file itself';
 
 const CHECKS = checksWithoutText({
   stream: flag('stream'),
-  response_format: text('response_format'),
+  response_format: (value, fields) =>
+    value === undefined || formatOf(fields) ? undefined : `response_format: expected one of ${FORMATS.join(', ')}`,
+  'timestamp_granularities[]': (value, { response_format: format }) =>
+    value === undefined || !WITHOUT_TIMES.has(format)
+      ? undefined
+      : 'timestamp_granularities[]: expected verbose_json as the response_format beside it',
   service_tier: serviceTier,
 });
+const WITHOUT_TIMES: ReadonlySet<unknown> = new Set(['text', 'srt', 'vtt']);
 const TYPED: ReadonlySet<string> = new Set(['stream']);
 const FILES: readonly string[] = ['file'];
 const FILE_NAMES: ReadonlySet<string> = new Set(FILES);
@@ -98,6 +106,21 @@ const UNKNOWN_LENGTH =
 /** A request knows how long its sound is: to find out takes a walk over the file. */
 interface TranscriptRequest extends ModelRequest {
   readonly length: SoundLength;
+}
+
+/** Asks the host for a format that reports the usage, and writes the format of the client from it. */
+function forModel(request: ModelRequest, { upstream, tools }: ModelTerms): Checked {
+  const { body, stream, length } = request as TranscriptRequest;
+  const wanted = formatOf(body.fields);
+  const { call: secondNanos = 0n } = tools.get(unitName(SECOND)) ?? {};
+  const billing = { upstream, isBySecond: secondNanos > 0n, isExact: length.isExact };
+  const asked = formatFor(wanted, billing);
+  if ('problem' in asked) return { ok: false, problem: asked.problem };
+  if (asked.format === undefined) return { ok: true, request };
+  // Hosts do not stream verbose JSON. The last event of a stream reports its usage.
+  const value = stream && wanted === 'text' ? 'json' : asked.format;
+  const render = (answer: Fields) => renderTranscript(answer, wanted);
+  return { ok: true, request: { ...request, hostField: { name: 'response_format', value }, render } };
 }
 
 /** A sample of a speaker is of at most ten seconds. */

@@ -336,10 +336,10 @@ function metering({ model, inputTokens, hosted: { request } }: Route): Metering 
 function responseOptions(
   { hosted: { request, response }, media }: Route,
   requestId: string,
-): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer' | 'mismatch' | 'hasImages'> {
-  const { dialect, stream } = request;
+): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer' | 'mismatch' | 'hasImages' | 'render'> {
+  const { dialect, stream, render } = request;
   const own = { dialect, reader: dialect.startStream(requestId, request), hasImages: media.draws };
-  if (response === undefined) return { ...own, translator: undefined, translateAnswer: undefined };
+  if (response === undefined) return { ...own, render, translator: undefined, translateAnswer: undefined };
   const context = { requestId, nowS: Math.floor(Date.now() / 1000) };
   return {
     ...own,

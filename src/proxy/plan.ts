@@ -249,7 +249,9 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   const sent = state !== undefined && keeps ? { ...request, state: { ...state, mayKeep: true as const } } : request;
   const hosting = hostRequest(sent, model.dialects, model);
   if (!hosting.ok) return hosting;
-  const { hosted } = hosting;
+  const adapted = hosting.hosted.request.dialect.forModel?.(hosting.hosted.request, model);
+  if (adapted?.ok === false) return adapted;
+  const hosted = adapted === undefined ? hosting.hosted : { ...hosting.hosted, request: adapted.request };
   const sentHeaders = hosted.response === undefined ? headers : {};
   const problem =
     problemAt(hosted.request, model, request) ??

@@ -1,4 +1,4 @@
-/** Relays answers that are no JSON: sound, and transcripts as plain text. Their bytes are sent unchanged. */
+/** Relays answers that are not JSON: sound. Its bytes are sent unchanged. */
 import { type AnswerFacts, NO_FACTS } from '../dialects/answer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { holdsCredential } from '../wire/secrets.ts';

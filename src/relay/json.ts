@@ -3,7 +3,7 @@
  * validated.
  */
 import { isObject, parseJson, readJson, withLongIntegers } from '../core/json.ts';
-import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
+import type { Dialect, Fields, ModelRequest, StreamReader } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
 import type { Secrets } from '../wire/secrets.ts';
@@ -31,6 +31,8 @@ export interface JsonOptions {
   readonly dialect: Dialect;
   /** Translates the answer for a client of another dialect. */
   readonly translateAnswer: ((answer: Fields) => Fields) | undefined;
+  /** Writes the answer in the format of the client; undefined where the host was asked for that. */
+  readonly render?: ModelRequest['render'];
   /** Why a valid answer does not answer the request; undefined if it is one. */
   readonly mismatch?: ((answer: Fields) => string | undefined) | undefined;
   readonly secrets: Secrets;
@@ -120,13 +122,10 @@ interface Answer {
 /** Returns the answer as its client gets it: checked against the request, without secrets, and translated. */
 function answered(
   { body, text, answer }: Answer,
-  { dialect, secrets, translateAnswer, mismatch: mismatchOf }: JsonOptions,
+  { dialect, secrets, translateAnswer, render, mismatch: mismatchOf }: JsonOptions,
 ): Pick<RelayResult, 'termination' | 'note'> {
   const mismatch = mismatchOf?.(answer);
-  if (mismatch !== undefined) {
-    const error = errorForMismatch(mismatch);
-    return { termination: { kind: 'error', error }, note: mismatch };
-  }
+  if (mismatch !== undefined) return mismatched(mismatch);
   const clean = withoutSecrets(text, answer, secrets, dialect.answerFields);
   const note = clean === undefined ? undefined : SECRETS_REMOVED;
   if (translateAnswer !== undefined) {
@@ -135,7 +134,13 @@ function answered(
     );
     return { termination: { kind: 'json', body: Buffer.from(JSON.stringify(translated)) }, note };
   }
-  return { termination: { kind: 'json', body: clean === undefined ? body : Buffer.from(clean) }, note };
+  const rendered = render?.(clean === undefined ? answer : (readJson(clean) as Fields));
+  if (typeof rendered === 'string') return mismatched(rendered);
+  return { termination: rendered ?? { kind: 'json', body: clean === undefined ? body : Buffer.from(clean) }, note };
+}
+
+function mismatched(what: string): Pick<RelayResult, 'termination' | 'note'> {
+  return { termination: { kind: 'error', error: errorForMismatch(what) }, note: what };
 }
 
 const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';

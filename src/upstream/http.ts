@@ -1,6 +1,7 @@
 /** An upstream over HTTP. */
 import { Readable } from 'node:stream';
 import type { UpstreamTimeouts } from '../core/settings.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
 import { bodyFor, type Endpoint, endpointOf, type Host, headersFor, pathFor } from '../providers/host.ts';
 import type { Form } from '../wire/body.ts';
 import { formContentType, formWith } from '../wire/multipart.ts';
@@ -39,7 +40,7 @@ export class HttpUpstream implements Upstream {
     const { headers: sentHeaders, body } =
       form === undefined
         ? { headers: own, body: bodyFor(this.endpoint, request, model, capTokens, isTranslated) }
-        : sentForm(form, model, own);
+        : sentForm(form, model, request, own);
     const path = pathFor(this.endpoint, request, model);
     return this.send({ method: 'POST', path, headers: sentHeaders, body });
   }
@@ -62,8 +63,10 @@ export class HttpUpstream implements Upstream {
 }
 
 /** A form goes out in pieces of the body that was read, which is kept for another attempt. */
-function sentForm(form: Form, model: string, headers: Record<string, string>) {
-  const pieces = formWith(form, 'model', model);
+function sentForm(form: Form, model: string, { hostField }: ModelRequest, headers: Record<string, string>) {
+  const values = new Map([['model', model]]);
+  if (hostField !== undefined) values.set(hostField.name, hostField.value);
+  const pieces = formWith(form, values);
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   return {
     headers: { ...headers, 'content-type': formContentType(form), 'content-length': String(length) },

@@ -103,11 +103,21 @@ function textOf(bytes: Buffer): string | undefined {
   return bytes.length <= MAX_FIELD_BYTES && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }
 
-/** The form with another value for a field that it has: pieces of the body, and no copy of it. */
-export function formWith({ bytes, places }: Form, field: string, value: string): readonly Buffer[] {
-  const place = places.get(field);
-  if (place === undefined) return [bytes];
-  return [bytes.subarray(0, place.start), Buffer.from(value), bytes.subarray(place.end)];
+/** The form with these values in place of those that it has, or added to them: pieces of the body, and no copy of it. */
+export function formWith({ boundary, bytes, places }: Form, values: ReadonlyMap<string, string>): readonly Buffer[] {
+  const pieces: Buffer[] = [];
+  const edits = [...values].map(([name, value]) => ({ value, name, place: places.get(name) }));
+  for (const { name, value, place } of edits) {
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`;
+    if (place === undefined) pieces.push(Buffer.from(`${head}${value}\r\n`));
+  }
+  let from = 0;
+  for (const { value, place } of edits.toSorted((a, b) => (a.place?.start ?? 0) - (b.place?.start ?? 0))) {
+    if (place === undefined) continue;
+    pieces.push(bytes.subarray(from, place.start), Buffer.from(value));
+    from = place.end;
+  }
+  return [...pieces, bytes.subarray(from)];
 }
 
 export function formContentType({ boundary }: Form): string {

@@ -96,6 +96,10 @@ describe('the client', () => {
         (await client.audio.transcriptions.create({ model, file: await toFile(WAV, 'a.wav') })).text,
       async (client: OpenAI) =>
         (await client.audio.translations.create({ model, file: await toFile(WAV, 'a.wav') })).text,
+      ...(['text', 'srt', 'vtt'] as const).map((format) => async (client: OpenAI) => {
+        const file = await toFile(WAV, 'a.wav');
+        return client.audio.transcriptions.create({ model, file, response_format: format });
+      }),
       async (client: OpenAI) => {
         const file = await toFile(WAV, 'a.wav');
         const events = await all(await client.audio.transcriptions.create({ model, file, stream: true }));

@@ -10,6 +10,8 @@ const gateway = await sharedGateway({
   provider: {
     models: {
       listener: { upstream: 'whisper-1', per: { minute: 0.006 } },
+      later: { upstream: 'gpt-4o-transcribe', per: { minute: 0.006 } },
+      given: { input: 1, output: 5, audio_input: 6, max_output: 400, per: { second: 0 } },
       scribe: { input: 1, output: 5, audio_input: 6, max_output: 400 },
       talker: { input: 1, output: 2 },
     },
@@ -19,6 +21,8 @@ const gateway = await sharedGateway({
 const PATH = '/v1/audio/transcriptions';
 const fixture = (name: string) => readFileSync(new URL(`../unit/wire/media/fixtures/${name}`, import.meta.url));
 const FILE = fixture('1.5s-opus.ogg');
+/** Not even ffmpeg agrees with the tables of such a file. */
+const INEXACT = fixture('1.5s.m4a');
 
 type Fields = readonly (readonly [string, string | Buffer])[];
 const BODY: Fields = [
@@ -64,21 +68,17 @@ describe('sound by the second', () => {
     ['of which one has begun', { text: 'Hi.', usage: { type: 'duration', seconds: 1.2 } }, 200_000, 'reported'],
     ['that the answer says', { text: 'Hi.', duration: 1.46 }, 200_000, 'reported'],
     ['that nobody reports', { text: 'Hi.' }, 200_000, 'counted'],
-    ['of plain text', 'Hi.\n', 200_000, 'counted'],
   ] as const) {
     test(`is held by its file, and charged by the seconds ${what}`, async () => {
       const key = gateway.key();
       let held = 0n;
       gateway.upstream.follow((call) => {
         held = gateway.heldNanos(key);
-        call.answer(200, answer, typeof answer === 'string' ? { 'content-type': 'text/plain; charset=utf-8' } : {});
+        call.answer(200, answer);
       });
       const reply = await post(key);
-      assert.equal(reply.text, typeof answer === 'string' ? answer : JSON.stringify(answer));
-      assert.equal(
-        reply.headers.get('content-type'),
-        typeof answer === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
-      );
+      assert.equal(reply.text, JSON.stringify(answer));
+      assert.equal(reply.headers.get('content-type'), 'application/json');
       const row = await gateway.row(key);
       assert.deepEqual([held, row.cost_nanos, row.source], [200_000n, nanos, source]);
       assert.equal(row.price, `0/0/0 per_second=0.0001 units=${nanos / 100_000}`);
@@ -128,8 +128,8 @@ describe('sound by the token', () => {
 
   test('is counted where nobody reports it: the sound as it was held, and the words', async () => {
     const key = gateway.key();
-    gateway.upstream.follow((call) => call.answer(200, 'Hello there.', { 'content-type': 'text/plain' }));
-    await post(key, named('scribe'));
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hello there.' }));
+    await post(key, named('scribe', ['response_format', 'text']));
     const row = await gateway.row(key);
     assert.equal(row.source, 'counted');
     assert.ok(row.prompt_tokens >= 48 && row.completion_tokens >= 2 && row.completion_tokens <= 4);
@@ -153,6 +153,162 @@ describe('sound by the token', () => {
     gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.', usage: USAGE }));
     const reply = await post(gateway.key(), named('scribe', ['stream', 'true']));
     assert.equal(JSON.parse(reply.text).text, 'Hi.');
+  });
+});
+
+/** As OpenAI answers whisper-1. */
+const VERBOSE = {
+  task: 'transcribe',
+  language: 'english',
+  duration: 3_725.25,
+  text: 'Hi. So --> there.',
+  segments: [
+    { id: 0, seek: 0, start: 0, end: 0.9996, text: ' Hi.', tokens: [1] },
+    { id: 1, seek: 0, start: 61.5, end: 3_725.25, text: ' So --> there.', tokens: [2] },
+  ],
+  usage: { type: 'duration', seconds: 3_726 },
+};
+
+/** The value of a field in a form that a host received; undefined if it has none. */
+function fieldOf(body: string, name: string): string | undefined {
+  return new RegExp(`name="${name}"\\r\\n(?:[^\\r]+\\r\\n)*\\r\\n([^\\r]*)`).exec(body)?.[1];
+}
+
+describe('a format that does not report the length of the sound', () => {
+  const SRT = '1\n00:00:00,000 --> 00:00:01,000\nHi.\n\n2\n00:01:01,500 --> 01:02:05,250\nSo -> there.\n\n\n';
+  const VTT = 'WEBVTT\n\n00:00:00.000 --> 00:00:01.000\nHi.\n\n00:01:01.500 --> 01:02:05.250\nSo -> there.\n\n\n';
+
+  for (const path of [PATH, '/v1/audio/translations']) {
+    for (const [format, expected] of [
+      ['text', 'Hi. So --> there.\n'],
+      ['srt', SRT],
+      ['vtt', VTT],
+    ] as const) {
+      test(`is written from verbose JSON, and charged by the report: ${format} of ${path}`, async () => {
+        const key = gateway.key();
+        gateway.upstream.follow((call) => call.answer(200, VERBOSE));
+        const form = await formOf([['response_format', format], ...named('listener')]);
+        const reply = await gateway.request(path, { key, method: 'POST', ...form });
+        assert.deepEqual([reply.status, reply.text], [200, expected]);
+        assert.equal(reply.headers.get('content-type'), 'text/plain; charset=utf-8');
+        const call = await gateway.upstream.call();
+        assert.equal(fieldOf(call.body, 'response_format'), 'verbose_json');
+        assert.equal(fieldOf(call.body, 'model'), 'whisper-1');
+        assert.equal(
+          call.header('content-length'),
+          String(form.body.length - 'fake/listener'.length + 9 - format.length + 12),
+        );
+        const row = await gateway.row(key);
+        assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['ok', 'reported', 372_600_000]);
+      });
+    }
+  }
+
+  test('is written from JSON where the model is billed by tokens, which that reports', async () => {
+    const key = gateway.key();
+    const usage = { type: 'tokens', input_tokens: 20, output_tokens: 12, total_tokens: 32 };
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.', usage }));
+    const reply = await post(key, named('scribe', ['response_format', 'text']));
+    assert.equal(reply.text, 'Hi.\n');
+    assert.equal(fieldOf((await gateway.upstream.call()).body, 'response_format'), 'json');
+    const row = await gateway.row(key);
+    assert.deepEqual([row.source, row.cost_nanos], ['reported', 20 * 6_000 + 12 * 5_000]);
+  });
+
+  test('is written from the whole answer of a host that ignores stream, which is asked for JSON', async () => {
+    gateway.upstream.follow((call) => call.answer(200, VERBOSE));
+    const reply = await post(gateway.key(), named('listener', ['stream', 'true'], ['response_format', 'text']));
+    assert.equal(reply.text, 'Hi. So --> there.\n');
+    assert.equal(fieldOf((await gateway.upstream.call()).body, 'response_format'), 'json');
+  });
+
+  test('is charged as held if the host reports no length all the same', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.' }));
+    assert.equal((await post(key, named('listener', ['response_format', 'text']))).text, 'Hi.\n');
+    assert.equal((await gateway.row(key)).cost_nanos, 200_000);
+  });
+
+  test('is an error of the host that sends no segments for subtitles, or no JSON', async () => {
+    for (const [answer, type] of [
+      [{ text: 'Hi.', duration: 1 }, 'application/json'],
+      [{ text: 'Hi.', duration: 1, segments: [{ start: 0 }] }, 'application/json'],
+      ['Hi.', 'text/plain'],
+    ] as const) {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.answer(200, answer, { 'content-type': type }));
+      const reply = await post(key, named('listener', ['response_format', 'srt']));
+      assert.deepEqual([reply.status, reply.error.code], [502, 'upstream_error']);
+      assert.ok((await gateway.row(key)).cost_nanos >= 100_000);
+    }
+  });
+
+  test('is no other format than those that OpenAI has, and those with their length pass unchanged', async () => {
+    const { status, error } = await post(gateway.key(), named('listener', ['response_format', 'lrc']));
+    assert.equal(status, 400);
+    assert.equal(error.message, 'response_format: expected one of json, text, srt, verbose_json, vtt, diarized_json');
+    for (const format of ['json', 'verbose_json', 'diarized_json']) {
+      gateway.upstream.follow((call) => call.answer(200, VERBOSE));
+      const reply = await post(gateway.key(), named('listener', ['response_format', format]));
+      assert.equal(reply.text, JSON.stringify(VERBOSE));
+      assert.equal(fieldOf((await gateway.upstream.call()).body, 'response_format'), format);
+    }
+  });
+
+  for (const [what, fields, problem] of [
+    [
+      'subtitles of a model without segments',
+      named('later', ['response_format', 'srt']),
+      /^response_format: this model reports no segments for srt/,
+    ],
+    [
+      'subtitles by tokens',
+      named('scribe', ['response_format', 'vtt']),
+      /^response_format: this model reports no segments/,
+    ],
+    [
+      'times beside a format without them',
+      named('listener', ['response_format', 'srt'], ['timestamp_granularities[]', 'word']),
+      /^timestamp_granularities\[\]: expected verbose_json/,
+    ],
+  ] as const) {
+    test(`is refused for ${what}`, async () => {
+      const reply = await post(gateway.key(), fields);
+      assert.equal(reply.status, 400);
+      assert.match(reply.error.message, problem);
+    });
+  }
+});
+
+describe('a file whose length its headers do not prove', () => {
+  const inexact = (model: string, ...more: Fields): Fields => [['file', INEXACT], ['model', `fake/${model}`], ...more];
+
+  test('is charged by verbose JSON where a second has a price, also for a client of JSON', async () => {
+    for (const fields of [inexact('listener'), inexact('listener', ['response_format', 'json'])]) {
+      const key = gateway.key();
+      gateway.upstream.follow((call) => call.answer(200, VERBOSE));
+      const reply = await post(key, fields);
+      assert.equal(reply.text, JSON.stringify({ text: VERBOSE.text, usage: VERBOSE.usage }));
+      assert.equal(reply.headers.get('content-type'), 'application/json');
+      assert.equal(fieldOf((await gateway.upstream.call()).body, 'response_format'), 'verbose_json');
+      assert.equal((await gateway.row(key)).cost_nanos, 372_600_000);
+    }
+  });
+
+  test('is refused by the second where the model does not report how long it was', async () => {
+    for (const fields of [inexact('later'), inexact('later', ['response_format', 'text'])]) {
+      const reply = await post(gateway.key(), fields);
+      assert.equal(reply.status, 400);
+      assert.match(reply.error.message, /^file: AAC can be longer than its file states/);
+    }
+  });
+
+  test('passes unchanged by the token', async () => {
+    for (const model of ['scribe', 'given']) {
+      gateway.upstream.follow((call) => call.answer(200, { text: 'Hi.' }));
+      assert.equal((await post(gateway.key(), inexact(model))).status, 200);
+      assert.equal(fieldOf((await gateway.upstream.call()).body, 'response_format'), undefined);
+    }
   });
 });
 

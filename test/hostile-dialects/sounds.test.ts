@@ -29,7 +29,7 @@ function transcribe(call: UpstreamCall, seconds: number): void {
 }
 
 const TRANSCRIPTS: readonly Attack[] = [...LYING_SOUNDS, ...INEXACT_SOUNDS].flatMap(({ what, bytes, seconds }) =>
-  ['json'].map((format) => ({
+  ['text', 'srt', 'json'].map((format) => ({
     tries: `${what}, as ${format}`,
     path: '/v1/audio/transcriptions',
     provider,

@@ -23,7 +23,13 @@ export const TRANSCRIPTIONS_MOCK: MockDialect = {
 const USUAL = 'The mock provider has heard a sound.';
 
 function wholeBody(answer: Answer): string {
-  return JSON.stringify({ text: textOf(answer, 'text'), ...billOf(answer) });
+  const { body, hostField, hostTools } = answer.request;
+  const text = textOf(answer, 'text');
+  const bill = billOf(answer);
+  if ((hostField?.value ?? body.fields.response_format) !== 'verbose_json') return JSON.stringify({ text, ...bill });
+  const duration = hostTools[0]?.calls ?? 0;
+  const segments = [{ id: 0, start: 0, end: duration, text: ` ${text}` }];
+  return JSON.stringify({ task: 'transcribe', language: 'english', duration, text, segments, ...bill });
 }
 
 function billOf({ usage }: Answer): Fields {

@@ -139,6 +139,11 @@ describe('the mock provider', () => {
 
   test('hears what the prompt says, streamed or not', () => {
     assert.equal(answerTo('transcriptions', 'one two').text, answerTo('translations', 'one two').text);
+    const verbose = answerTo('transcriptions', 'one two', { response_format: 'verbose_json' });
+    assert.deepEqual(
+      [verbose.duration, verbose.segments],
+      [1, [{ id: 0, start: 0, end: 1, text: ` ${verbose.text}` }]],
+    );
     const events = eventsOf(play('transcriptions', '/words 2', { stream: true }));
     assert.deepEqual(
       events.map(({ name }) => name),

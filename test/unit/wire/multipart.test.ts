@@ -100,12 +100,16 @@ describe('a form', () => {
     test(`is refused with ${what}`, () => assert.equal(read(text, type).ok, false));
   }
 
-  test('is written with another value, and otherwise byte by byte', () => {
+  test('is written with other values, and otherwise byte by byte', () => {
     const text = file('file', '\0\xff') + field('model', 'm') + field('n', '1') + END;
     const result = read(text);
     const { form } = result.ok ? result.body : assert.fail();
-    const written = Buffer.concat([...formWith(form as Form, 'model', 'gpt')]).toString('latin1');
-    assert.equal(written, text.replace('\r\n\r\nm\r\n', '\r\n\r\ngpt\r\n'));
+    const write = (...values: readonly [string, string][]) =>
+      Buffer.concat([...formWith(form as Form, new Map(values))]).toString('latin1');
+    const other = text.replace('\r\n\r\nm\r\n', '\r\n\r\ngpt\r\n');
+    assert.equal(write(['model', 'gpt']), other);
+    assert.equal(write(['n', '20'], ['model', 'gpt']), other.replace('\r\n\r\n1\r\n', '\r\n\r\n20\r\n'));
+    assert.equal(write(['model', 'gpt'], ['k', 'v']), field('k', 'v') + other);
     assert.equal(formContentType(form as Form), TYPE);
   });
 
