@@ -195,8 +195,11 @@ export interface Growth {
 
 /** What a stream gets. */
 export type Grant =
-  /** The hold from now on: the one asked for, or as much as balance and spend limit leave. */
-  | { readonly granted: true; readonly holdNanos: Nanos }
+  /**
+   * The hold from now on: the one asked for, or as much as balance, spend limits and budgets leave. `leftNanos`: the amount
+   * that they leave beyond it; undefined without any of them.
+   */
+  | { readonly granted: true; readonly holdNanos: Nanos; readonly leftNanos?: Nanos | undefined }
   /** They leave nothing, and the hold stays as it was. */
   | { readonly granted: false; readonly refusal: MoneyRefusal };
 

@@ -68,7 +68,7 @@ export function packReply({ command }: Envelope, reply: Reply, isLocal = false):
   if (isLocal) return [ticket, 'other', answer];
   if (command.kind === 'settle') return [ticket, 'settled', FIGURES.values(answer as RateFigures)];
   const grant = command.kind === 'grow' ? (answer as Grant) : undefined;
-  if (grant?.granted) return [ticket, 'granted', grant.holdNanos];
+  if (grant?.granted) return [ticket, 'granted', [grant.holdNanos, grant.leftNanos]];
   const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
   if (admission?.admitted && admission.fallbacks === undefined && admission.groups === undefined) {
     return [ticket, 'admitted', FIGURES.values(admission.figures)];
@@ -83,7 +83,7 @@ export function unpackReply([ticket, kind, sent]: PackedReply): Reply {
     case 'settled':
       return { ticket, answer: FIGURES.record(sent) };
     case 'granted':
-      return { ticket, answer: { granted: true, holdNanos: sent } };
+      return { ticket, answer: { granted: true, holdNanos: sent[0], leftNanos: sent[1] } };
     case 'other':
       return { ticket, answer: sent };
     case 'unavailable':

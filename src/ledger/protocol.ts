@@ -181,6 +181,6 @@ export type PackedCommand =
 export type PackedReply =
   /** To an admission without fallbacks and groups, and to a settlement: the figures. */
   | readonly [ticket: number, kind: 'admitted' | 'settled', values: readonly Value[]]
-  | readonly [ticket: number, kind: 'granted', holdNanos: Nanos]
+  | readonly [ticket: number, kind: 'granted', nanos: readonly [hold: Nanos, left: Nanos | undefined]]
   | readonly [ticket: number, kind: 'other', answer: Answer]
   | readonly [ticket: number, kind: 'unavailable', why: string];

@@ -26,10 +26,16 @@ export interface AllowanceOptions extends CoverageOptions {
   readonly growthTimes: GrowthTimes;
 }
 
-/** About how long it takes to count the tokens of a stream that nothing more can be held for, in milliseconds. */
+/** About how long it takes to count the tokens of a stream, in milliseconds. */
 const COUNT_MS = 100;
-/** A stream is not slower than this for the count before it is cut. */
-const MOST_COUNT_MS = 800;
+/** The same including the start of the tokenizer, which takes 0.2 s of a core: seconds on a busy machine. */
+const FIRST_COUNT_MS = 5_000;
+/** The tokenizer is started once less money is left than a stream uses in so many milliseconds. */
+const START_AHEAD_MS = 30_000;
+/** The share of its hold up to which a slow stream asks for nothing. Short streams never ask. */
+const UNASKED_SHARE = 0.5;
+/** The longest that a stream waits for the count before it is cut. */
+const MOST_WAIT_MS = 5_000;
 /** How long a refusal is believed: money may come back. */
 const REFUSAL_MS = 500;
 /** Fewer tokens than this are not worth another look, or another count. */
@@ -55,6 +61,8 @@ export class StreamAllowance implements Allowance {
   #growing: Promise<void> | undefined;
   /** Why the last growth was refused, if it was. */
   #refusal: ClientError | undefined;
+  /** The tokens that the money beyond the hold pays for, as of the last growth; undefined before the first. */
+  #leftTokens: number | undefined;
   #answeredAtMs = 0;
   #counting: Promise<boolean> | undefined;
   /** What was written when it was last counted: by the estimate, and of texts by the count. */
@@ -87,7 +95,7 @@ export class StreamAllowance implements Allowance {
       return undefined;
     }
     const written = meter.outputTokens(this);
-    this.#pace.add(performance.now(), written);
+    this.#pace.add(meter.nowMs, written);
     if (written > this.#coveredTokens) return this.#wait(meter);
     this.#lookAhead(meter, written);
     return undefined;
@@ -115,20 +123,34 @@ export class StreamAllowance implements Allowance {
   /** Begins to hold more if the answer might be late otherwise, and says when to look again. */
   #lookAhead(meter: Meter, written: number): void {
     const covered = this.#coveredTokens;
-    const ahead = this.#pace.tokensIn(2 * this.#options.growthTimes.ms + COUNT_MS);
+    const ahead = this.#tokensAhead(covered);
     const startAt = covered - ahead;
     if (written > startAt && this.#growing === undefined && this.#refusal === undefined) {
-      // Before a stream is cut its tokens are counted, and that takes a while, too.
-      const counted = async () => this.#refusal !== undefined && this.#count(meter);
-      this.#grow(written + ahead).then(counted, ignore);
+      this.#grow(written + ahead).then(() => this.#countIfShort(meter), ignore);
     }
     const isAsking = this.#growing !== undefined || this.#refusal !== undefined;
     this.askAt = isAsking ? covered : Math.min(startAt, written + Math.max(FEW_TOKENS, (startAt - written) / 2));
   }
 
+  /** The tokens that may be written before a growth is answered and, if it leaves nothing, all tokens are counted. */
+  #tokensAhead(covered: number): number {
+    const { growthTimes, counter } = this.#options;
+    const usual = this.#pace.tokensIn(2 * growthTimes.ms + COUNT_MS);
+    // The first growth shows whether the tokenizer has to be loaded.
+    if (counter.isLoaded || this.#leftTokens !== undefined) return usual;
+    return Math.max(usual, Math.min(this.#pace.tokensIn(FIRST_COUNT_MS), (1 - UNASKED_SHARE) * covered));
+  }
+
+  /** Before a stream is cut its tokens are counted, which takes a while, and much longer for the first stream after a start. */
+  #countIfShort(meter: Meter): void {
+    const aheadMs = this.#options.counter.isLoaded ? 0 : START_AHEAD_MS;
+    if (this.#leftTokens !== undefined && this.#leftTokens <= this.#pace.tokensIn(aheadMs)) void this.#count(meter);
+  }
+
   /** For a stream that has used up what is held. */
   async #wait(meter: Meter): Promise<ClientError | undefined> {
-    const untilMs = performance.now() + Math.min(MOST_COUNT_MS, this.#pace.msFor(this.#stepTokens));
+    // In the time of one step its host writes no more than that beyond the money.
+    const untilMs = meter.nowMs + Math.min(MOST_WAIT_MS, this.#pace.msFor(this.#stepTokens));
     for (;;) {
       await this.#growing;
       const written = meter.outputTokens(this);
@@ -160,14 +182,18 @@ export class StreamAllowance implements Allowance {
     const grant = await ledger.grow({ requestId, outputTokens, holdNanos });
     this.#answeredAtMs = performance.now();
     growthTimes.add(this.#answeredAtMs - startedAtMs);
-    if (grant.granted) this.#holdNanos = grant.holdNanos;
     this.#refusal = grant.granted ? undefined : outOfMoney(grant.refusal);
+    this.#leftTokens = 0;
+    if (!grant.granted) return;
+    this.#holdNanos = grant.holdNanos;
+    const { leftNanos } = grant;
+    this.#leftTokens = leftNanos === undefined ? Number.POSITIVE_INFINITY : this.#coverage.tokensFor(leftNanos);
   }
 
   /** Counts what was written since the last count. False if that is next to nothing, or takes too long. */
   async #isCounted(meter: Meter, untilMs: number): Promise<boolean> {
     if (this.#counting === undefined && meter.written.tokens - this.#estimated < FEW_TOKENS) return false;
-    return within(untilMs - performance.now(), this.#count(meter));
+    return within(untilMs - meter.nowMs, this.#count(meter));
   }
 
   /** False if it takes too long. */
@@ -180,7 +206,7 @@ export class StreamAllowance implements Allowance {
 
   async #countNow({ written }: Meter): Promise<boolean> {
     const { tokens, unseenTokens } = written;
-    const counted = await countSample(this.#options.counter, written);
+    const counted = await countSample(this.#options.counter, written, 'cut');
     if (counted === undefined) return false;
     this.#estimated = tokens;
     this.#counted = counted - unseenTokens;

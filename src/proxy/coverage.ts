@@ -69,6 +69,11 @@ export class Coverage {
     return this.outputIn(holdNanos) - this.#unseenTokens;
   }
 
+  /** The tokens that an amount pays for beyond a hold. */
+  tokensFor(nanos: Nanos): number {
+    return this.#price === 0n ? Number.POSITIVE_INFINITY : Number((nanos * MILLION) / this.#price);
+  }
+
   /** All output that a hold covers, with what a stream does not show: less than none where it does not cover input and calls. */
   outputIn(holdNanos: Nanos): number {
     const left = holdNanos - this.#inputNanos;

@@ -14,8 +14,11 @@ const MAX_QUEUED_CHARACTERS = 256 * 1024;
 /** The tokenizer takes 75 MB once loaded, twice that after long unbroken texts. The thread ends after so long unused. */
 const IDLE_MS = 300_000;
 
-/** What a count is for: money waits for those of a charge, which go first. */
-export type Purpose = 'charge' | 'courtesy';
+/**
+ * The purpose of a count. Settlements wait for counts of a charge, so these go first. A count for a cut is that of a stream
+ * whose money is used up: it is awaited for as long as the stream waits.
+ */
+export type Purpose = 'charge' | 'cut' | 'courtesy';
 
 interface Queued extends CountOrder {
   readonly characters: number;
@@ -33,17 +36,24 @@ export class TokenCounter {
   /** In the order of their purposes. The length of one keeps nothing out of another. */
   readonly #queues: Readonly<Record<Purpose, Queue>> = {
     charge: { orders: [], characters: 0 },
+    cut: { orders: [], characters: 0 },
     courtesy: { orders: [], characters: 0 },
   };
   #thread: Worker | undefined;
   /** True while the thread is counting, even if nobody awaits the result any more. */
   #isBusy = false;
+  #isLoaded = false;
   #closed = false;
   #idleTimer: NodeJS.Timeout | undefined;
 
   /** `countMs`: how long a count may take, in milliseconds. */
   constructor(countMs = COUNT_MS) {
     this.#countMs = countMs;
+  }
+
+  /** Whether the tokenizer is loaded: until then a count takes much longer. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
   }
 
   /**
@@ -59,7 +69,7 @@ export class TokenCounter {
     if (this.#closed || queue.characters > MAX_QUEUED_CHARACTERS) return undefined;
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     const { ticket, reply } = this.#tickets.take();
-    const timer = setTimeout(() => this.#settle(ticket, undefined), this.#countMs);
+    const timer = purpose === 'cut' ? undefined : setTimeout(() => this.#settle(ticket, undefined), this.#countMs);
     queue.orders.push({ order: ticket, texts, factors, characters });
     queue.characters += characters;
     if (!this.#isBusy) this.#sendNext();
@@ -78,7 +88,7 @@ export class TokenCounter {
   /** One order at a time, so that the thread never works on one that is no longer awaited. */
   #sendNext(): void {
     clearTimeout(this.#idleTimer);
-    const next = this.#queues.charge.orders[0] ?? this.#queues.courtesy.orders[0];
+    const next = Object.values(this.#queues).find(({ orders }) => orders.length > 0)?.orders[0];
     if (next === undefined) {
       this.#idleTimer = setTimeout(() => void this.#thread?.terminate(), IDLE_MS).unref();
       return;
@@ -93,6 +103,7 @@ export class TokenCounter {
     const thread = startThread('tokens/thread');
     thread.on('message', ({ order, tokens }: CountResult) => {
       this.#isBusy = false;
+      this.#isLoaded = true;
       this.#settle(order, tokens);
       this.#sendNext();
     });
@@ -117,6 +128,7 @@ export class TokenCounter {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
     this.#isBusy = false;
+    this.#isLoaded = false;
     const orders = Object.values(this.#queues).flatMap((queue) => queue.orders);
     for (const { order } of orders) this.#settle(order, undefined);
   }

@@ -115,7 +115,7 @@ export function testBudgets(openStore: OpenStore): void {
         await spend(bench, key, 60n);
         const id = await bench.admit(key, { holdNanos: 100n });
         await bench.admit(key, { holdNanos: 90n });
-        assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 350n });
+        assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 350n, leftNanos: 0n });
         const grant = await bench.grow(id, 900n);
         assert.ok(!grant.granted && grant.refusal.reason === 'spend_limit_reached');
         assert.deepEqual([grant.refusal.limitNanos, grant.refusal.budget?.period], [500n, period]);
@@ -129,7 +129,7 @@ export function testBudgets(openStore: OpenStore): void {
       await bench.store.advance(1);
       // Saturday's hold is not Sunday's.
       const sunday = await bench.admit(key, { holdNanos: 70n });
-      assert.deepEqual(await bench.grow(saturday, 900n), { granted: true, holdNanos: 80n });
+      assert.deepEqual(await bench.grow(saturday, 900n), { granted: true, holdNanos: 80n, leftNanos: 0n });
       await bench.settle(saturday, { costNanos: 80n });
       assert.deepEqual(await spent(bench, key), [
         ['day', 0n, MONDAY],

@@ -22,7 +22,7 @@ export function testGrowth(openStore: OpenStore): void {
     test('by all that is asked for', async (t) => {
       const bench = await LedgerBench.of(t, openStore);
       const { id } = await openStream(bench, USD);
-      assert.deepEqual(await bench.grow(id, 200n), { granted: true, holdNanos: 200n });
+      assert.deepEqual(await bench.grow(id, 200n), { granted: true, holdNanos: 200n, leftNanos: USD - 200n });
       assert.deepEqual(await bench.balance(), [USD, 200n]);
       assert.deepEqual(await outputOf(bench), [40n]);
       await bench.settle(id, { costNanos: 150n });
@@ -33,7 +33,7 @@ export function testGrowth(openStore: OpenStore): void {
     test('by as much as the balance leaves, with the tokens for it, and then not at all', async (t) => {
       const bench = await LedgerBench.of(t, openStore);
       const { id } = await openStream(bench, 133n);
-      assert.deepEqual(await bench.grow(id, 200n), { granted: true, holdNanos: 133n });
+      assert.deepEqual(await bench.grow(id, 200n), { granted: true, holdNanos: 133n, leftNanos: 0n });
       // 33 of 100 nanos are 6.6 of 20 tokens, rounded down.
       assert.deepEqual(await outputOf(bench), [26n]);
       const refusal = { reason: 'insufficient_credit', keyName: FIRST_KEY, balanceNanos: 133n };
@@ -47,7 +47,7 @@ export function testGrowth(openStore: OpenStore): void {
       await bench.settle(await bench.admit(key, { holdNanos: 10n }), { costNanos: 60n });
       await bench.admit(key, { holdNanos: 90n });
       await bench.admit(await bench.newKey(), { holdNanos: 1_000n });
-      assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 350n });
+      assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 350n, leftNanos: 0n });
       const refusal = { reason: 'spend_limit_reached', keyName: FIRST_KEY, limitNanos: 500n };
       assert.deepEqual(await bench.grow(id, 900n), { granted: false, refusal });
     });
@@ -62,7 +62,7 @@ export function testGrowth(openStore: OpenStore): void {
     test('without money for tokens that cost nothing', async (t) => {
       const bench = await LedgerBench.of(t, openStore);
       const { id } = await openStream(bench, 100n, 100n);
-      assert.deepEqual(await bench.grow(id, 100n, 75), { granted: true, holdNanos: 100n });
+      assert.deepEqual(await bench.grow(id, 100n, 75), { granted: true, holdNanos: 100n, leftNanos: 0n });
       assert.deepEqual(await outputOf(bench), [75n]);
     });
 
@@ -100,15 +100,15 @@ export function testGrowth(openStore: OpenStore): void {
         return { kind: 'grow', growth: { requestId, outputTokens: 40, holdNanos: 190n } } as const;
       };
       assert.deepEqual(await bench.process([grow(id), grow(other)]), [
-        { granted: true, holdNanos: 190n },
-        { granted: true, holdNanos: 140n },
+        { granted: true, holdNanos: 190n, leftNanos: 40n },
+        { granted: true, holdNanos: 140n, leftNanos: 0n },
       ]);
     });
 
     test('without limit where credit is off', async (t) => {
       const bench = await LedgerBench.of(t, openStore, { creditEnforced: false });
       const id = await bench.admit(await bench.newKey(), { holdNanos: 100n });
-      assert.deepEqual(await bench.grow(id, 5_000n), { granted: true, holdNanos: 5_000n });
+      assert.deepEqual(await bench.grow(id, 5_000n), { granted: true, holdNanos: 5_000n, leftNanos: undefined });
     });
 
     test('in the month of its admission, also when that is over', async (t) => {
@@ -121,8 +121,8 @@ export function testGrowth(openStore: OpenStore): void {
       await bench.store.advance(120_000);
       const inNext = await bench.admit(key, { holdNanos: 290n });
       // December's hold takes nothing from November's limit.
-      assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 280n });
-      assert.deepEqual(await bench.grow(inNext, 900n), { granted: true, holdNanos: 300n });
+      assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 280n, leftNanos: 0n });
+      assert.deepEqual(await bench.grow(inNext, 900n), { granted: true, holdNanos: 300n, leftNanos: 0n });
       assert.equal((await bench.grow(id, 900n)).granted, false);
     });
   });

@@ -137,7 +137,7 @@ export function testLeashes(openStore: OpenStore): void {
       await spend(bench, outer, 10n);
       const id = await bench.admit(deep, { holdNanos: 40n });
       await bench.admit(outer, { holdNanos: 20n });
-      assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 70n });
+      assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 70n, leftNanos: 0n });
       assert.deepEqual(await bench.grow(id, 900n), {
         granted: false,
         refusal: {

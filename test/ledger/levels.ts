@@ -143,7 +143,7 @@ export function testLevels(openStore: OpenStore): void {
         await spend(bench, key, 10n, FOR_ALICE);
         const id = await bench.admit(key, { ...FOR_ALICE, holdNanos: 40n });
         await bench.admit(key, { ...FOR_ALICE, holdNanos: 20n });
-        assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 70n });
+        assert.deepEqual(await bench.grow(id, 900n), { granted: true, holdNanos: 70n, leftNanos: 0n });
         const grant = await bench.grow(id, 901n);
         assert.ok(!grant.granted && grant.refusal.reason === 'spend_limit_reached');
         assert.deepEqual(grant.refusal.level, level);

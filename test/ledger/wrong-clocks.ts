@@ -161,7 +161,7 @@ export function testWrongClocks(openStore: OpenStore): void {
     await step(bench, key, -10 * DAY_MS);
     const other = await bench.admit(key, { holdNanos: 10n });
     await bench.store.assertBooks();
-    assert.deepEqual(await bench.grow(id, 100n), { granted: true, holdNanos: 90n });
+    assert.deepEqual(await bench.grow(id, 100n), { granted: true, holdNanos: 90n, leftNanos: 0n });
     await bench.settle(id, { costNanos: 70n, spentBy: { user: 'alice', tag: '', app: '' } });
     await bench.settle(other, { costNanos: 10n });
     assert.deepEqual(await spent(bench, key), [80n]);

@@ -408,11 +408,11 @@ export class Decisions {
       creditEnforced: this.#settings.creditEnforced,
     });
     if ('reason' in after) return { granted: false, refusal: after };
-    this.#store.journal.grow(after);
+    this.#store.journal.grow(after.hold);
     // Where output is reserved at all, the reservation grows with what the hold covers.
-    const grownTokens = lease.reservedTokens > hold.inputTokens ? after.outputTokens - hold.outputTokens : 0;
-    this.#replace(open, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens });
-    return { granted: true, holdNanos: after.holdNanos };
+    const grownTokens = lease.reservedTokens > hold.inputTokens ? after.hold.outputTokens - hold.outputTokens : 0;
+    this.#replace(open, { ...lease, hold: after.hold, reservedTokens: lease.reservedTokens + grownTokens });
+    return { granted: true, holdNanos: after.hold.holdNanos, leftNanos: after.leftNanos };
   }
 
   #roomAt({ level, activity }: { level: Level; activity: Activity }, { hold, month }: Lease): LevelRoom {

@@ -31,15 +31,23 @@ export interface GrowthFacts {
   readonly creditEnforced: boolean;
 }
 
+/** A hold after growing. */
+export interface Grown {
+  readonly hold: HoldRow;
+  /** The amount that the limits leave beyond it; undefined without any limit. */
+  readonly leftNanos: Nanos | undefined;
+}
+
 /** The hold after growing, or why nothing is left to grow from. A free increase is never refused. */
-export function grown(growth: Growth, facts: GrowthFacts): HoldRow | MoneyRefusal {
+export function grown(growth: Growth, facts: GrowthFacts): Grown | MoneyRefusal {
   const { hold, keyName, levels } = facts;
   const increase = growth.holdNanos - hold.holdNanos;
   invariant(increase >= 0n, () => `the hold of request ${hold.requestId} would shrink by ${-increase} nanos`);
   const moreTokens = Math.max(0, growth.outputTokens - hold.outputTokens);
-  if (increase === 0n) return { ...hold, outputTokens: hold.outputTokens + moreTokens };
-  const balanceLeaves = facts.creditEnforced ? facts.balanceNanos - facts.heldNanos : increase;
-  const granted = least(increase, balanceLeaves, ...levels.flatMap(leftOf));
+  const balanceLeaves = facts.creditEnforced ? [facts.balanceNanos - facts.heldNanos] : [];
+  const leftNanos = least([...balanceLeaves, ...levels.flatMap(leftOf)]);
+  if (increase === 0n) return { hold: { ...hold, outputTokens: hold.outputTokens + moreTokens }, leftNanos };
+  const granted = leftNanos === undefined || increase < leftNanos ? increase : leftNanos;
   if (granted <= 0n) {
     const refusal = refusalFor(
       levels.flatMap((level) => spentOf(level, hold)),
@@ -48,7 +56,9 @@ export function grown(growth: Growth, facts: GrowthFacts): HoldRow | MoneyRefusa
     return refusal ?? { reason: 'insufficient_credit', keyName, balanceNanos: facts.balanceNanos };
   }
   const tokens = Number((BigInt(moreTokens) * granted) / increase);
-  return { ...hold, outputTokens: hold.outputTokens + tokens, holdNanos: hold.holdNanos + granted };
+  const outputTokens = hold.outputTokens + tokens;
+  const after = { ...hold, outputTokens, holdNanos: hold.holdNanos + granted };
+  return { hold: after, leftNanos: leftNanos === undefined ? undefined : leftNanos - granted };
 }
 
 /** What each limit of a level leaves. */
@@ -70,6 +80,7 @@ function spentOf(level: LevelRoom, { admittedAtMs }: HoldRow): (Reached & AtLeve
   return (isReached ? [reachedMonth(month), ...reached] : reached).map((limit) => ({ ...limit, ...at }));
 }
 
-function least(...amounts: readonly [Nanos, ...Nanos[]]): Nanos {
-  return amounts.reduce((a, b) => (b < a ? b : a));
+/** Undefined of no amounts. */
+function least(amounts: readonly Nanos[]): Nanos | undefined {
+  return amounts.reduce<Nanos | undefined>((a, b) => (a === undefined || b < a ? b : a), undefined);
 }

@@ -232,7 +232,7 @@ export class NaiveLedger {
     const { key, month, request, atMs } = open;
     const keyName = key.name.name;
     const wanted = holdNanos - request.holdNanos;
-    const left = [wanted];
+    const left: bigint[] = [];
     const reached = current(open).flatMap((level) => {
       const mine = this.#openOf(level);
       const { spendLimitNanos } = level;
@@ -247,7 +247,8 @@ export class NaiveLedger {
       });
     });
     if (this.options.creditEnforced) left.push(this.balanceNanos - holds(this.open));
-    const granted = wanted === 0n ? 0n : left.reduce((a, b) => (a < b ? a : b));
+    const least = (amounts: readonly bigint[]) => amounts.reduce((a, b) => (a < b ? a : b));
+    const granted = wanted === 0n ? 0n : least([wanted, ...left]);
     if (wanted > 0n && granted <= 0n) {
       const noCredit = { reason: 'insufficient_credit', keyName, balanceNanos: this.balanceNanos } as const;
       return { granted: false, refusal: naiveSpendRefusal(reached) ?? noCredit };
@@ -257,7 +258,7 @@ export class NaiveLedger {
     const holdNow = request.holdNanos + granted;
     const reservedTokens = request.reservedTokens + (request.reservedTokens > request.inputTokens ? tokens : 0);
     open.request = { ...request, reservedTokens, outputTokens: request.outputTokens + tokens, holdNanos: holdNow };
-    return { granted: true, holdNanos: holdNow };
+    return { granted: true, holdNanos: holdNow, leftNanos: left.length === 0 ? undefined : least(left) - granted };
   }
 
   freeSlot(requestId: string): void {

@@ -68,12 +68,17 @@ const figures = record({
   remainingTokens: whole,
   resetTokensS: whole,
 });
+const GRANT = {
+  granted: fc.constant(true),
+  holdNanos: nanos,
+  leftNanos: fc.option(nanos, { nil: undefined }),
+};
 const refused = { admitted: false as const, refusal: { reason: 'unknown_key' as const } };
 const NOTHING_LEFT = { granted: false, refusal: { reason: 'insufficient_credit', keyName: 'app', balanceNanos: 0n } };
 const ANSWERS: Readonly<Record<string, (figures: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>>> = {
   admit: (each) => fc.oneof(record({ admitted: fc.constant(true), figures: each }), fc.constant(refused)),
   settle: (each) => each,
-  grow: () => fc.oneof(record({ granted: fc.constant(true), holdNanos: nanos }), fc.constant(NOTHING_LEFT)),
+  grow: () => fc.oneof(record(GRANT), fc.constant(NOTHING_LEFT)),
   free_slot: () => fc.constant(undefined),
   identify: (each) => record({ kind: fc.constant('unknown'), figures: each }),
   snapshot: () => fc.constant({ balanceNanos: 5n, heldNanos: 0n, busiest: [], keys: [] }),

@@ -30,11 +30,15 @@ function stream(
     fields?: object;
     maximum?: number;
     outputTokens?: number;
-    count?: () => number | undefined;
+    count?: () => number | undefined | Promise<number | undefined>;
+    isLoaded?: boolean;
     model?: typeof MODEL;
+    /** The time between two pieces, in milliseconds: that of the machine without it. */
+    pauseMs?: number;
   } = {},
 ) {
-  const { fields = {}, maximum, outputTokens = STEP, count = () => undefined, model = MODEL } = options;
+  const { fields = {}, maximum, outputTokens = STEP, count = () => undefined, isLoaded = true } = options;
+  const { model = MODEL, pauseMs } = options;
   const request = chatRequest({ model: 'p/m', messages: [{ role: 'user', content: 'x' }], stream: true, ...fields });
   const asked: (Growth & { answer(grant?: Grant): Promise<void>; fail(): Promise<void> })[] = [];
   const ledger = {
@@ -52,7 +56,14 @@ function stream(
       return promise;
     },
   } as Partial<Ledger> as Ledger;
-  const counter = { count: async () => count() } as Partial<TokenCounter> as TokenCounter;
+  let counts = 0;
+  const counter = {
+    isLoaded,
+    count: async () => {
+      counts++;
+      return count();
+    },
+  } as Partial<TokenCounter> as TokenCounter;
   const holdNanos: Nanos = expectedCost(model, INPUT, outputTokens, { ...request, ...NO_MEDIA });
   const allowance = new StreamAllowance({
     requestId: 'r',
@@ -66,7 +77,8 @@ function stream(
     counter,
     growthTimes: new GrowthTimes(),
   });
-  const meter = new Meter(INPUT);
+  let nowMs = 0;
+  const meter = new Meter(INPUT, undefined, pauseMs === undefined ? undefined : () => nowMs);
   const write = (delta: object) => {
     meter.read(readChunk({ choices: [{ index: 0, delta }] }));
     return meter.hasWrittenMoreThan(allowance.askAt, allowance) ? allowance.ask(meter) : undefined;
@@ -74,13 +86,14 @@ function stream(
   /** Writes tens of tokens, one after the other, until it has to wait. */
   const tens = async (pieces: number) => {
     for (let piece = 0; piece < pieces; piece++) {
+      nowMs += pauseMs ?? 0;
       const answer = write({ content: TEN });
       if (answer !== undefined) return { answer };
       await turn();
     }
     return { answer: undefined };
   };
-  return { allowance, meter, asked, tens, write };
+  return { allowance, meter, asked, tens, write, counts: () => counts };
 }
 
 const nanosOf = (tokens: number) => BigInt((INPUT + tokens) * 1_000);
@@ -153,6 +166,60 @@ describe('a stream that nothing is left for', () => {
     await tens(9);
     await asked[0]?.answer(NOTHING_LEFT);
     assert.equal((await tens(5)).answer, undefined);
+  });
+
+  test('is counted before that: as soon as a growth leaves nothing', async () => {
+    const { tens, asked, counts } = stream({ pauseMs: 100 });
+    await tens(9);
+    assert.equal(counts(), 0);
+    await asked[0]?.answer({ granted: true, holdNanos: nanosOf(STEP + 50), leftNanos: 0n });
+    assert.equal(counts(), 1);
+  });
+
+  test('is counted even earlier while the tokenizer is not loaded: with 30 seconds left', async () => {
+    for (const [seconds, isLoaded, expected] of [
+      [29, false, 1],
+      [31, false, 0],
+      [29, true, 0],
+    ] as const) {
+      const { tens, asked, counts } = stream({ pauseMs: 100, isLoaded });
+      await tens(9);
+      const [growth] = asked;
+      assert.ok(growth !== undefined);
+      // Ten tokens in a tenth of a second.
+      await growth.answer({ granted: true, holdNanos: growth.holdNanos, leftNanos: BigInt(seconds * 100 * 1_000) });
+      assert.equal(counts(), expected, `${seconds} s`);
+    }
+  });
+
+  test('holds for longer ahead while the tokenizer is not loaded', async () => {
+    const [cold, warm] = [stream({ pauseMs: 100, isLoaded: false }), stream({ pauseMs: 100 })];
+    for (const { tens } of [cold, warm]) await tens(5);
+    assert.deepEqual([cold.asked.length, warm.asked.length], [1, 0]);
+  });
+
+  test('waits for a count that takes seconds, but no longer than one step takes', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    for (const [pauseMs, waitsMs] of [
+      [1_000, 5_000],
+      [100, 1_000],
+    ] as const) {
+      const { promise } = Promise.withResolvers<number>();
+      const { tens, asked } = stream({ pauseMs, count: () => promise });
+      const { answer } = await tens(20);
+      await asked[0]?.answer(NOTHING_LEFT);
+      let code: string | undefined;
+      void answer?.then((error) => {
+        code = error?.code;
+      });
+      await turn();
+      t.mock.timers.tick(waitsMs - 1);
+      await turn();
+      assert.equal(code, undefined, `${pauseMs}`);
+      t.mock.timers.tick(2);
+      await turn();
+      assert.equal(code, 'insufficient_credit', `${pauseMs}`);
+    }
   });
 
   test('fails if the ledger does while it waits', async () => {

@@ -49,6 +49,13 @@ async function threadsOf(work: () => Promise<unknown>): Promise<Worker[]> {
 const isRunning = (thread: Worker) => thread.threadId >= 0;
 
 describe('the token counter', () => {
+  test('lets a count for a cut take as long as it takes, and is loaded from the first count on', async (t) => {
+    const counter = openCounter(t, 0);
+    assert.equal(counter.isLoaded, false);
+    const [late, awaited] = await Promise.all([counter.count(['one']), counter.count(['one two'], [], 'cut')]);
+    assert.deepEqual([late, awaited, counter.isLoaded], [undefined, 2, true]);
+  });
+
   test('counts what the tokenizer counts, the texts of an order together, and many orders at once', async () => {
     const orders = [['Hello, world'], ['one', 'two three', ''], ['深い森の中で'], ['const a = 1;\n\n'], [], ['😀 ok']];
     const counts = await Promise.all(orders.map((texts) => shared.count(texts)));
