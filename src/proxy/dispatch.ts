@@ -20,7 +20,7 @@ import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
-import { currentSecrets, type Secrets } from '../wire/secrets.ts';
+import { currentSecrets, type Secrets, withRequestCredentials } from '../wire/secrets.ts';
 import { tokensPerImageOf } from './media.ts';
 import type { Route } from './plan.ts';
 import { explainOperatorFault, isBilled, provesNoWork, rejectionOf, withoutClientRetry } from './rejection.ts';
@@ -254,7 +254,7 @@ export class Dispatch {
         showUsage: request.includeUsage || isTranslated,
         choices: request.choices,
         allowance: this.#request.allowance(route),
-        secrets: this.#dispatcher.secretsOf(route.model.provider),
+        secrets: withRequestCredentials(this.#dispatcher.secretsOf(route.model.provider), attempt.credentials),
         keepAliveMs: parts.keepAliveMs,
       });
       failure = attempt.isInconclusive ? undefined : attemptFailureOf(relayed);

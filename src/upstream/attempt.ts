@@ -66,6 +66,8 @@ const ONE_READ_BYTES = 60 * 1024;
 export class Attempt {
   /** True once the upstream may have begun to work. */
   sent = false;
+  /** Credentials that only its request carries. No client may read them. */
+  credentials: readonly string[] = [];
   /**
    * From the start of the attempt to the first byte of the response body, in whole milliseconds.
    */

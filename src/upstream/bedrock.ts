@@ -69,10 +69,20 @@ export class BedrockUpstream implements Upstream {
     const { decode, sign } = await this.#ready();
     const url = new URL(this.#endpoint.origin + path);
     const signed = await sign?.({ method: 'POST', url, contentType: headers['content-type'], body });
-    this.#secrets.keep(signed?.['x-amz-security-token']);
+    const { tokens, signature } = credentialsIn(signed);
+    this.#secrets.keep(tokens);
     return {
       request: { method: 'POST', path, headers: { ...headers, ...signed }, body },
       decoder: new FrameDecoder(decode, isTierInHead),
+      credentials: signature,
     };
   }
+}
+
+/** The credentials in the headers of a signed request: the key id and the session of all requests, and the signature of this one. */
+function credentialsIn({ authorization = '', 'x-amz-security-token': session }: Readonly<Record<string, string>> = {}) {
+  const keyId = /Credential=([^/]+)/.exec(authorization)?.[1];
+  const signature = /Signature=(\w+)/.exec(authorization)?.[1];
+  const present = (values: readonly (string | undefined)[]) => values.filter((value) => value !== undefined);
+  return { tokens: present([keyId, session]), signature: present([signature]) };
 }

@@ -10,6 +10,8 @@ import type { Proofs } from './kept-proof.ts';
 export interface Proven {
   readonly request: HostRequest;
   readonly decoder?: ResponseDecoder;
+  /** Credentials of this request alone, such as its signature. */
+  readonly credentials?: readonly string[];
 }
 
 /** Nothing has been sent until the credentials are there: an attempt without them has not connected. */
@@ -24,7 +26,8 @@ export async function sendProven(
   const deadline = new Deadline(() => fail(`not within ${milliseconds} ms`));
   deadline.set({ kind: 'not_connected', missing: NO_CREDENTIALS, milliseconds });
   try {
-    const { request, decoder } = await prove();
+    const { request, decoder, credentials = [] } = await prove();
+    attempt.credentials = credentials;
     pool.send(attempt, request, decoder);
   } catch (error) {
     if (error instanceof UpstreamFailure) attempt.fail(error);
@@ -46,13 +49,14 @@ export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Requests with the token before may still be on their way. */
-const KEPT_TOKENS = 2;
+/** Requests with the previous tokens may still be in flight. */
+const KEPT_GENERATIONS = 2;
 
 /** The secrets of an upstream with the tokens that its requests carry: each is a secret like a key. */
 export class TokenSecrets {
   readonly #own: Secrets;
-  #tokens: readonly string[] = [];
+  /** The latest first; each has the tokens that one request carries. */
+  #generations: readonly (readonly string[])[] = [];
   #all: Secrets;
 
   constructor(own: Secrets) {
@@ -64,10 +68,13 @@ export class TokenSecrets {
     return this.#all;
   }
 
-  keep(token: string | undefined): void {
-    if (token === undefined || this.#tokens.includes(token)) return;
-    this.#tokens = [token, ...this.#tokens].slice(0, KEPT_TOKENS);
-    this.#all = mergeSecrets([this.#own, { parts: this.#tokens, words: [], credentials: this.#tokens }]);
+  /** Keeps the tokens of a request. */
+  keep(tokens: readonly string[]): void {
+    const isKept = this.#generations.some((kept) => tokens.every((token) => kept.includes(token)));
+    if (isKept || tokens.length === 0) return;
+    this.#generations = [tokens, ...this.#generations].slice(0, KEPT_GENERATIONS);
+    const all = this.#generations.flat();
+    this.#all = mergeSecrets([this.#own, { parts: all, words: [], credentials: all }]);
   }
 }
 
@@ -94,7 +101,7 @@ export class Tokens {
     return sendProven(attempt, pool, timeouts, async () => {
       const proofs = await this.#proofs();
       const headers = await proofs.headers();
-      this.#secrets.keep(headers.authorization?.replace(/^Bearer /, ''));
+      if (headers.authorization !== undefined) this.#secrets.keep([headers.authorization.replace(/^Bearer /, '')]);
       const watch = ({ status }: ResponseHead) => status === REFUSES_TOKEN && proofs.refused(headers);
       attempt.head().then(watch, () => {});
       return { request: { ...request, headers: { ...request.headers, ...headers } } };

@@ -153,8 +153,9 @@ function cleanError(error: unknown, secrets: Secrets): unknown {
 
 /** For what a model has written: it keeps everything but credentials. */
 function withoutCredentials(value: unknown, secrets: Secrets): unknown {
+  const credentials = [...secrets.credentials, ...(secrets.ofRequest ?? [])];
   return mapStrings(value, (text) =>
-    secrets.credentials.reduce((clean, credential) => clean.replaceAll(credential, WITHHELD), text),
+    credentials.reduce((clean, credential) => clean.replaceAll(credential, WITHHELD), text),
   );
 }
 

@@ -11,12 +11,16 @@ export interface Secrets {
    * may well write the name of a host.
    */
   readonly credentials: readonly string[];
+  /** Credentials that only one request carries, such as its signature. They count like those above, in part too. */
+  readonly ofRequest?: readonly string[];
 }
 
 export const NO_SECRETS: Secrets = { parts: [], words: [], credentials: [] };
 
 export function mergeSecrets(each: readonly Secrets[]): Secrets {
-  const merged = (field: keyof Secrets) => [...new Set(each.flatMap((secrets) => secrets[field]))];
+  const merged = (field: Exclude<keyof Secrets, 'ofRequest'>) => [
+    ...new Set(each.flatMap((secrets) => secrets[field])),
+  ];
   return { parts: merged('parts'), words: merged('words'), credentials: merged('credentials') };
 }
 
@@ -33,6 +37,11 @@ export function currentSecrets(sources: readonly { readonly secrets: Secrets }[]
   };
 }
 
+/** The same secrets with the credentials of one request. */
+export function withRequestCredentials(secrets: Secrets, ofRequest: readonly string[]): Secrets {
+  return ofRequest.length === 0 ? secrets : { ...secrets, ofRequest };
+}
+
 /** A fragment of a secret of this length counts as the secret. */
 const FRAGMENT_CHARACTERS = 12;
 
@@ -46,13 +55,18 @@ interface Needles {
   readonly words: RegExp | undefined;
 }
 
-/** Computed once per set of secrets: an overloaded upstream can send many errors. */
-const cache = new WeakMap<Secrets, Needles>();
+/** Computed once per set of secrets, and known by their parts: an overloaded upstream can send many errors. */
+const cache = new WeakMap<readonly string[], Needles>();
 
 /** True if the text contains one of the secrets, or a long enough part of one, in any case. */
 export function holdsSecret(text: string, secrets: Secrets): boolean {
-  const { whole, fragments, words } = needlesOf(secrets);
   const searched = text.toLowerCase();
+  if (isIn(searched, needlesOf(secrets))) return true;
+  const { ofRequest } = secrets;
+  return ofRequest !== undefined && isIn(searched, needlesFor({ parts: ofRequest, words: [] }));
+}
+
+function isIn(searched: string, { whole, fragments, words }: Needles): boolean {
   if (words?.test(searched) || whole.some((needle) => searched.includes(needle))) return true;
   for (let at = 0; at + FRAGMENT_CHARACTERS <= searched.length; at++) {
     if (fragments.has(searched.slice(at, at + FRAGMENT_CHARACTERS))) return true;
@@ -65,26 +79,27 @@ export function holdsVerbatim(text: string, secrets: Secrets): boolean {
   const { parts, words } = needlesOf(secrets);
   const searched = text.toLowerCase();
   for (const part of parts) if (searched.includes(part)) return true;
-  return words?.test(searched) === true;
+  return words?.test(searched) === true || secrets.ofRequest?.some((part) => text.includes(part)) === true;
 }
 
 /** True if the text contains a credential verbatim. */
-export function holdsCredential(text: string, { credentials }: Secrets): boolean {
+export function holdsCredential(text: string, { credentials, ofRequest }: Secrets): boolean {
   // Called for every event of every stream: a loop takes a third of the time of `some`.
   for (const credential of credentials) if (text.includes(credential)) return true;
+  if (ofRequest !== undefined) for (const credential of ofRequest) if (text.includes(credential)) return true;
   return false;
 }
 
 function needlesOf(secrets: Secrets): Needles {
-  let needles = cache.get(secrets);
+  let needles = cache.get(secrets.parts);
   if (needles === undefined) {
     needles = needlesFor(secrets);
-    cache.set(secrets, needles);
+    cache.set(secrets.parts, needles);
   }
   return needles;
 }
 
-function needlesFor({ parts, words }: Secrets): Needles {
+function needlesFor({ parts, words }: Pick<Secrets, 'parts' | 'words'>): Needles {
   const encodings = parts.flatMap(encodingsOf).map((encoding) => encoding.toLowerCase());
   const fragments = new Set<string>();
   for (const encoding of encodings) {

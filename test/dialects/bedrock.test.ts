@@ -250,16 +250,44 @@ describe('a request is proven', () => {
     assert.equal(signatureOf(call), expectedSignature(call, SECRET));
   });
 
-  test('whose session no client is told by a host that repeats it', async () => {
+  const inBase64 = (text: string) => Buffer.from(text).toString('base64');
+  /** The host repeats the headers that prove who sends a request: in an error, in a text, and in a member of its own. */
+  const ECHOES: readonly (readonly [where: string, echo: (call: UpstreamCall, text: string) => void])[] = [
+    ['an error', (call) => refuse(call, 400, 'ValidationException', `No: ${call.header('authorization')}.`)],
+    ['a short error', (call) => refuse(call, 400, 'ValidationException', `No: ${signatureOf(call)?.slice(20, 40)}.`)],
+    ['an error in base64', (call, text) => refuse(call, 400, 'ValidationException', `No: ${inBase64(text)}.`)],
+    [
+      'what the model writes',
+      (call, text) => {
+        const whole = structuredClone(WHOLE) as { output: { message: { content: { text?: string }[] } } };
+        for (const part of whole.output.message.content) if (part.text !== undefined) part.text = text;
+        const events = EVENTS.map((event) => JSON.parse(JSON.stringify(event).replace('Héllo.', text)));
+        askedConverse(call, whole, events);
+      },
+    ],
+    ['a member of its own', (call, text) => askedConverse(call, { ...WHOLE, proof: text }, EVENTS)],
+  ];
+  for (const [where, echo] of ECHOES) {
     for (const stream of [false, true]) {
-      signed.upstream.follow((call) =>
-        refuse(call, 400, 'ValidationException', `No: ${call.header('x-amz-security-token')}.`),
-      );
-      const { status, text } = await post(signed, '/v1/chat/completions', { ...ECHO, stream });
-      assert.equal(status, 400);
-      assert.ok(!text.includes('canary'), text);
+      test(`whose key id, signature and session no client reads in ${where}${stream ? ' of a stream' : ''}`, async () => {
+        let sent = { proof: '', signature: '' };
+        signed.upstream.follow((call) => {
+          const proof = `${call.header('authorization')} ${call.header('x-amz-security-token')}`;
+          sent = { proof, signature: signatureOf(call) ?? assert.fail('it is not signed') };
+          echo(call, proof);
+        });
+        for (const path of ['/v1/chat/completions', '/v1/messages']) {
+          const { text } = await post(signed, path, { ...ECHO, max_tokens: 100, stream });
+          const secrets = ['AKIDEXAMPLE', sent.signature.slice(20, 40), SESSION, inBase64(sent.proof).slice(40, 80)];
+          assert.deepEqual(
+            secrets.filter((secret) => text.includes(secret)),
+            [],
+            text,
+          );
+        }
+      });
     }
-  });
+  }
 
   test('by a key of Bedrock, where the config has one', async () => {
     keyed.upstream.follow(converse);
