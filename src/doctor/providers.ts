@@ -105,7 +105,7 @@ function proofsOf({ auth, region, project, proxy }: HttpProviderConfig) {
   return async ({ origin, path }: Listing) => {
     const { signerOf } = await import('../upstream/aws.ts');
     const request = { method: 'GET', url: new URL(path, origin), contentType: undefined, body: '' } as const;
-    return signerOf(region, 'bedrock', proxy)(request);
+    return signerOf('bedrock', { region, proxy, notice: () => {} })(request);
   };
 }
 

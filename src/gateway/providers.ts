@@ -12,9 +12,9 @@ import { VertexUpstream } from '../upstream/vertex.ts';
 /** Running providers, by name. */
 export type Providers = ReadonlyMap<string, Provider>;
 
-/** Starts the active providers. Connections are opened when requests need them. */
-export function startProviders(configs: readonly ProviderConfig[]): Providers {
-  return new Map(configs.filter(isActive).map((config) => [config.name, startProvider(config)]));
+/** Starts the active providers. Connections are opened when requests need them. `warn` receives warnings of packages. */
+export function startProviders(configs: readonly ProviderConfig[], warn: (line: string) => void = () => {}): Providers {
+  return new Map(configs.filter(isActive).map((config) => [config.name, startProvider(config, warn)]));
 }
 
 export async function closeProviders(providers: Providers): Promise<void> {
@@ -28,7 +28,7 @@ export function upstreamsOf(providers: Providers): UpstreamFacts[] {
   );
 }
 
-function startProvider(config: ProviderConfig): Provider {
+function startProvider(config: ProviderConfig, warn: (line: string) => void): Provider {
   switch (config.kind) {
     case 'openai':
     case 'azure':
@@ -39,7 +39,7 @@ function startProvider(config: ProviderConfig): Provider {
       const upstreams = config.upstreams.filter(isActive).map((upstream) => ({
         name: upstream.name,
         weight: upstream.weight,
-        upstream: upstreamOf(config, upstream),
+        upstream: upstreamOf(config, upstream, warn),
       }));
       return new Provider(upstreams, { onDisconnect: config.onDisconnect, tracksHealth: true });
     }
@@ -52,11 +52,14 @@ function startProvider(config: ProviderConfig): Provider {
   }
 }
 
-function upstreamOf(config: HttpProviderConfig, upstream: UpstreamConfig): Upstream {
+function upstreamOf(config: HttpProviderConfig, upstream: UpstreamConfig, warn: (line: string) => void): Upstream {
   const host = { ...config, ...upstream };
   const userAgent = `inf-gw/${VERSION}`;
   const { region, project, timeouts } = config;
-  if (region !== undefined) return new BedrockUpstream({ ...host, region }, timeouts, userAgent);
+  if (region !== undefined) {
+    const notice = (line: string) => warn(`provider ${config.name}: ${line}`);
+    return new BedrockUpstream({ ...host, region }, timeouts, userAgent, notice);
+  }
   if (project !== undefined) return new VertexUpstream({ ...host, project }, timeouts, userAgent);
   return new HttpUpstream(host, timeouts, userAgent);
 }

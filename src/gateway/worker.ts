@@ -282,7 +282,7 @@ class LocalWorker implements Worker {
 
   #setUp(config: Config): Setup {
     this.#traces?.know(config);
-    const providers = startProviders(config.providers);
+    const providers = startProviders(config.providers, (line) => this.#log.warn(line));
     const catalog = new Catalog(config.providers, config.aliases);
     const pipeline = new Pipeline({
       catalog,

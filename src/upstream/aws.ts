@@ -3,12 +3,10 @@
  * needs it, since they are large.
  */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
-import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { EventStreamCodec } from '@smithy/eventstream-codec';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { HttpProxy } from '../core/proxy.ts';
+import { awsCredentials, type CredentialOptions } from './aws-credentials.ts';
 import type { DecodeFrame } from './frames.ts';
-import { TunnelAgent } from './tunnel.ts';
 
 /** A request to be signed. Its path is encoded. */
 interface Signable {
@@ -21,15 +19,11 @@ interface Signable {
 /** Returns the headers that prove who sends a request. Rejects where there are no credentials. */
 export type Sign = (request: Signable) => Promise<Record<string, string>>;
 
-/**
- * `service`: as Amazon names it in signatures. `proxy`: for requests to Amazon's services that give credentials, such as STS;
- * the machine's own endpoints of metadata are asked directly.
- */
-export function signerOf(region: string, service: string, proxy?: HttpProxy): Sign {
-  const requestHandler = proxy && { httpsAgent: new TunnelAgent(proxy, 'https:') };
-  // The provider caches the credentials, and refreshes them before they expire.
-  const credentials = defaultProvider({ clientConfig: { region, ...(requestHandler && { requestHandler }) } });
-  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 });
+/** `service`: as Amazon names it in signatures. */
+export function signerOf(service: string, options: CredentialOptions): Sign {
+  const { region } = options;
+  const kept = awsCredentials(options);
+  const signer = new SignatureV4({ credentials: () => kept.current(), region, service, sha256: Sha256 });
   return async ({ method, url, contentType, body }) => {
     const { headers } = await signer.sign({
       method,

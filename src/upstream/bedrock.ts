@@ -6,6 +6,7 @@ import { type Endpoint, endpointOf, type Host, type OutgoingRequest } from '../p
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt } from './attempt.ts';
 import type { Sign } from './aws.ts';
+import type { Notice } from './aws-credentials.ts';
 import { type DecodeFrame, FrameDecoder } from './frames.ts';
 import { HostPool } from './host-pool.ts';
 import { answerNotFound, loadedOnce, type Proven, sendProven, TokenSecrets } from './proven.ts';
@@ -29,14 +30,15 @@ export class BedrockUpstream implements Upstream {
   readonly #secrets: TokenSecrets;
   readonly #ready: () => Promise<Ready>;
 
-  constructor(host: BedrockHost, timeouts: UpstreamTimeouts, userAgent: string) {
+  constructor(host: BedrockHost, timeouts: UpstreamTimeouts, userAgent: string, notice: Notice) {
     this.#endpoint = endpointOf(host, userAgent);
     this.#secrets = new TokenSecrets(this.#endpoint.secrets);
     this.#timeouts = timeouts;
     this.#pool = new HostPool(this.#endpoint.origin, timeouts, host.proxy);
     this.#ready = loadedOnce(async () => {
       const { decodeFrame, signerOf } = await import('./aws.ts');
-      const sign = host.apiKey === undefined ? signerOf(host.region, 'bedrock', host.proxy) : undefined;
+      const { region, proxy } = host;
+      const sign = host.apiKey === undefined ? signerOf('bedrock', { region, proxy, notice }) : undefined;
       return { decode: decodeFrame, sign };
     });
   }

@@ -15,8 +15,21 @@ export interface Proof {
   readonly expiresMs: number;
 }
 
-/** Finds a proof. `isRefused`: a host has not taken the last one. */
-type Find = (isRefused: boolean) => Promise<Proof>;
+/** A value that is kept until shortly before it expires. */
+export interface KeptValue<Value> {
+  /** Rejects if no value is found. */
+  current(): Promise<Value>;
+  /** A host has refused this value: the next one is requested before its time. */
+  refused(value: Value): void;
+}
+
+interface Expiring<Value> {
+  readonly value: Value;
+  readonly expiresMs: number;
+}
+
+/** `isRefused`: a host has refused the last one. */
+type Find<Found> = (isRefused: boolean) => Promise<Found>;
 
 /** From when on the next token is asked for, before the last one expires: as the packages of Google and Microsoft have it. */
 const AHEAD_MS = 5 * 60_000;
@@ -35,22 +48,31 @@ const REFUSED_PAUSE_MS = 5 * 60_000;
 const LONGEST_MS = DAY_MS;
 
 /** A request for a token that is on its way. */
-interface Asked {
+interface Asked<Value> {
   readonly sinceMs: number;
-  readonly proof: Promise<Kept>;
+  readonly next: Promise<Kept<Value>>;
 }
 
-interface Kept {
-  readonly headers: Record<string, string>;
+interface Kept<Value> {
+  readonly value: Value;
   /** How long it is good: neither a clock that is set back makes that longer, nor a machine that sleeps. */
   leftMs(): number;
   isRefused: boolean;
 }
 
-/** Requests that come at once ask for one token together. */
-export function keptProof(find: Find, clock: Clock = systemClock): Proofs {
-  let last: Kept | undefined;
-  let asked: Asked | undefined;
+/** Concurrent requests share one token. */
+export function keptProof(find: Find<Proof>, clock: Clock = systemClock): Proofs {
+  const kept = keptValue(async (isRefused) => {
+    const { headers, expiresMs } = await find(isRefused);
+    return { value: headers, expiresMs };
+  }, clock);
+  return { headers: () => kept.current(), refused: (headers) => kept.refused(headers) };
+}
+
+/** Concurrent callers share one search. */
+export function keptValue<Value>(find: Find<Expiring<Value>>, clock: Clock = systemClock): KeptValue<Value> {
+  let last: Kept<Value> | undefined;
+  let asked: Asked<Value> | undefined;
   let answeredMs = Number.NEGATIVE_INFINITY;
   let refusedMs = Number.NEGATIVE_INFINITY;
   const findNext = async () => {
@@ -59,38 +81,38 @@ export function keptProof(find: Find, clock: Clock = systemClock): Proofs {
   };
   const ask = (nowMs: number) => {
     if (asked !== undefined && nowMs - asked.sinceMs <= GIVEN_UP_MS) return asked;
-    const mine = { sinceMs: nowMs, proof: findNext() };
+    const mine = { sinceMs: nowMs, next: findNext() };
     const end = () => {
       answeredMs = clock.monotonicMs();
       if (asked === mine) asked = undefined;
     };
-    mine.proof.then(end, end);
+    mine.next.then(end, end);
     asked = mine;
     return mine;
   };
-  const isDue = ({ isRefused, leftMs }: Kept, nowMs: number) =>
+  const isDue = ({ isRefused, leftMs }: Kept<Value>, nowMs: number) =>
     (isRefused || leftMs() <= AHEAD_MS) && (asked !== undefined || nowMs - answeredMs >= PAUSE_MS);
   return {
-    async headers() {
+    async current() {
       const nowMs = clock.monotonicMs();
-      if (last === undefined || last.leftMs() <= 0) return (await ask(nowMs).proof).headers;
-      const { headers } = last;
-      if (!isDue(last, nowMs)) return headers;
-      const { sinceMs, proof } = ask(nowMs);
-      const patience = setTimeout(Math.max(0, sinceMs + PATIENCE_MS - nowMs), headers, { ref: false });
-      return Promise.race([proof.then((next) => next.headers).catch(() => headers), patience]);
+      if (last === undefined || last.leftMs() <= 0) return (await ask(nowMs).next).value;
+      const { value } = last;
+      if (!isDue(last, nowMs)) return value;
+      const { sinceMs, next } = ask(nowMs);
+      const patience = setTimeout(Math.max(0, sinceMs + PATIENCE_MS - nowMs), value, { ref: false });
+      return Promise.race([next.then((found) => found.value).catch(() => value), patience]);
     },
-    refused(headers) {
+    refused(value) {
       const nowMs = clock.monotonicMs();
-      if (last?.headers !== headers || nowMs - refusedMs < REFUSED_PAUSE_MS) return;
+      if (last?.value !== value || nowMs - refusedMs < REFUSED_PAUSE_MS) return;
       refusedMs = nowMs;
       last.isRefused = true;
     },
   };
 }
 
-function kept({ headers, expiresMs }: Proof, clock: Clock): Kept {
+function kept<Value>({ value, expiresMs }: Expiring<Value>, clock: Clock): Kept<Value> {
   const goodUntilMs = clock.monotonicMs() + Math.min(expiresMs - clock.wallMs(), LONGEST_MS);
   const leftMs = () => Math.min(expiresMs - clock.wallMs(), goodUntilMs - clock.monotonicMs());
-  return { headers, leftMs, isRefused: false };
+  return { value, leftMs, isRefused: false };
 }

@@ -251,7 +251,7 @@ describe('a request is proven', () => {
   });
 
   const inBase64 = (text: string) => Buffer.from(text).toString('base64');
-  /** The host repeats the headers that prove who sends a request: in an error, in a text, and in a member of its own. */
+  /** Hosts that repeat the credentials in the headers of a request: in an error, in a text, and in a member outside the format. */
   const ECHOES: readonly (readonly [where: string, echo: (call: UpstreamCall, text: string) => void])[] = [
     ['an error', (call) => refuse(call, 400, 'ValidationException', `No: ${call.header('authorization')}.`)],
     ['a short error', (call) => refuse(call, 400, 'ValidationException', `No: ${signatureOf(call)?.slice(20, 40)}.`)],

@@ -10,6 +10,7 @@ import { signerOf } from '../../src/upstream/aws.ts';
 import { authorizer as entra } from '../../src/upstream/entra.ts';
 import { authorizer as google } from '../../src/upstream/google.ts';
 import { pem } from '../support/certificates.ts';
+import { withVariables } from '../support/environment.ts';
 import { FakeProxy } from '../support/fake-proxy.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 
@@ -27,20 +28,6 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 beforeEach(() => proxy.reset());
-
-/** Sets variables for as long as the work takes. */
-async function withVariables<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  try {
-    return await work();
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  }
-}
 
 async function file(name: string, text: string): Promise<string> {
   const path = join(folder, name);
@@ -138,7 +125,7 @@ test('credentials of Amazon for a role', async () => {
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
   };
   const url = new URL('https://bedrock.eu-west-1.amazonaws.com/foundation-models');
-  const sign = signerOf('eu-west-1', 'bedrock', through);
+  const sign = signerOf('bedrock', { region: 'eu-west-1', proxy: through, notice: () => {} });
   const headers = await withVariables(variables, () => sign({ method: 'GET', url, contentType: undefined, body: '' }));
   assert.match(headers.authorization ?? '', /Credential=AKIDOFROLE\//);
   assert.deepEqual(tunnels(), [`127.0.0.1:${cloud.port}`]);
