@@ -232,15 +232,15 @@ for (const host of ['all', 'messages'] as const) {
   });
 }
 
-for (const [status, attempts] of [
-  [503, 2],
-  [401, 1],
+for (const [status, attempts, seen, type] of [
+  [503, 2, 502, InternalServerError],
+  [401, 1, 424, APIError],
 ] as const) {
   test(`status ${status} of a host is a typed error, after ${attempts} of 2 attempts`, async () => {
     const { client, responses } = clientOf(gateway.key(), { maxRetries: 1 });
     const asked = { model: 'chat/echo', max_tokens: 10, messages: user(`/error ${status}`) };
-    const error = await rejection(client.messages.create(asked), InternalServerError);
-    assert.deepEqual([error.status, error.type, codeOf(error)], [502, 'api_error', 'upstream_error']);
+    const error = await rejection<APIError>(client.messages.create(asked), type as new (...args: never[]) => APIError);
+    assert.deepEqual([error.status, error.type, codeOf(error)], [seen, 'api_error', 'upstream_error']);
     assert.equal(responses.length, attempts);
   });
 }
