@@ -4,7 +4,7 @@ import { DEFAULT_OUTPUT } from '../hostile/site.ts';
 import { ALL_ALPHABETS } from '../hostile/texts.ts';
 import { piecesFor } from '../hostile/writing.ts';
 import type { Random } from '../support/random.ts';
-import { type Conduct, type End, type Field, type Report, UNUSUAL_FIELDS } from './dialogue.ts';
+import { type Conduct, type End, type Field, type Loss, type Report, UNUSUAL_FIELDS } from './dialogue.ts';
 import type { ModelName } from './pricing.ts';
 import type { Direction } from './requests.ts';
 
@@ -43,7 +43,8 @@ export function conductFor(draft: Draft, random: Random): Partial<Conduct> {
   const report = random.pick(REPORTS);
   const tokens = random.pick(isShown ? [1, 20, DEFAULT_OUTPUT, 250, MOST_WRITTEN] : [1, 20, DEFAULT_OUTPUT]);
   const most = Math.min(tokens, maximum ?? tokens);
-  const canHide = maximum !== undefined && maximum > most && isHidingKnown(draft, report);
+  const loss = lossOf(draft, random);
+  const canHide = maximum !== undefined && maximum > most && isHidingKnown(draft, report) && canHideIn(draft, loss);
   // Of a stream that is left on its arrival nobody has seen any call.
   const isUnseen = isStream && leaves === 'arrival';
   return {
@@ -61,7 +62,21 @@ export function conductFor(draft: Draft, random: Random): Partial<Conduct> {
     images: draft.model === 'drawing' && draft.direction.host === 'chat' ? random.pick([0, 1]) : 0,
     isImageTold: random.chance(0.7),
     end: endOf(draft, report, random),
+    loss,
   };
+}
+
+/** A maximum bounds what may be billed of an end that is not seen, where all of it is held. */
+function lossOf({ model, isStream, leaves, maximum }: Draft, random: Random): Loss | undefined {
+  if (maximum === undefined || leaves !== 'never' || !random.chance(0.08)) return undefined;
+  // The first hold of a growing stream does not cover output that was never shown.
+  const after = isStream && model === 'growing' ? 'a part' : random.pick(['nothing', 'the head', 'a part'] as const);
+  return { how: 'reset', after };
+}
+
+/** A stream that is lost is charged only for hidden reasoning that its request asks for. */
+function canHideIn({ isStream, thinks }: Draft, loss: Loss | undefined): boolean {
+  return loss === undefined || !isStream || thinks;
 }
 
 /** A hold cannot grow within an event, so none is longer than a step. */

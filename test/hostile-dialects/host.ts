@@ -193,6 +193,7 @@ async function lose(order: Order, speech: Speech, { how, after }: Loss): Promise
     if (after === 'a part') call.raw(body.slice(0, body.length / 2));
   }
   bill.to = nextMoment();
+  bill.isLost = true;
   if (how === 'reset') call.reset();
   else await closed;
 }

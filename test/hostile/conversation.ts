@@ -66,6 +66,8 @@ export interface Bill {
   outputTokens: number;
   costNanos: number;
   isFinal: boolean;
+  /** The gateway does not see the end of the work. */
+  isLost?: true;
 }
 
 /** Whether the gateway holds for a maximum that the host does not read. */

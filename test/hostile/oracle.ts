@@ -79,12 +79,17 @@ export function judge(site: Pick<HostileSite, 'charged'>, attempted: Attempted<u
   const bills = billsOf(outcomes);
   const billed = billedNanos(outcomes);
   return {
-    charge: share(billed, site.charged(key) * COUNT_ERROR + sum(bills, stepOf)),
+    charge: share(billed, site.charged(key) * chargeErrorOf(bills) + sum(bills, stepOf)),
     'spend limit': spendLimitNanos == null ? 0 : share(billed, mostSpent(bills, Number(spendLimitNanos))),
     'token window': tpm == null ? 0 : share(reservedTokens(bills), mostTokens(bills, tpm)),
     allowlist: allowlist == null ? 0 : PASSED * bills.filter(({ model }) => model !== 'vendor-cheap').length,
     slots: concurrency == null ? 0 : mostAtOnce(bills) / concurrency,
   };
+}
+
+/** What is charged as held goes by the estimate of its input, and anything else by its count. */
+function chargeErrorOf(bills: readonly Bill[]): number {
+  return bills.some(({ isLost }) => isLost) ? ESTIMATE_ERROR : COUNT_ERROR;
 }
 
 /** The share of the balance that a round of attacks had. */
