@@ -1,7 +1,9 @@
 /** The thread of alerts: reads the state and delivers by itself, so that no request waits for either. */
+
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
 import { Port } from '../core/port.ts';
+import { program } from '../core/program.ts';
 import { openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import type { CourierEvents } from './courier.ts';
@@ -17,8 +19,7 @@ const onFailure: CourierEvents['onFailure'] = ({ name }, { id, kind }, { text },
   const next = result === 'retry' ? 'it is tried again' : 'it is not tried again';
   port.tell('log', 'warn', `alert ${id} (${kind}) not delivered to ${name}: ${text}; ${next}`);
 };
-const FULL =
-  'so many alerts wait for their delivery that no more are added; `inf-gw alerts test` shows which target fails';
+const FULL = `so many alerts wait for their delivery that no more are added; \`${program()} alerts test\` shows which target fails`;
 const events: WatcherEvents = {
   onFailure,
   onFull: () => port.tell('log', 'error', FULL),

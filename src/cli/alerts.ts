@@ -6,7 +6,7 @@ import { targetId } from '../alerts/target-id.ts';
 import type { Config } from '../config/config.ts';
 import { type AlertTarget, shownTarget } from '../core/alert-targets.ts';
 import { UserError } from '../core/errors.ts';
-import { commandLine } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { dateTime, milliseconds } from '../operator/format.ts';
 import { marked } from '../operator/table.ts';
 import type { AlertDelivery, DeliveryState } from '../state/alerts.ts';
@@ -109,9 +109,7 @@ async function list(command: Command): Promise<void> {
     );
   }
   if (rows.length === 0) {
-    return printLine(
-      `No alerts yet. \`${commandLine(['alerts', 'test'], config.path)}\` sends a test event to every target.`,
-    );
+    return printLine(`No alerts yet. \`${program('alerts', 'test')}\` sends a test event to every target.`);
   }
   printTable({
     columns: [

@@ -1,7 +1,7 @@
 /** `allowlist`: which models a key, or all keys of a group, may call. */
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
@@ -21,7 +21,7 @@ const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])
     (current, models) => {
       if (current !== null) return [...current, ...models];
       throw new UserError(
-        `no allowlist is set: every model may be called, and an allowlist would take all others away. To allow these models and no others, use \`${PROGRAM} allowlist set\``,
+        `no allowlist is set: every model may be called, and an allowlist would take all others away. To allow these models and no others, use \`${program()} allowlist set\``,
       );
     },
   ],
@@ -31,7 +31,7 @@ const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])
     (current, models) => {
       if (current === null) {
         throw new UserError(
-          `no allowlist is set: every model may be called; set one with \`${PROGRAM} allowlist set\``,
+          `no allowlist is set: every model may be called; set one with \`${program()} allowlist set\``,
         );
       }
       return current.filter((model) => !models.includes(model));

@@ -1,15 +1,17 @@
 /** `backup` and `restore`: copies the state file, and puts a copy back in its place. */
+
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
+import { program } from '../core/program.ts';
 import { bytes, dateTime } from '../operator/format.ts';
 import { backUpState, isMissingFile, restoreState } from '../state/open.ts';
 import { differencesIn } from './audit.ts';
 import { isConfirmed } from './confirm.ts';
 import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
-import { configOf, configOrDefaults, globalOptions, hint } from './state.ts';
+import { configOf, configOrDefaults, globalOptions } from './state.ts';
 
 export function registerBackup(program: Command): void {
   program
@@ -54,7 +56,7 @@ async function backup(name: string, command: Command): Promise<void> {
     backUpState(state, file, { signal, onProgress: showPages, verify: auditing('the copy', signal) }),
   );
   if (globalOptions(command).json) return printJson({ state: statePath, file, bytes: size });
-  printLine(`Backed up to ${file} (${bytes(size)}). To put it back: ${hint(command, 'restore', file)}`);
+  printLine(`Backed up to ${file} (${bytes(size)}). To put it back: ${program('restore', file)}`);
 }
 
 async function restore(name: string, options: { yes?: true }, command: Command): Promise<void> {

@@ -1,8 +1,10 @@
 /** `credit`: the account balance, and what was added to it and removed. */
+
 import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { program } from '../core/program.ts';
 import { dateTime } from '../operator/format.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
 import { BALANCE_TOO_LARGE, debtChange } from '../operator/messages.ts';
@@ -11,7 +13,7 @@ import type { Balance, CreditEntry } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import { look, money, printFields, printJson, printLine, printTable } from './output.ts';
-import { globalOptions, hint, type State, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
 
 interface EntryOptions {
   readonly note?: string;
@@ -108,7 +110,7 @@ function history(command: Command): Promise<void> {
         })),
       );
     }
-    if (entries.length === 0) return printLine(`No credit yet. Add some with: ${hint(command, 'credit', 'add', '10')}`);
+    if (entries.length === 0) return printLine(`No credit yet. Add some with: ${program('credit', 'add', '10')}`);
     printTable(historyTable(entries, look()));
   });
 }

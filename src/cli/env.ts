@@ -7,7 +7,7 @@ import { socketPathOf } from '../control/protocol.ts';
 import { formatAddress } from '../core/address.ts';
 import { isWellFormedKey } from '../core/api-key.ts';
 import { UserError } from '../core/errors.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { modelRows } from '../gateway/served.ts';
 import { accessVariables, NOT_BESIDE_ALL } from './clients/access.ts';
 import { chooseModels } from './clients/choice.ts';
@@ -83,13 +83,13 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
   const snapshot = await readSnapshot(socket, { maxLive: 0, maxEnded: 0 });
   if (snapshot === undefined && config.listen.port === 0)
     throw new UserError(
-      `the config leaves the port to the system, and no gateway runs: start it first with \`${PROGRAM} serve\`, then its port is known`,
+      `the config leaves the port to the system, and no gateway runs: start it first with \`${program()} serve\`, then its port is known`,
     );
   const url =
     snapshot === undefined
       ? urlOf(formatAddress(config.listen), config.tls && [])
       : urlOf(snapshot.address, snapshot.tls?.names);
-  if (!isWhole) notice(`note: set ${KEY_VARIABLE} to the key first; \`${PROGRAM} keys create\` makes one`);
+  if (!isWhole) notice(`note: set ${KEY_VARIABLE} to the key first; \`${program()} keys create\` makes one`);
   const setup = { url, key: isWhole ? key : KEY_OF_SHELL, models: undefined };
   if (client === undefined) return setup;
   const rows = (await readModels(socket)) ?? modelRows(config);
@@ -100,7 +100,7 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
   if (models !== undefined) return { ...setup, models };
   if (model !== undefined)
     throw new UserError(
-      `--model ${model}: ${client.title} cannot call it here; \`${PROGRAM} models\` lists the models`,
+      `--model ${model}: ${client.title} cannot call it here; \`${program()} models\` lists the models`,
     );
   notice(`note: there is no model for ${client.title}, which speaks ${client.dialect}`);
   return setup;

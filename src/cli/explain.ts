@@ -1,4 +1,5 @@
 /** `explain`: what would happen to a body and why, or what did happen to a request. */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
@@ -7,6 +8,7 @@ import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { type ExplainedStep, type ExplainQuestion, type Explanation, NOT_REACHED } from '../core/explanation.ts';
 import { counted } from '../core/plural.ts';
+import { program } from '../core/program.ts';
 import { shellWord } from '../core/shell-word.ts';
 import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { UPSTREAM_STATES } from '../operator/messages.ts';
@@ -19,7 +21,7 @@ import { findKey } from './key-view.ts';
 import { notice, printFields, printJson, printLine, printText } from './output.ts';
 import { noteRefused } from './owner.ts';
 import { requestOrThrow } from './requests.ts';
-import { globalOptions, hint, type State, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
 import { readUser } from './users.ts';
 
 /** How many keys an error names. */
@@ -82,7 +84,7 @@ async function explain(
   const shown = live === undefined ? await explainedHere(state, key, question) : { ...live, live: true };
   print(shown, command, key.name);
   // A client hears no more than that of a key whose time is over.
-  if (shown.code === 'invalid_api_key' && key.state !== 'deleted') await noteRefused(key, command, state);
+  if (shown.code === 'invalid_api_key' && key.state !== 'deleted') await noteRefused(key, state);
 }
 
 /** What a gateway that starts now would do. */
@@ -107,7 +109,7 @@ async function onlyKey({ keys }: State): Promise<KeyRecord> {
   const names = [first, ...others].flatMap((key) => (key === undefined ? [] : [key.name]));
   throw new UserError(
     names.length === 0
-      ? 'there is no key that could send it; create one with `inf-gw keys create`'
+      ? `there is no key that could send it; create one with \`${program()} keys create\``
       : `say with --key which key would send it, such as --key ${names.map(shellWord).join(' or --key ')}`,
   );
 }
@@ -148,23 +150,29 @@ function print(shown: Shown, command: Command, key?: string): void {
   const isRefused = code !== null;
   const tone = isRefused ? 'bad' : status === null ? 'bold' : 'good';
   printLine([status, code].filter((part) => part !== null).join(' ') || 'in flight', tone);
-  printText(key !== undefined && isRefused ? `${key}: ${message}` : message, { style: tone });
-  const remedy = key === undefined ? undefined : (activationFor(shown, command) ?? commandFor(shown, key, command));
+  const said = forOperator(message);
+  printText(key !== undefined && isRefused ? `${key}: ${said}` : said, { style: tone });
+  const remedy = key === undefined ? undefined : (activationFor(shown) ?? commandFor(shown, key));
   if (remedy !== undefined) printText(`To let it through: ${remedy}`, { style: 'bold' });
   printLine();
   printFields(steps.flatMap(fieldsOf));
 }
 
-function commandFor(shown: Shown, key: string, command: Command): string | undefined {
+/** A message to a client names commands without the config of the operator, who reads it here. */
+function forOperator(message: string): string {
+  return message.replace(': inf-gw ', `: ${program()} `);
+}
+
+function commandFor(shown: Shown, key: string): string | undefined {
   const words = remedyFor(shown, key);
-  return words && hint(command, ...words);
+  return words && program(...words);
 }
 
 /** How to activate the provider of a model that is in the config. */
-function activationFor({ steps, live }: Shown, command: Command): string | undefined {
+function activationFor({ steps, live }: Shown): string | undefined {
   const variable = steps.find(({ status }) => status === 'refused')?.missing_variable;
   if (variable === undefined) return undefined;
-  const reload = live === true ? `, then ${hint(command, 'reload')}` : '';
+  const reload = live === true ? `, then ${program('reload')}` : '';
   return `set ${variable} in the file .env next to the config${reload}`;
 }
 
@@ -175,7 +183,7 @@ function fieldsOf({ step, status, message, candidates }: ExplainedStep): Field[]
     case 'ok':
       return [[name, message], ...others];
     case 'refused':
-      return [[name, marked(`refused: ${message}`, 'bad')], ...others];
+      return [[name, marked(`refused: ${forOperator(message)}`, 'bad')], ...others];
     case 'skipped':
       return [[name, message === NOT_REACHED ? message : `${NOT_REACHED}: ${message}`]];
   }

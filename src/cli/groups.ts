@@ -1,5 +1,7 @@
 /** `groups`: creates, lists, shows and deletes groups, which share limits among the keys in them. */
+
 import type { Command } from 'commander';
+import { program } from '../core/program.ts';
 import { groupFigures } from '../operator/level-figures.ts';
 import { GROUP_TERMS, type GroupTerms } from '../operator/terms.ts';
 import { type NewGroup, NO_LEVEL_TERMS } from '../state/levels.ts';
@@ -7,7 +9,7 @@ import { parseWith } from './arguments.ts';
 import { changedGroup, findGroup, groupsJson, printGroup, printGroups, readGroupName, wordOf } from './group-view.ts';
 import { warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
-import { globalOptions, hint, type State, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
 export function registerGroups(program: Command): void {
@@ -90,5 +92,5 @@ async function list(command: Command, state: State): Promise<void> {
   const figures = await groupFigures(state);
   if (globalOptions(command).json) return printJson(groupsJson(figures));
   if (figures.groups.length > 0) return printGroups(figures, state.nowMs);
-  printLine(`No groups yet. Create one with: ${hint(command, 'groups', 'create', 'my-team', '--budget', 'day=5')}`);
+  printLine(`No groups yet. Create one with: ${program('groups', 'create', 'my-team', '--budget', 'day=5')}`);
 }

@@ -7,7 +7,7 @@ import { type ActiveProvider, EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '.
 import { isSet } from '../config/secrets.ts';
 import { formatAddress, originOf } from '../core/address.ts';
 import type { Nanos } from '../core/money.ts';
-import { commandLine, PROGRAM } from '../core/program.ts';
+import { commandLine, program } from '../core/program.ts';
 import { firstRequest } from '../operator/first-request.ts';
 import type { Balance } from '../state/account.ts';
 import { CLIENTS, type Client } from './clients/clients.ts';
@@ -77,7 +77,7 @@ export function printInit(report: InitReport, command: Command): void {
   printMissing(report);
   for (const { name, variable } of unaddressed) {
     notice(
-      `${variable} is set, but ${name} needs an address too: \`${PROGRAM} init --full\` writes an entry for it, commented out.`,
+      `${variable} is set, but ${name} needs an address too: \`${program()} init --full\` writes an entry for it, commented out.`,
     );
   }
   if (made.balance !== undefined) printLine(`The balance is ${money(made.balance.balanceNanos)} USD.`);
@@ -94,7 +94,7 @@ function printMissing({ providers }: InitReport): void {
   const what = hasPaid ? 'Left out' : 'The mock answers without a network and costs nothing. Left out';
   printText(`${what}, since their variables are not set: ${variables}.`);
   printText(
-    `Set one, or write it into a .env beside the config; \`${PROGRAM} init --force\` then writes a new config.`,
+    `Set one, or write it into a .env beside the config; \`${program()} init --force\` then writes a new config.`,
   );
   printLine();
 }

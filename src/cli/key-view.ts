@@ -4,7 +4,7 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { keyJson as keyWithFigures } from '../operator/key-json.ts';
@@ -280,8 +280,8 @@ type Keys = Pick<State, 'keys'>;
 export async function findKey(idOrName: string, { keys }: Keys, { withDeleted = false } = {}): Promise<KeyRecord> {
   if (namesGroup(idOrName)) {
     throw new UserError(
-      `${JSON.stringify(idOrName)} names a group, and here it takes a key; \`${PROGRAM} keys list --group\` lists those of a group, ` +
-        `and \`${PROGRAM} groups --help\` says what groups have`,
+      `${JSON.stringify(idOrName)} names a group, and here it takes a key; \`${program()} keys list --group\` lists those of a group, ` +
+        `and \`${program()} groups --help\` says what groups have`,
     );
   }
   const key = await (withDeleted ? keys.findWithDeleted(idOrName) : keys.find(idOrName));

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import { program } from '../core/program.ts';
 import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { goesWith } from '../operator/messages.ts';
@@ -32,7 +33,7 @@ import {
 } from './key-view.ts';
 import { printJson, printLine, printNote } from './output.ts';
 import { groupOf, KEY_OR_GROUP, moreTime, noteRefused, ownerJson } from './owner.ts';
-import { globalOptions, hint, type State, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
 /** How many keys a table shows without --limit. */
@@ -210,7 +211,7 @@ async function list(
     if (group !== undefined) return printLine(`No keys in ${nameIn(group)}.`);
     return printLine(
       previous === undefined
-        ? `No keys yet. Create one with: ${hint(command, 'keys', 'create', 'my-app')}`
+        ? `No keys yet. Create one with: ${program('keys', 'create', 'my-app')}`
         : `No keys after ${previous.name}.`,
     );
   }
@@ -228,7 +229,7 @@ async function list(
       ...sameGroup,
       ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ];
-    printLine(`More keys: ${hint(command, 'keys', 'list', ...sameOptions, '--after', last.id)}`, 'dim');
+    printLine(`More keys: ${program('keys', 'list', ...sameOptions, '--after', last.id)}`, 'dim');
   }
 }
 
@@ -254,14 +255,14 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   const record = await changedKey(await state.keys.setState(key, keyState), key, state);
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
-  if (keyState === 'enabled') await noteRefused(record, command, state);
+  if (keyState === 'enabled') await noteRefused(record, state);
 }
 
 async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {
   const group = await changedGroup(await open.groups.setState(nameIn(word), state), word, open);
   if (globalOptions(command).json) await printGroup(group, command, open);
   else printLine(`${wordOf(group)} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
-  if (state === 'enabled') await noteRefused(group, command, open);
+  if (state === 'enabled') await noteRefused(group, open);
 }
 
 async function move(word: string, to: string, command: Command, state: State): Promise<void> {
@@ -272,7 +273,7 @@ async function move(word: string, to: string, command: Command, state: State): P
     : await changedKey(await state.keys.place(word, into), word, state);
   if (globalOptions(command).json) printJson(await ownerJson(moved, state));
   else printLine(group === undefined ? `${moved.name} is in no group.` : `${moved.name} is in ${group.name}.`);
-  if (moved.state === 'enabled') await noteRefused(moved, command, state);
+  if (moved.state === 'enabled') await noteRefused(moved, state);
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
@@ -294,12 +295,12 @@ async function rotate(key: string, command: Command, state: State): Promise<void
   const { id, name } = old;
   // The successor would be refused like it.
   if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
-    throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(command, name)}`);
+    throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(name)}`);
   }
   const record = await changedKey(await state.keys.rotate(id, secret, state.nowMs), key, state);
   const note =
     old.state === 'enabled'
-      ? `The old key is still enabled. Once your app uses the new one, run: ${hint(command, 'keys', 'disable', name)}`
+      ? `The old key is still enabled. Once your app uses the new one, run: ${program('keys', 'disable', name)}`
       : 'The old key stays disabled.';
   await printNewKey(record, secret, command, state, note);
 }
@@ -317,5 +318,5 @@ async function printNewKey(
     printSecret(secret);
     await printBesideKey(record, state, note);
   }
-  await noteRefused(record, command, state);
+  await noteRefused(record, state);
 }

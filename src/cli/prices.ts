@@ -15,7 +15,7 @@ import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { parseUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { count, price } from '../operator/format.ts';
 import type { Tone } from '../operator/health.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
@@ -64,7 +64,7 @@ async function importPrices(file: string, command: Command): Promise<void> {
   const config = installed(loadConfig({ ...loadOptions(command), withoutPrices: true }));
   if (config.path === undefined) {
     throw new UserError(
-      `no config, so no provider has prices; make one with \`${PROGRAM} init\`, or name it with --config`,
+      `no config, so no provider has prices; make one with \`${program()} init\`, or name it with --config`,
     );
   }
   const list = readPriceList(readList(file), file);

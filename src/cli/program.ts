@@ -4,7 +4,7 @@ import { type Command, CommanderError, Help } from 'commander';
 import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
 import { nearestWord } from '../core/likeness.ts';
-import { VERSION } from '../core/program.ts';
+import { rememberConfig, VERSION } from '../core/program.ts';
 import { optionsOfDefault } from './command-tree.ts';
 import { notice, printHelp } from './output.ts';
 import { ThoroughCommand } from './thorough-command.ts';
@@ -111,10 +111,13 @@ export async function run(commands: Commands, args: readonly string[]): Promise<
   try {
     for (const line of await hardenEnvironment()) notice(line);
     const program = await programOf(commands, args);
+    program.hook('preAction', (_, command) => rememberConfig(command.optsWithGlobals<{ config?: string }>().config));
     refuseUnknown(program, args);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = exitStatusOf(error);
+  } finally {
+    rememberConfig(undefined);
   }
 }
 

@@ -8,7 +8,7 @@ import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
 import { cleanName } from '../core/spent-by.ts';
 import type { Refusal } from '../observe/refusals.ts';
@@ -120,7 +120,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, user, sinceMs, limit });
   if (page === undefined) {
     throw new UserError(
-      `no gateway of this config is running here, and refused requests are kept only while one runs; \`${PROGRAM} keys show <key> --refusals\` counts them`,
+      `no gateway of this config is running here, and refused requests are kept only while one runs; \`${program()} keys show <key> --refusals\` counts them`,
     );
   }
   // Those of the last millisecond may be more.
@@ -272,7 +272,7 @@ export async function requestOrThrow(id: string, { requests, config }: State): P
   const request = await requests.find(id);
   if (request !== undefined) return request;
   if ((await refusalOf(id, config)) === undefined) throw noSuchRequest(id);
-  throw new UserError(`${id} was refused: \`${PROGRAM} requests show\` says why`);
+  throw new UserError(`${id} was refused: \`${program()} requests show\` says why`);
 }
 
 /** Undefined if no gateway here has refused it since it started. */
@@ -282,7 +282,7 @@ async function refusalOf(id: string, config: State['config']): Promise<Refusal |
 
 function noSuchRequest(id: string): UserError {
   return new UserError(
-    `no such request: ${JSON.stringify(redactKeys(id))}; it may have been refused by a gateway that has stopped since, be older than journal_retention, or be misspelled; list requests with \`${PROGRAM} requests\``,
+    `no such request: ${JSON.stringify(redactKeys(id))}; it may have been refused by a gateway that has stopped since, be older than journal_retention, or be misspelled; list requests with \`${program()} requests\``,
   );
 }
 

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { withEnvFile } from '../config/env-file.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { UserError } from '../core/errors.ts';
-import { commandLine, PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { CREATORS, emptyState, isMissingFile, openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import { notice } from './output.ts';
@@ -20,11 +20,6 @@ export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/** A command of this program for the same installation. */
-export function hint(command: Command, ...words: string[]): string {
-  return commandLine(words, globalOptions(command).config);
-}
-
 /** The config of the installation. Throws a UserError if there is none. */
 export function configOf(command: Command): Config {
   return installed(configOrDefaults(command));
@@ -35,7 +30,7 @@ export function installed(config: Config): Config {
   if (config.path !== undefined || !isMissingFile(config.state)) return config;
   throw new UserError(
     `no config and no state file: neither --config nor $INF_GW_CONFIG is set, and there is no ${join(process.cwd(), 'config.yaml')} ` +
-      `and no ${config.statePath}; change to the folder of the gateway, name its config with --config, or make one with \`${PROGRAM} init\``,
+      `and no ${config.statePath}; change to the folder of the gateway, name its config with --config, or make one with \`${program()} init\``,
   );
 }
 

@@ -9,7 +9,7 @@ import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { LogLoss } from '../core/log-loss.ts';
 import { formatUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
 import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
@@ -257,7 +257,7 @@ async function reload(command: Command): Promise<void> {
 }
 
 function notRunning({ state, statePath, node }: Config, shared?: Shared): string {
-  const start = `start one with: ${PROGRAM} serve`;
+  const start = `start one with: ${program()} serve`;
   if (state.kind === 'file') return `no gateway is running on ${statePath}; ${start}`;
   const isAlive = shared?.nodes.some(({ name, state }) => name === node && state === 'alive') ?? false;
   if (!isAlive) return `no gateway of this config, ${node}, is running here; ${start}`;

@@ -1,7 +1,7 @@
 /** `tui`: opens the dashboard. */
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { configOf, globalOptions } from './state.ts';
 
 interface TuiOptions {
@@ -21,7 +21,7 @@ export function registerTui(program: Command): void {
 
 async function tui({ readOnly: isReadOnly = false, mouse: hasMouse }: TuiOptions, command: Command): Promise<void> {
   if (globalOptions(command).json) {
-    command.error(`error: the dashboard has no --json; use \`${PROGRAM} status --json\`, \`usage\` or \`keys list\``);
+    command.error(`error: the dashboard has no --json; use \`${program()} status --json\`, \`usage\` or \`keys list\``);
   }
   const readConfig = () => configOf(command);
   // Without an installation no terminal would help.
@@ -52,7 +52,7 @@ async function tui({ readOnly: isReadOnly = false, mouse: hasMouse }: TuiOptions
 
 /** Throws a UserError where nothing can be drawn, or no key read. */
 function refuseWithoutTerminal(): void {
-  const instead = `use \`${PROGRAM} status\`, or in scripts \`status --json\`, \`usage\` and \`keys list\``;
+  const instead = `use \`${program()} status\`, or in scripts \`status --json\`, \`usage\` and \`keys list\``;
   if (!process.stdin.isTTY || !process.stdout.isTTY) throw new UserError(`the dashboard needs a terminal; ${instead}`);
   if (process.env.TERM === 'dumb') {
     throw new UserError(`the dashboard needs a terminal that can move its cursor, and TERM is dumb; ${instead}`);

@@ -1,6 +1,8 @@
 /** `users`: the end users of a key or a group, the limits of single ones, and who is blocked. */
+
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
+import { program } from '../core/program.ts';
 import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
 import { type Reader, readCount } from '../operator/input.ts';
 import { monthJson } from '../operator/key-json.ts';
@@ -16,7 +18,7 @@ import { namesGroup, wordOf } from './group-view.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
 import { findOwner } from './owner.ts';
-import { globalOptions, hint, type State, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
 import { TermOptions } from './terms.ts';
 
 const TABLE_ROWS = 200;
@@ -62,7 +64,7 @@ export function registerUsers(program: Command): void {
     .action((name: string, options: OfKey, command: Command) =>
       withState(command, async (state) => {
         const owner = await findOwner(options.key, state);
-        await printUser(await userOrThrow(owner, name, command, state), command);
+        await printUser(await userOrThrow(owner, name, state), command);
       }),
     );
 
@@ -141,12 +143,12 @@ function shown(user: EndUser, figuresOf: FiguresOfName | undefined): ShownUser {
 }
 
 /** Throws a UserError for a name that was never seen nor set. */
-async function userOrThrow(owner: Owner, name: string, command: Command, state: State): Promise<ShownUser> {
+async function userOrThrow(owner: Owner, name: string, state: State): Promise<ShownUser> {
   const user = await userOf(owner, name, state);
   if (user.own !== undefined || (await state.groups.wasSeen(owner.id, name))) return user;
   if (await wasNamed(owner, state.usage, name)) return user;
   throw new UserError(
-    `no such end user of ${wordOf(owner)}: ${JSON.stringify(name)}; list them with \`${hint(command, 'users', 'list', '--key', wordOf(owner))}\``,
+    `no such end user of ${wordOf(owner)}: ${JSON.stringify(name)}; list them with \`${program('users', 'list', '--key', wordOf(owner))}\``,
   );
 }
 
@@ -158,22 +160,22 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const figuresOf = namesGroup(wordOf(owner)) ? undefined : await namedThisMonth(owner, state.usage, state.nowMs);
   const users = found.map((user) => shown(user, figuresOf));
   if (json) return printJson(users.map(userJson));
-  if (users.length === 0) return printNone(owner, command);
+  if (users.length === 0) return printNone(owner);
   printTable(usersTable(users, look()));
   printNote('Requests, tokens and cost are for this month (UTC).');
   const last = users.at(-1);
   if (!hasMore || last === undefined) return;
   const same = limit === undefined ? [] : ['--limit', String(limit)];
-  printLine(`More: ${hint(command, 'users', 'list', '--key', wordOf(owner), ...same, '--after', last.name)}`, 'dim');
+  printLine(`More: ${program('users', 'list', '--key', wordOf(owner), ...same, '--after', last.name)}`, 'dim');
 }
 
 /** What a key or a group does not limit, it does not count. */
-function printNone(owner: Owner, command: Command): void {
+function printNone(owner: Owner): void {
   const word = wordOf(owner);
   if (owner.userLimits !== null) return printText(`No end users of ${word} were seen.`);
   printText(`${notCounted(word)}.`);
   if (namesGroup(word)) return;
-  printLine(`Whom its requests were for: ${hint(command, 'usage', '--by', 'user', '--key', word)}`);
+  printLine(`Whom its requests were for: ${program('usage', '--by', 'user', '--key', word)}`);
 }
 
 function notCounted(word: string): string {

@@ -7,7 +7,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { buildConfig } from './build.ts';
 import type { Config } from './config.ts';
 import { addIssue, type Problems, readDocument } from './document.ts';
@@ -141,7 +141,7 @@ function pricesOf(raw: unknown, { path, shownPath, readPrices }: ParseOptions, p
     const shown = isAbsolute(named) ? named : join(dirname(shownPath), named);
     const file = readPriceFile(pricePath, shown);
     if (file === undefined) {
-      problems.add(['prices'], `there is no price file ${pricePath}; write it with \`${PROGRAM} prices import\``);
+      problems.add(['prices'], `there is no price file ${pricePath}; write it with \`${program()} prices import\``);
     }
     return { path: pricePath, file };
   } catch (error) {

@@ -1,9 +1,11 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
+
 import * as z from 'zod';
 import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, VERTEX_DIALECTS } from '../core/dialects.ts';
 import { isObject } from '../core/json.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
+import { program } from '../core/program.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { refusedHeaders } from './headers.ts';
 import {
@@ -100,9 +102,10 @@ const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(
   error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as { base: 85, tile: 170 }',
 });
 
-const KEYS_EXPECTED = 'expected a list of ids of keys, such as [key_01jd…], as `inf-gw keys list --json` has them';
+const keysExpected = () =>
+  `expected a list of ids of keys, such as [key_01jd…], as \`${program()} keys list --json\` has them`;
 /** Not by its name, which another key may have later. */
-const keyId = z.string({ error: () => KEYS_EXPECTED }).regex(/^key_[0-9a-z]+$/i, KEYS_EXPECTED);
+const keyId = z.string({ error: keysExpected }).regex(/^key_[0-9a-z]+$/i, { error: keysExpected });
 
 const cacheSize = parsed(parseMemory, 'expected 64mb or more, such as 256mb or 2gb');
 /** `max`: in bytes. */
@@ -110,10 +113,7 @@ const cache = z.strictObject({
   ttl: duration,
   max: cacheSize.default(256 * 1024 * 1024),
   shared: z.boolean({ error: () => 'expected true or false' }).default(false),
-  keys: z
-    .array(keyId, { error: () => KEYS_EXPECTED })
-    .min(1, KEYS_EXPECTED)
-    .optional(),
+  keys: z.array(keyId, { error: keysExpected }).min(1, { error: keysExpected }).optional(),
 });
 
 /** Of a model in the config, whose prices may be in the price file. */

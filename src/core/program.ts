@@ -1,6 +1,7 @@
 /** The version of this program, how to type its name, and what started it. */
 import { readFileSync } from 'node:fs';
 import { isSea } from 'node:sea';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { shellWord } from './shell-word.ts';
 
 /** Put here by the build. */
@@ -29,6 +30,22 @@ export function ownCommand(): readonly [file: string, ...start: string[]] {
   const { execPath, argv } = process;
   // The executable is Node and the program in one.
   return isSea() ? [execPath] : [execPath, argv[1] as string];
+}
+
+/** Threads that start later have it, too. */
+const GIVEN_CONFIG = 'inf-gw config';
+
+/** Keeps the `-c` of this process's command for {@link program}; undefined for none. */
+export function rememberConfig(path: string | undefined): void {
+  setEnvironmentData(GIVEN_CONFIG, path);
+}
+
+/**
+ * A command for the same installation, with the `-c` that this command was given, as it is typed in a shell. Without words:
+ * how such a command begins. All messages name commands by this function.
+ */
+export function program(...words: string[]): string {
+  return commandLine(words, getEnvironmentData(GIVEN_CONFIG) as string | undefined);
 }
 
 /** A command of this program as it is typed in a shell. `config`: at which path; the default one in this folder needs no mention. */

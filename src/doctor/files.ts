@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { readCertificate, validityOf } from '../config/certificate.ts';
 import type { Config, TlsFiles } from '../config/config.ts';
 import { OTHERS, OTHERS_WRITE, othersReplace, ownUid, resolveLinks } from '../core/files.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { bytes } from '../operator/format.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
@@ -22,7 +22,7 @@ export function checkConfigFile({ path, providers }: Config): Finding {
     return warning(
       name,
       'there is none: the defaults apply, with the mock provider alone',
-      `name one with --config, or write one with \`${PROGRAM} init\``,
+      `name one with --config, or write one with \`${program()} init\``,
     );
   }
   const { mode } = statSync(path);

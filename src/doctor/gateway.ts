@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { formatAddress, isLoopback, type ListenAddress, originOf, ownAddress } from '../core/address.ts';
-import { PROGRAM, VERSION } from '../core/program.ts';
+import { program, VERSION } from '../core/program.ts';
 import { assertFree } from '../http/address.ts';
 import { duration } from '../operator/format.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
@@ -87,7 +87,7 @@ async function checkRunning({ listen }: Config, snapshot: Snapshot): Promise<Fin
       warning(
         name,
         `it listens on ${address}, but the config says ${formatAddress(listen)}`,
-        `restart it; \`${PROGRAM} reload\` cannot change that`,
+        `restart it; \`${program()} reload\` cannot change that`,
       ),
     );
   }

@@ -1,7 +1,8 @@
 /** Whether each provider can be reached and accepts its key, found out by requests that cost nothing. */
+
 import { setTimeout } from 'node:timers/promises';
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
-import { VERSION } from '../core/program.ts';
+import { program, VERSION } from '../core/program.ts';
 import { type Listing, listingOf, publicListingOf } from '../providers/listing.ts';
 import { findMissingVersion, type MissingVersion } from './base-url.ts';
 import { type Finding, failure, ok, warning, within } from './finding.ts';
@@ -213,7 +214,7 @@ function keyRefusal(name: string, status: number, proof: Result['proof']): Findi
 }
 
 function refusal(name: string, status: number, text: string, proof: Result['proof']): Finding {
-  const unless = 'nothing, unless its requests fail: `inf-gw requests --errors` says why';
+  const unless = `nothing, unless its requests fail: \`${program()} requests --errors\` says why`;
   const isRefused = status === 401 || status === 403 || (status === 400 && ABOUT_KEY.test(text));
   if (isRefused && ABOUT_SCOPES.test(text)) {
     return warning(name, `answers; its key was not checked, because it may not list models (${status})`, unless);

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { fileSize, resolveLinks } from '../core/files.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import { showAddress } from '../core/postgres-address.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { bytes, countOf } from '../operator/format.ts';
 import { assertWhole, examineDatabase } from '../state/open.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
@@ -16,7 +16,9 @@ const AUDIT_MS = 20_000;
 const LARGE_LOG_BYTES = 1024 * 1024 * 1024;
 
 const NAME = 'state';
-const RESTORE = `restore it with \`${PROGRAM} restore <backup>\``;
+function toRestore(): string {
+  return `restore it with \`${program()} restore <backup>\``;
+}
 
 export async function checkState({ state, journalRetentionMs }: Config): Promise<readonly Finding[]> {
   switch (state.kind) {
@@ -41,7 +43,7 @@ async function checkContents(path: string): Promise<Finding[]> {
     case 'foreign':
       return [failure(NAME, `${path} belongs to another program`, 'set `state:` in the config to another file')];
     case 'unreadable':
-      return [failure(NAME, `it cannot be read (${found.message})`, `if it is damaged, ${RESTORE}`)];
+      return [failure(NAME, `it cannot be read (${found.message})`, `if it is damaged, ${toRestore()}`)];
     case 'version': {
       const { version } = found;
       if (version > newestVersion) {
@@ -63,24 +65,24 @@ async function checkContents(path: string): Promise<Finding[]> {
 
 async function checkFigures(path: string): Promise<Finding> {
   const size = fileSize(path);
-  const whole = `\`${PROGRAM} audit\` checks all of it`;
+  const whole = `\`${program()} audit\` checks all of it`;
   if (size > MAX_AUDITED_BYTES) return ok(NAME, `${bytes(size)}, too large to be checked here; ${whole}`);
   const { auditInThread } = await import('../audit/in-thread.ts');
   const signal = AbortSignal.timeout(AUDIT_MS);
   try {
     const checks = await auditInThread(path, { onProgress: () => {}, signal });
     const damaged = checks.find((check) => check.name === 'file' && check.differences.length > 0);
-    if (damaged !== undefined) return failure(NAME, `it is damaged: ${damaged.differences[0]}`, RESTORE);
+    if (damaged !== undefined) return failure(NAME, `it is damaged: ${damaged.differences[0]}`, toRestore());
     const wrong = checks.filter(({ differences }) => differences.length > 0);
     if (wrong.length > 0) {
       const names = wrong.map(({ name }) => name).join(', ');
-      return warning(NAME, `its figures do not agree: ${names}`, `\`${PROGRAM} audit\` shows the differences`);
+      return warning(NAME, `its figures do not agree: ${names}`, `\`${program()} audit\` shows the differences`);
     }
     const requests = checks.find((check) => check.name === 'journal rows')?.rows ?? 0;
     return ok(NAME, `${bytes(size)}, ${countOf(requests, 'request')}; everything agrees`);
   } catch (error) {
     if (signal.aborted) return ok(NAME, `${bytes(size)}, not checked within ${AUDIT_MS / 1000} s; ${whole}`);
-    return { ...refused(NAME, error), fix: RESTORE };
+    return { ...refused(NAME, error), fix: toRestore() };
   }
 }
 
@@ -107,7 +109,7 @@ async function checkDatabase(address: PostgresAddress, retentionMs: number | und
       return failure(
         name,
         `${address.user} may not do what a gateway does in ${place}`,
-        `let the owner of the tables run \`${PROGRAM} state grant ${address.user}\``,
+        `let the owner of the tables run \`${program()} state grant ${address.user}\``,
       );
     }
     if (!isAllowed) {
@@ -121,7 +123,7 @@ async function checkDatabase(address: PostgresAddress, retentionMs: number | und
       return warning(
         name,
         `a gateway of ${address.user} drops fewer requests than \`journal_retention\` says: the owner of the tables keeps them for longer`,
-        `let the owner run \`${PROGRAM} state grant ${address.user}\` with that \`journal_retention\``,
+        `let the owner run \`${program()} state grant ${address.user}\` with that \`journal_retention\``,
       );
     }
     switch (mayLose) {

@@ -1,7 +1,7 @@
 /** What the commands and the dashboard both say, in the same words. Pure. */
 import { redactKeys } from '../core/api-key.ts';
 import type { Nanos } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import type { RequestRow, UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
 import { type GroupChange, MOST_GROUPS } from '../state/levels.ts';
@@ -23,7 +23,7 @@ export function debtChange(
 
 /** What to say of a model in an allowlist that no provider has; it may come later. */
 export function unknownModel(id: string): string {
-  return `${id} is not in the config; list models with \`${PROGRAM} models\``;
+  return `${id} is not in the config; list models with \`${program()} models\``;
 }
 
 export const NO_USAGE = 'No usage recorded.';
@@ -49,13 +49,13 @@ export function explainKeyChange(
   switch (change.kind) {
     case 'no_such_key':
       if (alike !== undefined) return `no such key: ${name}; did you mean ${JSON.stringify(alike)}?`;
-      return `no such key: ${name}; list keys with \`${PROGRAM} keys list\``;
+      return `no such key: ${name}; list keys with \`${program()} keys list\``;
     case 'no_such_group':
-      return `the group that ${name} was to be in is gone; list groups with \`${PROGRAM} groups list\``;
+      return `the group that ${name} was to be in is gone; list groups with \`${program()} groups list\``;
     case 'is_child':
       return `key ${name} was made by another key, and is where that is; move that one`;
     case 'deleted':
-      return `key ${name} was deleted permanently; create another with \`${PROGRAM} keys create\``;
+      return `key ${name} was deleted permanently; create another with \`${program()} keys create\``;
     case 'name_taken':
       return `a key named ${name} already exists; choose another name, or delete that key first`;
   }
@@ -76,7 +76,7 @@ export function explainGroupChange(
   switch (change.kind) {
     case 'no_such_group':
       if (alike !== undefined) return `no such group: ${name}; did you mean ${JSON.stringify(alike)}?`;
-      return `no such group: ${name}; list groups with \`${PROGRAM} groups list\``;
+      return `no such group: ${name}; list groups with \`${program()} groups list\``;
     case 'name_taken':
       return `a group named ${name} already exists; choose another name, or delete that group first`;
     case 'in_itself':
@@ -84,7 +84,7 @@ export function explainGroupChange(
     case 'too_deep':
       return `a key is in ${MOST_GROUPS} groups at most, one in the other; for ${name} there would be more`;
     case 'not_empty':
-      return `the group ${name} is not empty: move out what is in it with \`${PROGRAM} keys move\`, or use --yes to move all of it to the group above`;
+      return `the group ${name} is not empty: move out what is in it with \`${program()} keys move\`, or use --yes to move all of it to the group above`;
   }
 }
 

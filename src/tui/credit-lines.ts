@@ -1,5 +1,5 @@
 /** The history of the credit as lines: newest first, with the notes in full. Pure. */
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { alignPoints, count, dateTime, usd } from '../operator/format.ts';
 import { clean, pad, widthOf, wrap } from '../operator/text.ts';
 import type { CreditEntry } from '../state/account.ts';
@@ -38,7 +38,7 @@ export function creditLines({ entries, total }: CreditDialog, windowColumns: num
   return [
     [dim(`${head}${isBeside ? 'NOTE' : ''}`)],
     ...lines,
-    ...(older > 0 ? [[dim(`${count(older)} older ones: ${PROGRAM} credit history`)]] : []),
+    ...(older > 0 ? [[dim(`${count(older)} older ones: ${program()} credit history`)]] : []),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** What is wrong at the moment, the worst first: the line under the tabs, and where each of it is looked into. Pure. */
 import type { Nanos } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
+import { program } from '../core/program.ts';
 import { freeOf, soonestEndMs, toneOfEnd } from '../operator/forecast.ts';
 import { count, dateTime, duration, usd } from '../operator/format.ts';
 import { healthOf } from '../operator/health.ts';
@@ -80,7 +80,7 @@ function gateway(model: Model): Trouble[] {
   const { snapshot, shared, wasConnected, isConnecting, lostAtMs } = model;
   if (!wasConnected || isConnecting || snapshot !== undefined || shared !== undefined) return [];
   const when = lostAtMs === undefined ? '' : ` at ${dateTime(lostAtMs).slice(-8)}`;
-  const text = `GATEWAY stopped${when}; ${PROGRAM} serve starts it`;
+  const text = `GATEWAY stopped${when}; ${program()} serve starts it`;
   return [{ about: 'gateway', text, tone: 'bad', view: 'overview' }];
 }
 

@@ -104,7 +104,7 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
       assert.equal(result?.status, 1);
       assert.match(
         result?.stderr ?? '',
-        /^error: another inf-gw serve is running on .*\.db; .*`inf-gw serve --takeover`/m,
+        /^error: another inf-gw serve is running on .*\.db; .*`inf-gw (?:-c same-file\.yaml )?serve --takeover`/m,
       );
     }
     assert.equal(sameAddress?.status, 1);

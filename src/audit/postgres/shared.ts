@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { lossOf, lossText } from '../../core/log-loss.ts';
 import { formatUsd } from '../../core/money.ts';
 import { counted } from '../../core/plural.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { type Check, check, MAX_DIFFERENCES, type Read, type Row } from '../checks.ts';
 
 /** The account knows the sum of all holds. */
@@ -48,12 +48,11 @@ export async function logCheck(read: Read): Promise<Check> {
   ]);
 }
 
-const ACCEPT = `\`${PROGRAM} audit --accept-losses\` takes note of it`;
-
 /** The database has all that clients were promised, or an operator knows what it has lost: nobody can mend that. */
 export async function lossCheck(read: Read): Promise<Check> {
   const losses = (await read('SELECT * FROM inf_gw.losses ORDER BY found_us, node')).map(lossOf);
-  const found = losses.flatMap((loss) => (loss.acceptedAtMs === null ? [`${lossText(loss)}; ${ACCEPT}`] : []));
+  const accept = `\`${program()} audit --accept-losses\` takes note of it`;
+  const found = losses.flatMap((loss) => (loss.acceptedAtMs === null ? [`${lossText(loss)}; ${accept}`] : []));
   const notes = losses.flatMap((loss) =>
     loss.acceptedAtMs === null ? [] : [`${lossText(loss)}; an operator took note at ${isoTime(loss.acceptedAtMs)}`],
   );

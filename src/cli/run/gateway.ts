@@ -11,7 +11,7 @@ import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
 import { originOf, ownAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
 import { refuseForeign } from '../../core/folder-owner.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { isLocked } from '../../state/open.ts';
 import { notice } from '../output.ts';
@@ -118,8 +118,8 @@ async function startOn(config: Config): Promise<LeashGateway> {
   } catch (error) {
     if (!(await isLocked(config.state))) throw error;
     throw new UserError(
-      `another \`${PROGRAM} run\` serves ${config.statePath} until its command ends; ` +
-        `to run several at once, start \`${PROGRAM} serve\` first`,
+      `another \`${program()} run\` serves ${config.statePath} until its command ends; ` +
+        `to run several at once, start \`${program()} serve\` first`,
     );
   }
 }
@@ -135,7 +135,7 @@ async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<Leash
   const variables = withoutGatewayKeys(environment);
   if (activeProviders(variables).every(({ variable }) => variable === undefined)) {
     notice(
-      `note: no config, and no provider's key is set, so only the built-in mock answers; set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one, or make a config with \`${PROGRAM} init\``,
+      `note: no config, and no provider's key is set, so only the built-in mock answers; set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one, or make a config with \`${program()} init\``,
     );
   }
   for (let number = 1; number <= MOST_STATES; number++) {
@@ -147,7 +147,7 @@ async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<Leash
     }
   }
   throw new UserError(
-    `${MOST_STATES} commands without a config run already; to run more, make a config with \`${PROGRAM} init\` and start \`${PROGRAM} serve\``,
+    `${MOST_STATES} commands without a config run already; to run more, make a config with \`${program()} init\` and start \`${program()} serve\``,
   );
 }
 
@@ -163,7 +163,7 @@ function stateFolder({ XDG_STATE_HOME: named = '' }: NodeJS.ProcessEnv, number: 
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new UserError(
       `cannot make the folder ${own} (${code}), which keeps the journal where there is no config; ` +
-        `set XDG_STATE_HOME to a folder that can be written, or make a config with \`${PROGRAM} init\``,
+        `set XDG_STATE_HOME to a folder that can be written, or make a config with \`${program()} init\``,
     );
   }
 }

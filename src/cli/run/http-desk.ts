@@ -5,7 +5,7 @@ import { isWellFormedKey } from '../../core/api-key.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
 import { formatUsd, parseUsd } from '../../core/money.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { count, duration, exactUsd } from '../../operator/format.ts';
 import { type Field, fieldLines, type Look, marked } from '../../operator/table.ts';
 import { KEY_VARIABLE } from '../clients/clients.ts';
@@ -77,7 +77,7 @@ class HttpDesk implements Desk {
     if (answer === undefined) return `${this.url} cannot be reached`;
     if (answer.ok) return undefined;
     if (answer.status === 404)
-      return `the key may not create others; \`${PROGRAM} keys create --may-create\` makes one that may`;
+      return `the key may not create others; \`${program()} keys create --may-create\` makes one that may`;
     return (await readAnswer(answer)).error?.message ?? `${this.url} answers ${answer.status}`;
   }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { UserError } from '../../core/errors.ts';
 import { Likenesses } from '../../core/likeness.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts';
 import type { Client, ClientFile, Setup } from '../clients/clients.ts';
 import { listedOffers, offerNamed } from '../clients/offers.ts';
@@ -77,7 +77,7 @@ function choiceFor(client: Client, offers: readonly Offer[], model: string | und
   }
   const speaking = offers.filter(({ dialects }) => dialects.includes(dialect));
   const like = new Likenesses(speaking).mostAlike(model, new Set(speaking), MOST_LIKE).map(({ id }) => id);
-  const hint = like.length === 0 ? `\`${PROGRAM} models\` lists the models` : `names like it: ${like.join(', ')}`;
+  const hint = like.length === 0 ? `\`${program()} models\` lists the models` : `names like it: ${like.join(', ')}`;
   throw new UserError(`--model ${model}: ${title} cannot call it with this key; ${hint}`);
 }
 

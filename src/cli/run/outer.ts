@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
 import { UserError } from '../../core/errors.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { configOfKeys, withoutGatewayKeys } from './config-of-keys.ts';
 
 const VARIABLE = 'INF_GW_RUN';
@@ -55,18 +55,18 @@ export function outerRun({ path: named, environment, directory }: LoadOptions): 
   const parts = partsOf(value);
   if (parts === undefined || url === undefined || !URL.canParse(url)) {
     throw new UserError(
-      `${VARIABLE} and INF_GW_URL are not as \`${PROGRAM} run\` sets them for its command; unset them to run without a run around this one`,
+      `${VARIABLE} and INF_GW_URL are not as \`${program()} run\` sets them for its command; unset them to run without a run around this one`,
     );
   }
   const { keyId, place } = parts;
   if (place === OVER_HTTP) {
     throw new UserError(
-      `the key of the run around this one was made by another key, and makes none itself; run the command without \`${PROGRAM} run\``,
+      `the key of the run around this one was made by another key, and makes none itself; run the command without \`${program()} run\``,
     );
   }
   if (named !== undefined && resolve(directory, named) !== place) {
     throw new UserError(
-      `this is inside another \`${PROGRAM} run\`, whose leash only holds at its own gateway: leave --config out`,
+      `this is inside another \`${program()} run\`, whose leash only holds at its own gateway: leave --config out`,
     );
   }
   return { keyId, url, config: configAt(place, environment, directory) };

@@ -8,7 +8,7 @@ import { UserError } from '../../core/errors.ts';
 import { nearestWord } from '../../core/likeness.ts';
 import type { Nanos } from '../../core/money.ts';
 import { counted } from '../../core/plural.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { readExpiry } from '../../operator/budgets.ts';
 import { exactUsd } from '../../operator/format.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
@@ -84,12 +84,12 @@ async function run(words: readonly string[], options: RunOptions, command: Comma
   if (words.length > own.length) refuseStray(words[0] ?? '', command);
   if (maxUsd === undefined) {
     return command.error(
-      `error: --max-usd is missing: a command that spends money needs a bound, and there is no sensible default; say how much it may spend, such as \`${PROGRAM} run --max-usd 2 -- claude\``,
+      `error: --max-usd is missing: a command that spends money needs a bound, and there is no sensible default; say how much it may spend, such as \`${program()} run --max-usd 2 -- claude\``,
     );
   }
   const [file] = own;
   if (file === undefined)
-    return command.error(`error: which command? Put it after --: \`${PROGRAM} run --max-usd 2 -- claude\``);
+    return command.error(`error: which command? Put it after --: \`${program()} run --max-usd 2 -- claude\``);
   const client = clientOf(options.client ?? file);
   if (client === undefined && options.model !== undefined) {
     return command.error(`error: --model needs a known client, and ${file} is not one; say which it is with --client`);

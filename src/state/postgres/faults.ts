@@ -4,6 +4,7 @@ import { formatAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
 import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
 import { replaceUnprintable } from '../../core/printable.ts';
+import { program } from '../../core/program.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import { AuthorityError, NoPasswordError, SilentDatabaseError, UnprovenServerError } from './connect.ts';
 
@@ -39,7 +40,8 @@ interface Trouble {
   readonly kind: StorageFault['kind'];
 }
 
-type Entry = readonly [what: string, advice: string, kind?: StorageFault['kind']];
+/** `advice`: a function where it names a command. */
+type Entry = readonly [what: string, advice: string | (() => string), kind?: StorageFault['kind']];
 
 const WAIT = 'if this does not pass, look at the log of the database server';
 const LISTENS = 'start the database server, or correct the host and port in `state:`; a firewall may be in the way';
@@ -68,8 +70,9 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   [
     '42501',
     'the user lacks a privilege',
-    'the first command, and every command that changes something, needs the user who owns the database; ' +
-      '`inf-gw state grant <role>` gives others what a gateway needs',
+    () =>
+      'the first command, and every command that changes something, needs the user who owns the database; ' +
+      `\`${program()} state grant <role>\` gives others what a gateway needs`,
   ],
   [
     '53300',
@@ -176,7 +179,8 @@ function troubleOf(error: unknown): Trouble | undefined {
   const entry = entryFor(code, error.message);
   if (entry === undefined) return undefined;
   const [what, advice, kind = 'other'] = entry;
-  return { what: `${what} (${replaceUnprintable(error.message)})`, advice, kind };
+  const text = typeof advice === 'function' ? advice() : advice;
+  return { what: `${what} (${replaceUnprintable(error.message)})`, advice: text, kind };
 }
 
 /** What to do is about the first that is no standby: those are as they should be. */

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { createPrivately, makePartPrivate, ownerBeside } from './private-files.ts';
 import { explained, isBusy } from './storage-errors.ts';
 import { lockPathOf } from './whole-files.ts';
@@ -32,7 +32,7 @@ export function lockState(path: string): Lock {
 
 function isRunning(path: string): UserError {
   return new UserError(
-    `another inf-gw serve is running on ${path}; replace it without a pause by \`${PROGRAM} serve --takeover\`, stop it, or set \`state:\` in the config to another file`,
+    `another inf-gw serve is running on ${path}; replace it without a pause by \`${program()} serve --takeover\`, stop it, or set \`state:\` in the config to another file`,
   );
 }
 

@@ -3,6 +3,7 @@
  * state or to the new one, and never to a file beside which the log of another lies: SQLite would
  * write that log into it.
  */
+
 import { constants, existsSync, linkSync, lstatSync, renameSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,6 +11,7 @@ import { isoTime } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
 import { ownUid, resolveLinks, sync } from '../../core/files.ts';
 import { becomeOwner } from '../../core/folder-owner.ts';
+import { program } from '../../core/program.ts';
 import { openOwn, type Sqlite, withRetry } from './database.ts';
 import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
 import { type Lock, tryLockState } from './lock.ts';
@@ -97,7 +99,9 @@ function assertBackup(backup: string, state: string): void {
     throw new UserError(`${backup} is the state file itself; name a backup of it`);
   }
   if (isInUse(backup)) {
-    throw new UserError(`a gateway is running on ${backup}, so it is not a backup; make one with \`inf-gw backup\``);
+    throw new UserError(
+      `a gateway is running on ${backup}, so it is not a backup; make one with \`${program()} backup\``,
+    );
   }
 }
 

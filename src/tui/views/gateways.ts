@@ -1,4 +1,5 @@
 /** The gateways that share a database: who is alive, and what each is doing. */
+import { program } from '../../core/program.ts';
 import { count, short, usdInColumn } from '../../operator/format.ts';
 import { NODE_HEALTH } from '../../operator/health.ts';
 import { nodeState } from '../../operator/messages.ts';
@@ -15,7 +16,7 @@ export function gateways(model: Model, { nodes, ownNode, isStale }: Shared, widt
   const rows = hasRoom ? nodes : nodes.slice(0, room - 2);
   const isHere = ({ name }: NodeRecord) => model.snapshot !== undefined && name === ownNode;
   const lines = table(columnsOf(model, isHere, isStale), rows, { width, height: rows.length + 1, cursor: -1 });
-  return hasRoom ? lines : [...lines, [dim(`${count(nodes.length - rows.length)} more: inf-gw status`)]];
+  return hasRoom ? lines : [...lines, [dim(`${count(nodes.length - rows.length)} more: ${program()} status`)]];
 }
 
 /** How many of the gateways are alive, and how many should be. */

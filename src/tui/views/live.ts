@@ -1,6 +1,6 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { ago, count, duration, exactUsd, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
 import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
@@ -35,7 +35,7 @@ function unwatched(model: Model): Line[] {
   return [
     [dim('No gateway is running.')],
     startHint(model),
-    [dim(`${PROGRAM} requests list shows those of the past.`)],
+    [dim(`${program()} requests list shows those of the past.`)],
   ];
 }
 

@@ -1,5 +1,5 @@
 /** The Overview without a gateway: what the state holds of this month, and how to start one. */
-import { PROGRAM } from '../../core/program.ts';
+import { program } from '../../core/program.ts';
 import { countOf, short, usdInColumn } from '../../operator/format.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import { beside, bold, dim, fitLine, type Line, span } from '../draw/line.ts';
@@ -46,7 +46,7 @@ function pastCharts(model: Model, height: number): Line[] {
 /** How to start a gateway; nothing while it is not known whether one runs. */
 export function startHint({ isConnecting }: Model): Line {
   if (isConnecting) return [];
-  return [span(`${PROGRAM} serve`, { bold: true }), dim(' starts a gateway; this screen then follows it.')];
+  return [span(`${program()} serve`, { bold: true }), dim(' starts a gateway; this screen then follows it.')];
 }
 
 function monthFigures(byModel: ReadonlyMap<string, UsageRow>, width: number): Line {
