@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { assertPrivate, ownUid } from '../core/files.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { request } from '../core/node-http.ts';
 import type { RefusalPage, RefusalQuery, RefusedMinutes } from '../observe/refusals.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
@@ -38,7 +39,9 @@ export async function readSnapshot(
   query: Partial<SnapshotQuery> = {},
 ): Promise<Snapshot | undefined> {
   const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}?${encodeQuery(query)}`);
-  return answer && (answer.value as Snapshot);
+  if (answer === undefined) return undefined;
+  if (isObject(answer.value) && typeof answer.value.version === 'string') return answer.value as unknown as Snapshot;
+  throw unintelligible(socketPath);
 }
 
 /** The models that the gateway serves; undefined if none runs, or it is too old to say. Throws a UserError as above. */
@@ -145,7 +148,12 @@ export function followGateway(
       const parts = (pending + piece).split('\n\n');
       pending = parts.pop() ?? '';
       if (pending.length > MAX_ANSWER_CHARACTERS) call.destroy();
-      for (const part of parts) if (!isClosed) events.onSnapshot(JSON.parse(part.slice('data: '.length)) as Snapshot);
+      for (const part of parts) {
+        if (isClosed) return;
+        const snapshot = parseJson(part.slice('data: '.length))?.value;
+        if (!isObject(snapshot)) return void call.destroy();
+        events.onSnapshot(snapshot as unknown as Snapshot);
+      }
     });
     response.once('close', end);
   });
@@ -199,13 +207,22 @@ async function ask(
     const { statusCode: status = 0 } = response;
     if (!expected.includes(status))
       throw new Error(`unexpected answer ${status} ${text.slice(0, MAX_SHOWN_CHARACTERS)}`);
-    return { status, value: JSON.parse(text) as unknown };
+    const value = JSON.parse(text) as unknown;
+    // An object, or an array of them.
+    if (typeof value !== 'object' || value === null) throw unintelligible(socketPath);
+    return { status, value };
   } catch (error) {
     if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (NOT_RUNNING.has(code ?? '')) return undefined;
     throw new UserError(`the gateway at ${socketPath} does not answer: ${message}`);
   }
+}
+
+function unintelligible(socketPath: string): UserError {
+  return new UserError(
+    `the process at ${socketPath} does not answer as a gateway does; stop it, or restart the gateway of this state`,
+  );
 }
 
 /** Whoever answers, it ends in time and within bounds. */

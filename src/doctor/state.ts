@@ -55,6 +55,8 @@ async function checkContents(path: string): Promise<Finding[]> {
           ),
         ];
       }
+      // An empty file has version 0, and is found as such.
+      if (version <= 0) return [failure(NAME, `it has tables, and the invalid schema version ${version}`, toRestore())];
       if (version < newestVersion) {
         return [ok(NAME, `schema version ${version}; the next start brings it to ${newestVersion}`), ...checkLog(path)];
       }

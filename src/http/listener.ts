@@ -25,6 +25,7 @@ import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
 import { framingOf, isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
 import type { Expectation, HttpRequest, HttpResponse, HttpServer, ParserError, ServerKind } from './server.ts';
+import { tlsOptionsFor } from './tls-options.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
 export interface ListenerSettings {
@@ -140,7 +141,7 @@ export class Listener {
 
   /** Shows this one to new connections. Only for a listener that was made with one. */
   showCertificate(certificate: CertificatePair): void {
-    (this.#server.acceptor as TlsServer).setSecureContext(certificate);
+    (this.#server.acceptor as TlsServer).setSecureContext(tlsOptionsFor(certificate));
   }
 
   /** The sockets that it listens with. */

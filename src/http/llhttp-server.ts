@@ -6,6 +6,7 @@ import { type Server as Acceptor, createServer, type Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { type ConnectionTimes, LlhttpConnection } from './llhttp-connection.ts';
 import { CHECKING_INTERVAL_MS, type HttpServer, type ServerEvents, type ServerOptions } from './server.ts';
+import { tlsOptionsFor } from './tls-options.ts';
 
 export class LlhttpServer implements HttpServer {
   readonly acceptor: Acceptor;
@@ -26,7 +27,11 @@ export class LlhttpServer implements HttpServer {
     } else {
       // Loaded where it is needed: most gateways never do.
       const { createServer: createTlsServer } = process.getBuiltinModule('node:tls');
-      const server: TlsServer = createTlsServer({ ...certificate, noDelay: true, ALPNProtocols: ['http/1.1'] });
+      const server: TlsServer = createTlsServer({
+        ...tlsOptionsFor(certificate),
+        noDelay: true,
+        ALPNProtocols: ['http/1.1'],
+      });
       server.on('connection', (socket: Socket) => events.onConnection(socket));
       server.on('secureConnection', (socket) => {
         events.onSecured(socket);

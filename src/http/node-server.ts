@@ -13,6 +13,7 @@ import {
   type ServerEvents,
   type ServerOptions,
 } from './server.ts';
+import { tlsOptionsFor } from './tls-options.ts';
 
 interface Connection {
   readonly intake: Intake;
@@ -40,7 +41,9 @@ export class NodeServer implements HttpServer {
       noDelay: true,
     };
     const server =
-      certificate === undefined ? createServer(settings) : createTlsServer({ ...settings, ...certificate });
+      certificate === undefined
+        ? createServer(settings)
+        : createTlsServer({ ...settings, ...tlsOptionsFor(certificate) });
     // Node drops headers over its limit, and so could hide a duplicate. maxHeaderSize bounds them.
     server.maxHeadersCount = 0;
     server.on('connection', (socket) => {

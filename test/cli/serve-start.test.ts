@@ -187,6 +187,27 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
     assert.equal(place.read('none.db').toString(), text);
   });
 
+  for (const version of [0, -1, -(2 ** 31)]) {
+    test(`a file with tables of the invalid version ${version} is reported in one line that names the remedy`, async (t) => {
+      const place = new Workplace(t);
+      const { database } = openDatabase(place.statePath);
+      database.pragma(`user_version = ${version}`);
+      database.close();
+      const results = [
+        await place.serveInVain(),
+        await place.run(['keys', 'list']),
+        await place.run(['credit', 'add', '1']),
+        await place.run(['usage']),
+        await place.run(['backup', 'copy.db']),
+      ];
+      for (const { status, stdout, stderr } of results) {
+        assert.deepEqual([status, stdout], [1, '']);
+        assert.equal(linesOf(stderr).length, 1, stderr);
+        assert.match(stderr, /state\.db is damaged: .* invalid schema version -?\d+; restore a backup with: /);
+      }
+    });
+  }
+
   test('an invalid config is rejected with a line for each problem, by line and column', async (t) => {
     const place = new Workplace(t, 'listen: 8787\nlimit: 5\nproviders:\n  mock:\n    kind: mock\n    modles: {}\n');
     const { status, stdout, stderr } = await place.run(['serve']);

@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readSnapshot } from '../../src/control/client.ts';
+import { followGateway, readSnapshot } from '../../src/control/client.ts';
 import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import { Place } from '../support/place.ts';
 import { bounded } from '../support/wait.ts';
@@ -111,6 +112,42 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     const second = place.launch([PROGRAM, 'serve']);
     assert.equal((await bounded(second.ended, 'the second one exits')).status, 1);
     assert.equal(`http://${(await readSnapshot(`${place.statePath}-control`))?.address}`, serving.url);
+  });
+
+  for (const answer of ['null', '7', '"x"', '[]', '{}', '{"version":null}']) {
+    test(`of another program, which answers ${answer}, is reported in one sentence`, async (t) => {
+      const place = new Workplace(t);
+      await place.run(['keys', 'list']);
+      const other = createServer((_, response) => response.end(answer));
+      await new Promise<void>((resolve) => {
+        other.listen(`${place.statePath}-control`, resolve);
+      });
+      t.after(() => other.close());
+      for (const words of [['status'], ['reload', '--json'], ['doctor'], ['serve']]) {
+        const { stdout, stderr } = words[0] === 'serve' ? await place.serveInVain() : await place.run(words);
+        assert.doesNotMatch(stdout + stderr, /internal error|TypeError|\n {4}at /, words.join(' '));
+      }
+      const { status, stderr } = await place.run(['status']);
+      assert.equal(status, 1);
+      assert.match(
+        stderr,
+        /^error: the process at .*-control does not answer as a gateway does; stop it, or restart .*\n$/,
+      );
+    });
+  }
+
+  test('whose feed sends null ends the feed', async (t) => {
+    const place = new Workplace(t);
+    const path = `${place.statePath}-control`;
+    const other = createServer((_, response) => response.write('data: null\n\n'));
+    await new Promise<void>((resolve) => {
+      other.listen(path, resolve);
+    });
+    t.after(() => other.close());
+    const ended = Promise.withResolvers<void>();
+    const onSnapshot = () => ended.reject(new Error('null is no snapshot'));
+    followGateway(path, {}, { onSnapshot, onEnd: ended.resolve });
+    await bounded(ended.promise, 'the feed ends');
   });
 
   test('answers 404 to other paths and methods, which do nothing', async (t) => {

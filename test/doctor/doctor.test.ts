@@ -76,6 +76,11 @@ const CASES: readonly Case[] = [
     harm: ({ statePath }) => edit(statePath, (database) => database.pragma('user_version = 99')),
     faults: [/^error state: written by a newer inf-gw \(schema version 99; this one knows \d+\)$/],
   },
+  ...[0, -1].map((version) => ({
+    what: `a state of the invalid version ${version}`,
+    harm: ({ statePath }: Workplace) => edit(statePath, (database) => database.pragma(`user_version = ${version}`)),
+    faults: [new RegExp(`^error state: it has tables, and the invalid schema version ${version}$`)],
+  })),
   {
     what: 'the file of another program',
     harm: ({ statePath }) => edit(statePath, (database) => database.pragma('application_id = 7')),

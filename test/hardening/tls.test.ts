@@ -172,6 +172,32 @@ describe('the files of a certificate', () => {
     assert.equal(await shownBy(serving), 'elsewhere');
   });
 
+  /** All of these suites work with an RSA key. */
+  test('serve no suite of TLS 1.2 without forward secrecy, also after a renewal', async (t) => {
+    const place = prepare(t);
+    const serving = await place.serveHere();
+    place.write('gateway.crt', pem('rsa.crt'));
+    place.write('gateway.key', pem('rsa.key'));
+    assert.equal((await place.run(['reload'])).status, 0);
+    const port = Number(new URL(serving.url).port);
+    const open = (ciphers: string) => RawConnection.open(port, { ...ANY, ciphers, maxVersion: 'TLSv1.2' });
+    for (const ciphers of ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-CHACHA20-POLY1305'])
+      await probe(await open(ciphers));
+    for (const ciphers of ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'AES128-SHA256', 'AES256-SHA'])
+      await assert.rejects(open(ciphers), /handshake failure/i, ciphers);
+    assert.equal(await shownBy(serving), 'rsa');
+  });
+
+  test('serve no client with RSA key exchange from the start', async (t) => {
+    const place = prepare(t);
+    place.write('gateway.crt', pem('rsa.crt'));
+    place.write('gateway.key', pem('rsa.key'));
+    const port = Number(new URL((await place.serveHere()).url).port);
+    const options: SecureOptions = { ...ANY, maxVersion: 'TLSv1.2' };
+    await assert.rejects(RawConnection.open(port, { ...options, ciphers: 'AES128-GCM-SHA256' }), /handshake failure/i);
+    await probe(await RawConnection.open(port, options));
+  });
+
   test('that cannot serve keep `serve` and `config check` from succeeding, before the state is made', async (t) => {
     const place = prepare(t);
     place.write('gateway.crt', pem('expired.crt'));

@@ -5,7 +5,15 @@ import type { SecureOptions } from './raw.ts';
 
 const FOLDER = join(import.meta.dirname, '../faults/certificates');
 
-type FileName = 'valid.crt' | 'expired.crt' | 'wrong-name.crt' | 'unknown.crt' | 'authority.crt' | 'host.key';
+type FileName =
+  | 'valid.crt'
+  | 'expired.crt'
+  | 'wrong-name.crt'
+  | 'unknown.crt'
+  | 'authority.crt'
+  | 'host.key'
+  | 'rsa.crt'
+  | 'rsa.key';
 
 export function certificatePath(name: FileName): string {
   return join(FOLDER, name);

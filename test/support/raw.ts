@@ -17,7 +17,10 @@ export function rawCompletion(key: TestKey, body: string, headers: Readonly<Reco
   );
 }
 
-export type SecureOptions = Pick<ConnectionOptions, 'ca' | 'minVersion' | 'maxVersion' | 'rejectUnauthorized'>;
+export type SecureOptions = Pick<
+  ConnectionOptions,
+  'ca' | 'ciphers' | 'minVersion' | 'maxVersion' | 'rejectUnauthorized'
+>;
 
 export interface RawAnswer {
   readonly status: number;

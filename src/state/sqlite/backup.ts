@@ -3,7 +3,7 @@ import { existsSync, linkSync, readdirSync, renameSync, statSync } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { sync } from '../../core/files.ts';
-import { openAsItIs, refuseNewer, versionOf, withRetry } from './database.ts';
+import { openAsItIs, refuseUnknown, withRetry } from './database.ts';
 import { type CopyOptions, explainedCopy, settleDraft } from './draft.ts';
 import { refuseWithoutIndex } from './lock.ts';
 import { createExclusively } from './private-files.ts';
@@ -56,7 +56,7 @@ async function copyPages(path: string, draft: string, { onProgress, signal }: Co
   refuseWithoutIndex(path);
   const source = openAsItIs(path);
   try {
-    refuseNewer(versionOf(source), path);
+    refuseUnknown(source, path);
     source.pragma('query_only = ON');
     source.exec('BEGIN');
     withRetry(() => source.prepare('SELECT count(*) FROM sqlite_schema').get());

@@ -2,6 +2,7 @@
 
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
+import { program } from '../../core/program.ts';
 import type { Durability } from '../../core/settings.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { APPLICATION_ID, createPrivately, isOwnFile, makePrivate } from './private-files.ts';
@@ -95,9 +96,12 @@ export function openEmptyDatabase(): Sqlite {
 
 /** Throws a UserError unless the file is one of ours, or empty. */
 export function refuseForeign(database: Sqlite, path: string): void {
-  const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
-  if (isEmpty || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
+  if (!hasTables(database) || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
   throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
+}
+
+function hasTables(database: Sqlite): boolean {
+  return database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() !== 0;
 }
 
 function prepareDatabase(database: Sqlite, path: string, durability: Durability, beforeMigrating = () => {}): void {
@@ -174,8 +178,8 @@ export function assertKnownVersion(database: Sqlite): void {
 export function assertMigrated(path: string): void {
   const database = openAsItIs(path);
   try {
+    refuseUnknown(database, path);
     const version = versionOf(database);
-    refuseNewer(version, path);
     if (version === MIGRATIONS.length) return;
     throw new UserError([
       `${path} has tables of version ${version}, and this inf-gw needs version ${MIGRATIONS.length}: all requests would wait while it changes them`,
@@ -186,8 +190,14 @@ export function assertMigrated(path: string): void {
   }
 }
 
-/** Throws a UserError for tables that this version of the program does not know. */
-export function refuseNewer(version: number, path: string): void {
+/** Throws a UserError for tables of a version that this program does not know. An empty file has version 0. */
+export function refuseUnknown(database: Sqlite, path: string): void {
+  const version = versionOf(database);
+  if (version < 0 || (version === 0 && hasTables(database))) {
+    throw new UserError(
+      `${path} is damaged: it has tables, and the invalid schema version ${version}; restore a backup with: ${program()} restore <backup>`,
+    );
+  }
   if (version <= MIGRATIONS.length) return;
   throw new UserError(
     `${path} was written by a newer inf-gw (schema version ${version}; this one knows ${MIGRATIONS.length}): update inf-gw`,
@@ -195,8 +205,8 @@ export function refuseNewer(version: number, path: string): void {
 }
 
 function migrate(database: Sqlite, path: string, beforeMigrating: () => void): void {
+  refuseUnknown(database, path);
   const version = versionOf(database);
-  refuseNewer(version, path);
   if (version > 0 && version < MIGRATIONS.length) beforeMigrating();
   if (version === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
   for (const [index, step] of MIGRATIONS.entries()) {

@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { ownUid } from '../../core/files.ts';
-import { openDatabase, refuseNewer, type Sqlite, versionOf } from './database.ts';
+import { openDatabase, refuseUnknown, type Sqlite, versionOf } from './database.ts';
 import { APPLICATION_ID } from './private-files.ts';
 import { explained, isDamage } from './storage-errors.ts';
 
@@ -42,7 +42,7 @@ export function settleDraft(draft: string, from: string): void {
     const isOurs = database.pragma('application_id', { simple: true }) === APPLICATION_ID;
     if (!isOurs || versionOf(database) === 0)
       throw new UserError(`${from} is not an inf-gw state file; use another backup`);
-    refuseNewer(versionOf(database), from);
+    refuseUnknown(database, from);
     database.close();
     database = openDatabase(draft).database;
     database.pragma('journal_mode = DELETE');

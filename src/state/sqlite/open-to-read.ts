@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
-import { openOwn, refuseForeign, refuseNewer, type Sqlite, versionOf } from './database.ts';
+import { openOwn, refuseForeign, refuseUnknown, type Sqlite, versionOf } from './database.ts';
 import { refuseWithoutIndex } from './lock.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { COMPANIONS, isOwnFile, makePrivate } from './private-files.ts';
@@ -31,7 +31,7 @@ export function openToRead(path: string): Sqlite {
   try {
     database = isUnwritable(path) ? openUnwritable(path) : openWritable(path);
     database.pragma('query_only = on');
-    refuseOther(versionOf(database), path);
+    refuseOther(database, path);
     return database;
   } catch (error) {
     database?.close();
@@ -69,8 +69,8 @@ function copyOf(path: string): Buffer {
   return bytes;
 }
 
-function refuseOther(version: number, path: string): void {
-  refuseNewer(version, path);
-  if (version === MIGRATIONS.length) return;
+function refuseOther(database: Sqlite, path: string): void {
+  refuseUnknown(database, path);
+  if (versionOf(database) === MIGRATIONS.length) return;
   throw new UserError(`${path} was written by an older inf-gw: run serve, or any command that may change it, once`);
 }

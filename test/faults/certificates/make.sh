@@ -36,4 +36,6 @@ here='IP:127.0.0.1,DNS:localhost'
 request localhost "$here" && sign 20250101000000Z 21240101000000Z valid.crt
 request localhost "$here" && sign 20240101000000Z 20240201000000Z expired.crt
 request elsewhere DNS:elsewhere.invalid && sign 20250101000000Z 21240101000000Z wrong-name.crt
+openssl req -x509 -newkey rsa:2048 -nodes -days 36500 -subj /CN=rsa -addext "subjectAltName=$here" \
+  -keyout rsa.key -out rsa.crt 2> "$work/log"
 openssl req -x509 -new -key host.key -subj '/CN=localhost' -addext "subjectAltName=$here" -days 36500 -out unknown.crt
