@@ -11,7 +11,7 @@ import { dateTime, milliseconds } from '../operator/format.ts';
 import { marked } from '../operator/table.ts';
 import type { AlertDelivery, DeliveryState } from '../state/alerts.ts';
 import { openStateToRead } from '../state/open.ts';
-import { printJson, printLine, printTable } from './output.ts';
+import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 const FAILED = 1;
@@ -46,9 +46,15 @@ async function test(command: Command): Promise<void> {
   if (config.alerts.length === 0) throw new UserError(nowhere(config));
   const event = JSON.stringify(testEvent(config.node, Date.now()));
   const tried = await Promise.all(config.alerts.map((target) => tryOne(target, event)));
-  const ok = tried.every(({ isDelivered }) => isDelivered);
+  const failed = tried.filter(({ isDelivered }) => !isDelivered);
+  const ok = failed.length === 0;
   if (!ok) process.exitCode = FAILED;
-  if (globalOptions(command).json) return printJson({ ok, targets: tried.map(triedJson) });
+  if (globalOptions(command).json) printJson({ ok, targets: tried.map(triedJson) });
+  else printTried(tried);
+  for (const each of failed) notice(`error: ${failureText(each)}`);
+}
+
+function printTried(tried: readonly Tried[]): void {
   printTable({
     columns: [
       { head: 'TARGET' },
@@ -76,6 +82,15 @@ async function tryOne(target: AlertTarget, event: string): Promise<Tried> {
   const startedAtMs = performance.now();
   const { isDelivered, text } = await deliver(target, event);
   return { target, isDelivered, text, tookMs: Math.round(performance.now() - startedAtMs) };
+}
+
+function failureText({ target, text }: Tried): string {
+  const { name, missingVariable } = target;
+  const remedy =
+    missingVariable === undefined
+      ? 'correct it, or its entry under `alerts:` in the config'
+      : `set ${missingVariable}, such as in the file .env next to the config`;
+  return `${name} (${shownTarget(target)}) did not take the test event: ${text}; ${remedy}`;
 }
 
 function triedJson({ target, isDelivered, text, tookMs }: Tried) {

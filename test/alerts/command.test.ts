@@ -85,10 +85,35 @@ describe('`alerts`', { concurrency: CONCURRENCY }, () => {
     assert.equal(failed.status, 1);
     assert.match(failed.stdout, /^webhook 1 +http:\/\/127\.0\.0\.1:\d+\/… +delivered +200 /m);
     assert.match(failed.stdout, /^command +sh +failed +exit status 4 /m);
+    const line =
+      'error: command (sh) did not take the test event: exit status 4; correct it, or its entry under `alerts:` in the config\n';
+    assert.equal(failed.stderr, line);
+    const json = await place.run(['alerts', 'test', '--json']);
+    assert.deepEqual([json.status, JSON.parse(json.stdout).ok, json.stderr], [1, false, line]);
     const checked = await place.run(['config', 'check']);
     assert.match(checked.stdout, /^alerts to webhook 1 +http:\/\/127\.0\.0\.1:\d+\/… \(json, signed\)$/m);
     const shown = [failed, checked, await place.run(['config', 'check', '--json'])];
     for (const { stdout, stderr } of shown) assert.doesNotMatch(stdout + stderr, /SECRET|hmac-secret/);
+  });
+
+  test('`test` prints a line on stderr for each target that fails, with what to do about it', async (t) => {
+    const receiver = await Receiver.start(t);
+    const place = new Workplace(
+      t,
+      `${CONFIG}alerts:
+  webhooks:
+    - { url: "${receiver.url('/fine')}" }
+    - { url: "http://127.0.0.1:1/SECRET" }
+    - { url: "\${NO_SUCH_URL}" }
+`,
+    );
+    const { status, stderr } = await place.run(['alerts', 'test']);
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^error: webhook 2 \(http:\/\/127\.0\.0\.1:1\/…\) did not take the test event: [^\n]+; correct it, or its entry [^\n]+\nerror: webhook 3 \([^\n]*\) did not take the test event: not sent: the variable NO_SUCH_URL is not set; set NO_SUCH_URL, [^\n]+\n$/m,
+    );
+    assert.doesNotMatch(stderr, /SECRET/);
   });
 
   test('without any target, `test` says where to add one, and `list` that nothing was told', async (t) => {
