@@ -18,6 +18,7 @@ import {
   type KeyRecord,
   type KeyTerms,
   limitsInForce,
+  MOST_CREATED_A_DAY,
 } from '../state/keys.ts';
 import type { OpenState } from '../state/state.ts';
 
@@ -25,6 +26,7 @@ import type { OpenState } from '../state/state.ts';
 const MOST_CHILDREN = 1_000;
 const FIELDS = ['name', ...TIER_NAMES, 'spend_limit_usd', 'budgets', 'expires_in', 'allowlist', 'cap_output'];
 
+const TOO_MANY_TODAY = `a key creates at most ${MOST_CREATED_A_DAY} keys in a day (UTC), deleted ones included; wait until tomorrow`;
 const NAME_TAKEN = 'name: this key has made one of this name already';
 
 type Asked = Readonly<Record<string, unknown>>;
@@ -44,7 +46,9 @@ export async function checkChild(
   if (question.kind === 'delete')
     return children.some(({ id }) => id === question.id) ? undefined : { kind: 'no_such_key' };
   const reading = newChild(question.fields, parent, children, tier);
-  return reading.ok ? undefined : { kind: 'invalid', problem: reading.expected };
+  if (!reading.ok) return { kind: 'invalid', problem: reading.expected };
+  const isTooMany = await state.keys.hasCreatedMost(parentId, Date.now());
+  return isTooMany ? { kind: 'invalid', problem: TOO_MANY_TODAY } : undefined;
 }
 
 export function answerChild(
@@ -72,6 +76,7 @@ async function createChild(state: State, parentId: string, asked: Asked, tier: L
   const secret = mintKey();
   const change = await insert(state, parent, secret, reading.value, Date.now());
   if (change.kind === 'no_such_key') return { kind: 'may_not' };
+  if (change.kind === 'too_many_today') return { kind: 'invalid', problem: TOO_MANY_TODAY };
   if (change.kind !== 'done') return { kind: 'invalid', problem: NAME_TAKEN };
   return { kind: 'done', json: { ...(await shown(change.key, parent, state, tier)), key: secret } };
 }

@@ -3,11 +3,11 @@ import { redactKeys } from '../core/api-key.ts';
 import type { Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
 import type { RequestRow, UpstreamState } from '../observe/worker-snapshot.ts';
-import type { KeyChange } from '../state/keys.ts';
+import { type KeyChange, MOST_CREATED_A_DAY } from '../state/keys.ts';
 import { type GroupChange, MOST_GROUPS } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { RefusalRow } from '../state/usage.ts';
-import { ago, countOf, duration } from './format.ts';
+import { ago, count, countOf, duration } from './format.ts';
 
 export const CONFIG_RELOADED = 'The gateway reloaded its config.';
 export const BALANCE_TOO_LARGE = 'the balance would exceed 1,000,000,000 USD; nothing was changed';
@@ -58,6 +58,8 @@ export function explainKeyChange(
       return `key ${name} was deleted permanently; create another with \`${program()} keys create\``;
     case 'name_taken':
       return `a key named ${name} already exists; choose another name, or delete that key first`;
+    case 'too_many_today':
+      return `the key above ${name} has created ${count(MOST_CREATED_A_DAY)} keys today, the most in a day (UTC); use another one, or wait until tomorrow`;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Keys in the operator's book, which the ledger reads as well. */
 import { hashKey, isWellFormedKey, previewKey } from '../core/api-key.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import { names } from '../core/layout.ts';
 import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
@@ -12,6 +13,7 @@ import {
   type KeyRecord,
   type KeyState,
   type LimitChanges,
+  MOST_CREATED_A_DAY,
   type NewKey,
   NO_TERMS,
   numbersOf,
@@ -83,9 +85,16 @@ export class KeyBook {
     return (yield* rows(text, [id])).map((row) => row.key_id as string);
   }
 
+  /** Whether a key has created as many keys on this day (UTC) as it may. */
+  *hasCreatedMost(id: string, wallMs: number): Operation<boolean> {
+    const text = 'SELECT count(*) AS keys FROM inf_gw.keys WHERE parent_id = $1 AND created_at_ms >= $2';
+    const [row] = yield* rows(text, [id, Math.floor(wallMs / DAY_MS) * DAY_MS]);
+    return Number(row?.keys) >= MOST_CREATED_A_DAY;
+  }
+
   /** Stores a new key. Only its hash and its preview are kept. */
   create(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
-    return transaction(this.#insert(secret, key, wallMs));
+    return transaction(this.#create(secret, key, wallMs));
   }
 
   /** Creates a second key with the settings of the first, under the next free name. */
@@ -177,6 +186,15 @@ export class KeyBook {
       if (change.kind === 'done') yield* copyUsers(old.id, change.key.id);
       return change;
     }
+  }
+
+  *#create(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
+    const { parentId = null } = key;
+    if (parentId !== null) {
+      yield* stopDecisions(this.#dialect);
+      if (yield* this.hasCreatedMost(parentId, wallMs)) return { kind: 'too_many_today' };
+    }
+    return yield* this.#insert(secret, key, wallMs);
   }
 
   *#insert(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {

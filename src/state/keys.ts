@@ -133,7 +133,15 @@ export type KeyChange =
   | { readonly kind: 'no_such_group' }
   | { readonly kind: 'is_child' }
   | { readonly kind: 'deleted' }
-  | { readonly kind: 'name_taken' };
+  | { readonly kind: 'name_taken' }
+  /** The parent has created {@link MOST_CREATED_A_DAY} keys on this day (UTC). */
+  | { readonly kind: 'too_many_today' };
+
+/**
+ * How many keys a key may create in a day. Deleted ones count: their rows stay in the state, since requests and reports
+ * refer to keys.
+ */
+export const MOST_CREATED_A_DAY = 1_000;
 
 /** The models of an allowlist after a change; null allows all. What it throws undoes the change. */
 export type AllowlistEdit = (models: readonly string[] | null) => readonly string[] | null;

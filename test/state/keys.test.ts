@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
-import { checkKeyName, childName, childPrefixes, type KeyChange } from '../../src/state/keys.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { checkKeyName, childName, childPrefixes, type KeyChange, MOST_CREATED_A_DAY } from '../../src/state/keys.ts';
 import { ALONE } from '../support/state.ts';
 import { done, makeKey, NOON, onEachStore } from './stage.ts';
 
@@ -76,6 +77,29 @@ onEachStore((open) => {
       assert.deepEqual(left, [other]);
       assert.equal((await state.keys.setState(middle.id, 'enabled')).kind, 'deleted');
       assert.equal((await makeKey(state, { name: 'deep' })).name, 'deep', 'their names are free again');
+    });
+
+    test('of a key number at most 1,000 in a day, deleted ones included', async (t) => {
+      const stage = await open(t);
+      const { state } = stage;
+      const parent = await makeKey(state, { mayCreate: true });
+      const other = await makeKey(state, { mayCreate: true });
+      await stage.write(`INSERT INTO {keys} (id, name, hash, preview, state, created_at_ms, parent_id)
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${MOST_CREATED_A_DAY - 1})
+        SELECT 'key_bulk' || n, 'bulk ' || n, 'hash ' || n, '', 'deleted', ${NOON}, '${parent.id}' FROM numbers`);
+      let children = 0;
+      const create = (parentId: string, atMs: number) =>
+        state.keys.create(mintKey(), { name: `child ${++children}`, parentId }, atMs);
+      const last = done(await create(parent.id, NOON));
+      assert.equal((await create(parent.id, NOON + DAY_MS / 3)).kind, 'too_many_today');
+      await state.keys.setState(last.id, 'deleted');
+      assert.equal((await create(parent.id, NOON)).kind, 'too_many_today');
+      assert.equal((await create(other.id, NOON)).kind, 'done');
+      assert.equal((await create(parent.id, NOON + DAY_MS)).kind, 'done');
+      // What its operator asks for is not refused.
+      const { id } = done(await create(other.id, NOON));
+      await stage.write(`UPDATE {keys} SET parent_id = '${parent.id}' WHERE id = '${id}'`);
+      assert.equal((await state.keys.rotate(id, mintKey(), NOON)).kind, 'done');
     });
 
     test('is under no key that is gone, whoever has just deleted that', async (t) => {

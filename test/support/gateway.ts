@@ -144,6 +144,11 @@ export class TestGateway {
     bookOf(this.#database).groups.setUser({ ...NO_LEVEL_TERMS, state: 'enabled', ...settings, ownerId: key.id, name });
   }
 
+  /** How many keys of this one are stored, deleted ones included. */
+  childrenOf({ id }: TestKey): number {
+    return this.#keys.list({ withDeleted: true, parentId: id }).length;
+  }
+
   get statePath(): string {
     return this.#database.name;
   }

@@ -19,8 +19,11 @@ import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
  */
 export const MIGRATIONS: readonly string[] = [
   [TABLES, LEVEL_TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, RETENTION_TABLE, KEPT_TABLES, LOSS_TABLE].join('\n'),
-  // The end user that the request names, as in a state file.
-  'ALTER TABLE inf_gw.holds ADD COLUMN end_user text;',
+  // As in a state file.
+  `ALTER TABLE inf_gw.holds ADD COLUMN end_user text;
+DROP INDEX inf_gw.keys_by_parent;
+CREATE INDEX keys_by_parent ON inf_gw.keys (parent_id, created_at_ms) WHERE parent_id IS NOT NULL;
+CREATE INDEX live_keys_by_parent ON inf_gw.keys (parent_id, id) WHERE parent_id IS NOT NULL AND state <> 'deleted';`,
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;

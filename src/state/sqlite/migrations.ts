@@ -312,6 +312,11 @@ const TABLES = `
 const STEP_2 = `
   -- The end user that the request names.
   ALTER TABLE holds ADD COLUMN end_user TEXT;
+
+  -- Of a key that creates and deletes many, those of today and those that are left are found without the others.
+  DROP INDEX keys_by_parent;
+  CREATE INDEX keys_by_parent ON keys (parent_id, created_at_ms) WHERE parent_id IS NOT NULL;
+  CREATE INDEX live_keys_by_parent ON keys (parent_id, id) WHERE parent_id IS NOT NULL AND state <> 'deleted';
 `;
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */

@@ -189,11 +189,39 @@ const blanks: Attack[] = ['\n', '\r\n'].map((end) => ({
   run: ({ scope }) => cpuOfPreface(scope, end.repeat((16 * 1024 ** 2) / end.length)),
 }));
 
+/** More keys than a key may create in a day, one after another. */
+const CREATIONS = 1_100;
+const MOST_IN_A_DAY = 1_000;
+const CREATIONS_AT_ONCE = 4;
+
+const children: Attack = {
+  claim: 'a key that creates and deletes keys leaves a bounded number of them in the state',
+  passes: 'memory',
+  tries: `creates ${CREATIONS} keys by a key that may create, and deletes each at once`,
+  unit: `of ${CREATIONS} keys left in the state`,
+  most: MOST_IN_A_DAY,
+  async run() {
+    const gateway = await startTestGateway();
+    try {
+      const key = gateway.key({ mayCreate: true });
+      const names = Array.from({ length: CREATIONS }, (_, index) => `child-${index}`);
+      const create = async (name: string) => {
+        const { status, text } = await gateway.post('/v1/keys', key, { name });
+        if (status === 201) await gateway.request(`/v1/keys/${JSON.parse(text).id}`, { key, method: 'DELETE' });
+      };
+      await inParallel(names, create, CREATIONS_AT_ONCE);
+      return gateway.childrenOf(key);
+    } finally {
+      await gateway.stop();
+    }
+  },
+};
+
 export const NEIGHBOURS: Family = {
   title: 'One key against all others',
   about: 'All keys share the models, the memory and the event loop of a gateway. What one of them can take is bounded.',
-  attacks: [rejections, counting, names, ...bodies, refused, counts, ...answers, ...blanks],
+  attacks: [rejections, counting, children, names, ...bodies, refused, counts, ...answers, ...blanks],
 };
 
 /** Those that are short, and whose figures do not depend on how busy the machine is. */
-export const QUICK_NEIGHBOURS: Family = { ...NEIGHBOURS, attacks: [rejections, counting] };
+export const QUICK_NEIGHBOURS: Family = { ...NEIGHBOURS, attacks: [rejections, counting, children] };
