@@ -196,7 +196,7 @@ describe('a run inside of a run', { concurrency: CONCURRENCY }, () => {
     assert.match(stderr, /^note: the run around this one has 0.50 USD left, which bounds this one as well$/m);
     assert.match(stderr, /^inside +outer \(key_\w+\)$/m);
     assert.match(stderr, /^error: --allow mock\/echo: the run around this one, outer, may not call it$/m);
-    assert.match(stderr, /^error: this is inside another `inf-gw run`, .*: leave --config out$/m);
+    assert.match(stderr, /^error: this is inside another run, .*: leave --config out$/m);
     assert.match(stderr, /^inside it +1 run, counted above$/m);
     const [outer, made] = await place.json<KeyJson[]>('keys', 'list');
     assert.deepEqual([made?.name, made?.allowlist, made?.expires_at], ['inner', ['host/paid'], outer?.expires_at]);

@@ -65,9 +65,7 @@ export function outerRun({ path: named, environment, directory }: LoadOptions): 
     );
   }
   if (named !== undefined && resolve(directory, named) !== place) {
-    throw new UserError(
-      `this is inside another \`${program()} run\`, whose leash only holds at its own gateway: leave --config out`,
-    );
+    throw new UserError('this is inside another run, whose leash only holds at its own gateway: leave --config out');
   }
   return { keyId, url, config: configAt(place, environment, directory) };
 }
