@@ -50,7 +50,7 @@ function holdOf(site: DialectSite, { composition, outcomes }: Attempted<Request>
   const [outcome, ...others] = outcomes;
   const [bill] = outcome === undefined ? [] : billsOf([outcome]);
   if (outcome === undefined || bill === undefined || others.length > 0) return 0;
-  const isWhole = bill.declaredOutput !== undefined || bill.outputTokens <= DEFAULT_OUTPUT;
+  const isWhole = bill.declaredOutput !== undefined || bill.isHeldWhole || bill.outputTokens <= DEFAULT_OUTPUT;
   if (!isWhole || composition.tricks.includes('growing')) return 0;
   return share(bill.costNanos, (site.heldAtArrival.get(outcome.conversation) ?? 0) * ESTIMATE_ERROR);
 }

@@ -41,6 +41,7 @@ export function conductFor(draft: Draft, random: Random): Partial<Conduct> {
   // Speech has many tokens for a word.
   const alphabet = field === 'speech' ? 'prose' : random.pick(ALL_ALPHABETS);
   const report = random.pick(REPORTS);
+  const end = endOf(draft, report, random);
   const tokens = random.pick(isShown ? [1, 20, DEFAULT_OUTPUT, 250, MOST_WRITTEN] : [1, 20, DEFAULT_OUTPUT]);
   const most = Math.min(tokens, maximum ?? tokens);
   const loss = lossOf(draft, random);
@@ -60,8 +61,9 @@ export function conductFor(draft: Draft, random: Random): Partial<Conduct> {
     isUnpredicted: random.chance(0.5),
     // More than one is not held where no maximum is declared.
     images: draft.model === 'drawing' && draft.direction.host === 'chat' ? random.pick([0, 1]) : 0,
-    isImageTold: random.chance(0.7),
-    end: endOf(draft, report, random),
+    // An error does not show the images that its report counts.
+    isImageTold: end === 'failed' || random.chance(0.7),
+    end,
     loss,
   };
 }

@@ -110,6 +110,8 @@ export interface HostBill extends Bill {
 
 export class Dialogue extends Conversation {
   readonly conduct: Conduct;
+  /** The maximum in a request that its host has refused. The gateway holds for it when a fallback serves the request. */
+  refusedMaximum: number | undefined;
 
   constructor(id: string, conduct: Partial<Conduct> = {}, leaves: LeavingPoint = 'never') {
     super(id, {}, leaves);

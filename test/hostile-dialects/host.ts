@@ -11,7 +11,7 @@ import { Writing } from '../hostile/writing.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import type { Conduct, DialectName, Dialogue, HostBill, Loss } from './dialogue.ts';
 import { callsOf, SWITCHES } from './host-tools.ts';
-import { CONTEXT_WINDOW, costOf, MAX_OUTPUT, REFUSING_MODEL } from './pricing.ts';
+import { CONTEXT_WINDOW, costOf, DRAWING_MODEL, MAX_OUTPUT, REFUSING_MODEL } from './pricing.ts';
 import { promptOf } from './prompt.ts';
 import { CHAT } from './speech/chat.ts';
 import { MESSAGES } from './speech/messages.ts';
@@ -38,9 +38,12 @@ export class DialectHost extends BillingHost<Dialogue> {
   protected async answer(call: UpstreamCall): Promise<void> {
     const [, reading, dialect] = call.path.split('/') as [string, Reading, DialectName];
     const fields = readRequest(call.body, reading, KNOWN);
-    if (fields.model === REFUSING_MODEL) return call.answer(429, REFUSED, { 'retry-after': '3600' });
     const dialogue = this.announced(call, fields.user ?? (fields.metadata as Fields | undefined)?.user_id);
     if (dialogue === undefined) return;
+    if (fields.model === REFUSING_MODEL) {
+      dialogue.refusedMaximum = maximumIn(fields, { reading, dialect });
+      return call.answer(429, REFUSED, { 'retry-after': '3600' });
+    }
     const speech = SPEECHES[dialect];
     const order = orderOf(call, dialogue, fields, { reading, dialect });
     dialogue.arrived(order.bill);
@@ -78,12 +81,16 @@ interface Manner {
   readonly dialect: DialectName;
 }
 
-function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { reading, dialect }: Manner): Order {
-  const { conduct } = dialogue;
-  // A host that is careless with names takes any maximum, too.
+/** A host that is careless with names takes any maximum. */
+function maximumIn(fields: Fields, { reading, dialect }: Manner): number | undefined {
   const names = reading === 'go' ? MAXIMA : [SPEECHES[dialect].maximum];
   const declared = names.map((name) => fields[name]).filter((value) => typeof value === 'number');
-  const declaredOutput = declared.length === 0 ? undefined : Math.max(...declared);
+  return declared.length === 0 ? undefined : Math.max(...declared);
+}
+
+function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { reading, dialect }: Manner): Order {
+  const { conduct } = dialogue;
+  const declaredOutput = maximumIn(fields, { reading, dialect });
   const most = Math.min(conduct.tokens, declaredOutput ?? MAX_OUTPUT, MAX_OUTPUT);
   const { tokens, audioTokens } = promptOf(dialect, fields);
   const calls = callsOf({ dialect, reading, fields }, conduct);
@@ -96,6 +103,7 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
     audioInput: Math.min(audioTokens, inputTokens),
     declaredOutput,
     heldOutput: (declaredOutput ?? 0) + predictedIn(fields),
+    isHeldWhole: dialogue.refusedMaximum !== undefined || fields.model === DRAWING_MODEL,
     serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
     choices: 1,
     isStream: fields.stream === true,

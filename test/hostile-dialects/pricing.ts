@@ -32,8 +32,8 @@ const TOKENS_PER_IMAGE = 1_600;
 /** These hear and speak at prices of their own; other models hear at that of text. */
 const AUDIO_MODEL = 'vendor-audio';
 const ATTENTIVE_MODEL = 'vendor-attentive';
-/** This one returns images unasked. */
-const DRAWING_MODEL = 'gpt-5-image';
+/** This one returns images unasked: at least one is held for each request. */
+export const DRAWING_MODEL = 'gpt-5-image';
 /** Nanodollars for a token of an image. */
 const IMAGE_PRICE = 60_000;
 /** Of sound, for a second. */

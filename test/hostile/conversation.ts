@@ -55,6 +55,8 @@ export interface Bill {
   readonly declaredOutput: number | undefined;
   /** What the gateway holds for: the larger maximum that the request declares, whether its host reads it or not, and what it predicts. */
   readonly heldOutput: number;
+  /** The gateway holds for more output than a host writes here, although this host reads no maximum. */
+  readonly isHeldWhole?: boolean;
   readonly serviceTier: string | undefined;
   readonly choices: number;
   /** What a token of output costs, in nanodollars, where that depends on more than its model. */

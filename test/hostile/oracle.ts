@@ -63,7 +63,7 @@ function toleratedOf(bill: Bill): number {
 
 /** What is held for a request at first. */
 function holdOf(bill: Bill): number {
-  if (isBounded(bill)) return bill.costNanos;
+  if (isBounded(bill) || bill.isHeldWhole) return bill.costNanos;
   const writtenNanos = bill.outputTokens * outputPrice(bill);
   const heldNanos = bill.heldOutput * bill.choices * outputPrice(bill);
   return bill.costNanos - writtenNanos + Math.max(stepOf(bill), Math.min(writtenNanos, heldNanos));
