@@ -112,7 +112,6 @@ const OUR_OWN: readonly (keyof ModelConfig)[] = [
   'ignoreFields',
   'fallback',
   'imageTokens',
-  'pageTokens',
   'remoteFiles',
 ];
 

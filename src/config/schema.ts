@@ -126,7 +126,6 @@ const model = prices.extend({
   inference_geos: pricedValues('inference_geo', 'global').default({}),
   context_window: wholeNumber(1).optional(),
   image_tokens: imageTokens.optional(),
-  page_tokens: wholeNumber(1).optional(),
   remote_files: z.literal('context', { error: () => 'expected context, or nothing' }).optional(),
   max_output: wholeNumber(1).optional(),
   reads: inputKinds.optional(),

@@ -72,8 +72,6 @@ export interface ImageTiles {
 export interface InputTerms {
   /** The most tokens of an image; undefined for the dearest that is known of any model. */
   readonly imageTokens: number | ImageTiles | undefined;
-  /** The most tokens of a page of a PDF; undefined to hold the context window for one. */
-  readonly pageTokens: number | undefined;
   /** Whether input may be named that the gateway cannot see, for which the context window is held. */
   readonly remoteFiles: boolean;
   /** The most tokens of input and output together; undefined if the config does not say. */

@@ -5,7 +5,6 @@ import type { InputTerms } from '../core/model-terms.ts';
 import { type ImageSize, imageSize } from '../wire/media/image-size.ts';
 import { dearestImageTokens, tileTokens } from '../wire/media/image-tokens.ts';
 import { beginsAsSound, kindOf } from '../wire/media/kind.ts';
-import { pdfPages } from '../wire/media/pdf.ts';
 import { soundLength } from '../wire/media/sound-length.ts';
 import { foldCase } from '../wire/names.ts';
 import type { Attachment, Fields, Place } from './dialect.ts';
@@ -13,38 +12,18 @@ import type { Attachment, Fields, Place } from './dialect.ts';
 /** The most tokens that known hosts make of a second of audio: Gemini's 32. OpenAI's make 10. */
 const TOKENS_PER_SECOND = 32;
 
-/** To count the pages of a PDF takes up to 0.1 s of a core, of a file of few KB as well. */
-const MAX_COUNTED_PDFS = 3;
-
-/** The tokens to hold for each attachment of an input; undefined where only the context window bounds them. */
-export function* tokensOfEach(
-  attachments: readonly Attachment[],
-  terms: InputTerms,
-): Generator<{ readonly attachment: Attachment; readonly tokens: number | undefined }> {
-  let pdfs = 0;
-  for (const attachment of attachments) {
-    const isUncounted = attachment.kind === 'pdf' && ++pdfs > MAX_COUNTED_PDFS;
-    yield { attachment, tokens: isUncounted ? undefined : attachmentTokens(attachment, terms) };
-  }
-}
-
-function attachmentTokens(attachment: Attachment, terms: InputTerms): number | undefined {
+/** Returns the tokens to hold for an attachment; undefined where only the context window bounds them. */
+export function attachmentTokens(attachment: Attachment, terms: InputTerms): number | undefined {
   switch (attachment.kind) {
     case 'image':
       return imageTokens(attachment.size, attachment.isFetched === true, terms);
     case 'audio':
       return Math.ceil(attachment.seconds * TOKENS_PER_SECOND);
     case 'pdf':
-      return pdfTokens(attachment, terms);
     case 'opaque':
     case 'reference':
       return undefined;
   }
-}
-
-function pdfTokens({ countPages }: Attachment & { kind: 'pdf' }, { pageTokens }: InputTerms): number | undefined {
-  const pages = pageTokens === undefined ? undefined : countPages();
-  return pages === undefined || pageTokens === undefined ? undefined : pages * pageTokens;
 }
 
 /** What gpt-4o-mini makes of its largest image: 2,833 and 8 tiles at 5,667. No model with a maximum for images has a higher one. */
@@ -74,10 +53,10 @@ export function attachmentProblem(
   terms: InputTerms,
   isHeard: boolean,
 ): { readonly place: Place; readonly why: string } | undefined {
-  for (const { attachment, tokens } of tokensOfEach(attachments, terms)) {
+  for (const attachment of attachments) {
     if (attachment.kind === 'reference' && !terms.remoteFiles) return { place: attachment, why: UNSEEN };
     if (!isHeard && hasSound(attachment)) return { place: attachment as Place, why: UNHEARD };
-    const isBounded = tokens !== undefined || terms.contextWindow !== undefined;
+    const isBounded = terms.contextWindow !== undefined || attachmentTokens(attachment, terms) !== undefined;
     if (!isBounded) return { place: attachment as Place, why: UNBOUNDED };
   }
   return undefined;
@@ -176,7 +155,7 @@ function readBytes(
   const only = (attachment: Attachment) => ({ attachments: [attachment], texts: [] });
   switch (kindOf(bytes)) {
     case 'pdf':
-      return only({ kind: 'pdf', countPages: once(() => pdfPages(bytes)), ...place });
+      return only({ kind: 'pdf', ...place });
     case 'png':
     case 'jpeg':
     case 'gif':
@@ -202,15 +181,6 @@ function readBytes(
 /** Whether data counts as audio or a film by its field or its declared media type. */
 export function isSound(expected: 'image' | 'audio' | 'file', declared = ''): boolean {
   return expected === 'audio' || /^(?:audio|video)\//i.test(declared);
-}
-
-/** The same function, run when it is first asked. */
-function once<Value>(read: () => Value): () => Value {
-  let known: { readonly value: Value } | undefined;
-  return () => {
-    known ??= { value: read() };
-    return known.value;
-  };
 }
 
 /** What a text in place of data may be besides: some readers need no header to take it for a PDF. */

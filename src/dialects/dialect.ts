@@ -100,8 +100,8 @@ export type Attachment =
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly isFetched?: true }
   /** `seconds`: how long it can be at most. */
   | ({ readonly kind: 'audio'; readonly seconds: number } & Partial<Place>)
-  /** `countPages`: the most that it can have; undefined if that cannot be told. */
-  | ({ readonly kind: 'pdf'; readonly countPages: () => number | undefined } & Place)
+  /** Hosts read its text and its pages as images; it has no sound. */
+  | ({ readonly kind: 'pdf' } & Place)
   /** Data whose tokens at a host cannot be known. `hasSound`: it is audio or a film. */
   | ({ readonly kind: 'opaque'; readonly hasSound?: boolean } & Place)
   /**

@@ -3,7 +3,7 @@ import { isObject } from '../core/json.ts';
 import type { InputTerms } from '../core/model-terms.ts';
 import { TextSample } from '../wire/text-sample.ts';
 import { estimateTokensOf } from '../wire/token-estimate.ts';
-import { type Reading, referenceIn, tokensOfEach } from './attachments.ts';
+import { attachmentTokens, type Reading, referenceIn } from './attachments.ts';
 import type { Attachment, Fields, InputVisitor, ModelRequest } from './dialect.ts';
 import type { ToolReference } from './host-tools.ts';
 
@@ -50,7 +50,8 @@ function withAttachments(tokens: number, attachments: readonly Attachment[], ter
   if (attachments.length === 0) return tokens;
   let sum = tokens;
   let isBounded = true;
-  for (const { tokens: own } of tokensOfEach(attachments, terms)) {
+  for (const attachment of attachments) {
+    const own = attachmentTokens(attachment, terms);
     if (own === undefined) isBounded = false;
     else sum += own;
   }

@@ -95,7 +95,7 @@ function placesFor({ direction: { client }, model }: Draft): readonly (readonly 
     ['text', 0.5, TEXT_PLACES[client]],
     ['attachment', 0.15, ATTACHMENT_PLACES[client]],
     ['named', model === 'fetching' ? 0.5 : 0.03, REFERENCE_PLACES[client]],
-    ['PDF', model === 'paged' || model === 'windowless' ? 0.5 : 0.03, PDF_PLACES[client]],
+    ['PDF', model === 'windowless' ? 0.5 : 0.03, [PDF_PLACES[client]]],
     ['file', 0.03, FILE_PLACES[client]],
     ['pictures', isSeeing ? 0.6 : 0.03, PICTURE_PLACES[client]],
     ['sound', model === 'speaking' || model === 'attentive' ? 0.4 : 0.02, client === 'chat' ? SOUND_PLACES : NONE],

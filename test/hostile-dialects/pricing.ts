@@ -102,8 +102,8 @@ const sound = { audio_input: usd(SPECIAL_PRICES.audioInput), audio_output: usd(S
 /**
  * The models of a provider: `growing` begins its streams with little, `thoughtful` does, too,
  * and thinks by itself, `tooled` has prices for all that can be asked for, `caching` for what is written to a cache, `long` for long inputs, `tiered`
- * for those and for service tiers. `fetching` lets its host fetch files, `paged` says what a page
- * of a PDF has, `windowless` not what fits in; `tiles` and `patches` say how their host sees,
+ * for those and for service tiers. `fetching` lets its host fetch files, `windowless`
+ * has no context window; `tiles` and `patches` say how their host sees,
  * `unsaid` and `boundless` do not. `speaking` and `attentive` have prices for sound, `compound` calls tools
  * of its own accord, `drawing` returns images unasked, and `refusing` is served by a fallback at another host, whose
  * terms differ in each figure.
@@ -121,7 +121,6 @@ export const MODELS = {
   long,
   tiered: { ...long, ...tiers },
   fetching: { ...plain, remote_files: 'context' },
-  paged: { ...plain, page_tokens: 2_000 },
   windowless,
   tiles: { ...plain, upstream: TILED_MODEL, image_tokens: TILES },
   patches: { ...plain, upstream: PATCHED_MODEL, image_tokens: MOST_PATCHES },

@@ -44,7 +44,6 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     contextWindow: undefined,
     imageTokens: undefined,
     reads: undefined,
-    pageTokens: undefined,
     remoteFiles: false,
     fallback: [],
     cache: undefined,

@@ -2,7 +2,7 @@
 import type { Fields } from '../../hostile/names.ts';
 import type { DialectName } from '../dialogue.ts';
 import { FILM_IN_BASE64, TEXT_FILES } from '../files/packed.ts';
-import { PDFS } from '../files/pdf.ts';
+import { LONG_PDF, PDF_PAGES } from '../files/pdf.ts';
 import { PICTURES, VAST_PICTURE } from '../files/pictures.ts';
 import { SOUNDS } from '../files/sound.ts';
 import { user } from '../requests.ts';
@@ -32,14 +32,13 @@ const PARTS: Readonly<
   },
 };
 
-const [firstPdf] = PDFS as [(typeof PDFS)[number]];
 const [film, filmData] = FILM_IN_BASE64;
 const imageUrl = (url: string) => user('chat', [{ type: 'image_url', image_url: { url } }]);
 
 /** Places that only one dialect has. */
 const OWN: Readonly<Record<DialectName, readonly Place[]>> = {
   chat: [
-    ['a PDF of 300 pages as an `image_url`', imageUrl(urlOf(PDF, firstPdf[1]))],
+    ['a PDF of 300 pages as an `image_url`', imageUrl(urlOf(PDF, LONG_PDF))],
     [`${film} as an \`image_url\``, imageUrl(urlOf('video/mp4', filmData))],
     [
       `${film} as a part \`video_url\``,
@@ -49,26 +48,33 @@ const OWN: Readonly<Record<DialectName, readonly Place[]>> = {
       'a part `video` of 200 pictures',
       user('chat', [{ type: 'video', video: Array(200).fill('https://example.org/a.png') }]),
     ],
-    ['a PDF of 300 pages that says it is a text', user('chat', [PARTS.chat.file('text/plain', firstPdf[1], 'a.txt')])],
-    ['a PDF of 300 pages in base64 alone', user('chat', [{ type: 'file', file: { file_data: firstPdf[1] } }])],
+    ['a PDF of 300 pages that says it is a text', user('chat', [PARTS.chat.file('text/plain', LONG_PDF, 'a.txt')])],
+    ['a PDF of 300 pages in base64 alone', user('chat', [{ type: 'file', file: { file_data: LONG_PDF } }])],
   ],
   messages: [
-    ['a PDF of 300 pages in the result of a tool', called({}, [PARTS.messages.file(PDF, firstPdf[1])])],
-    ['a PDF of 300 pages that says it is a picture', user('messages', [{ ...PARTS.messages.file(PNG, firstPdf[1]) }])],
+    ['a PDF of 300 pages in the result of a tool', called({}, [PARTS.messages.file(PDF, LONG_PDF)])],
+    ['a PDF of 300 pages that says it is a picture', user('messages', [{ ...PARTS.messages.file(PNG, LONG_PDF) }])],
   ],
   responses: [
-    ['a PDF of 300 pages in the output of a call', calledFunction([PARTS.responses.file(PDF, firstPdf[1])])],
+    ['a PDF of 300 pages in the output of a call', calledFunction([PARTS.responses.file(PDF, LONG_PDF)])],
     [
       'a PDF of 300 pages that says it is a text',
-      user('responses', [PARTS.responses.file('text/plain', firstPdf[1], 'a.txt')]),
+      user('responses', [PARTS.responses.file('text/plain', LONG_PDF, 'a.txt')]),
     ],
   ],
 };
 
-/** PDFs in the content of each dialect. */
-export const PDF_PLACES = placesOf((dialect) =>
-  PDFS.map(([what, data]) => [what, user(dialect, [PARTS[dialect].file(PDF, data)])]),
-);
+const longPdf = (dialect: DialectName): Place => [
+  `a PDF of ${PDF_PAGES} pages, which share their contents`,
+  user(dialect, [PARTS[dialect].file(PDF, LONG_PDF)]),
+];
+
+/** A long PDF in the content of each dialect. */
+export const PDF_PLACES: Readonly<Record<DialectName, Place>> = {
+  chat: longPdf('chat'),
+  messages: longPdf('messages'),
+  responses: longPdf('responses'),
+};
 
 /** Other files: messages take no texts in base64. */
 export const FILE_PLACES = placesOf((dialect) => [

@@ -22,17 +22,13 @@ function held(direction: Direction, [file, fields]: Place, model: ModelName, whe
   };
 }
 
-const firstPdf = ({ client }: Direction) => PDF_PLACES[client][0] as Place;
 /** The one of most tiles, and the one of most pixels. */
 const widePicture = ({ client }: Direction) => PICTURE_PLACES[client].at(-2) as Place;
 const vastPicture = ({ client }: Direction) => PICTURE_PLACES[client].at(-1) as Place;
 
-/** Pages are counted only where the config says what one has. */
 const pdfs = [
-  ...PDF_PLACES.chat.map((place) => held(CHAT, place, 'paged', ', where the config says what a page has')),
-  ...[...DIRECTIONS, ...TRANSLATED].map((direction) => held(direction, firstPdf(direction), 'cheap')),
-  ...DIRECTIONS.map((direction) => held(direction, PDF_PLACES[direction.client].at(1) as Place, 'cheap')),
-  held(CHAT, firstPdf(CHAT), 'windowless', ', where the config does not say what fits in'),
+  ...[...DIRECTIONS, ...TRANSLATED].map((direction) => held(direction, PDF_PLACES[direction.client], 'cheap')),
+  held(CHAT, PDF_PLACES.chat, 'windowless', ', where the config does not say what fits in'),
 ];
 const files = DIRECTIONS.flatMap((direction) =>
   FILE_PLACES[direction.client].map((place) => held(direction, place, 'cheap')),
@@ -57,7 +53,7 @@ const sounds = [
 ];
 
 const races = DIRECTIONS.flatMap((direction) => {
-  const [what, fields] = firstPdf(direction);
+  const [what, fields] = PDF_PLACES[direction.client];
   const request = bounded(direction, 1, fields);
   const tries = `${RACING} racing requests with ${what}, in ${direction.client}`;
   return [

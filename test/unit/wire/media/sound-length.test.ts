@@ -46,7 +46,7 @@ describe('the length of a file', () => {
     });
   }
 
-  for (const name of ['1.5s-fragmented.m4a', '40x30.png', 'pdftex-7.pdf']) {
+  for (const name of ['1.5s-fragmented.m4a', '40x30.png']) {
     test(`of ${name} is not understood`, () => assert.equal(soundLength(fixture(name)), undefined));
   }
 
