@@ -8,7 +8,6 @@ export const GATEWAY = 'gateway';
 export const CRASH = 'durability: crash';
 export const THREADS = 'threads: 2';
 export const LOG = 'log: info';
-export const NODE_HTTP = 'http: node';
 /** The gateway of a second checkout. */
 export const OTHER_GATEWAY = 'other gateway';
 /** What targets are compared with: the least that node:http and undici cost, with no checks and no ledger. */
@@ -19,7 +18,6 @@ const VARIANTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   [CRASH]: { durability: 'crash' },
   [THREADS]: { threads: 2 },
   [LOG]: { log: { level: 'info' } },
-  [NODE_HTTP]: { http: 'node' },
 };
 
 export const VARIANT_NAMES: readonly string[] = Object.keys(VARIANTS);

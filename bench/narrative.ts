@@ -1,6 +1,6 @@
 /** The prose around the tables: what was run, how, and how to read a row. */
 import { BARS, shownBar } from './bars.ts';
-import { CRASH, GATEWAY, LOG, NODE_HTTP, THREADS, YARDSTICK } from './contestants.ts';
+import { CRASH, GATEWAY, LOG, THREADS, YARDSTICK } from './contestants.ts';
 import type { Machine } from './machine.ts';
 import { FLOOR, type Lengths } from './phases/bench.ts';
 import { holdings } from './phases/holds.ts';
@@ -36,7 +36,7 @@ export function contestants(): string {
     `- **${BAREST_PROXY}**: [bench/barest-proxy.js](../bench/barest-proxy.js), node:http and undici's \`dispatch\`: the least that one can write.`,
     `- The targets are set by the **${YARDSTICK}**, which has no checks and no ledger. Ratios to the other proxy are beside it.`,
     `- **${GATEWAY}**: with default settings: the ledger on, each charge synced to the disk before its response ends, one thread. Only the log level differs: \`warn\`.`,
-    `- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**, **\`${NODE_HTTP}\`**: the same with that one setting changed; in brackets the ratio to the ${YARDSTICK}.`,
+    `- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**: the same with that one setting changed; in brackets the ratio to the ${YARDSTICK}.`,
     '- `npm run bench:scale` measures what 100,000 keys and 10,000,000 requests in the state file change: see [A large state file](#a-large-state-file).',
   ].join('\n');
 }

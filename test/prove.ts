@@ -142,16 +142,11 @@ async function runApart(name: string, seed: number, lastsMs: number) {
   return { name, status, cells: [Math.round((performance.now() - startedAtMs) / 1_000), deviations, status, done] };
 }
 
-/** Runs tests in a process of their own: a run's settings are those of its process. `words`: further options of it. */
+/** Runs the tests of the proof in a process of their own. `words`: further options of test/run.ts. */
 async function test(words: readonly string[]): Promise<void> {
-  for (const tests of [
-    ['--tier', 'proof'],
-    ['--http', 'node'],
-  ]) {
-    const child = fork(join(import.meta.dirname, 'run.ts'), [...tests, ...words]);
-    const [code] = await once(child, 'close');
-    if (code !== 0) process.exitCode = 1;
-  }
+  const child = fork(join(import.meta.dirname, 'run.ts'), ['--tier', 'proof', ...words]);
+  const [code] = await once(child, 'close');
+  if (code !== 0) process.exitCode = 1;
 }
 
 const [what = '', ...words] = process.argv.slice(2);

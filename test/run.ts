@@ -1,6 +1,5 @@
 /**
- * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), those of HTTP on Node's server (`--http node`),
- * or the files that are named: in a few processes that each take the next file, with temporary files in memory and compiled code
+ * Runs the tests, all of them, those of a tier (`--tier check` or `--tier proof`), or the files that are named: in a few processes that each take the next file, with temporary files in memory and compiled code
  * shared by all processes. What `--after` and `--beside` name are scripts of package.json: the tests wait for the one, and the others
  * run meanwhile. In the end it says which files took the most core-seconds, or with `--costs` what each of them took.
  */
@@ -71,15 +70,6 @@ const FIRST = [
   'races',
 ];
 
-/** Folders that hold the two HTTP servers to the same promises. */
-const OF_HTTP: ReadonlySet<string> = new Set(['http', 'hardening', 'hostile', 'cors', 'clients']);
-/** Files of theirs about the environment and the folder of the state, which no server knows. */
-const NOT_OF_HTTP = /^test\/hardening\/(?:environment|state-folder)/;
-
-function isOfHttp(file: string): boolean {
-  return OF_HTTP.has(folderOf(file)) && !NOT_OF_HTTP.test(file);
-}
-
 function rankOf(file: string): number {
   const place = FIRST.indexOf(folderOf(file));
   return place < 0 ? FIRST.length : place;
@@ -122,22 +112,18 @@ function runScript(script: string): Promise<Ended> {
 const { values, positionals: named } = parseArgs({
   options: {
     tier: { type: 'string' },
-    http: { type: 'string' },
     costs: { type: 'boolean', default: false },
     after: { type: 'string' },
     beside: { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
 });
-const { tier, http, costs } = values;
+const { tier, costs } = values;
 const beside = values.beside.map(runScript);
 if (tier !== undefined && !isTier(tier)) throw new Error(`--tier ${tier}: check or proof`);
-if (http !== undefined && http !== 'node') throw new Error(`--http ${http}: node`);
-if (http !== undefined) process.env.INF_GW_TESTS_HTTP = http;
 if (tier !== undefined) process.env.INF_GW_TESTS_TIER = tier;
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts')
   .filter((file) => tier === undefined || isIn(tier, file))
-  .filter((file) => http === undefined || named.length > 0 || isOfHttp(file))
   .toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
 for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));

@@ -96,7 +96,6 @@ class ConfigBuilder {
       modifiedAtS: this.#source.modifiedAtS,
       listen: parsed.listen,
       tls: this.#tls(parsed),
-      http: parsed.http,
       threads: parsed.threads,
       journalRetentionMs: unlessOff(parsed.journal_retention),
       prices: summaryOf(this.#source.prices),

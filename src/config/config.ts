@@ -134,8 +134,6 @@ export interface Config {
   readonly listen: ListenAddress;
   /** Undefined for plain HTTP. */
   readonly tls: TlsFiles | undefined;
-  /** What reads the HTTP of clients: Node's parser on bare sockets, or all of Node's server. */
-  readonly http: 'llhttp' | 'node';
   /** How many workers serve requests. */
   readonly threads: number;
   readonly state: StateLocation;

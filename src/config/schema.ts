@@ -321,7 +321,6 @@ const aliases = z
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   tls: tls.optional(),
-  http: z.enum(['llhttp', 'node'], { error: () => 'expected llhttp or node' }).default('llhttp'),
   threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
   prices: text.optional(),

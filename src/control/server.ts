@@ -1,12 +1,14 @@
 /** The server of the control socket: HTTP over a Unix socket that only its owner can open. */
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SocketServer } from 'node:net';
 import { dirname } from 'node:path';
-import { UserError } from '../core/errors.ts';
+import { statusOf, UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { assertPrivate, PRIVATE_MODE } from '../core/files.ts';
-import { createServer } from '../core/node-http.ts';
+import { BodyError, BodyReader } from '../http/body.ts';
+import { LlhttpServer } from '../http/llhttp-server.ts';
+import { writeParserError } from '../http/raw-response.ts';
+import type { HttpRequest, HttpResponse } from '../http/server.ts';
 import type { RefusalPage, RefusalQuery, RefusedMinutes } from '../observe/refusals.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import {
@@ -43,6 +45,10 @@ const FEED_MS = 500;
 const MAX_FEEDS = 16;
 /** More than `max_body` can be: what is larger than that is explained, too. */
 const MAX_BODY_BYTES = 300 * 1024 * 1024;
+/** Time limit for the head of a request, and for a gap in its body, in milliseconds. */
+const REQUEST_MS = 10_000;
+/** How long an idle connection stays open, in milliseconds. */
+const KEEP_ALIVE_MS = 5_000;
 /** The umask that leaves a socket open to its owner alone, and the mode that results. */
 const PRIVATE_MASK = 0o177;
 const SOCKET_MODE = 0o600;
@@ -50,19 +56,28 @@ const SOCKET_MODE = 0o600;
 export class ControlServer {
   readonly #path: string;
   readonly #handlers: ControlHandlers;
-  readonly #server: Server;
-  readonly #feeds = new Set<ServerResponse>();
+  readonly #server: LlhttpServer;
+  readonly #feeds = new Set<HttpResponse>();
 
   constructor(path: string, handlers: ControlHandlers) {
     this.#path = path;
     this.#handlers = handlers;
-    this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch((error: unknown) => {
-        // A feed has sent its headers already.
-        if (response.headersSent) response.destroy();
-        else send(response, 500, { lines: [error instanceof Error ? error.message : String(error)] });
-      });
-    });
+    const server = new LlhttpServer(
+      { headMs: REQUEST_MS, keepAliveMs: KEEP_ALIVE_MS, certificate: undefined },
+      {
+        onConnection: () => {},
+        onSecured: () => {},
+        onRequest: (request, response) => this.#onRequest(request, response),
+        onConnect: (socket) => socket.destroy(),
+        onClientError: (error, socket) => {
+          server.stop(socket);
+          if (socket.writable) writeParserError(socket, error);
+          else socket.destroy();
+        },
+        onTimeout: (socket) => socket.destroy(),
+      },
+    );
+    this.#server = server;
   }
 
   /**
@@ -74,7 +89,7 @@ export class ControlServer {
     makePrivateFolder(this.#path);
     removeStale(this.#path);
     try {
-      await listenPrivately(this.#server, this.#path);
+      await listenPrivately(this.#server.acceptor, this.#path);
     } catch (error) {
       throw cannotOpen(this.#path, error);
     }
@@ -86,7 +101,16 @@ export class ControlServer {
     rmSync(this.#path, { force: true });
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #onRequest(request: HttpRequest, response: HttpResponse): void {
+    this.#answer(request, response).catch((error: unknown) => {
+      // A feed has sent its head already.
+      if (response.headersSent) response.destroy();
+      else if (error instanceof BodyError) sendBodyError(response, error);
+      else send(response, 500, { lines: [error instanceof Error ? error.message : String(error)] });
+    });
+  }
+
+  async #answer(request: HttpRequest, response: HttpResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
     switch (`${request.method} ${pathname}`) {
       case `GET ${PATHS.snapshot}`:
@@ -116,8 +140,7 @@ export class ControlServer {
       case `POST ${PATHS.explain}`: {
         const [keyId, path] = [searchParams.get('key') ?? '', searchParams.get('path') ?? undefined];
         const user = searchParams.get('user') ?? undefined;
-        const body = await readBody(request);
-        if (body === undefined) return send(response, 413, {});
+        const body = await new BodyReader(request, MAX_BODY_BYTES, REQUEST_MS, () => undefined).read();
         return send(response, 200, await this.#handlers.explain({ keyId, path, user, body }));
       }
       case `POST ${PATHS.stopRequest}`:
@@ -127,7 +150,7 @@ export class ControlServer {
     }
   }
 
-  async #attempt(response: ServerResponse, work: () => Promise<unknown>): Promise<void> {
+  async #attempt(response: HttpResponse, work: () => Promise<unknown>): Promise<void> {
     try {
       send(response, 200, await work());
     } catch (error) {
@@ -140,31 +163,20 @@ export class ControlServer {
    * Sends events until the reader leaves. Waits for a slow reader to take one event before it makes
    * the next.
    */
-  async #feed(response: ServerResponse, first: SnapshotQuery): Promise<void> {
+  async #feed(response: HttpResponse, first: SnapshotQuery): Promise<void> {
     if (this.#feeds.size >= MAX_FEEDS) return send(response, 429, {});
     this.#feeds.add(response);
-    response.once('close', () => this.#feeds.delete(response));
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.on('close', () => this.#feeds.delete(response));
+    response.writeHead(200, ['Content-Type', 'text/event-stream']);
     let query = first;
     while (!response.destroyed) {
       const snapshot = await this.#handlers.snapshot(query);
       query = nextQuery(query, snapshot);
-      if (!response.write(`data: ${JSON.stringify(snapshot)}\n\n`)) await drained(response);
+      if (response.destroyed) return;
+      if (!response.write(Buffer.from(`data: ${JSON.stringify(snapshot)}\n\n`))) await drained(response);
       await new Promise((resolve) => setTimeout(resolve, FEED_MS));
     }
   }
-}
-
-/** Undefined if it is larger than any that a config can allow. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** In a folder that others could write to, they could take the name of the socket. */
@@ -209,14 +221,25 @@ export async function listenPrivately(server: SocketServer, path: string): Promi
   chmodSync(path, SOCKET_MODE);
 }
 
-function drained(response: ServerResponse): Promise<void> {
+function drained(response: HttpResponse): Promise<void> {
   return new Promise((resolve) => {
-    response.once('drain', resolve).once('close', resolve);
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
   });
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
+function sendBodyError(response: HttpResponse, { refusal, message }: BodyError): void {
+  if (refusal !== undefined) send(response, statusOf(refusal.error), { lines: [message] });
+}
+
+function send(response: HttpResponse, status: number, body: unknown): void {
+  if (response.destroyed) return;
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  // The end of an unread body is not looked for.
+  if (!response.req.complete) response.shouldKeepAlive = false;
+  response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(text))]);
   response.end(text);
 }

@@ -4,15 +4,11 @@
  * ms and 16 MB (Node 26).
  */
 import type { ClientRequest } from 'node:http';
-import type { RequestOptions, Server, ServerOptions } from 'node:https';
+import type { RequestOptions } from 'node:https';
 
-export const { Agent, createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http');
+export const { Agent, request, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The same over TLS. Loaded when it is called: most gateways never do. */
 export function requestTls(options: RequestOptions): ClientRequest {
   return process.getBuiltinModule('node:https').request(options);
-}
-
-export function createTlsServer(options: ServerOptions): Server {
-  return process.getBuiltinModule('node:https').createServer(options);
 }

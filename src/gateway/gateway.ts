@@ -448,7 +448,6 @@ const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) =
   ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
   // Other files are read at once.
   ['tls', ({ tls }) => tls !== undefined],
-  ['http', ({ http }) => http],
   ['threads', ({ threads }) => threads],
   ['state', ({ state }) => JSON.stringify(state)],
   // A gateway that owns its state goes by no name.

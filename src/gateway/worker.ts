@@ -174,7 +174,6 @@ class LocalWorker implements Worker {
     this.#listener = new Listener(
       {
         ...config.listen,
-        server: config.http,
         isPortShared: config.threads > 1,
         descriptors,
         certificate,

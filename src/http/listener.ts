@@ -18,13 +18,12 @@ import { type ErrorFormat, Exchange } from './exchange.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import { LlhttpServer } from './llhttp-server.ts';
 import { checkHead, errorForParser, targetIn } from './malformed.ts';
-import { NodeServer } from './node-server.ts';
 import { OverloadMonitor, type OverloadThresholds } from './overload.ts';
 import { PRESSURE_MESSAGES, type Pressure } from './pressure.ts';
 import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
 import { framingOf, isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
-import type { Expectation, HttpRequest, HttpResponse, HttpServer, ParserError, ServerKind } from './server.ts';
+import type { Expectation, HttpRequest, HttpResponse, ParserError } from './server.ts';
 import { tlsOptionsFor } from './tls-options.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
@@ -43,8 +42,6 @@ export interface ListenerSettings {
 }
 
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
-  /** What reads HTTP. */
-  readonly server: ServerKind;
   /** Whether listeners in other threads accept connections on the same port. */
   readonly isPortShared: boolean;
   /** Descriptors of sockets that listen already, to be used in place of the address. */
@@ -90,7 +87,7 @@ const KEEP_ALIVE_MS = 75_000;
 export class Listener {
   #options: ListenerOptions;
   readonly #events: ListenerEvents;
-  readonly #server: HttpServer;
+  readonly #server: LlhttpServer;
   readonly #open = new Roster<HttpResponse>();
   readonly #states = new WeakMap<Socket, ConnectionState>();
   readonly #connections: ConnectionLimiter;
@@ -117,9 +114,8 @@ export class Listener {
       onClosed: () => this.#rejected.count('connections'),
     });
     this.#overload = new OverloadMonitor(options.overload);
-    const Server = options.server === 'node' ? NodeServer : LlhttpServer;
     const { certificate } = options;
-    this.#server = new Server(
+    this.#server = new LlhttpServer(
       { headMs: options.requestMs, keepAliveMs: KEEP_ALIVE_MS, certificate },
       {
         onConnection: (socket) => this.#onConnection(socket),

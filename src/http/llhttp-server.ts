@@ -1,14 +1,17 @@
 /**
- * An HTTP server on bare sockets, with Node's own parser and without the rest of Node's server. What that does besides, and who
- * does it here, is a table in docs/decisions.md.
+ * The HTTP server of all listeners: parses with llhttp on bare sockets. docs/decisions.md compares it with `node:http`.
  */
 import { type Server as Acceptor, createServer, type Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { type ConnectionTimes, LlhttpConnection } from './llhttp-connection.ts';
-import { CHECKING_INTERVAL_MS, type HttpServer, type ServerEvents, type ServerOptions } from './server.ts';
+import type { ServerEvents, ServerOptions } from './server.ts';
 import { tlsOptionsFor } from './tls-options.ts';
 
-export class LlhttpServer implements HttpServer {
+/** Interval between two searches for slow heads and idle connections, in milliseconds. */
+const CHECKING_INTERVAL_MS = 500;
+
+export class LlhttpServer {
+  /** Listens. Other acceptors of connections for this server emit them here. */
   readonly acceptor: Acceptor;
   readonly #events: ServerEvents;
   readonly #times: { -readonly [Name in keyof ConnectionTimes]: ConnectionTimes[Name] };
@@ -42,14 +45,17 @@ export class LlhttpServer implements HttpServer {
     }
   }
 
+  /** Applies from now on, to open connections as well. */
   setHeadTimeout(headMs: number): void {
     this.#times.headMs = headMs;
   }
 
+  /** Stops parsing a connection. */
   stop(socket: Socket): void {
     this.#connections.get(socket)?.stop();
   }
 
+  /** Stops accepting, and closes the connections that have had a request and have none now. */
   close(): void {
     this.acceptor.close();
     for (const [socket, connection] of this.#connections) if (connection.isIdle) socket.destroy();

@@ -1,6 +1,9 @@
 /**
- * llhttp, Node's own HTTP parser, in the build for WebAssembly that undici brings along. It alone says what bytes mean: here
- * they are handed to it, and what it reports of one message is collected.
+ * llhttp, the HTTP parser of Node, as undici's WebAssembly build. This file passes bytes to it and collects the parts of one
+ * message from its callbacks; it interprets no bytes itself.
+ *
+ * The two builds are private files of undici: no public package has a maintained one, and Node does not export its own. undici's
+ * version is exact in package.json, and test/unit/http/llhttp.test.ts fails if an update moves or changes them.
  */
 import { createRequire } from 'node:module';
 
@@ -74,6 +77,7 @@ let bytes = new Uint8Array();
 const { Instance, Module } = (globalThis as any).WebAssembly;
 
 function compiled(): object {
+  // The paths are literals, since the bundler reads them.
   try {
     return new Module(require('undici/lib/llhttp/llhttp_simd-wasm.js'));
   } catch {

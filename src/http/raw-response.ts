@@ -7,9 +7,12 @@ import type { Socket } from 'node:net';
 import { type ClientError, statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
+import { STATUS_CODES } from '../core/node-http.ts';
 import type { ErrorFormat } from './exchange.ts';
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 import { linger } from './linger.ts';
+import { errorForParser } from './malformed.ts';
+import type { ParserError } from './server.ts';
 
 /** Sends an error in the shape of all others, with `more` headers, and closes the connection. */
 export function writeRaw(
@@ -28,13 +31,14 @@ export function writeRaw(
   const status = statusOf(error);
   // After CONNECT, Node removes its listeners: a reset would be an uncaught exception.
   socket.on('error', () => {});
-  socket.write(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   linger(socket);
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  404: 'Not Found',
-  408: 'Request Timeout',
-  413: 'Content Too Large',
-  431: 'Request Header Fields Too Large',
-};
+/** Sends a parser error as plain text, to a client that is no client of the API, and closes the connection. */
+export function writeParserError(socket: Socket, error: ParserError): void {
+  const fault = errorForParser(error);
+  const status = statusOf(fault);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n${fault.message}\n`);
+  linger(socket);
+}

@@ -1,10 +1,7 @@
-/** What a listener asks of an HTTP server, and a server of its listener. Node's own has the same requests and responses. */
+/** The interfaces between an HTTP server and its user. The requests and responses of `node:http` have them as well. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Server as Acceptor, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { CertificatePair } from '../core/settings.ts';
-
-/** What reads HTTP: the parser of Node on bare sockets, or `node:http`. */
-export type ServerKind = 'llhttp' | 'node';
 
 /** A request, whose body arrives after it. Nothing of the body is lost before it is read, or `resume` is called. */
 export interface HttpRequest {
@@ -92,18 +89,3 @@ export interface ServerOptions {
   /** Undefined for plain HTTP. */
   readonly certificate: CertificatePair | undefined;
 }
-
-export interface HttpServer {
-  /** Listens. Whatever else accepts connections for the server emits them here. */
-  readonly acceptor: Acceptor;
-  /** From now on. */
-  setHeadTimeout(headMs: number): void;
-  /** Parses nothing more of a connection. */
-  stop(socket: Socket): void;
-  /** Accepts nothing more, and closes the connections that have had a request and have none now. */
-  close(): void;
-  closeAllConnections(): void;
-}
-
-/** How often slow heads and idle connections are looked for, in milliseconds. */
-export const CHECKING_INTERVAL_MS = 500;

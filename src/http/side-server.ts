@@ -1,16 +1,13 @@
 /** An address beside the one for clients: an HTTP server of its own, which answers the paths it is given and nothing else. */
 import type { AddressInfo, Socket } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
-import { statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { STATUS_CODES } from '../core/node-http.ts';
 import { assertFree, explainListenError } from './address.ts';
 import { hasBody } from './body.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { SENT_HEADERS } from './headers.ts';
-import { linger } from './linger.ts';
 import { LlhttpServer } from './llhttp-server.ts';
-import { errorForParser } from './malformed.ts';
+import { writeParserError } from './raw-response.ts';
 import type { HttpRequest, HttpResponse, ParserError } from './server.ts';
 
 /** Prometheus, or a load balancer, keeps one. A proxy or a second one have more, but not many. */
@@ -135,10 +132,7 @@ export class SideServer {
       return;
     }
     this.#server.stop(socket);
-    const fault = errorForParser(error);
-    const status = statusOf(fault);
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n${fault.message}\n`);
-    linger(socket);
+    writeParserError(socket, error);
   }
 
   async #answer(request: HttpRequest, response: HttpResponse): Promise<void> {

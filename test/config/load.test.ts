@@ -16,7 +16,6 @@ tiers:
   small: { rpm: 6, tpm: 20000, concurrency: 2, models_rpm: 60 }
 credit: off
 durability: crash
-http: node
 threads: 3
 tls: { cert: ./certs/a.crt, key: /etc/a.key }
 journal_retention: 90d
@@ -68,7 +67,6 @@ test('every key of the config takes effect', () => {
     creditEnforced: false,
     durability: 'crash',
     prices: undefined,
-    http: 'node',
     threads: 3,
     journalRetentionMs: 7_776_000_000,
     maxBodyBytes: 524_288,
@@ -149,7 +147,6 @@ const DEFAULTS = {
   tier: { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6000 },
   creditEnforced: true,
   durability: 'full',
-  http: 'llhttp',
   threads: 1,
   journalRetentionMs: undefined,
   maxBodyBytes: 33_554_432,

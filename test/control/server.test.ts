@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -327,6 +328,34 @@ test('an error in a handler is a 500 answer with its message', async (t) => {
     assert.deepEqual([status, JSON.parse(text)], [500, { lines: ['no figures'] }], target);
   }
 });
+
+/** Bytes from a client, and the first line of the answer; the server then closes the connection. */
+const ODD_CLIENTS: readonly (readonly [name: string, sent: string, answer: RegExp])[] = [
+  ['bytes that are not HTTP', 'hello\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ['a header of 20 KB', `GET /snapshot HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
+  ['a body that is not read', 'POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n', /^HTTP\/1\.1 200 /],
+  ['a chunked body', 'POST /drain HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx', /^HTTP\/1\.1 200 /],
+  ['a body of 400 MB', 'POST /explain HTTP/1.1\r\nHost: a\r\nContent-Length: 400000000\r\n\r\n', /^HTTP\/1\.1 413 /],
+  ['a request for a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^$/],
+];
+
+for (const [name, sent, answer] of ODD_CLIENTS) {
+  test(`a client that sends ${name} is answered, and its connection is closed`, async (t) => {
+    const path = await openServer(t);
+    const socket = connect(path);
+    t.after(() => socket.destroy());
+    let text = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => {
+      text += piece;
+    });
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    socket.write(sent);
+    await bounded(closed, 'the connection closes');
+    assert.match(text, answer);
+    assert.equal((await askControl(path, 'GET', '/snapshot')).status, 200);
+  });
+}
 
 /** What answers in the place of a gateway, and what the asker is told. */
 const IMPOSTORS: readonly (readonly [what: string, answer: (response: ServerResponse) => void, told: RegExp])[] = [

@@ -3,7 +3,6 @@ import { campaign, chosen, show } from '../support/campaign.ts';
 import { aftermathOf } from './aftermath.ts';
 import { AnswerCampaign } from './answer-campaign.ts';
 import { runCampaign } from './campaign.ts';
-import { IntakeCampaign } from './intake-campaign.ts';
 import { RequestCampaign } from './request-campaign.ts';
 import { ServerCampaign } from './server-campaign.ts';
 import { openFuzzSite } from './site.ts';
@@ -17,7 +16,7 @@ export default campaign({
     const { seed } = course;
     const fuzz = await openFuzzSite(course);
     const answers = new AnswerCampaign(fuzz, seed);
-    const all = [new RequestCampaign(fuzz, seed), answers, new IntakeCampaign(seed), new ServerCampaign(seed)];
+    const all = [new RequestCampaign(fuzz, seed), answers, new ServerCampaign(seed)];
     const parts = chosen(all, what, ({ name }) => name);
     let total = 0;
     for (const [index, each] of parts.entries()) {

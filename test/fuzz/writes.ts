@@ -23,15 +23,3 @@ export function drawWrite(random: Random): Write {
   const sent = Buffer.concat([random.chance(MUTATED_SHARE) ? mutateBytes(whole, random) : whole, LAST]);
   return { sent, pieces: cutAnywhere(sent, random).filter(({ length }) => length > 0) };
 }
-
-/**
- * What differs between what two servers make of these pieces. A difference counts once both have all of a line: behind an
- * intake Node may be waiting for the end of one that cannot be one of HTTP.
- */
-export async function inWholeLines<Result extends { readonly difference: string | undefined }>(
-  pieces: readonly Buffer[],
-  compare: (pieces: readonly Buffer[]) => Promise<Result>,
-): Promise<Result> {
-  const result = await compare(pieces);
-  return result.difference === undefined ? result : compare([...pieces, LAST, LAST]);
-}

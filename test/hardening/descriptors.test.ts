@@ -10,7 +10,6 @@ import { PATHS, SERVE, Workplace } from '../support/cli.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
 import { ServingProcess } from '../support/serving.ts';
-import { SERVER_LINE } from '../support/tested-server.ts';
 import { until } from '../support/wait.ts';
 
 const PRELOAD = join(import.meta.dirname, 'take-descriptors.ts');
@@ -24,7 +23,6 @@ async function serveWith(t: TestContext, files: number, words: readonly string[]
   const place = new Workplace(
     t,
     `listen: 127.0.0.1:0
-${SERVER_LINE}
 state: ./state.db
 overload: { loop_delay: off }
 providers:

@@ -9,11 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { campaign, chosen, showRow } from '../support/campaign.ts';
 import { Workplace } from '../support/cli.ts';
 import type { Serving } from '../support/serving.ts';
-import { SERVER_LINE } from '../support/tested-server.ts';
 import { FLOODS, type Flood } from './floods.ts';
 
 const CONFIG = `listen: 127.0.0.1:0
-${SERVER_LINE}
 state: ./state.db
 health: 127.0.0.1:0
 metrics: 127.0.0.1:0

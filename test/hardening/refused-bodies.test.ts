@@ -134,9 +134,9 @@ test('a connection stays after a refusal with a short body, and its next request
   connection.leave();
 });
 
-test("no chunk of a refused request is parsed, with the parser that is not Node's", async (t) => {
+test('no chunk of a refused request is parsed', async (t) => {
   const { mock } = t.mock.method(HttpParser.prototype, 'onBody');
-  const gateway = await started(t, { http: 'llhttp' });
+  const gateway = await started(t);
   const sent = post(UNKNOWN_KEY + CHUNKED) + '1\r\nx\r\n'.repeat(10_000);
   assert.match(await (await gateway.sending(sent)).rest(), /^HTTP\/1\.1 401 /);
   assert.equal(mock.callCount(), 0);
@@ -148,8 +148,8 @@ test("no chunk of a refused request is parsed, with the parser that is not Node'
   read.leave();
 });
 
-test("others have their turn after each read of a socket, with the parser that is not Node's", async (t) => {
-  const gateway = await started(t, { http: 'llhttp' });
+test('others have their turn after each read of a socket', async (t) => {
+  const gateway = await started(t);
   const accepted = acceptedOn(t, () => gateway.port);
   let turn = 0;
   const count = setInterval(() => {}, 1_000);

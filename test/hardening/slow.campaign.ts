@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { campaign, chosen, showRow } from '../support/campaign.ts';
 import { Workplace } from '../support/cli.ts';
-import { SERVER_LINE } from '../support/tested-server.ts';
 import { until } from '../support/wait.ts';
 import { ATTACKS, type Attack, IDLE_S, REQUEST_S, type Target } from './attacks.ts';
 import { Watch } from './watch.ts';
@@ -11,7 +10,6 @@ import { Watch } from './watch.ts';
 /** Many models make a list that takes long to read. */
 const MODELS = Array.from({ length: 1500 }, (_, index) => `${'x'.repeat(195)}${index}: { input: 0, output: 0 }`);
 const CONFIG = `listen: 127.0.0.1:0
-${SERVER_LINE}
 state: ./state.db
 tiers: { standard: { rpm: 100000, models_rpm: 1000000, concurrency: 10000 } }
 timeouts: { request: ${REQUEST_S}s, idle: ${IDLE_S}s }

@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runShared } from './commands.ts';
 import { type Serving, ServingProcess } from './serving.ts';
-import { SERVER_LINE } from './tested-server.ts';
 
 export { type LogLine, linesOf, type Serving } from './serving.ts';
 
@@ -39,7 +38,6 @@ export const CONCURRENCY = availableParallelism();
  */
 export const CONFIG = `listen: 127.0.0.1:0
 state: ./state.db
-${SERVER_LINE}
 overload: { loop_delay: off }
 providers:
   mock:

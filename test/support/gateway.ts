@@ -25,7 +25,6 @@ import { assertBooksBalance, countHolds } from './books.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { RawConnection, rawCompletion } from './raw.ts';
 import { type KeySettings, makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from './state.ts';
-import { TESTED_SERVER } from './tested-server.ts';
 import { until } from './wait.ts';
 import { inFlightByThread, withNewThreads } from './workers.ts';
 
@@ -367,7 +366,6 @@ function configFor(
   const timeouts = { connect: '2m', first_byte: '2m', idle: '2m', request: '2m', drain: '2m' };
   return {
     listen: '127.0.0.1:0',
-    http: TESTED_SERVER,
     state: './state.db',
     log: { level: 'silent' },
     timeouts,

@@ -10,7 +10,6 @@ import { type Serving, Workplace } from './cli.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { rawCompletion } from './raw.ts';
 import { type KeySettings, makeKey, type Row, rowsOf, type TestKey } from './state.ts';
-import { TESTED_SERVER } from './tested-server.ts';
 import { bounded, until } from './wait.ts';
 
 export type { TestKey } from './state.ts';
@@ -92,7 +91,7 @@ export class Place extends Workplace {
     // On a busy machine nothing may be refused for it.
     const overload = { loop_delay: 'off' };
     const providers = { host: this.host() };
-    const config = { listen: '127.0.0.1:0', http: TESTED_SERVER, state: './state.db', overload, providers, ...fields };
+    const config = { listen: '127.0.0.1:0', state: './state.db', overload, providers, ...fields };
     this.write('config.yaml', JSON.stringify(config));
   }
 

@@ -1,6 +1,8 @@
 /** The parser on machines of all kinds, and what it leaves behind. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -14,6 +16,25 @@ test('a processor without the instructions for vectors can run it', { skip: proc
   const flags = ['--no-enable-ssse3', '--no-enable-sse4-1', '--input-type=module'];
   assert.equal(execFileSync(process.execPath, [...flags, '-e', script], { encoding: 'utf8' }), '/a\n');
 });
+
+// biome-ignore lint/suspicious/noExplicitAny: Node's types lack WebAssembly
+const { Module } = (globalThis as any).WebAssembly;
+
+for (const name of ['llhttp_simd-wasm.js', 'llhttp-wasm.js']) {
+  test(`undici has ${name} at its private path, with the functions that the parser calls`, () => {
+    const module = new Module(createRequire(PARSER)(`undici/lib/llhttp/${name}`));
+    const names = (list: { readonly name: string }[]) => new Set(list.map((each) => each.name));
+    const text = readFileSync(new URL(PARSER), 'utf8');
+    const called = text.match(/\b(?:malloc|_initialize|llhttp_[a-z_]+)(?=\()/g) ?? [];
+    assert.ok(called.length > 10);
+    assert.deepEqual(
+      called.filter((each) => !names(Module.exports(module)).has(each)),
+      [],
+    );
+    const given = new Set(text.match(/\bwasm_on_\w+/g));
+    assert.deepEqual(names(Module.imports(module)), given);
+  });
+}
 
 test('a value of a large head that is kept does not keep the head', () => {
   setFlagsFromString('--expose-gc');
