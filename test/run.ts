@@ -36,6 +36,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 // PostgreSQL does not run as root. Another user can pass through this folder to its own, and list nothing.
 chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
+// Terminals show times in the zone of the reader.
+process.env.TZ = 'UTC';
 // What the files of a run share is made once for all of them.
 process.env.INF_GW_TESTS_FOLDER = folder;
 // By it the program knows that npm runs it, and says `npx inf-gw` where it names a command.

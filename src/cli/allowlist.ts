@@ -1,11 +1,13 @@
 /** `allowlist`: which models a key, or all keys of a group, may call. */
+
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { program } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
+import { levelWord } from '../operator/spending.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
-import { changedGroup, nameIn, namesGroup, wordOf } from './group-view.ts';
+import { changedGroup, nameIn, namesGroup } from './group-view.ts';
 import { changedKey, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine, printText } from './output.ts';
 import { findOwner, KEY_OR_GROUP, ownerJson } from './owner.ts';
@@ -85,6 +87,6 @@ function change(key: string, edit: AllowlistEdit, command: Command, named: reado
       : await changedKey(await state.keys.editAllowlist(key, edit), key, state);
     warnOfUnknownModels(named, state);
     if (globalOptions(command).json) printJson(await ownerJson(record, state));
-    else printText(`${wordOf(record)} may call: ${allowlistText(record.allowlist)}`);
+    else printText(`${levelWord(record)} may call: ${allowlistText(record.allowlist)}`);
   });
 }

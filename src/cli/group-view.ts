@@ -1,37 +1,55 @@
 /** Groups as the commands show them: as JSON, as fields, and as a tree. */
 import type { Command } from 'commander';
-import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
+import { SIGNS } from '../operator/health.ts';
 import { type Reader, readKeyName } from '../operator/input.ts';
 import { monthJson } from '../operator/key-json.ts';
-import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
+import {
+  type GroupFigures,
+  groupFigures,
+  NO_FIGURES,
+  type SpendingLevel,
+  spendingLevels,
+} from '../operator/level-figures.ts';
 import { allowlistText, explainGroupChange } from '../operator/messages.ts';
-import { spendBounds, standingOf } from '../operator/spending.ts';
-import { type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { type BoundedLevel, blockerJson, blockerOf, standingWithin } from '../operator/spending.ts';
+import { type Field, type Look, type Marked, marked, type Table, zoneOf } from '../operator/table.ts';
 import { levelJson, userLimitsJson } from '../operator/terms.ts';
-import { inTreeOrder, refusedHow, refuserOf } from '../operator/tree.ts';
-import type { KeyRecord, Owner } from '../state/keys.ts';
-import { type GroupChange, type GroupRecord, isKeyId } from '../state/levels.ts';
-import type { MonthFigures } from '../state/usage.ts';
-import { LEVEL_COLUMNS, levelCells, levelFields, monthField, mostAlike, userLimitFields } from './level-view.ts';
+import { inTreeOrder } from '../operator/tree.ts';
+import type { GroupChange, GroupRecord } from '../state/levels.ts';
+import {
+  LEVEL_COLUMNS,
+  levelCells,
+  levelFields,
+  monthField,
+  mostAlike,
+  STATE_COLUMN,
+  userLimitFields,
+} from './level-view.ts';
 import { look, printFields, printJson, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 /** What stands before the name of a group where a key could stand as well. */
 export const GROUP_SIGN = '@';
 
-/** As commands take it: the name of a key, `@name` of a group. */
-export function wordOf({ id, name }: Pick<Owner, 'id' | 'name'>): string {
-  return isKeyId(id) ? name : `${GROUP_SIGN}${name}`;
-}
-
 export function namesGroup(word: string): boolean {
   return word.startsWith(GROUP_SIGN);
 }
 
-function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigures) {
+/** Groups with their figures of this month, and their spent budgets by id. */
+export interface GroupsRead extends GroupFigures {
+  readonly levels: ReadonlyMap<string, SpendingLevel>;
+}
+
+export async function readGroups(state: State): Promise<GroupsRead> {
+  const figures = await groupFigures(state);
+  return { ...figures, levels: await spendingLevels(figures.groups, state) };
+}
+
+function jsonOf(group: GroupRecord, { groups, months, spends, keys, levels }: GroupsRead, nowMs: number) {
+  const level = levels.get(group.id);
   return {
     id: group.id,
     name: group.name,
@@ -43,67 +61,64 @@ function jsonOf(group: GroupRecord, { groups, months, spends, keys }: GroupFigur
     keys: keys.get(group.id) ?? 0,
     created_at: isoTime(group.createdAtMs),
     month: monthJson(months.get(group.id) ?? NO_FIGURES),
+    blocked_by: level === undefined ? null : blockedJson(level, levels, nowMs),
   };
 }
 
 export async function groupJson(group: GroupRecord, state: State) {
-  return jsonOf(group, await groupFigures(state));
+  return jsonOf(group, await readGroups(state), state.nowMs);
 }
 
-export function groupsJson(figures: GroupFigures) {
-  return figures.groups.map((group) => jsonOf(group, figures));
+export function groupsJson(read: GroupsRead, nowMs: number) {
+  return read.groups.map((group) => jsonOf(group, read, nowMs));
 }
 
 /** Prints a group, as JSON if the command asks for it. */
 export async function printGroup(group: GroupRecord, command: Command, state: State): Promise<void> {
-  const figures = await groupFigures(state);
-  if (globalOptions(command).json) printJson(jsonOf(group, figures));
-  else printFields(fieldsOf(group, figures, state.nowMs));
+  const read = await readGroups(state);
+  if (globalOptions(command).json) printJson(jsonOf(group, read, state.nowMs));
+  else printFields(fieldsOf(group, read, state.nowMs));
 }
 
-function fieldsOf(group: GroupRecord, figures: GroupFigures, nowMs: number): Field[] {
-  const { groups, months, spends, keys } = figures;
+function fieldsOf(group: GroupRecord, read: GroupsRead, nowMs: number): Field[] {
+  const { groups, months, spends, keys, levels } = read;
   const month = months.get(group.id) ?? NO_FIGURES;
   const outer = groups.find(({ id }) => id === group.groupId);
   return [
     ['name', group.name],
     ['id', group.id],
     ...(outer === undefined ? [] : [['in', `${GROUP_SIGN}${outer.name}`] as const]),
-    [
-      'state',
-      stateCell(group, month, spends.get(group.id) ?? [], (id) => groups.find((each) => each.id === id), nowMs),
-    ],
+    ['state', stateCell(group.id, levels, look(), nowMs)],
     ['created', isoTime(group.createdAtMs)],
     ['keys', count(keys.get(group.id) ?? 0)],
-    ...levelFields(group, spends.get(group.id) ?? []),
+    ...levelFields(group, spends.get(group.id) ?? [], nowMs, look()),
     ...userLimitFields(group.userLimits),
     ['models', allowlistText(group.allowlist)],
     monthField(month),
   ];
 }
 
-/** What a key or a group does at present, as the dashboard says it. The table puts the sign before it. */
-export function stateCell(
-  owner: KeyRecord | GroupRecord,
-  month: MonthFigures,
-  spends: readonly BudgetSpend[],
-  levelOf: (id: string) => KeyRecord | GroupRecord | undefined,
-  nowMs: number,
-): Marked {
-  const refuser = refuserOf(owner, levelOf, nowMs);
-  const bounds = refuser === undefined ? spendBounds(owner.spendLimitNanos, month.costNanos, spends, nowMs) : [];
-  const { text, tone } = standingOf({ expiresAtMs: null, ...(refuser ?? owner) }, bounds, nowMs);
-  const from = refuser === undefined ? '' : ` ${refusedHow(refuser)} ${wordOf(refuser)}`;
-  return marked(`${text.replace(/^✕ /, '')}${from}`, tone);
+/** The state of a key or a group with all levels around it. The table puts the sign before it. */
+export function stateCell(id: string, levels: ReadonlyMap<string, BoundedLevel>, look: Look, nowMs: number): Marked {
+  const owner = levels.get(id);
+  if (owner === undefined) return marked('unknown', 'warn');
+  const { text, tone } = standingWithin(owner, (outer) => levels.get(outer), nowMs, zoneOf(look));
+  return marked(text.replace(`${SIGNS.bad} `, ''), tone);
 }
 
-export function printGroups(figures: GroupFigures, nowMs: number): void {
-  printTable(groupsTable(figures, look(), nowMs));
+/** The JSON of the level that stops the requests of a key or a group; null if they are admitted. */
+export function blockedJson(owner: BoundedLevel, levels: ReadonlyMap<string, BoundedLevel>, nowMs: number) {
+  const blocker = blockerOf(owner, (id) => levels.get(id), nowMs);
+  return blocker === undefined ? null : blockerJson(blocker, owner.record.id);
+}
+
+export function printGroups(read: GroupsRead, nowMs: number): void {
+  printTable(groupsTable(read, look(), nowMs));
   printNote('Requests, tokens and cost are for this month (UTC), with those of the groups inside.');
 }
 
 /** On a terminal each group stands below the one that it is in, further to the right. */
-export function groupsTable({ groups, months, spends, keys }: GroupFigures, look: Look, nowMs: number): Table {
+export function groupsTable({ groups, months, spends, keys, levels }: GroupsRead, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
   const rows = inTreeOrder(groups);
   const byId = new Map(groups.map((group) => [group.id, group]));
@@ -111,7 +126,7 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
     columns: [
       { head: 'NAME', least: 12 },
       ...(isTree ? [] : [{ head: 'IN' }]),
-      { head: 'STATE' },
+      STATE_COLUMN,
       { head: 'KEYS', number: true, rank: 5 },
       ...LEVEL_COLUMNS,
       { head: 'MODELS', least: 12, rank: 6 },
@@ -123,7 +138,7 @@ export function groupsTable({ groups, months, spends, keys }: GroupFigures, look
       return [
         isTree ? `${'  '.repeat(depth)}${group.name}` : group.name,
         ...(isTree ? [] : [byId.get(group.groupId ?? '')?.name ?? '-']),
-        stateCell(group, month, spent, (id) => byId.get(id), nowMs),
+        stateCell(group.id, levels, look, nowMs),
         count(keys.get(group.id) ?? 0),
         ...levelCells(group, spent, month, look),
         allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,

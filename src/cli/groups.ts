@@ -2,11 +2,19 @@
 
 import type { Command } from 'commander';
 import { program } from '../core/program.ts';
-import { groupFigures } from '../operator/level-figures.ts';
+import { levelWord } from '../operator/spending.ts';
 import { GROUP_TERMS, type GroupTerms } from '../operator/terms.ts';
 import { type NewGroup, NO_LEVEL_TERMS } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
-import { changedGroup, findGroup, groupsJson, printGroup, printGroups, readGroupName, wordOf } from './group-view.ts';
+import {
+  changedGroup,
+  findGroup,
+  groupsJson,
+  printGroup,
+  printGroups,
+  readGroupName,
+  readGroups,
+} from './group-view.ts';
 import { warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
@@ -46,7 +54,7 @@ export function registerGroups(program: Command): void {
           state,
         );
         if (globalOptions(command).json) return printGroup(group, command, state);
-        printLine(`${wordOf(group)} is deleted.`);
+        printLine(`${levelWord(group)} is deleted.`);
       }),
     );
 }
@@ -89,8 +97,8 @@ async function create(group: NewGroup, command: Command, state: State): Promise<
 }
 
 async function list(command: Command, state: State): Promise<void> {
-  const figures = await groupFigures(state);
-  if (globalOptions(command).json) return printJson(groupsJson(figures));
-  if (figures.groups.length > 0) return printGroups(figures, state.nowMs);
+  const read = await readGroups(state);
+  if (globalOptions(command).json) return printJson(groupsJson(read, state.nowMs));
+  if (read.groups.length > 0) return printGroups(read, state.nowMs);
   printLine(`No groups yet. Create one with: ${program('groups', 'create', 'my-team', '--budget', 'day=5')}`);
 }

@@ -1,6 +1,5 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
 import type { Command } from 'commander';
-import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
@@ -8,16 +7,23 @@ import { program } from '../core/program.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { keyJson as keyWithFigures } from '../operator/key-json.ts';
-import { NO_FIGURES } from '../operator/level-figures.ts';
+import { NO_FIGURES, type SpendingLevel, spendingLevels } from '../operator/level-figures.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
-import { shareSpent, spendBounds, tightest } from '../operator/spending.ts';
+import { MONTH, shareSpent, tightest } from '../operator/spending.ts';
 import { amount, type Field, fieldLines, type Look, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
-import type { GroupRecord } from '../state/levels.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { GROUP_SIGN, namesGroup, stateCell } from './group-view.ts';
-import { BUDGETS_COLUMN, budgetField, budgetsCell, monthField, mostAlike, userLimitFields } from './level-view.ts';
+import { blockedJson, GROUP_SIGN, namesGroup, stateCell } from './group-view.ts';
+import {
+  BUDGETS_COLUMN,
+  budgetField,
+  budgetsCell,
+  monthField,
+  mostAlike,
+  STATE_COLUMN,
+  userLimitFields,
+} from './level-view.ts';
 import {
   isTerminal,
   look,
@@ -34,9 +40,19 @@ import {
 import { globalOptions, type State } from './state.ts';
 
 export async function keyJson(key: KeyRecord, state: State) {
-  const group = (await levelsAround([key], state)).get(key.groupId ?? '')?.name ?? null;
-  const figures = { month: await monthOf(key, state), spends: await spentBy(key, state), group };
-  return keyWithFigures(key, figures, state.config.tier);
+  return keyJsonAmong(key, { month: await monthOf(key, state), levels: await spendingLevels([key], state) }, state);
+}
+
+interface KeyAmong {
+  readonly month: MonthFigures;
+  readonly levels: ReadonlyMap<string, SpendingLevel>;
+}
+
+function keyJsonAmong(key: KeyRecord, { month, levels }: KeyAmong, { config, nowMs }: State) {
+  const group = levels.get(key.groupId ?? '')?.record.name ?? null;
+  const level = levels.get(key.id);
+  const json = keyWithFigures(key, { month, spends: level?.spends ?? [], group }, config.tier);
+  return { ...json, blocked_by: level === undefined ? null : blockedJson(level, levels, nowMs) };
 }
 
 /** The JSON of a key that was just made, the only one that has the key itself. */
@@ -50,35 +66,6 @@ export function printSecret(secret: string): void {
   notice('This key is shown only once. Store it now.');
 }
 
-/** By id. */
-type Levels = ReadonlyMap<string, KeyRecord | GroupRecord>;
-
-/** The keys that have made these, and the groups that they may be in. */
-export async function levelsAround(
-  owners: readonly (KeyRecord | GroupRecord)[],
-  state: Pick<State, 'keys' | 'groups'>,
-): Promise<Levels> {
-  const known = new Map(owners.map((owner) => [owner.id, owner]));
-  const found = [...owners];
-  // An array goes on to what is added meanwhile.
-  for (const owner of found) {
-    const parentId = 'parentId' in owner ? owner.parentId : null;
-    if (parentId === null || known.has(parentId)) continue;
-    const parent = await state.keys.find(parentId);
-    if (parent === undefined) continue;
-    known.set(parentId, parent);
-    found.push(parent);
-  }
-  // Most installations have none.
-  const groups = found.every(({ groupId }) => groupId === null) ? [] : await state.groups.list();
-  return new Map([...known, ...groups.map((group) => [group.id, group] as const)]);
-}
-
-/** What a key has spent of its budgets. */
-async function spentBy(key: KeyRecord, state: State): Promise<readonly BudgetSpend[]> {
-  return (await state.levels.spentBy([key], state.nowMs)).get(key.id) ?? [];
-}
-
 function monthOf(key: KeyRecord, state: State): Promise<MonthFigures> {
   return state.usage.monthOf(key.id, utcMonth(state.nowMs));
 }
@@ -89,12 +76,8 @@ function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap
 }
 
 export async function keysJson(keys: readonly KeyRecord[], state: State) {
-  const { months, spends, levels } = await figuresOf(keys, state);
-  return keys.map((key) => {
-    const month = months.get(key.id) ?? NO_FIGURES;
-    const group = levels.get(key.groupId ?? '')?.name ?? null;
-    return keyWithFigures(key, { month, spends: spends.get(key.id) ?? [], group }, state.config.tier);
-  });
+  const { months, levels } = await figuresOf(keys, state);
+  return keys.map((key) => keyJsonAmong(key, { month: months.get(key.id) ?? NO_FIGURES, levels }, state));
 }
 
 /** Prints a key, as JSON if the command asks for it. */
@@ -132,26 +115,27 @@ export async function printBesideKey(key: KeyRecord, state: State, note?: string
 
 async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   const month = await monthOf(key, state);
-  const spends = await spentBy(key, state);
   const lastUse = await state.usage.lastUseOf(key.id);
-  const levels = await levelsAround([key], state);
-  const group = levels.get(key.groupId ?? '');
+  const levels = await spendingLevels([key], state);
+  const { spends = [], bounds = [] } = levels.get(key.id) ?? {};
+  const group = levels.get(key.groupId ?? '')?.record;
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
-  const reached = limitText(forecastLimit(key.spendLimitNanos, month.costNanos, state.nowMs));
+  const charged = bounds.find(({ period }) => period === MONTH)?.chargedNanos ?? month.costNanos;
+  const reached = limitText(forecastLimit(key.spendLimitNanos, charged, state.nowMs));
   return [
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
     ...(group === undefined ? [] : [['in', `${GROUP_SIGN}${group.name}`] as const]),
     ...(key.mayCreate ? [['may create', 'keys under it'] as const] : []),
-    ['state', stateCell(key, month, spends, (id) => levels.get(id), state.nowMs)],
+    ['state', stateCell(key.id, levels, look(), state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
     ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
     ...TIER_NAMES.map((name) => [TIER_TERMS[name].label.toLowerCase(), limit(key[name], tier[name])] as const),
     ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${money(key.spendLimitNanos)} USD`],
-    ...spends.map(budgetField),
+    ...spends.map((spend) => budgetField(spend, state.nowMs, look())),
     ...(reached === undefined || !isTerminal() ? [] : [['forecast', reached] as const]),
     ...userLimitFields(key.userLimits),
     ['models', allowlistText(key.allowlist)],
@@ -160,19 +144,14 @@ async function keyFields(key: KeyRecord, state: State): Promise<Field[]> {
   ];
 }
 
-/** Keys with their figures, which they are shown and sorted by. */
+/** Keys with the figures by which they are shown and sorted. */
 export interface KeyFigures {
   readonly months: ReadonlyMap<string, MonthFigures>;
-  readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
-  readonly levels: Levels;
+  readonly levels: ReadonlyMap<string, SpendingLevel>;
 }
 
 async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyFigures> {
-  return {
-    months: await monthsOf(keys, state),
-    spends: await state.levels.spentBy(keys, state.nowMs),
-    levels: await levelsAround(keys, state),
-  };
+  return { months: await monthsOf(keys, state), levels: await spendingLevels(keys, state) };
 }
 
 export const KEY_ORDERS = ['name', 'cost', 'requests', 'tokens', 'spent'] as const;
@@ -185,11 +164,10 @@ export async function sortedKeys(
   state: State,
 ): Promise<readonly KeyRecord[]> {
   if (order === 'name') return keys.toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
-  const { months, spends } = await figuresOf(keys, state);
+  const { months, levels } = await figuresOf(keys, state);
   const figure = (key: KeyRecord) => {
     const { costNanos, requests, tokens } = months.get(key.id) ?? NO_FIGURES;
-    const bounds = spendBounds(key.spendLimitNanos, costNanos, spends.get(key.id) ?? [], state.nowMs);
-    const bound = tightest(bounds, state.nowMs);
+    const bound = tightest(levels.get(key.id)?.bounds ?? [], state.nowMs);
     return { cost: Number(costNanos), requests, tokens, spent: bound === undefined ? -1 : shareSpent(bound) }[order];
   };
   return keys.toSorted((a, b) => figure(b) - figure(a));
@@ -202,7 +180,7 @@ export async function printKeys(keys: readonly KeyRecord[], state: State): Promi
 
 export function keysTable(
   keys: readonly KeyRecord[],
-  { months, spends, levels }: KeyFigures,
+  { months, levels }: KeyFigures,
   tier: Limits,
   look: Look,
   nowMs: number,
@@ -217,7 +195,7 @@ export function keysTable(
       { head: 'ID', rank: 9 },
       { head: 'KEY', rank: 5 },
       ...(hasGroups ? [{ head: 'GROUP', least: 10, rank: 5 }] : []),
-      { head: 'STATE' },
+      STATE_COLUMN,
       ...Object.values(TIER_TERMS).map(
         ({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const,
       ),
@@ -231,14 +209,14 @@ export function keysTable(
     ],
     rows: keys.map((key) => {
       const month = months.get(key.id) ?? NO_FIGURES;
-      const spent = spends.get(key.id) ?? [];
+      const spent = levels.get(key.id)?.spends ?? [];
       const { allowlist } = key;
       return [
         key.name,
         key.id,
         key.preview,
-        ...(hasGroups ? [levels.get(key.groupId ?? '')?.name ?? '-'] : []),
-        stateCell(key, month, spent, (id) => levels.get(id), nowMs),
+        ...(hasGroups ? [levels.get(key.groupId ?? '')?.record.name ?? '-'] : []),
+        stateCell(key.id, levels, look, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
         ...(hasBudgets ? [budgetsCell(spent, look)] : []),

@@ -8,12 +8,13 @@ import { program } from '../core/program.ts';
 import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
 import { goesWith } from '../operator/messages.ts';
+import { levelWord } from '../operator/spending.ts';
 import { TERMS } from '../operator/terms.ts';
 import { groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
-import { changedGroup, findGroup, nameIn, namesGroup, printGroup, wordOf } from './group-view.ts';
+import { changedGroup, findGroup, nameIn, namesGroup, printGroup } from './group-view.ts';
 import {
   changedKey,
   findKey,
@@ -261,7 +262,7 @@ async function setState(key: string, keyState: KeyState, command: Command, state
 async function setGroupState(word: string, state: KeyState, command: Command, open: State): Promise<void> {
   const group = await changedGroup(await open.groups.setState(nameIn(word), state), word, open);
   if (globalOptions(command).json) await printGroup(group, command, open);
-  else printLine(`${wordOf(group)} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
+  else printLine(`${levelWord(group)} is ${state}${state === 'disabled' ? ', and with it all its keys' : ''}.`);
   if (state === 'enabled') await noteRefused(group, open);
 }
 

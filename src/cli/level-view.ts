@@ -3,7 +3,7 @@ import type { BudgetSpend } from '../core/budgets.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
 import { count, countOf } from '../operator/format.ts';
-import { shareSpent } from '../operator/spending.ts';
+import { outlookOf, shareSpent } from '../operator/spending.ts';
 import { amount, type Field, type Look } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, userLimitTexts } from '../operator/terms.ts';
 import type { LevelTerms, UserLimits } from '../state/keys.ts';
@@ -12,23 +12,26 @@ import type { MonthFigures } from '../state/usage.ts';
 import { money } from './output.ts';
 
 /** The limits of a level that has no tier, with what is spent of its budgets. */
-export function levelFields(terms: LevelTerms, spends: readonly BudgetSpend[]): Field[] {
+export function levelFields(terms: LevelTerms, spends: readonly BudgetSpend[], nowMs: number, look: Look): Field[] {
   return [
     ...TIER_NAMES.map((name) => {
       const limit = terms[name];
       return [TIER_TERMS[name].label.toLowerCase(), limit === null ? 'no limit' : count(limit)] as const;
     }),
     ['monthly spend limit', terms.spendLimitNanos === null ? 'none' : `${money(terms.spendLimitNanos)} USD`],
-    ...spends.map(budgetField),
+    ...spends.map((spend) => budgetField(spend, nowMs, look)),
   ];
 }
 
-/** `budget per 24h`, with what is spent of it. */
-export function budgetField(spend: BudgetSpend): Field {
+/** `budget per 24h`, with the spent amount and its reset. */
+export function budgetField(spend: BudgetSpend, nowMs: number, look: Look): Field {
   const spent = `${money(spend.chargedNanos)} of ${money(spend.limitNanos)} USD spent`;
-  const reset = resetText(spend);
+  const reset = look.room === undefined ? resetText(spend) : outlookOf(spend, nowMs)?.text;
   return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
 }
+
+/** With room for a spent group of three letters and its reset. */
+export const STATE_COLUMN = { head: 'STATE', prose: true, least: 35 } as const;
 
 /** With room for one budget of two digits, and the number of the others. */
 export const BUDGETS_COLUMN = { head: 'BUDGETS (USD)', list: true, least: 18, rank: 2 } as const;

@@ -1,11 +1,13 @@
 /** What `<key>` names on the command line: a key, or with an @ before its name a group. */
 
 import { program } from '../core/program.ts';
-import { refuserOf } from '../operator/tree.ts';
-import { isGone, type KeyRecord } from '../state/keys.ts';
+import { spendingLevels } from '../operator/level-figures.ts';
+import { clockTime, LOCAL } from '../operator/moments.ts';
+import { type Blocker, blockerOf, levelWord } from '../operator/spending.ts';
+import type { KeyRecord } from '../state/keys.ts';
 import { type GroupRecord, isKeyId } from '../state/levels.ts';
-import { findGroup, groupJson, namesGroup, wordOf } from './group-view.ts';
-import { findKey, keyJson, levelsAround } from './key-view.ts';
+import { findGroup, groupJson, namesGroup } from './group-view.ts';
+import { findKey, keyJson } from './key-view.ts';
 import { notice } from './output.ts';
 import type { State } from './state.ts';
 
@@ -26,23 +28,32 @@ export async function groupOf(word: string | undefined, state: State): Promise<G
   return word === undefined ? undefined : findGroup(word, state);
 }
 
-/**
- * Says of a key, or of the keys of a group, that it is enabled and refused all the same: its time is over, or something around
- * it refuses all that is in it.
- */
+/** Prints a note if a key, or all keys of a group, are refused although it is enabled, with the remedy. */
 export async function noteRefused(owner: KeyRecord | GroupRecord, state: State): Promise<void> {
-  const isOver = (level: KeyRecord | GroupRecord) => isGone({ expiresAtMs: null, ...level }, state.nowMs);
-  const levels = await levelsAround([owner], state);
-  const refuser = isOver(owner) ? owner : refuserOf(owner, (id) => levels.get(id), state.nowMs);
-  if (refuser === undefined) return;
-  const subject = isKeyId(owner.id) ? `${owner.name} is` : `all keys in ${wordOf(owner)} are`;
-  const word = wordOf(refuser);
-  const who = refuser === owner ? 'it' : word;
-  const remedy =
-    refuser.state === 'disabled'
-      ? `${who} is enabled: ${program('keys', 'enable', word)}`
-      : `${who} has more time: ${moreTime(word)}`;
-  notice(`note: ${subject} refused until ${remedy}`);
+  const levels = await spendingLevels([owner], state);
+  const own = levels.get(owner.id);
+  const blocker = own && blockerOf(own, (id) => levels.get(id), state.nowMs);
+  if (blocker === undefined || (blocker.level === own && blocker.reason === 'disabled')) return;
+  const subject = isKeyId(owner.id) ? `${owner.name} is` : `all keys in ${levelWord(owner)} are`;
+  notice(`note: ${subject} refused until ${remedyFor(blocker, blocker.level === own, state.nowMs)}`);
+}
+
+function remedyFor({ level, reason, bound }: Blocker, isOwn: boolean, nowMs: number): string {
+  const word = levelWord(level.record);
+  const name = isOwn ? 'it' : word;
+  switch (reason) {
+    case 'disabled':
+      return `${name} is enabled: ${program('keys', 'enable', word)}`;
+    case 'deleted':
+    case 'expired':
+      return `${name} has more time: ${moreTime(word)}`;
+    case 'spent': {
+      const freesAtMs = bound?.freesAtMs ?? null;
+      const raised = `${name} may spend more: ${program('limits', 'show', word)}`;
+      if (freesAtMs === null) return raised;
+      return `${clockTime(freesAtMs, nowMs, LOCAL)}, when its ${bound?.period} budget resets, or until ${raised}`;
+    }
+  }
 }
 
 /** What to type where a key has expired. */

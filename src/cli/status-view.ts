@@ -8,7 +8,7 @@ import { formatUsd, parseUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
 import { perPeriod } from '../operator/budgets.ts';
-import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
+import { forecastCredit, freeOf, lastsText, MINUTE_MS, recentSpending, type Spending } from '../operator/forecast.ts';
 import { bytes, count, countOf, duration, usd } from '../operator/format.ts';
 import { healthOf, NODE_HEALTH, stateText } from '../operator/health.ts';
 import { nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
@@ -22,6 +22,7 @@ import {
   type Marked,
   marked,
   tableLines,
+  zoneOf,
 } from '../operator/table.ts';
 import type { Balance } from '../state/account.ts';
 import type { LogSize, NodeRecord } from '../state/nodes.ts';
@@ -42,9 +43,11 @@ export interface Shared extends Balance {
   readonly losses: readonly LogLoss[];
 }
 
-/** A group or a key with the budget that stops it first, or its limit of the month. */
+/** A group or a key with its tightest budget. */
 export interface SpentLevel {
   readonly name: string;
+  /** The number of keys in a group; undefined for a key. */
+  readonly keys: number | undefined;
   readonly bound: BudgetSpend;
   readonly isSpent: boolean;
 }
@@ -134,11 +137,11 @@ function moneyOf(snapshot: Snapshot, { isShared, week }: Beside, look: Look): re
   if (look.room === undefined) return [['balance', `${balanceText} USD, ${heldText} held`]];
   const balance = { balanceNanos: signedNanos(balanceText), heldNanos: signedNanos(heldText) };
   if (!snapshot.credit_enforced) return [['free', `${freeText(balance)}; credit is not enforced`]];
-  // Of a shared balance others spend, too: only the sums in the database have all of it.
-  const minute = isShared ? undefined : lastMinute(snapshot);
+  // Other gateways spend from a shared balance, too: only the sums in the database include their charges.
+  const recent = isShared ? undefined : recentSpending(snapshot.minutes, snapshot.started_at_ms, snapshot.now_ms);
   const refusals = refusedForMoney(snapshot);
   const lasts = lastsText({
-    minute: minute && forecastCredit(balance, refusals, minute),
+    recent: recent && forecastCredit(balance, refusals, recent),
     week: week && forecastCredit(balance, refusals, week),
   });
   return [['free', freeCell(balance)], ...(lasts === undefined ? [] : [['lasts', lasts] as const])];
@@ -151,11 +154,13 @@ function spentFields(
   nowMs: number,
   look: Look,
 ): readonly Field[] {
-  const shown = levels.slice(0, MOST_SPENT_SHOWN).map(({ name, bound, isSpent }): Field => {
+  const shown = levels.slice(0, MOST_SPENT_SHOWN).map(({ name, keys = 0, bound, isSpent }): Field => {
     const { limitNanos, chargedNanos, period } = bound;
     const figures = `${amount(chargedNanos, look)} of ${amount(limitNanos, look)} USD ${perPeriod(period)}`;
-    const outlook = outlookOf(bound, nowMs)?.text;
-    const text = `${sign}${name}: ${figures}${outlook === undefined ? '' : `, ${outlook}`}`;
+    const outlook = outlookOf(bound, nowMs, undefined, zoneOf(look));
+    const pace = outlook?.tone === 'warn' ? ' at its pace' : '';
+    const stopped = isSpent && keys > 0 ? `; refuses ${countOf(keys, 'key')}` : '';
+    const text = `${sign}${name}: ${figures}${outlook === undefined ? '' : `, ${outlook.text}${pace}`}${stopped}`;
     return [isSpent ? 'spent' : 'nearly spent', marked(text, isSpent ? 'bad' : 'warn')];
   });
   const left = levels.length - shown.length;
@@ -173,10 +178,6 @@ function freeCell(balance: Balance): Cell {
 /** `parseUsd` reads what people type, which is never negative. */
 function signedNanos(text: string): bigint {
   return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : (parseUsd(text) ?? 0n);
-}
-
-function lastMinute({ seconds, now_ms: nowMs }: Snapshot): Spending {
-  return { costNanos: parseUsd(ratesOf(seconds, nowMs, MINUTE_MS / 1_000).usdPerMin) ?? 0n, spanMs: MINUTE_MS };
 }
 
 function refusedForMoney({ seconds, now_ms: nowMs }: Snapshot): number {

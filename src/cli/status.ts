@@ -5,17 +5,17 @@ import { readSnapshot, reloadConfig } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { budgetJson } from '../core/budgets.ts';
-import { isoTime, utcMonth } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { LogLoss } from '../core/log-loss.ts';
 import { formatUsd } from '../core/money.ts';
 import { program } from '../core/program.ts';
-import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
-import { type GroupFigures, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
+import { MINUTE_MS, RECENT_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { groupFigures, type SpendingLevel, spendingLevels } from '../operator/level-figures.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
-import { isSpent, shareSpent, spendBounds, tightest } from '../operator/spending.ts';
+import { isSpent, shareSpent, tightest } from '../operator/spending.ts';
 import { noteLines } from '../operator/table.ts';
-import type { KeyRecord } from '../state/keys.ts';
+import { isGone, type KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import { isTerminal, look, notice, printJson, printLine, printLines } from './output.ts';
@@ -91,7 +91,11 @@ interface Readings {
 async function read(command: Command): Promise<Readings> {
   const config = configOf(command);
   const [snapshot, shared] = await Promise.all([
-    readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 }),
+    readSnapshot(socketPathOf(config), {
+      maxLive: 0,
+      maxEnded: 0,
+      minutesSinceS: Math.floor((Date.now() - RECENT_MS) / 1_000),
+    }),
     config.state.kind === 'postgres' ? orUserError(withState(command, readShared)) : undefined,
   ]);
   // There is nothing else to show then.
@@ -102,36 +106,30 @@ async function read(command: Command): Promise<Readings> {
 }
 
 async function readSpent(state: State): Promise<Spent> {
-  const { groups, ...ofGroups } = await groupFigures(state);
+  const { groups, keys: keyCounts } = await groupFigures(state);
   const keys = await state.keys.list({ withDeleted: false, limit: MOST_KEYS_READ + 1 });
-  return {
-    groups: spentOf(groups, ofGroups, state.nowMs),
-    keys: keys.length > MOST_KEYS_READ ? undefined : await readSpentKeys(keys, state),
-  };
+  const areRead = keys.length <= MOST_KEYS_READ;
+  const levels = await spendingLevels(areRead ? [...groups, ...keys] : groups, state);
+  const spentOf = (records: readonly (KeyRecord | GroupRecord)[]) =>
+    spentLevels(
+      records.flatMap(({ id }) => levels.get(id) ?? []),
+      keyCounts,
+      state.nowMs,
+    );
+  return { groups: spentOf(groups), keys: areRead ? spentOf(keys) : undefined };
 }
 
-async function readSpentKeys(keys: readonly KeyRecord[], state: State): Promise<readonly SpentLevel[]> {
-  const { usage, levels, nowMs } = state;
-  const serving = keys.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs);
-  const ids = serving.map(({ id }) => id);
-  const figures = {
-    months: await usage.monthsOf(ids, utcMonth(nowMs)),
-    spends: await levels.spentBy(serving, nowMs),
-  };
-  return spentOf(serving, figures, nowMs);
-}
-
-/** Those that are enabled and have spent all of what they may, and then those that nearly have. */
-function spentOf(
-  levels: readonly Pick<KeyRecord | GroupRecord, 'id' | 'name' | 'state' | 'spendLimitNanos'>[],
-  { months, spends }: Pick<GroupFigures, 'months' | 'spends'>,
+/** The enabled levels with a spent budget, then the levels with a nearly spent one. */
+function spentLevels(
+  levels: readonly SpendingLevel[],
+  keyCounts: ReadonlyMap<string, number>,
   nowMs: number,
 ): readonly SpentLevel[] {
-  const found = levels.flatMap(({ id, name, state, spendLimitNanos }) => {
-    const { costNanos } = months.get(id) ?? NO_FIGURES;
-    const bound = tightest(spendBounds(spendLimitNanos, costNanos, spends.get(id) ?? [], nowMs), nowMs);
-    const isShown = state === 'enabled' && bound !== undefined && shareSpent(bound) >= NEARLY_SPENT;
-    return isShown ? [{ name, bound, isSpent: isSpent(bound, nowMs) }] : [];
+  const found = levels.flatMap(({ record, bounds }) => {
+    if (record.state !== 'enabled' || isGone({ expiresAtMs: null, ...record }, nowMs)) return [];
+    const bound = tightest(bounds, nowMs);
+    if (bound === undefined || shareSpent(bound) < NEARLY_SPENT) return [];
+    return [{ name: record.name, keys: keyCounts.get(record.id), bound, isSpent: isSpent(bound, nowMs) }];
   });
   return found.toSorted((a, b) => Number(b.isSpent) - Number(a.isSpent));
 }
@@ -233,7 +231,11 @@ function linesOf({ config, snapshot, shared, spent }: Readings, week: Spending |
 /** What `/readyz` says, from beside the gateway: for health checks where there is no HTTP client. */
 async function readiness(command: Command): Promise<void> {
   const config = configOf(command);
-  const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+  const snapshot = await readSnapshot(socketPathOf(config), {
+    maxLive: 0,
+    maxEnded: 0,
+    minutesSinceS: Math.floor((Date.now() - RECENT_MS) / 1_000),
+  });
   const fault = snapshot === undefined ? notRunning(config) : whyNotReady(snapshot);
   if (fault !== undefined) process.exitCode = NOT_RUNNING;
   if (globalOptions(command).json) printJson({ ready: fault === undefined, reason: fault ?? null });

@@ -8,13 +8,14 @@ import { type Reader, readCount } from '../operator/input.ts';
 import { monthJson } from '../operator/key-json.ts';
 import { type EndUser, endUserPage, endUsers } from '../operator/level-figures.ts';
 import { type FiguresOfName, monthToShow, namedThisMonth, wasNamed } from '../operator/named-users.ts';
+import { levelWord } from '../operator/spending.ts';
 import { type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { LEVEL_TERMS, levelJson, limitTexts, ownLimitsJson } from '../operator/terms.ts';
 import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
-import { namesGroup, wordOf } from './group-view.ts';
+import { namesGroup } from './group-view.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
 import { findOwner } from './owner.ts';
@@ -148,7 +149,7 @@ async function userOrThrow(owner: Owner, name: string, state: State): Promise<Sh
   if (user.own !== undefined || (await state.groups.wasSeen(owner.id, name))) return user;
   if (await wasNamed(owner, state.usage, name)) return user;
   throw new UserError(
-    `no such end user of ${wordOf(owner)}: ${JSON.stringify(name)}; list them with \`${program('users', 'list', '--key', wordOf(owner))}\``,
+    `no such end user of ${levelWord(owner)}: ${JSON.stringify(name)}; list them with \`${program('users', 'list', '--key', levelWord(owner))}\``,
   );
 }
 
@@ -157,7 +158,7 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
   const { users: found, hasMore } = await endUserPage(owner, after ?? '', most, state);
   // A list of the end users of a group does not read its journal.
-  const figuresOf = namesGroup(wordOf(owner)) ? undefined : await namedThisMonth(owner, state.usage, state.nowMs);
+  const figuresOf = namesGroup(levelWord(owner)) ? undefined : await namedThisMonth(owner, state.usage, state.nowMs);
   const users = found.map((user) => shown(user, figuresOf));
   if (json) return printJson(users.map(userJson));
   if (users.length === 0) return printNone(owner);
@@ -166,12 +167,12 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const last = users.at(-1);
   if (!hasMore || last === undefined) return;
   const same = limit === undefined ? [] : ['--limit', String(limit)];
-  printLine(`More: ${program('users', 'list', '--key', wordOf(owner), ...same, '--after', last.name)}`, 'dim');
+  printLine(`More: ${program('users', 'list', '--key', levelWord(owner), ...same, '--after', last.name)}`, 'dim');
 }
 
 /** What a key or a group does not limit, it does not count. */
 function printNone(owner: Owner): void {
-  const word = wordOf(owner);
+  const word = levelWord(owner);
   if (owner.userLimits !== null) return printText(`No end users of ${word} were seen.`);
   printText(`${notCounted(word)}.`);
   if (namesGroup(word)) return;
@@ -203,12 +204,12 @@ function stateCell(own: UserRecord | undefined): Marked {
 function printUser(user: ShownUser, command: Command): void {
   if (globalOptions(command).json) return printJson(userJson(user));
   const { name, own, terms, spends, month } = user;
-  const word = wordOf(user.owner);
+  const word = levelWord(user.owner);
   printFields([
     ['end user', name],
     ['of', word],
     ['state', stateCell(own)],
-    ...levelFields(terms, spends),
+    ...levelFields(terms, spends, Date.now(), look()),
     ['of their own', (own && limitTexts(own, money).join(', ')) || 'nothing'],
     month === undefined ? ['this month (UTC)', `not known: ${notCounted(word)}`] : monthField(month),
   ]);

@@ -1,18 +1,21 @@
 /** Forecasts: when the credit ends, and when a key reaches its spend limit. Pure. */
 import { DAY_MS, utcDay } from '../core/clock.ts';
-import type { Nanos } from '../core/money.ts';
+import { type Nanos, parseUsd } from '../core/money.ts';
 import type { Balance } from '../state/account.ts';
-import { count, duration } from './format.ts';
+import { count } from './format.ts';
 import type { Tone } from './health.ts';
+import { roundedSpan } from './moments.ts';
 import { type Marked, marked } from './table.ts';
 
-/** What was spent in a span of time, which says at which pace. */
+/** An amount spent in a span of time: a pace. */
 export interface Spending {
   readonly costNanos: Nanos;
   readonly spanMs: number;
 }
 
 export const MINUTE_MS = 60_000;
+/** The recent pace is an average over ten minutes: over one minute, it would change the forecast by hours within minutes. */
+export const RECENT_MS = 10 * MINUTE_MS;
 /** A shorter time says little about a month or a week. */
 const LEAST_SPAN_MS = 3_600_000;
 /** The days of a week before today. */
@@ -46,50 +49,64 @@ export function forecastCredit(balance: Balance, refusals: number, { costNanos, 
   return inMs > FAR_MS ? { kind: 'far' } : { kind: 'ends', inMs };
 }
 
-/** What the credit lasts for, at the pace of the last minute, of the last seven days, or of both. */
+/** A minute of traffic: the start in seconds since 1970, and the cost in decimal USD. */
+interface TrafficMinute {
+  readonly at_s: number;
+  readonly cost_usd: string;
+}
+
+/** Returns what a gateway charged in the last ten minutes, or since it started. `minutes` has a row per minute with traffic. */
+export function recentSpending(minutes: readonly TrafficMinute[], startedAtMs: number, nowMs: number): Spending {
+  const fromMs = Math.ceil((nowMs - RECENT_MS) / MINUTE_MS) * MINUTE_MS;
+  const within = minutes.filter(({ at_s }) => at_s * 1_000 >= fromMs);
+  const costNanos = within.reduce((sum, { cost_usd }) => sum + (parseUsd(cost_usd) ?? 0n), 0n);
+  return { costNanos, spanMs: Math.max(MINUTE_MS, nowMs - Math.max(fromMs, startedAtMs)) };
+}
+
+/** How long the credit lasts at the pace of the last ten minutes, and of the last seven days. */
 export interface Paces {
-  readonly minute?: CreditForecast | undefined;
+  readonly recent?: CreditForecast | undefined;
   readonly week?: CreditForecast | undefined;
 }
 
 /** How long the credit lasts, as people read it. */
-export function lastsText({ minute, week }: Paces): Marked | undefined {
-  const [first = minute] = [minute, week].filter((each) => each !== undefined);
+export function lastsText({ recent, week }: Paces): Marked | undefined {
+  const [first = recent] = [recent, week].filter((each) => each !== undefined);
   if (first === undefined) return undefined;
   switch (first.kind) {
     case 'refusing':
-      return marked(`${count(first.requests)} refused for money in the last minute`, 'bad');
+      return marked(`${count(first.requests)} refused for lack of credit in the last minute`, 'bad');
     case 'nothing_free':
-      return marked('nothing is free', 'bad');
+      return marked('no credit is free', 'bad');
     case 'no_spending':
     case 'far':
     case 'ends': {
       const texts = [
-        minute === undefined ? [] : paceText(minute, 'this minute’s pace', 'this minute'),
-        week === undefined ? [] : paceText(week, 'the last seven days’ pace', 'in the last seven days'),
+        recent === undefined ? [] : paceText(recent, 'the last 10 min'),
+        week === undefined ? [] : paceText(week, 'the last 7 days'),
       ];
-      return marked(texts.flat().join('; '), toneOfEnd(soonestEndMs({ minute, week }) ?? FAR_MS));
+      return marked(texts.flat().join('; '), toneOfEnd(soonestEndMs({ recent, week }) ?? FAR_MS));
     }
   }
 }
 
-function paceText(forecast: CreditForecast, pace: string, span: string): string[] {
+function paceText(forecast: CreditForecast, span: string): string[] {
   switch (forecast.kind) {
     case 'no_spending':
-      return [`nothing spent ${span}`];
+      return [`no spending in ${span}`];
     case 'far':
-      return [`more than a year at ${pace}`];
+      return [`more than a year at the pace of ${span}`];
     case 'ends':
-      return [`${duration(forecast.inMs / 1_000)} at ${pace}`];
+      return [`about ${roundedSpan(forecast.inMs)} at the pace of ${span}`];
     case 'refusing':
     case 'nothing_free':
       return [];
   }
 }
 
-/** When the credit ends at the faster of the paces; undefined where it does at none. */
-export function soonestEndMs({ minute, week }: Paces): number | undefined {
-  const ends = [minute, week].flatMap((each) => (each?.kind === 'ends' ? [each.inMs] : []));
+/** When the credit runs out at the faster pace, in milliseconds from now; undefined if it does at neither. */
+export function soonestEndMs({ recent, week }: Paces): number | undefined {
+  const ends = [recent, week].flatMap((each) => (each?.kind === 'ends' ? [each.inMs] : []));
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 

@@ -1,17 +1,70 @@
-/** Groups and end users with what they have used, as commands and dashboard show them. */
+/** Keys, groups and end users with what they have used and spent, as commands and dashboard show them. */
 import type { BudgetSpend } from '../core/budgets.ts';
 import { utcMonth } from '../core/clock.ts';
-import type { LevelTerms, Owner } from '../state/keys.ts';
+import type { KeyRecord, LevelTerms, Owner } from '../state/keys.ts';
 import { type GroupRecord, NO_LEVEL_TERMS, termsOfUser, type UserRecord, userId } from '../state/levels.ts';
 import type { OpenState } from '../state/state.ts';
 import type { MonthFigures } from '../state/usage.ts';
-import { groupsInside } from './tree.ts';
+import { type BoundedLevel, spendBounds } from './spending.ts';
+import { groupsInside, levelsFrom } from './tree.ts';
 
 export const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
 
 /** The state as of a moment, in milliseconds since 1970. */
 export interface LevelSource extends Pick<OpenState, 'groups' | 'levels'> {
   readonly nowMs: number;
+}
+
+/** The given keys and groups, and all levels around them, by id. */
+async function levelsAround(
+  owners: readonly (KeyRecord | GroupRecord)[],
+  { keys, groups }: Pick<OpenState, 'keys' | 'groups'>,
+): Promise<ReadonlyMap<string, KeyRecord | GroupRecord>> {
+  const known = new Map(owners.map((owner) => [owner.id, owner]));
+  const found = [...owners];
+  // The loop also visits the parents that it appends.
+  for (const owner of found) {
+    const parentId = 'parentId' in owner ? owner.parentId : null;
+    if (parentId === null || known.has(parentId)) continue;
+    const parent = await keys.find(parentId);
+    if (parent === undefined) continue;
+    known.set(parentId, parent);
+    found.push(parent);
+  }
+  // Most installations have no groups.
+  const all = found.every(({ groupId }) => groupId === null) ? [] : await groups.list();
+  return new Map([...known, ...all.map((group) => [group.id, group] as const)]);
+}
+
+/** A key or a group with what it has spent of its budgets, and of its monthly spend limit where it has one. */
+export interface SpendingLevel extends BoundedLevel {
+  /** Without the monthly spend limit. */
+  readonly spends: readonly BudgetSpend[];
+}
+
+/** Reads what the given keys and groups have spent, and all levels around them: by id, for `blockerOf` and its like. */
+export async function spendingLevels(
+  owners: readonly (KeyRecord | GroupRecord)[],
+  source: LevelSource & Pick<OpenState, 'keys'>,
+): Promise<ReadonlyMap<string, SpendingLevel>> {
+  const { levels, nowMs } = source;
+  const records = await levelsAround(owners, source);
+  const recordOf = (id: string) => {
+    const record = records.get(id);
+    return record && { record };
+  };
+  const chains = owners.flatMap((record) => levelsFrom({ record }, recordOf));
+  const needed = [...new Map(chains.map(({ record }) => [record.id, record])).values()];
+  const limited = needed.filter(({ spendLimitNanos }) => spendLimitNanos !== null).map(({ id }) => id);
+  const charges = await levels.chargesIn(utcMonth(nowMs), limited);
+  const spends = await levels.spentBy(needed, nowMs);
+  return new Map(
+    needed.map((record) => {
+      const { id, spendLimitNanos } = record;
+      const own = spends.get(id) ?? [];
+      return [id, { record, spends: own, bounds: spendBounds(spendLimitNanos, charges.get(id) ?? 0n, own, nowMs) }];
+    }),
+  );
 }
 
 /** All groups with their figures of this month. */

@@ -6,6 +6,7 @@ import type { Nanos } from '../core/money.ts';
 import { COLUMN_GAP, leastWidth, narrowedColumns, tableWidth } from './columns.ts';
 import { alignPoints, exactUsd, usd } from './format.ts';
 import { type Health, SIGNS, type Tone } from './health.ts';
+import { LOCAL, UTC, type Zone } from './moments.ts';
 import { clean, cut, cutList, cutMiddle, pad, widthOf, wrap } from './text.ts';
 
 export type Style = Tone | 'bold' | 'dim';
@@ -46,6 +47,11 @@ export interface Look {
   /** In columns; undefined where the output is no terminal: then nothing is left out, shortened or marked. */
   readonly room: number | undefined;
   paint(text: string, style: Style): string;
+}
+
+/** The zone of times: the viewer's on a terminal, UTC in a file or a pipe. */
+export function zoneOf({ room }: Look): Zone {
+  return room === undefined ? UTC : LOCAL;
 }
 
 /** An amount: short where a person reads it, exact where a program may. */

@@ -38,6 +38,16 @@ function isOpen(level: Level, wallMs: number): boolean {
   return level.state === 'enabled' && !isGone({ expiresAtMs: null, ...level }, wallMs);
 }
 
+/** A key or a group and the levels around it, from inside out. `levelOf` returns a level by its id. */
+export function levelsFrom<Around extends { readonly record: Level }>(
+  owner: Around,
+  levelOf: (id: string) => Around | undefined,
+): readonly Around[] {
+  const id = owner.record.parentId ?? owner.record.groupId;
+  const level = id === null ? undefined : levelOf(id);
+  return level === undefined ? [owner] : [owner, ...levelsFrom(level, levelOf)];
+}
+
 /** What stands between `disabled` or `expired` and the level that refuses. */
 export function refusedHow({ state }: Pick<Level, 'state'>): 'by' | 'with' {
   return state === 'disabled' ? 'by' : 'with';

@@ -45,6 +45,22 @@ export class LevelBook {
     return new Map(found.map((row) => [row.level_id as string, monthFiguresOf(row)]));
   }
 
+  /** What these levels were charged in a month, by their own requests and by those of the levels inside them, by id. */
+  *chargesIn(month: string, ids: readonly string[]): Operation<ReadonlyMap<string, Nanos>> {
+    if (ids.length === 0) return new Map();
+    const { isAnyOf } = this.#dialect;
+    const found = yield* rows(
+      `SELECT id, sum(cost_nanos) AS nanos FROM (
+         SELECT key_id AS id, cost_nanos FROM inf_gw.usage_months WHERE month = $1 AND ${isAnyOf('key_id', '$2')}
+         UNION ALL SELECT level_id, cost_nanos FROM inf_gw.level_months WHERE month = $1 AND ${isAnyOf('level_id', '$2')}
+         UNION ALL SELECT level_id, cost_nanos FROM inf_gw.level_days
+           WHERE substr(day, 1, 7) = $1 AND ${isAnyOf('level_id', '$2')} AND ${isUser('level_id')}
+       ) AS charged GROUP BY id`,
+      [month, ids],
+    );
+    return new Map(found.map((row) => [row.id as string, row.nanos as Nanos]));
+  }
+
   /** What keys and other levels have spent of each of their budgets, in their order, by id. */
   *spentBy(levels: readonly BudgetedKey[], wallMs: number): Operation<ReadonlyMap<string, readonly BudgetSpend[]>> {
     const idsWith = (...kinds: readonly string[]) =>

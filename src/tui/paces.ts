@@ -13,7 +13,7 @@ export function creditPaces(model: Model): Paces {
   const refused = errors.find(([code]) => code === NO_MONEY)?.[1] ?? 0;
   const isKnown = model.snapshot !== undefined && model.shared === undefined;
   return {
-    minute: isKnown ? forecastCredit(balance, refused, spending) : undefined,
+    recent: isKnown ? forecastCredit(balance, refused, spending) : undefined,
     week: forecastCredit(balance, refused, model.stored.week),
   };
 }

@@ -106,8 +106,8 @@ function money(model: Model): Trouble[] {
 
 /** Credit that ends within a day, at the faster of its paces. */
 function ending(model: Model, free: Nanos): Trouble[] {
-  const { minute, week } = creditPaces(model);
-  const soonest = soonestEndMs({ minute, week });
+  const { recent, week } = creditPaces(model);
+  const soonest = soonestEndMs({ recent, week });
   const tone = soonest === undefined ? undefined : toneOfEnd(soonest);
   if (soonest === undefined || tone === undefined || tone === 'good') return [];
   const brief = `MONEY ends in ${duration(soonest / 1_000)}`;

@@ -53,7 +53,8 @@ describe('on a terminal', () => {
     });
     // The order of creation: a group may have been put into a later one.
     const groups = [group('nlp', 'grp_lab'), group('shop', null), group('lab', null), group('deep', 'grp_nlp')];
-    const figures = { groups, months: new Map(), spends: new Map(), keys: new Map([['grp_nlp', 3]]) };
+    const levels = new Map(groups.map((record) => [record.id, { record, spends: [], bounds: [] }]));
+    const figures = { groups, levels, months: new Map(), spends: new Map(), keys: new Map([['grp_nlp', 3]]) };
     const names = (look: Look, columns: number) =>
       tableLines(groupsTable(figures, look, 0), look)
         .slice(1)
@@ -72,7 +73,7 @@ describe('on a terminal', () => {
 
   test('a table without rows has a head', () => {
     const look = lookAt(160);
-    const none = { months: new Map<string, never>(), spends: new Map<string, never>(), levels: new Map() };
+    const none = { months: new Map<string, never>(), levels: new Map() };
     assert.match(tableLines(keysTable([], none, TIER, look, 0), look).join('\n'), /^NAME {2}ID .* MODELS$/);
     assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^AT \(UTC\) .* ID$/);
     assert.equal(

@@ -9,8 +9,10 @@ import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import type { Budget, BudgetSpend } from '../../src/core/budgets.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
 import type { Refusal } from '../../src/observe/refusals.ts';
+import type { SpendingLevel } from '../../src/operator/level-figures.ts';
 import { type Look, tableLines } from '../../src/operator/table.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
+import { type GroupRecord, NO_LEVEL_TERMS } from '../../src/state/levels.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
 import type { MonthFigures, UsageRow } from '../../src/state/usage.ts';
 import { ALONE } from '../support/state.ts';
@@ -21,6 +23,10 @@ const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000 };
 const NAMES = ['app', 'support-staging-europe-west-155', '日本語のとても長い名前のキー', '🚀 rocket', 'x'.repeat(64)];
 
 const DAY = { period: 'day', limitNanos: 2_000_000_000n };
+const GROUP: GroupRecord = {
+  ...{ ...NO_LEVEL_TERMS, id: 'grp_nlp', name: 'nlp', groupId: null, state: 'enabled', allowlist: null },
+  ...{ userLimits: null, createdAtMs: 0 },
+};
 /** Of each fifth key. */
 const BUDGETS: readonly (readonly Budget[])[] = [
   [DAY],
@@ -48,6 +54,7 @@ export function keyRecords(count: number): KeyRecord[] {
     budgets: BUDGETS[i % 5] ?? [],
     expiresAtMs: null,
     ...ALONE,
+    ...(i === 1 && { groupId: GROUP.id }),
     createdAtMs: NOW_MS,
   }));
 }
@@ -57,15 +64,18 @@ function figuresOf(keys: readonly KeyRecord[]): KeyFigures {
     id,
     { requests: 40 * i, tokens: 3_902_000 * i, costNanos: BigInt(i) ** 5n * 1_234_567n },
   ]);
-  // The first key has spent its daily budget.
-  const spends = keys.map(({ id, budgets }, i): [string, BudgetSpend[]] => [
-    id,
-    budgets.map((budget) => {
-      const chargedNanos = i === 0 && budget.period === 'day' ? budget.limitNanos : 1_250_000_000n;
-      return { ...budget, chargedNanos, freesAtMs: NOW_MS + DAY_MS / 2, resetsAtMs: NOW_MS + DAY_MS / 2 };
-    }),
-  ]);
-  return { months: new Map(months), spends: new Map(spends), levels: new Map() };
+  // The first key has spent its daily budget. The second one is in a group that has spent its own.
+  const bound = (budget: Budget, chargedNanos: bigint): BudgetSpend => {
+    const midnightMs = NOW_MS + DAY_MS / 2;
+    return { ...budget, chargedNanos, freesAtMs: midnightMs, resetsAtMs: midnightMs };
+  };
+  const levels = keys.map((record, i): SpendingLevel => {
+    const isReached = ({ period }: Budget) => i === 0 && period === 'day';
+    const spends = record.budgets.map((each) => bound(each, isReached(each) ? each.limitNanos : 1_250_000_000n));
+    return { record, spends, bounds: spends };
+  });
+  const group = { record: { ...GROUP, budgets: [DAY] }, bounds: [bound(DAY, DAY.limitNanos)], spends: [] };
+  return { months: new Map(months), levels: new Map([...levels, group].map((each) => [each.record.id, each])) };
 }
 
 export function usageRows(count: number): UsageRow[] {
@@ -144,6 +154,10 @@ function second(agoS: number, costUsd: string, errors: Readonly<Record<string, n
   return { at_s: NOW_MS / 1_000 - agoS, requests: 15, tokens: 1_200, cost_usd: costUsd, errors, first_byte: [] };
 }
 
+function minute(agoMin: number, costUsd: string): TrafficRow {
+  return { ...second(0, costUsd), at_s: NOW_MS / 1_000 - 60 * agoMin };
+}
+
 /** A gateway, well, or with everything wrong that can be. */
 function snapshotOf(isWell: boolean): Snapshot {
   const upstream = { provider: 'mock', in_flight: 3, requests: 900, last_failure: null, causes: [] };
@@ -188,7 +202,7 @@ function snapshotOf(isWell: boolean): Snapshot {
     ],
     skipped: isWell ? [] : [{ name: 'openrouter', missing_variable: 'OPENROUTER_API_KEY' }],
     seconds: [second(30, '0.01'), second(3, '0.02', isWell ? {} : { insufficient_credit: 47 })],
-    minutes: [],
+    minutes: [minute(5, '0.30')],
     busiest: [],
     keys: [],
     live: [],

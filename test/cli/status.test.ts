@@ -136,6 +136,22 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     }
     // It serves nothing anyway.
     await place.run(['keys', 'disable', '@off']);
+    const shown = await place.run(['keys', 'list']);
+    assert.match(shown.stdout, / spent by @spent, resets 00:00 UTC /);
+    assert.match(shown.stdout, / disabled by @off /);
+    for (const command of ['keys show', 'limits show']) {
+      const { stdout } = await place.run([...command.split(' '), 'spent']);
+      assert.match(stdout, /^state +spent by @spent, resets 00:00 UTC$/m, command);
+    }
+    const { blocked_by: blocker } = await place.json<{ blocked_by: object | null }>('keys', 'show', 'spent');
+    const midnight = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T00:00:00.000Z`;
+    assert.deepEqual(blocker, { level: '@spent', reason: 'spent', period: 'day', resets_at: midnight });
+    const { stderr } = await place.run(['keys', 'move', 'open', '--to', '@spent']);
+    assert.match(
+      stderr,
+      /^note: open is refused until 00:00 UTC, when its day budget resets, or until @spent may spend/m,
+    );
+    await place.run(['keys', 'move', 'open', '--to', '@open']);
     const { month } = await place.json<{ month: { cost_usd: string } }>('groups', 'show', '@nearly');
     await place.run(['limits', 'set', '@nearly', '--budget', `day=${(Number(month.cost_usd) * 1.2).toFixed(6)}`]);
     const { spent_groups: groups } = await place.json<{ spent_groups: { name: string; spent: boolean }[] }>('status');
@@ -147,7 +163,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
       ],
     );
     const { stdout } = await place.run(['status']);
-    assert.match(stdout, /^spent +@spent: \d.* of 0\.001\d* USD per day, opens 00:00$/m);
+    assert.match(stdout, /^spent +@spent: \d.* of 0\.001\d* USD per day, resets in \S+, 00:00 UTC; refuses 1 key$/m);
     assert.match(stdout, /^nearly spent +@nearly: \d/m);
   });
 
@@ -174,7 +190,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
       ],
     );
     const { stdout } = await place.run(['status']);
-    assert.match(stdout, /^spent +spent: \d.* of 0\.001\d* USD in total, never opens$/m);
+    assert.match(stdout, /^spent +spent: \d.* of 0\.001\d* USD in total, never resets$/m);
     assert.match(stdout, /^nearly spent +nearly: \d/m);
     const { database } = openDatabase(place.statePath);
     database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)

@@ -76,6 +76,18 @@ onEachStore((open) => {
       assert.equal((await makeGroup(state, { name: 'team' })).name, 'team');
     });
 
+    test('and parents are charged in a month for their own requests and for those of the levels inside them', async (t) => {
+      const { state, stage, outer, inner, key } = await used(t, open);
+      const child = await makeKey(state, { name: 'app/child', parentId: key.id });
+      await enter(stage, holdOf(child.id, { levels: [key.id, inner.id, outer.id] }), { costNanos: 16n });
+      await enter(stage, holdOf(key.id, { admittedAtMs: NOON - 32 * 24 * HOUR_MS, levels: [] }), { costNanos: 99n });
+      const charges = await state.levels.chargesIn('2026-11', [child.id, key.id, outer.id, userId(key.id, 'zoe')]);
+      assert.deepEqual(
+        [child.id, key.id, outer.id, userId(key.id, 'zoe'), inner.id].map((id) => charges.get(id)),
+        [16n, 31n, 31n, 11n, undefined],
+      );
+    });
+
     test('nest four deep, and none is in itself', async (t) => {
       const { state } = await open(t);
       const ids: string[] = [];

@@ -84,7 +84,7 @@ describe('the tree', () => {
     const spent = storedGroup(2, 'research', { spendLimitNanos: USD }, { costNanos: USD });
     const tree = alone('groups', { ...STORED, groups: [FREE, spent] });
     const screen = screenText(after(press(tree, 'right').model, usersRead([])));
-    assert.match(screen, /✕ spent, opens/);
+    assert.match(screen, /✕ spent, resets/);
     assert.match(screen, /^ +no users *$/m);
   });
 

@@ -18,7 +18,7 @@ describe('whatever the size of the window, it shows what is free, which provider
       test(`and how many it leaves out, at ${columns} by ${rows}`, () => {
         const screen = screenText(dayOf('wrong', columns, rows));
         assert.match(screen, /free +0\.20/);
-        assert.match(screen, /117 refused for money/);
+        assert.match(screen, /117 refused for lack/);
         assert.match(screen, /✕ openai/);
         assert.match(screen, /key_0+…?0*19 .*431/);
         const lines = screen.split('\n');

@@ -69,7 +69,7 @@ requests/s here  8.1  max 9.4            first byte here  p50 136 ms  p99 1.0 s
    10┤       ⣠⣶⡄   ⢠⣶⣄   ⢀⣶⣆   ⢀⣼⣦⡄   ⣴     2s┤
     0┤       ⣿⣿⣿⣆⣀⣠⣿⣿⣿⣦⣄⣠⣿⣿⣿⣿⣄⣠⣾⣿⣿⣿⣆⣀⣾⣿      0┤       ⣀⣏⣆⣀⣀⣀⣀⣏⣱⣀⣀⣀⣀⣏⣱⣀⣀⣀⣀⣸⣱⣀⣀⣀⣀⣸
 errors, 1 min 6 rate_limited  3 upstream_error
-free          81.75 USD  40d21h at the last seven days’ pace
+free          81.75 USD  about 41 days at the pace of the last 7 days
 
 NODE        STATE              VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
 eu-1 here   ● alive, up 1d2h   0.1.0         310     109k          2    0.012000
@@ -95,7 +95,7 @@ gateways      2 alive, 1 silent          requests/min  620
 in flight     15                         tokens/min    217,000
 credit        █████████████████████████████████████████████████████████████████▓
               █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
-lasts         40d21h at the last seven days’ pace
+lasts         about 41 days at the pace of the last 7 days
 
 NODE        STATE              VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
 eu-1        ● alive, up 1d2h   0.1.0         310     109k          2    0.012000

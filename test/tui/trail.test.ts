@@ -158,7 +158,7 @@ test('whoever goes in circles gets back a bounded way', () => {
 
 test('the details of a key say when it reaches its spend limit', () => {
   const screen = screenText(press(serving('keys', SNAPSHOT, { columns: 120, rows: 40 }), 'end', 'enter').model);
-  assert.match(screen, /month {4}█+▏ 17\.00 of 20\.00 USD\s+spent at 14:07 at its pace/);
+  assert.match(screen, /month {4}█+▏ 17\.00 of 20\.00 USD\s+spent at 14:07 UTC \(2 h\)/);
 });
 
 test('and when its total is spent, at the pace of its last seven days', () => {
@@ -173,5 +173,5 @@ test('and when its total is spent, at the pace of its last seven days', () => {
   const detail = { keyId: keyId(1), byModel: [], byDay, refusals: [], refusedLately: [] };
   const screen = screenText(after(open.model, { kind: 'key_detail', detail }));
   // 14 USD, of which 0.6 go each day: 1.5 have gone in two and a half.
-  assert.match(screen, /total {4}█▊░+ 6\.00 of 20\.00 USD.*\n +spent on 11-24 at its pace/);
+  assert.match(screen, /total {4}█▊░+ 6\.00 of 20\.00 USD.*\n +spent on 11-24 UTC \(23 days\)/);
 });

@@ -101,7 +101,7 @@ describe('the line under the tabs', () => {
     assert.equal(lineOf(model), ' ! near-cap, other have spent their monthly budgets   ! go there');
     assert.equal(
       lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
-      ' ! near-cap has spent its monthly budget, opens 12-01   ! go there',
+      ' ! near-cap has spent its monthly budget, resets in 30 days, 12-01 UTC',
     );
   });
 
@@ -111,7 +111,7 @@ describe('the line under the tabs', () => {
     const model = alone('usage', stored, { columns: 120, rows: 30 });
     assert.equal(
       lineOf(model),
-      ' ! @research has spent its daily budget, opens 00:00   ! near-cap has spent its monthly budget, opens 12-01   ! go there',
+      ' ! @research has spent its daily budget   ! near-cap has spent its monthly budget   ! go there',
     );
     const opened = press(model, '!').model;
     assert.deepEqual([opened.view, opened.groups.isOpen], ['groups', true]);
@@ -176,8 +176,8 @@ test('the Overview counts how long the credit lasts by what is free as well', ()
     /^lasts +(.+?) *$/m.exec(
       screenText(serving('overview', { ...spending, balance_usd: '2.32', held_usd: held }, { columns: 120, rows: 30 })),
     )?.[1];
-  assert.match(lasts('0.00') ?? '', /^4m38s at this minute/);
-  assert.equal(lasts('2.32'), 'nothing is free');
+  assert.match(lasts('0.00') ?? '', /^about 5 min at the pace/);
+  assert.equal(lasts('2.32'), 'no credit is free');
 });
 
 describe('the key !', () => {
@@ -204,7 +204,7 @@ describe('the key !', () => {
       [
         '1 of 3: STORAGE the disk is full',
         '2 of 3: dead failing',
-        '3 of 3: near-cap has spent its monthly budget, opens 12-01',
+        '3 of 3: near-cap has spent its monthly budget, resets in 30 days, 12-01 UTC',
         '1 of 3: STORAGE the disk is full',
       ],
     );

@@ -82,10 +82,10 @@ function legend(shares: readonly Share[], width: number): Line {
 
 /** Of both paces, or of the nearer one if there is no room for both. */
 function lastsLine(model: Model, width: number): Span {
-  const { minute, week } = creditPaces(model);
-  const whole = marked(lastsText({ minute, week }));
+  const { recent, week } = creditPaces(model);
+  const whole = marked(lastsText({ recent, week }));
   if (whole.text.length <= width - LABEL) return whole;
-  return marked(lastsText(minute === undefined ? { week } : { minute }));
+  return marked(lastsText(recent === undefined ? { week } : { recent }));
 }
 
 function marked(text: Marked | undefined): Span {

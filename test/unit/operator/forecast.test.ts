@@ -9,6 +9,7 @@ import {
   type LimitForecast,
   lastsText,
   limitText,
+  recentSpending,
   weekSpending,
   weekStartMs,
 } from '../../../src/operator/forecast.ts';
@@ -49,23 +50,37 @@ test('how long the credit lasts is said at both paces, and how bad that is', () 
   const ends = (inMs: number): CreditForecast => ({ kind: 'ends', inMs });
   const table: readonly (readonly [Parameters<typeof lastsText>[0], string, string])[] = [
     [
-      { minute: ends(165_000), week: ends(90 * DAY_MS) },
+      { recent: ends(165_000), week: ends(90 * DAY_MS) },
       'bad',
-      '2m45s at this minute’s pace; 90d at the last seven days’ pace',
+      'about 3 min at the pace of the last 10 min; about 90 days at the pace of the last 7 days',
     ],
-    [{ minute: ends(3_600_000) }, 'warn', '1h at this minute’s pace'],
-    [{ week: ends(DAY_MS) }, 'good', '1d at the last seven days’ pace'],
+    [{ recent: ends(5.3 * 3_600_000) }, 'warn', 'about 5 h at the pace of the last 10 min'],
+    [{ week: ends(DAY_MS) }, 'good', 'about 24 h at the pace of the last 7 days'],
     [
-      { minute: { kind: 'no_spending' }, week: { kind: 'far' } },
+      { recent: { kind: 'no_spending' }, week: { kind: 'far' } },
       'good',
-      'nothing spent this minute; more than a year at the last seven days’ pace',
+      'no spending in the last 10 min; more than a year at the pace of the last 7 days',
     ],
-    [{ week: { kind: 'no_spending' } }, 'good', 'nothing spent in the last seven days'],
-    [{ minute: { kind: 'nothing_free' }, week: { kind: 'nothing_free' } }, 'bad', 'nothing is free'],
-    [{ minute: { kind: 'refusing', requests: 1_047 } }, 'bad', '1,047 refused for money in the last minute'],
+    [{ week: { kind: 'no_spending' } }, 'good', 'no spending in the last 7 days'],
+    [{ recent: { kind: 'nothing_free' }, week: { kind: 'nothing_free' } }, 'bad', 'no credit is free'],
+    [{ recent: { kind: 'refusing', requests: 1_047 } }, 'bad', '1,047 refused for lack of credit in the last minute'],
   ];
   for (const [paces, tone, text] of table) assert.deepEqual(lastsText(paces), { text, tone });
   assert.equal(lastsText({}), undefined);
+});
+
+test('the recent pace is an average over ten minutes, or since the start of the gateway', () => {
+  const minute = (agoMin: number, cost_usd: string) => ({ at_s: (NOW_MS - agoMin * MINUTE_MS) / 1_000, cost_usd });
+  // Spending that comes in bursts: a pace of one minute would be 0 or 5 USD.
+  const minutes = [minute(11, '100.00'), minute(10, '1.00'), minute(5, '5.00'), minute(0, '0.50')];
+  const early = NOW_MS - DAY_MS;
+  assert.deepEqual(recentSpending(minutes, early, NOW_MS), { costNanos: 6_500_000_000n, spanMs: 10 * MINUTE_MS });
+  // 20 s later, the minute that began ten minutes before is no longer complete.
+  const later = { costNanos: 5_500_000_000n, spanMs: 9 * MINUTE_MS + 20_000 };
+  assert.deepEqual(recentSpending(minutes, early, NOW_MS + 20_000), later);
+  const started = recentSpending([minute(2, '1.00')], NOW_MS - 3 * MINUTE_MS, NOW_MS);
+  assert.deepEqual(started, { costNanos: USD, spanMs: 3 * MINUTE_MS });
+  assert.equal(recentSpending([], NOW_MS - 1_000, NOW_MS).spanMs, MINUTE_MS);
 });
 
 test('the last seven days are whole days, today among them, or fewer if nothing was spent before', () => {
