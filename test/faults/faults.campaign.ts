@@ -115,7 +115,7 @@ class Run {
 }
 
 export default campaign({
-  proves: 'whatever a provider does wrong, client, ledger and connections are as docs/faults.md says, and in time',
+  proves: 'whatever a provider does wrong, client, ledger and connections are as its table says, and in time',
   amounts: { rounds: 3 },
   options: { only: '' },
   minutes: 4,

@@ -1,7 +1,4 @@
-/**
- * The failure matrix: everything that a provider may do wrong, and the result. docs/faults.md is
- * generated from it.
- */
+/** The failure matrix: each failure of a provider, and its outcome. docs/failures.md summarizes it. */
 import type { Case, Family, Fault } from './cell.ts';
 import { ANSWERS } from './families/answers.ts';
 import { BREAKING } from './families/breaking.ts';
@@ -12,16 +9,7 @@ import { FRAMING } from './families/framing.ts';
 import { HEALTHY } from './families/healthy.ts';
 import { SILENCE } from './families/silence.ts';
 
-export const FAMILIES: readonly Family[] = [
-  HEALTHY,
-  CONNECTING,
-  BREAKING,
-  FRAMING,
-  SILENCE,
-  ERRORS,
-  EVENTS_OF_ERROR,
-  ANSWERS,
-];
+const FAMILIES: readonly Family[] = [HEALTHY, CONNECTING, BREAKING, FRAMING, SILENCE, ERRORS, EVENTS_OF_ERROR, ANSWERS];
 
 /**
  * When the client hangs up: never, before the failure, or at the same moment, so that either may

@@ -26,7 +26,7 @@ export interface Attack {
   /** The name of its test. */
   readonly claim: string;
   readonly passes: Target;
-  /** What the attacker does, for readers of the page. */
+  /** What the attacker does. */
   readonly tries: string;
   /** What the figure counts, as it follows the figure: `times the balance`. */
   readonly unit: string;

@@ -1,35 +1,31 @@
-/** Attacks at length: those of the table, whose figures it can record for docs/attacks.md, and composed ones. */
-import { writeFileSync } from 'node:fs';
+/** Attacks at length: every one of the table, and composed ones. */
 import { type Course, campaign } from '../support/campaign.ts';
 import { composeAttacks } from './at-length.ts';
 import { runCampaign } from './campaign.ts';
-import { FAMILIES, FIGURES_FILE, type Figures } from './table.ts';
+import { FAMILIES } from './table.ts';
 import { Workshop } from './workshop.ts';
 
-/** Every attack of the table, one after another. */
-async function runTable(course: Course, record: boolean): Promise<void> {
+/** Runs every attack of the table, one after another. */
+async function runTable(course: Course): Promise<void> {
   const workshop = new Workshop(course, true);
-  const figures: Record<string, number> = {};
-  for (const { title, attacks } of FAMILIES) {
-    console.log(`\n${title}`);
+  for (const { title, about, attacks } of FAMILIES) {
+    console.log(`\n${title}: ${about}`);
     for (const attack of attacks) {
-      const { claim, most, unit } = attack;
+      const { claim, most, passes, tries, unit } = attack;
       const figure = await attack.run(workshop);
-      figures[claim] = Number(figure.toFixed(3));
       if (figure > most) course.deviate(`passed with ${figure}: ${claim}`);
-      console.log(`${figure.toFixed(3).padStart(10)} of ${most} ${unit}: ${claim}`);
+      console.log(`${figure.toFixed(3).padStart(10)} of ${most} ${unit}: ${claim} (to pass the ${passes}: ${tries})`);
     }
   }
-  if (record) writeFileSync(FIGURES_FILE, `${JSON.stringify(figures satisfies Figures, undefined, 2)}\n`);
 }
 
 export default campaign({
   proves: 'attackers pass no limit, read no secret and block nobody',
   amounts: { attacks: 20_000 },
-  options: { only: '', what: '', record: false },
+  options: { only: '', what: '' },
   minutes: 5,
-  async run(course, { attacks, only, what, record }) {
-    if (what !== 'composed' && only === '') await runTable(course, record);
+  async run(course, { attacks, only, what }) {
+    if (what !== 'composed' && only === '') await runTable(course);
     if (what === 'table') return 'the table';
     return composeAttacks(course, attacks, only, (options) => runCampaign(course, options));
   },

@@ -1,5 +1,4 @@
-/** All attacks, and how far each came when the figures were last recorded. */
-import { fileURLToPath } from 'node:url';
+/** All attacks. */
 import type { Family } from './attack.ts';
 import { BUDGETS } from './attacks/budgets.ts';
 import { END_USERS } from './attacks/end-users.ts';
@@ -48,9 +47,3 @@ export const FAMILIES: readonly Family[] = [
   NEIGHBOURS,
   TERMINAL,
 ];
-
-/** By the claim of the attack. */
-export type Figures = Readonly<Record<string, number>>;
-
-/** Written by `npm run prove -- hostile --record`. */
-export const FIGURES_FILE = fileURLToPath(new URL('./figures.json', import.meta.url));
