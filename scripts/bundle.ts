@@ -1,14 +1,15 @@
 /**
  * Builds the program (`npm run build`): bundles src/ and the packages that it imports into a few files in dist/, since a start
  * that loads hundreds takes three times as long. `serve` is one more file by itself. With `--for-tests` also into build/, whose
- * modules tests can change. With `--for-package` (`npm pack`) the files are small: minified, and without the packages that npm
- * installs beside them.
+ * modules tests can change. With `--for-package` (`npm pack`) it also writes the man page, and the files are small: minified, and
+ * without the packages that npm installs beside them.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { THREADS } from '../src/core/threads.ts';
 import { BUNDLING, COMPILE_CACHE, licensesOf, MAIN, REQUIRE, ROOT, readPackage, SERVE } from './bundling.ts';
+import { writeManPage } from './man-page.ts';
 
 /** Each stays in its folder, and shared code is one folder down as well: URLs between them agree. */
 const ENTRIES = [MAIN, ...THREADS].map((name) => `${name}.ts`);
@@ -137,5 +138,6 @@ const paths = await bundle('dist', [
   ...(isForPackage ? [] : SERVE_ALONE),
 ]);
 writeFileSync(join(ROOT, 'dist/LICENSES.txt'), licensesOf(paths));
+if (isForPackage) await writeManPage();
 // Tests change a module for all that import it.
 if (process.argv.includes('--for-tests')) await bundle('build', [modules('build', [...ENTRIES, ...CHANGED_BY_TESTS])]);

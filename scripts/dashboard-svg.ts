@@ -1,10 +1,12 @@
-/** Draws the dashboard of a demo gateway for the README: `npm run make:dashboard-svg`. */
+/** Draws the dashboard of a demo gateway for the README, which takes seven minutes: `npm run make:dashboard-svg`. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { widthOf } from '../src/operator/text.ts';
 import type { Line, Span, Tone } from '../src/tui/draw/line.ts';
 import { frame } from '../src/tui/frame.ts';
-import { demoModel } from './demo-model.ts';
+import { firstModel, type Model } from '../src/tui/model.ts';
+import { update } from '../src/tui/update/update.ts';
+import { runDemo } from './demo-gateway.ts';
 
 const COLUMNS = 120;
 const ROWS = 30;
@@ -96,11 +98,10 @@ function lineSvg(line: Line, row: number): string {
     .join('');
 }
 
-/** The content of docs/dashboard.svg. */
-export function dashboardSvg(): string {
+function dashboardSvg(model: Model): string {
   const width = COLUMNS * CELL.width + 2 * MARGIN;
   const height = ROWS * CELL.height + 2 * MARGIN;
-  const lines = frame({ ...demoModel(), columns: COLUMNS, rows: ROWS });
+  const lines = frame(model);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"
   font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${FONT_SIZE}">
 <title>The dashboard of inf-gw</title>
@@ -110,4 +111,9 @@ ${lines.map(lineSvg).join('\n')}
 `;
 }
 
-if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/dashboard.svg', import.meta.url)), dashboardSvg());
+const { snapshot, stored } = await runDemo();
+const { model } = update(firstModel(stored, { columns: COLUMNS, rows: ROWS }, snapshot.now_ms), {
+  kind: 'snapshot',
+  snapshot,
+});
+writeFileSync(fileURLToPath(new URL('../docs/dashboard.svg', import.meta.url)), dashboardSvg(model));

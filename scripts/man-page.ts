@@ -1,6 +1,6 @@
-/** Prints the commands as a man page, man/inf-gw.1: `npm run make:man-page`. */
-import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+/** The commands as a man page, which installing a checkout and packing write to man/inf-gw.1. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type ArgumentNode,
   allNodes,
@@ -11,6 +11,7 @@ import {
 } from '../src/cli/command-tree.ts';
 import { buildProgram } from '../src/cli/main.ts';
 import { VERSION } from '../src/core/program.ts';
+import { ROOT } from './bundling.ts';
 
 /** Of a line of the source. */
 const WIDTH = 78;
@@ -42,12 +43,17 @@ const SECTIONS: Readonly<Record<string, readonly (readonly [term: string, meanin
   ],
 };
 
-/** The page in roff, as man/ holds it. */
+export async function writeManPage(): Promise<void> {
+  mkdirSync(join(ROOT, 'man'), { recursive: true });
+  writeFileSync(join(ROOT, 'man/inf-gw.1'), await manPage());
+}
+
+/** The page in roff. */
 export async function manPage(): Promise<string> {
   const program = commandTree(await buildProgram());
   const commands = allNodes(program).filter((node) => node.commands.length === 0);
   return [
-    '.\\" Printed by npm run make:man-page from the commands: change them.',
+    '.\\" Generated from the commands.',
     `.TH INF-GW 1 "" "inf-gw ${VERSION}" "User Commands"`,
     '.SH NAME',
     'inf-gw \\- a self-hosted gateway to language models',
@@ -145,5 +151,3 @@ function ascii(text: string): string {
 function noRequest(line: string): string {
   return /^[.']/.test(line) ? `\\&${line}` : line;
 }
-
-if (import.meta.main) writeFileSync(fileURLToPath(new URL('../man/inf-gw.1', import.meta.url)), await manPage());

@@ -1,5 +1,5 @@
 /**
- * What npm runs once it has installed the packages of a checkout: builds the program. `npm ci --omit=dev` leaves out what builds;
+ * What npm runs once it has installed the packages of a checkout: builds the program and its man page. `npm ci --omit=dev` leaves out what builds;
  * then the program runs from its sources. Without types, since the pinned Node is left out as well, and an older one reads this.
  */
 let canBuild = true;
@@ -8,5 +8,8 @@ try {
 } catch {
   canBuild = false;
 }
-if (canBuild) await import('./bundle.ts');
-else console.error('not built, since esbuild is not installed: inf-gw runs from its sources, and starts more slowly');
+if (canBuild) {
+  await import('./bundle.ts');
+  const { writeManPage } = await import('./man-page.ts');
+  await writeManPage();
+} else console.error('not built, since esbuild is not installed: inf-gw runs from its sources, and starts more slowly');

@@ -13,7 +13,6 @@ const PARTS = [
   'scripts',
   'src',
   'config.example.yaml',
-  'man',
   'README.md',
   'LICENSE',
 ];

@@ -1,9 +1,8 @@
-/** What a stranger reads first agrees with the program: errors, commands, the directives of the mock, the picture. */
+/** What a stranger reads first agrees with the program: errors, commands, the directives of the mock. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
-import { dashboardSvg } from '../../scripts/dashboard-svg.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { ERROR_STATUS } from '../../src/core/errors.ts';
 import { DIRECTIVES } from '../../src/providers/mock/directives.ts';
@@ -66,11 +65,6 @@ describe('the pages that one reads first', () => {
       const [, examples = ''] = help.split('\nExamples:\n');
       for (const line of examples.split('\n')) assert.ok(line.length <= 80, `${words}: ${line}`);
     }
-  });
-
-  test('show the dashboard as it is: otherwise run npm run make:dashboard-svg', () => {
-    assert.ok(projectFile('README.md').includes('](docs/dashboard.svg)'));
-    assert.equal(projectFile('docs/dashboard.svg'), dashboardSvg());
   });
 
   test('list the directives of the mock provider as the mock itself does', () => {

@@ -1,9 +1,9 @@
 /**
- * Records what the dashboard shows of a gateway that works, for the README's picture: `npm run record:dashboard`. The
- * gateway is a real one in a folder of its own, the providers are its mock's, and the clients send for some minutes.
- * Keys are recorded by name and by the end that is shown of them.
+ * The gateway of the README's picture: a real one in a folder of its own, whose providers are mocks and whose clients send for
+ * some minutes.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ import { loadConfig } from '../src/config/load.ts';
 import { readSnapshot } from '../src/control/client.ts';
 import { type Snapshot, socketPathOf } from '../src/control/protocol.ts';
 import { MOST_FIRST_BYTE_STEPS } from '../src/observe/first-bytes.ts';
+import type { Stored } from '../src/tui/model.ts';
 import { Store } from '../src/tui/store.ts';
-import { encoded, RECORDING } from './recording.ts';
 
 /** Longer than the five minutes that the picture shows. */
 const RECORDED_MS = 400_000;
@@ -71,26 +71,37 @@ const CLIENTS: readonly Client[] = [
   { key: 'batch-summarizer', model: 'openai/gpt-5', everyMs: 2_000, delaysMs: [300, 900], says: '/words 300' },
 ];
 
-const directory = mkdtempSync(join(tmpdir(), 'inf-gw-recording-'));
-const path = join(directory, 'config.yaml');
-writeFileSync(path, CONFIG);
-const gateway = spawn(process.execPath, [PROGRAM, 'serve', '--config', path], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
-try {
-  await record();
-} finally {
-  gateway.kill();
-  rmSync(directory, { recursive: true });
+/** The data of a dashboard. */
+export interface Recording {
+  readonly snapshot: Snapshot;
+  readonly stored: Stored;
 }
 
-async function record(): Promise<void> {
+/** Runs the gateway and its clients, and returns the data of a dashboard before they end. */
+export async function runDemo(): Promise<Recording> {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-demo-'));
+  const path = join(directory, 'config.yaml');
+  writeFileSync(path, CONFIG);
+  const stdio = ['ignore', 'ignore', 'inherit'] as const;
+  const gateway = spawn(process.execPath, [PROGRAM, 'serve', '--config', path], { stdio: [...stdio] });
+  try {
+    return await record(gateway, path, directory);
+  } finally {
+    const ended = once(gateway, 'close');
+    if (gateway.kill()) await ended;
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function record(gateway: ChildProcess, path: string, directory: string): Promise<Recording> {
   const config = loadConfig({ path, environment: {}, directory });
   const snapshotOf = () =>
     readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0, firstByteSteps: MOST_FIRST_BYTE_STEPS });
-  const { address } = await started(snapshotOf);
-  run('credit', 'add', '10');
-  const keys = new Map(Object.entries(KEYS).map(([name, terms]) => [name, run('keys', 'create', name, ...terms)]));
+  const { address } = await started(gateway, snapshotOf);
+  run(path, 'credit', 'add', '10');
+  const keys = new Map(
+    Object.entries(KEYS).map(([name, terms]) => [name, run(path, 'keys', 'create', name, ...terms)]),
+  );
   const endMs = Date.now() + RECORDED_MS + READING_MS;
   const sending = CLIENTS.map((client) => send(client, `http://${address}`, keys.get(client.key) ?? '', endMs));
   await pause(RECORDED_MS);
@@ -98,15 +109,15 @@ async function record(): Promise<void> {
   const stored = await store.read(Date.now());
   const snapshot = await snapshotOf();
   await store.close();
-  if (snapshot === undefined) throw new Error('the gateway has gone');
-  // Where things are on the machine of whoever recorded it is nobody's business.
+  if (snapshot === undefined) throw new Error('the gateway has ended');
+  await Promise.all(sending);
+  // The picture must not show the paths of this machine.
   const [configPath, statePath] = ['/etc/inf-gw/config.yaml', '/var/lib/inf-gw/inf-gw.db'];
   const shown = { ...snapshot, address: '127.0.0.1:8787', config_path: configPath, state_path: statePath };
-  writeFileSync(RECORDING, encoded({ snapshot: shown, stored: { ...stored, configPath, statePath } }));
-  await Promise.all(sending);
+  return { snapshot: shown, stored: { ...stored, configPath, statePath } };
 }
 
-async function started(snapshotOf: () => Promise<Snapshot | undefined>): Promise<Snapshot> {
+async function started(gateway: ChildProcess, snapshotOf: () => Promise<Snapshot | undefined>): Promise<Snapshot> {
   while (gateway.exitCode === null) {
     const snapshot = await snapshotOf();
     if (snapshot !== undefined) return snapshot;
@@ -116,7 +127,7 @@ async function started(snapshotOf: () => Promise<Snapshot | undefined>): Promise
 }
 
 /** What a command prints on a pipe. */
-function run(...words: readonly string[]): string {
+function run(path: string, ...words: readonly string[]): string {
   const stdio = ['ignore', 'pipe', 'ignore'] as const;
   return execFileSync(process.execPath, [PROGRAM, ...words, '--config', path], { stdio: [...stdio] })
     .toString()
