@@ -15,8 +15,8 @@ import { createRequire, enableCompileCache, getCompileCacheDir } from 'node:modu
 import { dirname, isAbsolute, join } from 'node:path';
 import { constants, Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
+import { underUsualFlags } from '../core/compiling.ts';
 import { assertOwn, PRIVATE_MODE } from '../core/files.ts';
-import { allowPretenuring } from '../core/pretenuring.ts';
 import { privateFolder } from '../core/private-cache.ts';
 import { VERSION } from '../core/program.ts';
 
@@ -137,7 +137,7 @@ function keepLater(path: string, sum: number, script: Script): void {
 function keep(path: string, sum: number, script: Script): void {
   const written = `${path}.${process.pid}`;
   try {
-    const code = codeOf(script);
+    const code = underUsualFlags(() => script.createCachedData());
     const sums = Buffer.alloc(SUMS_BYTES);
     sums.writeUInt32LE(sum, 0);
     sums.writeUInt32LE(crc32(code), 4);
@@ -145,15 +145,5 @@ function keep(path: string, sum: number, script: Script): void {
     renameSync(written, path);
   } catch {
     rmSync(written, { force: true });
-  }
-}
-
-/** V8 takes code only under the flags that it was made under, and the next start begins without the one that a gateway sets. */
-function codeOf(script: Script): Buffer {
-  allowPretenuring(true);
-  try {
-    return script.createCachedData();
-  } finally {
-    allowPretenuring(false);
   }
 }

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { formatAddress } from '../core/address.ts';
+import { compileToServe } from '../core/compiling.ts';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion } from '../core/explanation.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { counted } from '../core/plural.ts';
-import { allowPretenuring } from '../core/pretenuring.ts';
 import { VERSION } from '../core/program.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import { listenForHealth, readiness, serveHealth } from '../http/health.ts';
@@ -343,7 +343,7 @@ async function start(
   if (config.state.kind === 'file') becomeOwner(config.state.path);
   // By who serves later: root could read files that the owner of the state cannot.
   const certificate = config.tls && new (await import('./certificate.ts')).ServedCertificate(config.tls, log);
-  keepRequestsYoung();
+  compileToServe();
   let gateway: Gateway | undefined;
   const outage = new OutageLog(log, config.statePath);
   // With one worker a thread of its own would cost two messages for each command, and wins nothing: commits wait for no disk.
@@ -426,21 +426,6 @@ function ledgerState({ state, node, listen }: Config): LedgerState {
 function ledgerSettings(config: Config): LedgerSettings {
   const { creditEnforced, journalRetentionMs, tier } = config;
   return { creditEnforced, journalRetentionMs, ...tier };
-}
-
-/**
- * Sets V8's heap as it suits a server of short requests. Call it before requests are served, in the first thread: it holds for all
- * of the process.
- *
- * V8 allocates the objects of a line of code in the old generation once most of those that it saw
- * have outlived a collection. Early on that holds for many lines, since a collection finds the
- * requests in flight; but then each request's body and all it refers to stay until the next full
- * collection. With the roster of requests in flight (`core/roster.ts`) this took 250 µs of CPU a
- * request down to 200 at 64 connections (Node 26), and the thread that serves them spends 2% of its time
- * in the collector instead of 13%.
- */
-function keepRequestsYoung(): void {
-  allowPretenuring(false);
 }
 
 /** Fields that only a restart can change, by their names in the config file. */

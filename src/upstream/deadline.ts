@@ -1,7 +1,9 @@
 /**
- * The deadline for what an upstream must do next. Reuses one timer: most requests end before it
- * first fires. When it is missed, looks once before it says so: a process that stood still, or was
- * busy, sees its timers before what has arrived meanwhile.
+ * Deadlines for the next step of an upstream. A deadline keeps its timer when it is put off, cleared or used for another
+ * request: most requests end before the timer first fires, and starting one for each would cost 1% of a request's CPU.
+ *
+ * A missed deadline is checked again after one turn of the event loop: a process that stood still, or was busy, runs its
+ * timers before it reads its sockets.
  */
 import type { FailureKind } from './attempt.ts';
 
@@ -15,7 +17,7 @@ export interface Expected {
 }
 
 export class Deadline {
-  readonly #onMissed: (expected: Expected) => void;
+  #onMissed: (expected: Expected) => void;
   /** A monotonic clock. */
   readonly #nowMs: () => number;
   #expected: Expected | undefined;
@@ -34,9 +36,7 @@ export class Deadline {
   set(expected: Expected): void {
     this.#expected = expected;
     this.refresh();
-    if (this.#dueAtMs >= this.#firesAtMs) return;
-    clearTimeout(this.#timer);
-    this.#start(expected.milliseconds);
+    if (this.#dueAtMs < this.#firesAtMs) this.#start(expected.milliseconds);
   }
 
   /** Restarts the time of the current deadline. */
@@ -44,20 +44,28 @@ export class Deadline {
     this.#dueAtMs = this.#nowMs() + (this.#expected?.milliseconds ?? 0);
   }
 
+  /** Cancels the deadline. The timer keeps running for the next one. */
   clear(): void {
-    clearTimeout(this.#timer);
     clearImmediate(this.#look);
-    this.#timer = undefined;
     this.#expected = undefined;
-    this.#firesAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Clears the deadline, and from now on calls `onMissed`. */
+  handTo(onMissed: (expected: Expected) => void): void {
+    this.clear();
+    this.#onMissed = onMissed;
   }
 
   #start(milliseconds: number): void {
+    clearTimeout(this.#timer);
     this.#firesAtMs = this.#dueAtMs;
-    this.#timer = setTimeout(() => this.#fire(), milliseconds);
+    // The connection that is waited for keeps the process alive; a timer that outlives its request must not.
+    this.#timer = setTimeout(() => this.#fire(), milliseconds).unref();
   }
 
   #fire(): void {
+    this.#firesAtMs = Number.POSITIVE_INFINITY;
+    if (this.#expected === undefined) return;
     // An immediate runs after the sockets were read.
     if (!this.#isExtended()) this.#look = setImmediate(() => this.#judge());
   }
@@ -66,12 +74,36 @@ export class Deadline {
     if (!this.#isExtended() && this.#expected !== undefined) this.#onMissed(this.#expected);
   }
 
-  /** Whether the deadline has been put off since the timer was started, which is then started anew. */
+  /** Returns whether the deadline was put off after the timer was started, and if so starts the timer again. */
   #isExtended(): boolean {
     const leftMs = this.#dueAtMs - this.#nowMs();
     // Timers may fire slightly early.
     if (leftMs <= 1) return false;
     this.#start(Math.ceil(leftMs));
     return true;
+  }
+}
+
+/** Maximum number of unused deadlines that are kept. Each may have a timer. */
+const MOST_UNUSED = 1_000;
+
+const ignore = () => {};
+
+/** Lends deadlines to requests. A deadline that was given back is lent again. */
+export class Deadlines {
+  readonly #unused: Deadline[] = [];
+
+  take(onMissed: (expected: Expected) => void): Deadline {
+    const unused = this.#unused.pop();
+    if (unused === undefined) return new Deadline(onMissed);
+    unused.handTo(onMissed);
+    return unused;
+  }
+
+  /** The caller must not use the deadline any more. */
+  giveBack(deadline: Deadline): void {
+    // An unused deadline must not keep the last request in memory.
+    deadline.handTo(ignore);
+    if (this.#unused.length < MOST_UNUSED) this.#unused.push(deadline);
   }
 }

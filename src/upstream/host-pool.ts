@@ -7,7 +7,7 @@ import { isEncoded } from '../core/content-coding.ts';
 import type { HttpProxy } from '../core/proxy.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { type Attempt, type ResponseHead, type Source, UpstreamFailure } from './attempt.ts';
-import { Deadline } from './deadline.ts';
+import { type Deadline, Deadlines } from './deadline.ts';
 import { retryAfterOf } from './retry.ts';
 import { openTunnel, ProxyError } from './tunnel.ts';
 
@@ -57,6 +57,7 @@ export interface Decoded {
 export class HostPool {
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: Pool;
+  readonly #deadlines = new Deadlines();
 
   constructor(origin: string, timeouts: UpstreamTimeouts, proxy?: HttpProxy) {
     this.#timeouts = timeouts;
@@ -76,7 +77,7 @@ export class HostPool {
 
   /** Sends a request, and feeds the attempt with its response. */
   send(attempt: Attempt, request: HostRequest, decoder?: ResponseDecoder): void {
-    this.#pool.dispatch(request, new AttemptHandler(attempt, this.#timeouts, decoder));
+    this.#pool.dispatch(request, new AttemptHandler(attempt, this.#timeouts, this.#deadlines, decoder));
   }
 
   /** Closes every connection at once. */
@@ -110,14 +111,22 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
   readonly #attempt: Attempt;
   readonly #timeouts: UpstreamTimeouts;
   readonly #decoder: ResponseDecoder | undefined;
-  readonly #deadline: Deadline;
+  readonly #deadlines: Deadlines;
+  /** Undefined once the response has ended. */
+  #deadline: Deadline | undefined;
   #controller: Dispatcher.DispatchController | undefined;
 
-  constructor(attempt: Attempt, timeouts: UpstreamTimeouts, decoder: ResponseDecoder | undefined) {
+  constructor(
+    attempt: Attempt,
+    timeouts: UpstreamTimeouts,
+    deadlines: Deadlines,
+    decoder: ResponseDecoder | undefined,
+  ) {
     this.#attempt = attempt;
     this.#timeouts = timeouts;
     this.#decoder = decoder;
-    this.#deadline = new Deadline(({ kind, missing, milliseconds }) =>
+    this.#deadlines = deadlines;
+    this.#deadline = deadlines.take(({ kind, missing, milliseconds }) =>
       attempt.fail(new UpstreamFailure(kind, `${missing} within ${milliseconds} ms`)),
     );
     this.#deadline.set({ kind: 'not_connected', missing: 'no connection', milliseconds: timeouts.connectMs });
@@ -127,13 +136,13 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     const milliseconds = this.#timeouts.firstByteMs;
-    this.#deadline.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
+    this.#deadline?.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
     this.#attempt.begin(this);
   }
 
   pause(): void {
     // The upstream is not to blame for a slow client.
-    this.#deadline.clear();
+    this.#deadline?.clear();
     this.#controller?.pause();
   }
 
@@ -143,7 +152,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
   }
 
   abort(): void {
-    this.#deadline.clear();
+    this.#endDeadline();
     this.#controller?.abort(new Error('aborted by the gateway'));
   }
 
@@ -168,24 +177,24 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    this.#deadline.refresh();
+    this.#deadline?.refresh();
     if (this.#decoder === undefined) return this.#attempt.push(chunk);
     const failure = this.#push(this.#decoder.push(chunk));
     if (failure === undefined) return;
-    this.#deadline.clear();
+    this.#endDeadline();
     this.#pushRest();
     this.#attempt.fail(failure);
   }
 
   onResponseEnd(): void {
-    this.#deadline.clear();
+    this.#endDeadline();
     const failure = this.#pushRest();
     if (failure === undefined) this.#attempt.end();
     else this.#attempt.fail(failure);
   }
 
   onResponseError(_: unknown, error: Error): void {
-    this.#deadline.clear();
+    this.#endDeadline();
     this.#pushRest();
     const code = (error as NodeJS.ErrnoException).code;
     const kind = this.#attempt.sent ? 'broken' : OWN_FAULTS.has(code ?? '') ? 'no_socket' : 'not_connected';
@@ -206,8 +215,14 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
     return this.#decoder && this.#push(this.#decoder.end());
   }
 
+  #endDeadline(): void {
+    if (this.#deadline === undefined) return;
+    this.#deadlines.giveBack(this.#deadline);
+    this.#deadline = undefined;
+  }
+
   #expectMore(): void {
-    this.#deadline.set({ kind: 'idle_timeout', missing: 'no more data', milliseconds: this.#timeouts.idleMs });
+    this.#deadline?.set({ kind: 'idle_timeout', missing: 'no more data', milliseconds: this.#timeouts.idleMs });
   }
 }
 

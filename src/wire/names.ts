@@ -17,17 +17,31 @@ function foldCharacter(character: string): string {
   return (upper.length === character.length ? upper : character).toLowerCase();
 }
 
-/** The first of `names` that is in `known` only when letter case is disregarded, with the name that it resembles. */
+/** The names of each set of known names, by their folded form. These sets never change. */
+const foldedNames = new WeakMap<ReadonlySet<string>, ReadonlyMap<string, string>>();
+
+function foldedNamesOf(known: ReadonlySet<string>): ReadonlyMap<string, string> {
+  let names = foldedNames.get(known);
+  if (names === undefined) {
+    // Reversed, so that the first of several names with the same folded form remains.
+    names = new Map([...known].reverse().map((name) => [foldCase(name), name]));
+    foldedNames.set(known, names);
+  }
+  return names;
+}
+
+/**
+ * Returns the first of `names` that equals a name in `known` only if letter case is disregarded, and that known name. `known`
+ * must not change after the first call.
+ */
 export function findCaseVariant(
   names: Iterable<string>,
   known: ReadonlySet<string>,
 ): { readonly name: string; readonly resembles: string } | undefined {
   for (const name of names) {
     if (known.has(name)) continue;
-    const folded = foldCase(name);
-    for (const each of known) {
-      if (each.length === folded.length && foldCase(each) === folded) return { name, resembles: each };
-    }
+    const resembles = foldedNamesOf(known).get(foldCase(name));
+    if (resembles !== undefined) return { name, resembles };
   }
   return undefined;
 }

@@ -114,10 +114,10 @@ describe('a script', () => {
     writeFileSync(path, text);
     const program = `
       import { keepCompiled, loadScript } from ${JSON.stringify(import.meta.resolve('../../src/cli/compile-cache.ts'))};
-      import { allowPretenuring } from ${JSON.stringify(import.meta.resolve('../../src/core/pretenuring.ts'))};
+      import { compileToServe } from ${JSON.stringify(import.meta.resolve('../../src/core/compiling.ts'))};
       keepCompiled();
       const { value } = loadScript(${JSON.stringify(path)});
-      allowPretenuring(false);
+      compileToServe();
       process.stdout.write(value());`;
     const environment = { HOME: home, NODE_COMPILE_CACHE: '' };
     const { status, stdout, stderr } = await runNode(['--input-type=module', '--eval', program], {

@@ -1,5 +1,6 @@
 /** The activity of one level: its windows and its open leases. In memory only. */
 import { DAY_MS, utcMonth } from '../../core/clock.ts';
+import { IdTable } from '../../core/id-table.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Limits, RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -21,8 +22,8 @@ export interface Lease {
 type RequestFigures = Pick<RateFigures, 'limitRequests' | 'remainingRequests' | 'resetRequestsS'>;
 type TokenFigures = Omit<RateFigures, keyof RequestFigures>;
 
-/** Of levels that have had nothing in flight, which are most of those that are in memory after a start. Stay empty. */
-const NO_LEASES = new Map<string, Lease>();
+/** Shared by all levels that never had a request in flight, which are most levels after a start. These stay empty. */
+const NO_LEASES = new IdTable<Lease>();
 const NO_HOLDS = new Map<number, Nanos>();
 
 export class Activity {
@@ -36,7 +37,6 @@ export class Activity {
   #listings: SlidingWindow | undefined;
   /** Counts of tokens in flight. */
   counts = 0;
-  /** In order of admission. */
   #leases = NO_LEASES;
   /** The holds of the leases, by the day of their admission: days since 1970, in UTC. */
   #heldOn = NO_HOLDS;
@@ -72,9 +72,9 @@ export class Activity {
 
   open(lease: Lease): void {
     const { requestId } = lease.hold;
-    invariant(!this.#leases.has(requestId), () => `request ${requestId} opens a second lease`);
-    if (this.#leases === NO_LEASES) [this.#leases, this.#heldOn] = [new Map(), new Map()];
-    this.#leases.set(requestId, lease);
+    invariant(this.#leases.get(requestId) === undefined, () => `request ${requestId} opens a second lease`);
+    if (this.#leases === NO_LEASES) [this.#leases, this.#heldOn] = [new IdTable(), new Map()];
+    this.#leases.add(requestId, lease);
     this.#hold(lease.hold, lease.hold.holdNanos);
     this.#openTokens += lease.reservedTokens;
     this.#slots += Number(lease.hasSlot);
@@ -86,7 +86,7 @@ export class Activity {
   end(lease: Lease): void {
     const { requestId } = lease.hold;
     invariant(this.#leases.get(requestId) === lease, () => `request ${requestId} ends a lease that is not open`);
-    this.#leases.delete(requestId);
+    this.#leases.remove(requestId);
     if (this.#leases.size === 0) this.#heldOn.clear();
     else this.#hold(lease.hold, -lease.hold.holdNanos);
     this.#openTokens -= lease.reservedTokens;
@@ -102,7 +102,7 @@ export class Activity {
   replace(before: Lease, after: Lease): void {
     const { requestId } = before.hold;
     invariant(this.#leases.get(requestId) === before, () => `request ${requestId} changes a lease that is not open`);
-    this.#leases.set(requestId, after);
+    this.#leases.replace(requestId, after);
     this.#hold(after.hold, after.hold.holdNanos - before.hold.holdNanos);
     this.#slots += Number(after.hasSlot) - Number(before.hasSlot);
     this.#openTokens += after.reservedTokens - before.reservedTokens;

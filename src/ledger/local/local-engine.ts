@@ -11,6 +11,7 @@ import type { EngineHandover } from '../handover.ts';
 import type { LedgerOptions, LedgerSettings, LedgerSummary } from '../ledger.ts';
 import { type Answer, type Command, isWritten } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
+import { BatchClock } from './batch-clock.ts';
 import { Decisions } from './decisions.ts';
 import { settleOpenHolds } from './recovery.ts';
 import { WINDOW_MS } from './window.ts';
@@ -22,7 +23,7 @@ export class LocalEngine implements Engine {
   readonly maxBatch = Number.POSITIVE_INFINITY;
   readonly fault = undefined;
   readonly #store: LedgerStore;
-  readonly #clock: Clock;
+  readonly #clock: BatchClock;
   readonly #refusals = new RefusalCounts();
   readonly #decisions: Decisions;
   /** The latest time by the wall clock. */
@@ -31,8 +32,8 @@ export class LocalEngine implements Engine {
 
   constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
     this.#store = store;
-    this.#clock = clock;
-    this.#decisions = new Decisions(store, settings, clock, { canRollBack: true });
+    this.#clock = new BatchClock(clock);
+    this.#decisions = new Decisions(store, settings, this.#clock, { canRollBack: true });
   }
 
   /** Settles the requests that a crash left open, and rebuilds the windows of the last minute. */
@@ -64,6 +65,10 @@ export class LocalEngine implements Engine {
    * totals do not agree after the batch.
    */
   process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
+    return this.#clock.during(() => this.#process(commands, lockWaitMs));
+  }
+
+  #process(commands: readonly Command[], lockWaitMs: number | undefined): Answer[] {
     const writes = commands.some(isWritten);
     if (writes) this.#store.assertUsable();
     // First, and outside the transaction: a refusal counts even if the batch fails.

@@ -1,4 +1,5 @@
 /** The leases of all open requests, and the sum of their holds. */
+import { IdTable } from '../../core/id-table.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Activity, Lease } from './activity.ts';
@@ -13,7 +14,7 @@ export interface OpenLease {
 }
 
 export class OpenLeases {
-  readonly #byRequest = new Map<string, OpenLease>();
+  readonly #byRequest = new IdTable<OpenLease>();
   #heldNanos: Nanos = 0n;
   /** Commands since the sum was last checked. */
   #unchecked = 0;
@@ -49,9 +50,12 @@ export class OpenLeases {
   add(open: OpenLease): void {
     const { lease, activities } = open;
     const { requestId, holdNanos } = lease.hold;
-    invariant(!this.#byRequest.has(requestId), () => `request ${requestId} is admitted, but it is already open`);
+    invariant(
+      this.#byRequest.get(requestId) === undefined,
+      () => `request ${requestId} is admitted, but it is already open`,
+    );
     for (const activity of activities) activity.open(lease);
-    this.#byRequest.set(requestId, open);
+    this.#byRequest.add(requestId, open);
     this.#heldNanos += holdNanos;
   }
 
@@ -59,14 +63,14 @@ export class OpenLeases {
   remove({ lease, activities }: OpenLease): void {
     const { requestId, holdNanos } = lease.hold;
     for (const activity of activities) activity.end(lease);
-    this.#byRequest.delete(requestId);
+    this.#byRequest.remove(requestId);
     this.#heldNanos -= holdNanos;
   }
 
   /** Puts a changed lease in the place of an open one. Throws an InvariantError if that is not open. */
   replace({ lease: before, ...place }: OpenLease, after: Lease): void {
     for (const activity of place.activities) activity.replace(before, after);
-    this.#byRequest.set(after.hold.requestId, { lease: after, ...place });
+    this.#byRequest.replace(after.hold.requestId, { lease: after, ...place });
     this.#heldNanos += after.hold.holdNanos - before.hold.holdNanos;
   }
 

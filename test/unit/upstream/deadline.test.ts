@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Deadline, type Expected } from '../../../src/upstream/deadline.ts';
+import { Deadline, Deadlines, type Expected } from '../../../src/upstream/deadline.ts';
 
 const CONNECTION: Expected = { kind: 'not_connected', missing: 'no connection', milliseconds: 100 };
 const HEAD: Expected = { kind: 'first_byte_timeout', missing: 'no head', milliseconds: 1_000 };
@@ -35,6 +35,17 @@ const CASES: readonly (readonly [name: string, steps: readonly Step[], missed: r
     'one that is met, cleared and set after a standstill',
     [HEAD, { afterStandstill: ['clear', MORE] }, 49, 1, 100],
     ['idle_timeout at 2050'],
+  ],
+  ['one that is set after it was missed', [MORE, 50, MORE, 50], ['idle_timeout at 50', 'idle_timeout at 100']],
+  [
+    'one that is set after it was missed and cleared',
+    [MORE, 50, 'clear', HEAD, 1_000],
+    ['idle_timeout at 50', 'first_byte_timeout at 1050'],
+  ],
+  [
+    'one that is set after the timer of a cleared one has fired',
+    [MORE, 'clear', 60, MORE, 50],
+    ['idle_timeout at 110'],
   ],
 ];
 
@@ -74,3 +85,26 @@ for (const [name, steps, missed] of CASES) {
     }
   });
 }
+
+test('a deadline that was given back is lent to the next request, and reports only to that one', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const found: string[] = [];
+    const deadlines = new Deadlines();
+    const first = deadlines.take(({ kind }) => found.push(`first: ${kind}`));
+    first.set(MORE);
+    deadlines.giveBack(first);
+    const second = deadlines.take(({ kind }) => found.push(`second: ${kind}`));
+    assert.equal(second, first);
+    mock.timers.tick(MORE.milliseconds);
+    await turn();
+    assert.deepEqual(found, []);
+    // The deadline reads the real clock: it is due at once.
+    second.set({ ...MORE, milliseconds: 0 });
+    mock.timers.tick(1);
+    await turn();
+    assert.deepEqual(found, ['second: idle_timeout']);
+  } finally {
+    mock.timers.reset();
+  }
+});

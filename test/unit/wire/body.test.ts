@@ -34,6 +34,11 @@ const INVALID: readonly (readonly [what: string, body: string | Buffer, problem:
     String.raw`{"model": "a/b", "mod\u0065l": "c/d"}`,
     /Duplicate field.*: "model"/,
   ],
+  [
+    'an object of many fields with a duplicate one',
+    `{${Array.from({ length: 20 }, (_, at) => `"f${at}": 1`).join(',')}, "f7": 2}`,
+    /Duplicate field.*: "f7"/,
+  ],
   ['nested 201 levels deep', nested(201), /more than 200 levels/],
   ['nested 100,000 levels deep', nested(100_000), /more than 200 levels/],
 ];

@@ -26,6 +26,12 @@ test('a name that is known as it is written is no variant, nor is one that resem
   assert.deepEqual(findCaseVariant(['user', 'N', 'Model'], known), { name: 'N', resembles: 'n' });
 });
 
+test('of known names that differ by letter case alone, a variant resembles the first', () => {
+  const known = new Set(['topK', 'TOPK']);
+  assert.deepEqual(findCaseVariant(['topk'], known), { name: 'topk', resembles: 'topK' });
+  assert.equal(findCaseVariant(['TOPK'], known), undefined);
+});
+
 const BODY = { model: 'p/cheap', messages: [{ role: 'user', content: 'hi' }] };
 
 /** Fields that a host may read in place of the ones that were checked, and how the problem begins. */

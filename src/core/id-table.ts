@@ -1,0 +1,102 @@
+/**
+ * A hash table for values that come and go with every request, by the request's id.
+ *
+ * It replaces a Map for the reason given in `roster.ts`: a Map's outgrown tables would carry every request into V8's old
+ * generation. Here the only reference to an entry is in its bucket.
+ */
+
+interface Entry<Value> {
+  readonly id: string;
+  value: Value;
+  next: Entry<Value> | undefined;
+}
+
+/** A power of two, as is every later number of buckets. */
+const FIRST_BUCKETS = 8;
+/** The last characters of an id are random; this many tell the entries of a bucket apart. */
+const HASHED_CHARACTERS = 6;
+
+export class IdTable<Value> {
+  #buckets: (Entry<Value> | undefined)[] = emptyBuckets(FIRST_BUCKETS);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(id: string): Value | undefined {
+    return this.#entryOf(id)?.value;
+  }
+
+  /** Adds a value. `id` must not be in the table. */
+  add(id: string, value: Value): void {
+    if (this.#size === this.#buckets.length) this.#grow();
+    this.#link({ id, value, next: undefined });
+    this.#size++;
+  }
+
+  /** Replaces a value. `id` must be in the table. */
+  replace(id: string, value: Value): void {
+    const entry = this.#entryOf(id);
+    if (entry !== undefined) entry.value = value;
+  }
+
+  /** Removes a value. `id` must be in the table. */
+  remove(id: string): void {
+    const bucket = this.#bucketOf(id);
+    let before: Entry<Value> | undefined;
+    for (let entry = this.#buckets[bucket]; entry !== undefined; entry = entry.next) {
+      if (entry.id === id) {
+        if (before === undefined) this.#buckets[bucket] = entry.next;
+        else before.next = entry.next;
+        this.#size--;
+        return;
+      }
+      before = entry;
+    }
+  }
+
+  /** The values, in no particular order. */
+  *values(): Generator<Value> {
+    for (const bucket of this.#buckets) {
+      for (let entry = bucket; entry !== undefined; entry = entry.next) yield entry.value;
+    }
+  }
+
+  #entryOf(id: string): Entry<Value> | undefined {
+    let entry = this.#buckets[this.#bucketOf(id)];
+    while (entry !== undefined && entry.id !== id) entry = entry.next;
+    return entry;
+  }
+
+  #link(entry: Entry<Value>): void {
+    const bucket = this.#bucketOf(entry.id);
+    entry.next = this.#buckets[bucket];
+    this.#buckets[bucket] = entry;
+  }
+
+  #grow(): void {
+    const before = this.#buckets;
+    this.#buckets = emptyBuckets(2 * before.length);
+    for (const bucket of before) {
+      let entry = bucket;
+      while (entry !== undefined) {
+        const { next } = entry;
+        this.#link(entry);
+        entry = next;
+      }
+    }
+  }
+
+  #bucketOf(id: string): number {
+    let hash = 0;
+    for (let at = Math.max(0, id.length - HASHED_CHARACTERS); at < id.length; at++) {
+      hash = (Math.imul(hash, 31) + id.charCodeAt(at)) | 0;
+    }
+    return hash & (this.#buckets.length - 1);
+  }
+}
+
+function emptyBuckets(count: number): undefined[] {
+  return new Array(count).fill(undefined);
+}
