@@ -89,18 +89,23 @@ export const SETTLEMENT = new Layout<Settlement>({
   },
 });
 
-/** What both stores have of a request that has ended: what its settlement says, what is left of its hold, and its place. */
-export const JOURNAL_COLUMNS: readonly Column[] = [
+/** The columns of the journal that a settlement fills: its own fields, then those of the request and its hold. */
+export const SETTLED_COLUMNS: readonly Column[] = [
   ...SETTLEMENT.columns,
-  { name: 'id', type: 'number' },
   { name: 'key_id', type: 'text' },
-  /** Where another model has served. */
-  { name: 'requested_model', type: 'text' },
   { name: 'admitted_at_ms', type: 'number' },
   { name: 'settled_at_ms', type: 'number' },
   { name: 'hold_nanos', type: 'nanos' },
-  { name: 'corrected_at_ms', type: 'number' },
+  /** NULL unless another model has served the request. */
+  { name: 'requested_model', type: 'text' },
   { name: 'levels', type: 'text' },
+];
+
+/** All columns of the journal, in both stores. */
+export const JOURNAL_COLUMNS: readonly Column[] = [
+  ...SETTLED_COLUMNS,
+  { name: 'id', type: 'number' },
+  { name: 'corrected_at_ms', type: 'number' },
 ];
 
 /** A request that ended recently. After a restart the windows are rebuilt from these. */

@@ -45,12 +45,6 @@ const OF_FILES: readonly Corruption[] = [
     'sums by day',
     /requests is 2, but the journal has 3/,
   ],
-  [
-    'a hold of a request that has ended',
-    `INSERT INTO inf_gw.holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1, NULL, NULL, NULL FROM inf_gw.journal WHERE id = 1`,
-    'holds',
-    /has a hold, but it is in the journal/,
-  ],
 ];
 
 describe('the auditor', () => {

@@ -67,12 +67,19 @@ async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> 
   const { LocalEngine } =
     await built<typeof import('../../src/ledger/local/local-engine.ts')>('ledger/local/local-engine.js');
   const side = step === 'before' ? 'before' : 'after';
+  let unwritten = 0;
   let uncommitted = 0;
   const come = (written: { readonly model: string }) => {
     if (written.model !== model) return;
     if (step === 'committed') uncommitted++;
+    else if (step === 'written') unwritten++;
     else reached();
   };
+  const write = () => {
+    for (; unwritten > 0; unwritten--) reached();
+  };
+  at('after', Journal.prototype, 'writeHolds', write);
+  at('after', Journal.prototype, 'settle', write);
   if (name === 'hold') at(side, Journal.prototype, 'hold', (_, [hold]) => come(hold));
   else {
     at(side, Journal.prototype, 'settle', (_, [hold, end]) => {

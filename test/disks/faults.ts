@@ -69,13 +69,15 @@ function upgrade(site: Site): () => void {
   return () => set(version);
 }
 
-/** Overwrites the page on which the holds begin. */
+/** Overwrites the first page of the holds. */
 function spoil(site: Site): () => void {
   const { page, size } = elsewhere(site, (database) => {
     // All of the log into the file: where a page is in the log, it is not read from the file.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     return database
-      .prepare("SELECT rootpage AS page, page_size AS size FROM sqlite_schema, pragma_page_size WHERE name = 'holds'")
+      .prepare(
+        "SELECT rootpage AS page, page_size AS size FROM sqlite_schema, pragma_page_size WHERE name = 'hold_batches'",
+      )
       .get() as { page: number; size: number };
   });
   const file = openSync(site.statePath, 'r+');

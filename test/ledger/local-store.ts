@@ -101,7 +101,7 @@ class LocalStore implements Store {
   }
 
   async whileBroken(work: () => Promise<void>): Promise<void> {
-    const triggers = ['holds', 'journal'].map(
+    const triggers = ['hold_batches', 'journal'].map(
       (table) =>
         `CREATE TEMP TRIGGER broken_${table} AFTER INSERT ON ${table} BEGIN SELECT raise(ABORT, 'broken'); END`,
     );
@@ -109,7 +109,7 @@ class LocalStore implements Store {
     try {
       await work();
     } finally {
-      this.#database.exec('DROP TRIGGER broken_holds; DROP TRIGGER broken_journal');
+      this.#database.exec('DROP TRIGGER broken_hold_batches; DROP TRIGGER broken_journal');
     }
   }
 

@@ -21,6 +21,7 @@ export class FileStage implements Stage {
   readonly #path: string;
   readonly #database: Sqlite;
   readonly #journal: Journal;
+  #held: HoldRow[] = [];
 
   static async open(test: Cleanup): Promise<FileStage> {
     const directory = mkdtempSync(join(tmpdir(), 'inf-gw-state-'));
@@ -43,10 +44,15 @@ export class FileStage implements Stage {
   }
 
   async hold(hold: HoldRow): Promise<void> {
-    immediately(this.#database, () => this.#journal.hold(hold));
+    this.#held.push(hold);
+    immediately(this.#database, () => {
+      this.#journal.hold(hold);
+      this.#journal.writeHolds(this.#held.length, () => this.#held);
+    });
   }
 
   async settle(hold: HoldRow, end: End, wallMs: number): Promise<void> {
+    this.#held = this.#held.filter(({ requestId }) => requestId !== hold.requestId);
     immediately(this.#database, () => {
       this.#journal.settle(hold, end, wallMs);
       this.#journal.writeCharges();

@@ -9,9 +9,8 @@ import { StateFileError } from '../../src/state/sqlite/state-file.ts';
 /** What is written at a moment, by the beginning of the statement. */
 const WRITES = {
   begin: /^BEGIN/,
-  hold: /^INSERT INTO holds/,
-  growth: /^UPDATE holds/,
-  release: /^DELETE FROM holds/,
+  hold: /^INSERT INTO hold_batches/,
+  'clearing of holds': /^DELETE FROM hold_batches/,
   'journal row': /^INSERT INTO journal/,
   balance: /^UPDATE account/,
   day: /^INSERT INTO usage_days/,

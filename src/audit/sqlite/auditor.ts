@@ -6,7 +6,7 @@ import { type AuditDialect, type AuditOptions, type Check, check, type Queries, 
 import { walkJournal } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 2n;
+export const KNOWN_VERSION = 3n;
 
 export const FILE_DIALECT: AuditDialect = {
   schema: '',

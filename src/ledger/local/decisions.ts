@@ -5,7 +5,7 @@ import { invariant } from '../../core/invariant.ts';
 import type { RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import type { RecentEntry } from '../../state/journal.ts';
+import type { HoldRow, RecentEntry } from '../../state/journal.ts';
 import { levelIdsOf } from '../../state/levels.ts';
 import { type RequestWindow, untouchedFigures } from '../figures.ts';
 import type { EngineHandover } from '../handover.ts';
@@ -69,6 +69,16 @@ export class Decisions {
   /** The sum of all open holds. */
   get heldNanos(): Nanos {
     return this.#leases.heldNanos;
+  }
+
+  /** The number of open requests. */
+  get openCount(): number {
+    return this.#leases.size;
+  }
+
+  /** The holds of all open requests. */
+  openHolds(): HoldRow[] {
+    return this.#leases.all().map(({ hold }) => hold);
   }
 
   /** Rebuilds what a restart has lost: the windows of the last minute, from the requests that ended in it. */

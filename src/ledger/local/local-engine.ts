@@ -175,6 +175,7 @@ export class LocalEngine implements Engine {
 
   #decideAndWrite(commands: readonly Command[]): Answer[] {
     const answers = this.#decisions.decideAll(commands);
+    this.#store.journal.writeHolds(this.#decisions.openCount, () => this.#decisions.openHolds());
     this.#store.journal.writeCharges();
     this.#decisions.checkTotals(commands.length);
     return answers;

@@ -10,9 +10,11 @@ import type { Settlement } from '../../core/settlement.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
 import type { Step } from '../budgets.ts';
-import { HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLEMENT } from '../journal.ts';
+import { HOLD, type HoldRow, LEVELS, type RecentEntry, SETTLED_COLUMNS, SETTLEMENT } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
-import type { Sqlite, Statement } from './database.ts';
+import type { Sqlite } from './database.ts';
+import { HoldLog } from './hold-log.ts';
+import { RowWriter } from './row-writer.ts';
 import { SumWriter } from './sums.ts';
 
 /** What a hold knows where the end of its request does not say it. */
@@ -28,43 +30,40 @@ interface RecentRow {
 
 export class Journal {
   readonly #database: Sqlite;
-  readonly #insertHold: Statement;
-  readonly #growHold: Statement;
-  readonly #deleteHold: Statement;
-  readonly #insertRow: Statement;
+  readonly #holds: HoldLog;
+  readonly #rows: RowWriter;
   readonly #sums: SumWriter;
   readonly #steps: StepWriter;
   readonly #budgets: BudgetReader;
 
   constructor(database: Sqlite) {
     this.#database = database;
-    this.#insertHold = database.prepare(
-      `INSERT INTO holds (${names(HOLD.columns)}) VALUES (${places(HOLD.columns.length)})`,
-    );
-    this.#growHold = database.prepare('UPDATE holds SET output_tokens = ?, hold_nanos = ? WHERE request_id = ?');
-    this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
-    this.#insertRow = database.prepare(
-      `INSERT INTO journal (key_id, admitted_at_ms, settled_at_ms, hold_nanos, requested_model, levels, ${names(SETTLEMENT.columns)})
-         VALUES (${places(6 + SETTLEMENT.columns.length)})`,
-    );
+    this.#holds = new HoldLog(database);
+    this.#rows = new RowWriter(database, 'journal', SETTLED_COLUMNS);
     this.#sums = new SumWriter(database);
     this.#steps = new StepWriter(database);
     this.#budgets = new BudgetReader(database);
   }
 
+  /** Adds the hold of an admitted request. The next `writeHolds` stores it. */
   hold(hold: HoldRow): void {
-    this.#insertHold.run(HOLD.values(hold));
+    this.#holds.add(hold);
   }
 
-  /** Writes what a request holds now. */
-  grow({ requestId, outputTokens, holdNanos }: HoldRow): void {
-    this.#growHold.run(outputTokens, holdNanos, requestId);
+  /** Replaces the hold of a request by a larger one. The next `writeHolds` stores it. */
+  grow(hold: HoldRow): void {
+    this.#holds.add(hold);
   }
 
   /**
-   * Moves a request from the holds to the journal. The next `writeCharges` writes what it is
-   * charged.
+   * Stores the holds that were added since the last call. Ends each transaction that adds some. `open` returns all open holds,
+   * of which there are `openCount`.
    */
+  writeHolds(openCount: number, open: () => readonly HoldRow[]): void {
+    this.#holds.write(openCount, open);
+  }
+
+  /** Writes the row of an ended request. The next `writeCharges` writes the charge. */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
     const { source, usage, costNanos, served, spentBy } = end;
     const { keyId, admittedAtMs } = hold;
@@ -75,16 +74,9 @@ export class Journal {
     values[REQUEST_ID] = hold.requestId;
     values[MODEL] = model;
     values[PRICE] ??= hold.price ?? null;
-    this.#deleteHold.run(hold.requestId);
-    this.#insertRow.run(
-      keyId,
-      admittedAtMs,
-      wallMs,
-      hold.holdNanos,
-      model === hold.model ? null : hold.model,
-      LEVELS.flat(hold.levels),
-      ...values,
-    );
+    values.push(keyId, admittedAtMs, wallMs, hold.holdNanos);
+    values.push(model === hold.model ? null : hold.model, LEVELS.flat(hold.levels));
+    this.#rows.insert(values);
     const errors = isErrorOutcome(end.outcome) ? 1 : 0;
     const figures = { requests: 1, errors, promptTokens, cachedTokens, cacheWriteTokens, completionTokens, costNanos };
     this.#sums.add({ ...figures, keyId, model, source, admittedAtMs }, hold.levels, spentBy);
@@ -101,8 +93,9 @@ export class Journal {
     this.#steps.write();
   }
 
-  /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
-  forgetCharges(): void {
+  /** Discards the holds and charges that are not written: the transaction was rolled back. */
+  forget(): void {
+    this.#holds.forget();
     this.#sums.forget();
     this.#steps.forget();
   }
@@ -174,8 +167,4 @@ export class Journal {
 
 function placeOf(column: string): number {
   return SETTLEMENT.columns.findIndex(({ name }) => name === column);
-}
-
-function places(count: number): string {
-  return Array(count).fill('?').join(', ');
 }

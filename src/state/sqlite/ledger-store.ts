@@ -138,13 +138,13 @@ export class LedgerStore {
   /**
    * Runs `work` in one transaction and commits. If `work` throws, nothing is written.
    *
-   * One that settles must end with {@link Journal.writeCharges}.
+   * A transaction that admits must end with {@link Journal.writeHolds}, one that settles with {@link Journal.writeCharges}.
    */
   transaction<T>(work: () => T, lockWaitMs?: number): T {
     try {
       return immediately(this.#database, work, lockWaitMs);
     } catch (error) {
-      this.journal.forgetCharges();
+      this.journal.forget();
       throw error;
     }
   }

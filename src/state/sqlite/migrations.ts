@@ -319,5 +319,42 @@ const STEP_2 = `
   CREATE INDEX live_keys_by_parent ON keys (parent_id, id) WHERE parent_id IS NOT NULL AND state <> 'deleted';
 `;
 
+/** The columns of a hold, in the order of its array in `hold_batches.holds`. */
+const HOLD_COLUMNS = [
+  ...[
+    'request_id',
+    'key_id',
+    'model',
+    'admitted_at_ms',
+    'input_tokens',
+    'output_tokens',
+    'hold_nanos',
+    'price',
+    'levels',
+  ],
+  'end_user',
+];
+const HOLDS = HOLD_COLUMNS.join(', ');
+
+const STEP_3 = `
+  -- The holds that one batch of the ledger has taken, or let grow: a JSON array with an array of columns for each.
+  CREATE TABLE hold_batches (
+    id INTEGER PRIMARY KEY,
+    holds TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO hold_batches (holds) SELECT json_group_array(json_array(${HOLDS})) FROM holds HAVING count(*) > 0;
+  DROP TABLE holds;
+
+  -- One row for each request in flight: the last hold of each request that is not in the journal.
+  CREATE VIEW holds AS SELECT ${HOLDS} FROM (
+      SELECT ${HOLD_COLUMNS.map((name, at) => `h.value ->> ${at} AS ${name}`).join(', ')}, max(b.id * 1000000 + h.key)
+      FROM hold_batches AS b JOIN json_each(b.holds) AS h GROUP BY 1) AS latest
+    WHERE NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.request_id = latest.request_id);
+  CREATE TRIGGER holds_insert INSTEAD OF INSERT ON holds BEGIN
+    INSERT INTO hold_batches (holds)
+      VALUES (json_array(json_array(${HOLD_COLUMNS.map((name) => `new.${name}`).join(', ')})));
+  END;
+`;
+
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
-export const MIGRATIONS: readonly string[] = [TABLES, STEP_2];
+export const MIGRATIONS: readonly string[] = [TABLES, STEP_2, STEP_3];

@@ -1,4 +1,7 @@
 /** Drops journal rows that are older than the retention period, and seals their sums. */
+
+import { names } from '../../core/layout.ts';
+import { HOLD } from '../journal.ts';
 import { DAY_COLUMNS, isGroup, ROW_FIGURES, SUM_FIGURES, SUM_NAMES, sumsOf } from '../sql.ts';
 import { immediately, type Sqlite } from './database.ts';
 import { ADD_FIGURES, ADMISSION_DAY } from './sql.ts';
@@ -22,6 +25,10 @@ const SEAL_LEVELS = `INSERT INTO sealed_levels (level_id, day, ${SUM_FIGURES.joi
   GROUP BY level_id, day
   ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, settled_to_ms = max(settled_to_ms, excluded.settled_to_ms)`;
 
+/** Without its row in the journal, a request whose hold is in an old batch would be in the view `holds` again. */
+const COPY_OPEN_HOLDS = `INSERT INTO hold_batches (holds)
+  SELECT json_group_array(json_array(${names(HOLD.columns)})) FROM holds`;
+
 /**
  * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step
  * takes. Returns true if there may be more. No step changes the sums of the journal and the sealed
@@ -37,6 +44,8 @@ export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: num
       .pluck()
       .all({ before: beforeMs, most: STEP_ROWS });
     if (ids.length === 0) return false;
+    const { lastInsertRowid } = database.prepare(COPY_OPEN_HOLDS).run();
+    database.prepare('DELETE FROM hold_batches WHERE id <> ?').run(lastInsertRowid);
     const parameters = { ids: JSON.stringify(ids) };
     database.prepare(SEAL).run(parameters);
     database.prepare(SEAL_LEVELS).run(parameters);
