@@ -31,7 +31,7 @@ export async function readPieces(body: Buffer, meter: Meter, options: PieceOptio
     const whole = splitter.push(body.subarray(at, at + SLICE_BYTES));
     const rest = at + SLICE_BYTES < body.length ? undefined : splitter.end();
     for (const event of rest === undefined ? whole : [...whole, rest]) {
-      const turn = TURNS.wait();
+      const turn = TURNS.wait(event.bytes.length);
       if (turn !== undefined) await turn;
       const judged = events.meter(event, false);
       // A comment, or the name of an event alone.

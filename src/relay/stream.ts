@@ -139,13 +139,8 @@ class StreamRelay {
 
   async #relay(): Promise<RelayResult> {
     try {
-      for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
-        let batch = this.#read(this.#splitter.push(chunk));
-        if (batch.waiting !== undefined) batch = await this.#allow(batch);
-        const result = await this.#forward(batch);
-        if (result !== undefined) return result;
-        this.#limitReport();
-      }
+      const result = await this.#attempt.each((chunk) => this.#take(chunk));
+      if (result !== undefined) return result;
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
       this.#meterUnfinished();
@@ -161,15 +156,40 @@ class StreamRelay {
     return this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
+  /** Forwards what has arrived. Waits for nothing as long as the client keeps up and enough is held. */
+  #take(chunk: Buffer): Promise<RelayResult | undefined> | undefined {
+    const batch = this.#read(this.#splitter.push(chunk));
+    if (batch.end !== undefined || batch.waiting !== undefined) return this.#takeInSteps(batch);
+    const behind = this.#send(batch.forwarded);
+    if (behind !== undefined) return this.#awaitClient(behind);
+    this.#limitReport();
+    return undefined;
+  }
+
+  /** The host is not to blame for a slow client. */
+  async #awaitClient(behind: Promise<void>): Promise<undefined> {
+    const startedMs = this.#meter.nowMs;
+    await behind;
+    this.#meter.excuseSince(startedMs);
+    this.#limitReport();
+  }
+
+  async #takeInSteps(batch: Batch): Promise<RelayResult | undefined> {
+    const result = await this.#forward(batch.waiting === undefined ? batch : await this.#allow(batch));
+    if (result === undefined) this.#limitReport();
+    return result;
+  }
+
   /**
    * Reads events up to the end. The batch keeps bytes only, so a slow client holds no parsed text
    * in memory.
    */
   #read(events: readonly SseEvent[], actionOfFirst?: EventAction): Batch {
     const forwarded: Buffer[] = [];
-    for (const [index, event] of events.entries()) {
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index] as SseEvent;
       const known = index === 0 ? actionOfFirst : undefined;
-      const turn = known === undefined ? TURNS.wait() : undefined;
+      const turn = known === undefined ? TURNS.wait(event.bytes.length) : undefined;
       if (turn !== undefined) {
         const answer = turn.then(() => undefined);
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action: undefined, answer } };
@@ -198,7 +218,7 @@ class StreamRelay {
       if (saysNothing) return;
       this.#withheld = undefined;
     }
-    if (action.kind === 'forward') this.#addEvent({ ...event, bytes }, forwarded, action.isEmpty === true);
+    if (action.kind === 'forward') this.#addEvent(event, bytes, forwarded, action.isEmpty === true);
     if (action.mayBeLast !== true) return;
     // Of a translation, what its dialect ends with is written at the end.
     const isOwn = action.kind === 'forward' && this.#options.translator === undefined;
@@ -282,7 +302,7 @@ class StreamRelay {
   async #meterAll(events: readonly SseEvent[], isWithin: boolean): Promise<boolean> {
     let within = isWithin;
     for (const event of events) {
-      const turn = TURNS.wait();
+      const turn = TURNS.wait(event.bytes.length);
       if (turn !== undefined) await turn;
       this.#reader.meter(event, within);
       within = !event.complete;
@@ -303,17 +323,19 @@ class StreamRelay {
    * Holds back comments and pings until the first event with data: before that, an error still gets an HTTP
    * status.
    */
-  #addEvent(event: SseEvent, forwarded: Buffer[], isEmpty: boolean): void {
-    const hasData = !isEmpty && (Boolean(event.data?.trim()) || !event.complete);
-    if (!this.#sink.started && !hasData) {
-      this.#preambleBytes += event.bytes.length;
-      if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(event.bytes);
-      return;
+  #addEvent(event: SseEvent, bytes: Buffer, forwarded: Buffer[], isEmpty: boolean): void {
+    if (!this.#sink.started) {
+      const hasData = !isEmpty && (Boolean(event.data?.trim()) || !event.complete);
+      if (!hasData) {
+        this.#preambleBytes += bytes.length;
+        if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(bytes);
+        return;
+      }
+      forwarded.push(...this.#start());
     }
-    forwarded.push(...this.#start());
     this.#insideEvent = !event.complete;
-    this.#insideLineEnd = isCutInCrlf(event.bytes);
-    forwarded.push(event.bytes);
+    this.#insideLineEnd = isCutInCrlf(bytes);
+    forwarded.push(bytes);
   }
 
   /** Starts the stream if it has not started. Returns the bytes to send first. */
@@ -329,12 +351,16 @@ class StreamRelay {
     if (!this.#isSending && !this.#insideEvent && !this.#insideLineEnd) void this.#sink.write(KEEP_ALIVE);
   }
 
-  async #send(buffers: readonly Buffer[]): Promise<void> {
-    if (buffers.length === 0) return;
+  /** Returns a promise if the client is behind. */
+  #send(buffers: readonly Buffer[]): Promise<void> | undefined {
+    if (buffers.length === 0) return undefined;
     this.#keepAlive?.refresh();
+    const behind = this.#sink.write(joined(buffers));
+    if (behind === undefined) return undefined;
     this.#isSending = true;
-    await this.#sink.write(joined(buffers));
-    this.#isSending = false;
+    return behind.then(() => {
+      this.#isSending = false;
+    });
   }
 
   async #done(bytes: Buffer, isTerminated: boolean): Promise<RelayResult> {

@@ -62,6 +62,8 @@ const FIRST_TURNS = 2;
 /** A turn that brings less than about one read has brought all that had been waiting. */
 const ONE_READ_BYTES = 60 * 1024;
 
+const NOW = Promise.resolve();
+
 /** Buffers between a source and a reader, and pauses the source while the reader is behind. */
 export class Attempt {
   /** True once the upstream may have begun to work. */
@@ -117,10 +119,8 @@ export class Attempt {
    * time.
    */
   async next(): Promise<Buffer | undefined> {
-    while (this.#chunks.length === 0) {
-      if (this.#failure !== undefined) throw this.#failure;
+    while (!this.#hasChunk()) {
       if (this.#ended) return undefined;
-      if (this.#resumedBytes > 0 && this.#resumedBytes < ONE_READ_BYTES) this.#isBehind = false;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -128,6 +128,45 @@ export class Attempt {
     const chunk = this.#take();
     this.#resume();
     return chunk;
+  }
+
+  /**
+   * Passes the bytes on as they arrive until `take` returns a result; undefined at the end of the response. A promise from
+   * `take` delays the next call, and the source is paused meanwhile. Bytes of one read of the connection are passed on
+   * together. Rejects with an UpstreamFailure, or with an error that `take` throws. A read costs one microtask: `next` in a
+   * loop costs a chain of promises, which takes as long as the parsing of a short event.
+   */
+  each<T>(take: (chunk: Buffer) => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const schedule = (): void => void NOW.then(step);
+      const step = (): void => {
+        try {
+          while (this.#hasChunk()) {
+            const chunk = this.#take();
+            this.#resume();
+            const result = take(chunk);
+            if (result instanceof Promise) {
+              result.then((later) => (later === undefined ? step() : resolve(later)), reject);
+              return;
+            }
+            if (result !== undefined) return resolve(result);
+          }
+        } catch (error) {
+          return reject(error);
+        }
+        if (this.#ended) return resolve(undefined);
+        this.#wake = schedule;
+      };
+      step();
+    });
+  }
+
+  /** Whether bytes are there to take. Throws the failure if there are none and none will come. */
+  #hasChunk(): boolean {
+    if (this.#chunks.length > 0) return true;
+    if (this.#failure !== undefined) throw this.#failure;
+    if (!this.#ended && this.#resumedBytes > 0 && this.#resumedBytes < ONE_READ_BYTES) this.#isBehind = false;
+    return false;
   }
 
   /** The whole body, if all of it has arrived. Otherwise undefined, and nothing is taken. */

@@ -5,7 +5,7 @@ import { DIALECTS } from '../../../src/dialects/dialects.ts';
 import { Meter } from '../../../src/relay/meter.ts';
 import { NO_BOUND } from '../../../src/relay/relay.ts';
 import { relayStream } from '../../../src/relay/stream.ts';
-import { MAX_TURN_MS, Turns } from '../../../src/relay/turns.ts';
+import { MAX_TURN_MS, Turns, UNTIMED_BYTES } from '../../../src/relay/turns.ts';
 import { Attempt } from '../../../src/upstream/attempt.ts';
 import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 import { chunk, DONE } from '../../support/answers.ts';
@@ -17,24 +17,24 @@ describe('streams that have worked for long', () => {
   test('wait for the next turn, and none of them before', async () => {
     let nowMs = 0;
     const turns = new Turns(() => nowMs);
-    assert.equal(turns.wait(), undefined);
+    assert.equal(turns.wait(UNTIMED_BYTES), undefined);
     nowMs += MAX_TURN_MS - 1;
-    assert.equal(turns.wait(), undefined);
+    assert.equal(turns.wait(UNTIMED_BYTES), undefined);
     nowMs += 1;
-    const waited = turns.wait();
+    const waited = turns.wait(UNTIMED_BYTES);
     assert.ok(waited !== undefined);
     await waited;
-    assert.equal(turns.wait(), undefined, 'its turn has only begun');
+    assert.equal(turns.wait(UNTIMED_BYTES), undefined, 'its turn has only begun');
   });
 
   test('come one in each turn, in the order in which they began to wait', async () => {
     let nowMs = 0;
     const turns = new Turns(() => nowMs);
     const done: string[] = [];
-    turns.wait();
+    turns.wait(UNTIMED_BYTES);
     nowMs += MAX_TURN_MS;
     for (const name of ['a', 'b', 'c']) {
-      void turns.wait()?.then(() => {
+      void turns.wait(UNTIMED_BYTES)?.then(() => {
         done.push(name);
         nowMs += MAX_TURN_MS;
       });
@@ -49,7 +49,7 @@ describe('streams that have worked for long', () => {
     let nowMs = 0;
     const turns = new Turns(() => nowMs);
     for (let times = 0; times < 3; times++) {
-      assert.equal(turns.wait(), undefined);
+      assert.equal(turns.wait(UNTIMED_BYTES), undefined);
       nowMs += MAX_TURN_MS;
       await turn();
     }

@@ -86,3 +86,74 @@ describe('an attempt that is stopped', () => {
     assert.deepEqual([await readOut(attempt), source.aborts], [10, 0]);
   });
 });
+
+describe('an attempt whose bytes are passed on as they arrive', () => {
+  const words = (attempt: Attempt, take: (word: string) => string | undefined | Promise<string | undefined>) =>
+    attempt.each((chunk) => take(chunk.toString()));
+
+  test('passes the bytes of one read on together, and ends with the response', async () => {
+    const attempt = new Attempt();
+    const taken: string[] = [];
+    const ended = words(attempt, (word) => void taken.push(word));
+    for (const read of [['a', 'b'], ['c']]) {
+      for (const part of read) attempt.push(Buffer.from(part));
+      await null;
+    }
+    attempt.push(Buffer.from('d'));
+    attempt.end();
+    assert.equal(await ended, undefined);
+    assert.deepEqual(taken, ['ab', 'c', 'd']);
+  });
+
+  test('takes nothing more after a result', async () => {
+    const attempt = new Attempt();
+    const taken: string[] = [];
+    const result = words(attempt, (word) => (taken.push(word) === 2 ? 'enough' : undefined));
+    for (const part of ['a', 'b', 'c']) {
+      attempt.push(Buffer.from(part));
+      await null;
+    }
+    assert.equal(await result, 'enough');
+    assert.deepEqual(taken, ['a', 'b']);
+    assert.equal((await attempt.next())?.toString(), 'c');
+  });
+
+  test('waits for a promise, and pauses its source once enough waits', async () => {
+    const attempt = new Attempt();
+    let pauses = 0;
+    attempt.begin({ pause: () => pauses++, resume() {}, abort() {} });
+    const caughtUp = Promise.withResolvers<undefined>();
+    const taken: number[] = [];
+    const ended = attempt.each((chunk) => {
+      taken.push(chunk.length);
+      return taken.length === 1 ? caughtUp.promise : undefined;
+    });
+    for (const bytes of [1, READ_BYTES, READ_BYTES]) {
+      attempt.push(Buffer.alloc(bytes));
+      await null;
+    }
+    assert.deepEqual([taken, pauses], [[1], 1]);
+    caughtUp.resolve(undefined);
+    attempt.end();
+    assert.equal(await ended, undefined);
+    assert.deepEqual(taken, [1, 2 * READ_BYTES]);
+  });
+
+  test('rejects with its failure, after the bytes before it, and with an error of the reader', async () => {
+    const attempt = new Attempt();
+    const taken: string[] = [];
+    attempt.push(Buffer.from('a'));
+    attempt.fail(new UpstreamFailure('broken', 'the connection was lost'));
+    await assert.rejects(
+      words(attempt, (word) => void taken.push(word)),
+      UpstreamFailure,
+    );
+    assert.deepEqual(taken, ['a']);
+    const other = new Attempt();
+    other.push(Buffer.from('a'));
+    const failing = () => {
+      throw new TypeError('not this one');
+    };
+    await assert.rejects(other.each(failing), TypeError);
+  });
+});
