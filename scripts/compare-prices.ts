@@ -112,6 +112,7 @@ const OUR_OWN: readonly (keyof ModelConfig)[] = [
   'ignoreFields',
   'fallback',
   'imageTokens',
+  'maxSeconds',
   'remoteFiles',
 ];
 

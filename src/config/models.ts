@@ -34,6 +34,7 @@ const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
     'ignore_fields',
     'cache_points',
     'image_tokens',
+    'max_seconds',
     'remote_files',
     'cache',
   ],
@@ -214,6 +215,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     reads: fields.reads,
     contextWindow,
     imageTokens: fields.image_tokens,
+    maxSeconds: fields.max_seconds ?? usualMaxSeconds(fields.upstream ?? name),
     remoteFiles: fields.remote_files !== undefined,
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
@@ -223,6 +225,15 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
     setsCachePoints: fields.cache_points === 'on',
     cache: cacheTerms(fields, host),
   };
+}
+
+/** OpenAI refuses files of more than 1,500 seconds for these models. */
+const SHORT_TRANSCRIPTS = { names: /gpt-4o.*transcribe/i, seconds: 1_500 };
+/** Ten hours: no host documents more. */
+const MAX_SECONDS = 36_000;
+
+function usualMaxSeconds(upstream: string): number {
+  return SHORT_TRANSCRIPTS.names.test(upstream) ? SHORT_TRANSCRIPTS.seconds : MAX_SECONDS;
 }
 
 const TIER_FIELDS = ['service_tiers', 'speeds', 'inference_geos'] as const;

@@ -128,6 +128,7 @@ const model = prices.extend({
   image_tokens: imageTokens.optional(),
   remote_files: z.literal('context', { error: () => 'expected context, or nothing' }).optional(),
   max_output: wholeNumber(1).optional(),
+  max_seconds: wholeNumber(1, 1_000_000).optional(),
   reads: inputKinds.optional(),
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),

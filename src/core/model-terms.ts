@@ -72,6 +72,8 @@ export interface ImageTiles {
 export interface InputTerms {
   /** The most tokens of an image; undefined for the dearest that is known of any model. */
   readonly imageTokens: number | ImageTiles | undefined;
+  /** The longest sound that the model transcribes, in seconds. A file whose length cannot be determined is held at it. */
+  readonly maxSeconds: number;
   /** Whether input may be named that the gateway cannot see, for which the context window is held. */
   readonly remoteFiles: boolean;
   /** The most tokens of input and output together; undefined if the config does not say. */

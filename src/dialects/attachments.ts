@@ -5,6 +5,7 @@ import type { InputTerms } from '../core/model-terms.ts';
 import { type ImageSize, imageSize } from '../wire/media/image-size.ts';
 import { dearestImageTokens, tileTokens } from '../wire/media/image-tokens.ts';
 import { beginsAsSound, kindOf } from '../wire/media/kind.ts';
+import type { SoundLength } from '../wire/media/mp4.ts';
 import { soundLength } from '../wire/media/sound-length.ts';
 import { foldCase } from '../wire/names.ts';
 import type { Attachment, Fields, Place } from './dialect.ts';
@@ -18,12 +19,17 @@ export function attachmentTokens(attachment: Attachment, terms: InputTerms): num
     case 'image':
       return imageTokens(attachment.size, attachment.isFetched === true, terms);
     case 'audio':
-      return Math.ceil(attachment.seconds * TOKENS_PER_SECOND);
+      return Math.ceil(mostSeconds(attachment, terms) * TOKENS_PER_SECOND);
     case 'pdf':
     case 'opaque':
     case 'reference':
       return undefined;
   }
+}
+
+/** Returns the seconds to hold for a sound. If its length is not exact, the maximum of the model bounds them. */
+export function mostSeconds({ seconds, isExact }: SoundLength, { maxSeconds }: Pick<InputTerms, 'maxSeconds'>): number {
+  return isExact ? seconds : Math.min(seconds, maxSeconds);
 }
 
 /** What gpt-4o-mini makes of its largest image: 2,833 and 8 tiles at 5,667. No model with a maximum for images has a higher one. */
@@ -165,9 +171,9 @@ function readBytes(
     case 'mp3':
     case 'flac':
     case 'ogg': {
-      const { seconds } = soundLength(bytes) ?? {};
+      const length = soundLength(bytes);
       return only(
-        seconds === undefined ? { kind: 'opaque', hasSound: true, ...place } : { kind: 'audio', seconds, ...place },
+        length?.isExact ? { kind: 'audio', ...length, ...place } : { kind: 'opaque', hasSound: true, ...place },
       );
     }
     case 'text':

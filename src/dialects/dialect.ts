@@ -9,6 +9,7 @@ import type { AskedModality } from '../core/modalities.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { BodyResult, JsonBody } from '../wire/body.ts';
 import type { ImageSize } from '../wire/media/image-size.ts';
+import type { SoundLength } from '../wire/media/mp4.ts';
 import type { SseEvent } from '../wire/sse.ts';
 import type { AnswerFacts } from './answer.ts';
 
@@ -38,7 +39,7 @@ export interface ModelRequest {
   readonly asked: readonly AskedModality[];
   /** The most output tokens per choice, where not the request but the model and its kind of output decide. */
   readonly outputAt?: (
-    model: Pick<ModelTerms, 'maxOutput' | 'defaultOutput' | 'imageOutput' | 'isWithoutTokenPrices'>,
+    model: Pick<ModelTerms, 'maxOutput' | 'defaultOutput' | 'maxSeconds' | 'imageOutput' | 'isWithoutTokenPrices'>,
   ) => number;
   /** The estimated tokens of a predicted answer. Those that a choice does not use are billed as output of it. */
   readonly predictedTokens: number;
@@ -98,8 +99,7 @@ export interface Place {
 export type Attachment =
   /** `size`: undefined if it cannot be told, as for one that the host is to fetch. */
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly isFetched?: true }
-  /** `seconds`: how long it can be at most. */
-  | ({ readonly kind: 'audio'; readonly seconds: number } & Partial<Place>)
+  | ({ readonly kind: 'audio' } & SoundLength & Partial<Place>)
   /** Hosts read its text and its pages as images; it has no sound. */
   | ({ readonly kind: 'pdf' } & Place)
   /** Data whose tokens at a host cannot be known. `hasSound`: it is audio or a film. */

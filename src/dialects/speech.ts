@@ -114,9 +114,14 @@ const UNKNOWN_SECONDS = 1_000_000;
 /** Sound alone reports no tokens: they count by its length, which for raw samples is in its bytes. */
 function readSound(sound: Buffer, { audioBytesPerToken: bytesPerToken, body: { fields } }: ModelRequest): AnswerFacts {
   const isRaw = fields.response_format === 'pcm';
-  const seconds = isRaw ? undefined : (soundLength(sound)?.seconds ?? adtsSeconds(sound) ?? UNKNOWN_SECONDS);
+  const seconds = isRaw ? undefined : (exactSeconds(sound) ?? UNKNOWN_SECONDS);
   const audioBytes = seconds === undefined ? sound.length : (seconds / SECONDS_PER_TOKEN) * bytesPerToken;
   return { ...NO_FACTS, choices: 1, progress: [{ ...NO_OUTPUT, index: 0, finished: true, audioBytes }] };
+}
+
+function exactSeconds(sound: Buffer): number | undefined {
+  const length = soundLength(sound);
+  return length?.isExact ? length.seconds : adtsSeconds(sound);
 }
 
 function soundStream(): StreamReader {

@@ -22,7 +22,7 @@ export interface TranscriptBilling {
   readonly upstream: string;
   /** Whether its price depends on the length of the sound. */
   readonly isBySecond: boolean;
-  /** Whether the length that is held for is an upper bound. */
+  /** Whether the hold covers the actual length of the sound, not a bound. */
   readonly isExact: boolean;
 }
 
@@ -53,7 +53,7 @@ export function formatFor(wanted: TranscriptFormat | undefined, billing: Transcr
 }
 
 const UNREPORTED_LENGTH =
-  'file: AAC can be longer than its file states, and this model does not report how long it was; send WAV, MP3, FLAC, Ogg or WebM';
+  'file: its length cannot be determined, and this model does not report it; send uncompressed WAV, MP3, FLAC, Ogg or WebM';
 
 /** Writes a JSON transcript in the format of the client. Returns a text if the transcript lacks a part. */
 export function renderTranscript(answer: Fields, wanted: TranscriptFormat | undefined): Rendered | string {

@@ -6,9 +6,11 @@ import { printableName } from '../core/printable.ts';
 import { type Unit, unitName, unitsOf } from '../core/units.ts';
 import { MAX_REPORTED_TOKENS, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { JsonBody } from '../wire/body.ts';
+import { beginsAsSound } from '../wire/media/kind.ts';
 import type { SoundLength } from '../wire/media/mp4.ts';
 import { soundLength } from '../wire/media/sound-length.ts';
 import { type AnswerFacts, countOf, mediaTokens, NO_FACTS, NO_OUTPUT } from './answer.ts';
+import { mostSeconds } from './attachments.ts';
 import { flag, serviceTier } from './checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest, StreamReader } from './dialect.ts';
 import { USER_FIELDS_OF_FORM } from './end-user.ts';
@@ -73,13 +75,12 @@ function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
   if (misplaced !== undefined) return { ok: false, problem: misplaced };
   const length = lengthOf(body.fields);
   if (length === undefined) return { ok: false, problem: UNKNOWN_LENGTH };
-  const { seconds } = length;
   const request: TranscriptRequest = {
     ...requestWithoutText(dialect, body, model),
     stream: body.fields.stream === true,
     length,
-    outputAt: outputFor(seconds),
-    hostTools: [unitsOf(SECOND, Math.ceil(seconds), 'file')],
+    outputAt: outputFor(length),
+    hostTools: secondsIn(length.seconds),
   };
   return { ok: true, request };
 }
@@ -100,8 +101,12 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^\s*[a-z][a-z0-9+.-]{1,30}:\S/i.test(value);
 }
 
-const UNKNOWN_LENGTH =
-  'file: this gateway cannot tell how long it is; send an uncompressed WAV, an MP3, a FLAC, an Ogg with Opus or Vorbis, a WebM with Opus, or an M4A or MP4 with one track of AAC or ALAC that is not in fragments';
+const UNKNOWN_LENGTH = 'file: it does not begin as a format of audio; send WAV, MP3, FLAC, Ogg, WebM, M4A or MP4';
+
+/** The units of a request to a model. Their number must be finite. */
+function secondsIn(seconds: number): ModelRequest['hostTools'] {
+  return [unitsOf(SECOND, Math.min(Math.ceil(seconds), Number.MAX_SAFE_INTEGER), 'file')];
+}
 
 /** A request knows how long its sound is: to find out takes a walk over the file. */
 interface TranscriptRequest extends ModelRequest {
@@ -109,39 +114,43 @@ interface TranscriptRequest extends ModelRequest {
 }
 
 /** Asks the host for a format that reports the usage, and writes the format of the client from it. */
-function forModel(request: ModelRequest, { upstream, tools }: ModelTerms): Checked {
+function forModel(request: ModelRequest, model: ModelTerms): Checked {
   const { body, stream, length } = request as TranscriptRequest;
+  const own = { ...request, hostTools: secondsIn(mostSeconds(length, model)) };
   const wanted = formatOf(body.fields);
-  const { call: secondNanos = 0n } = tools.get(unitName(SECOND)) ?? {};
-  const billing = { upstream, isBySecond: secondNanos > 0n, isExact: length.isExact };
+  const { call: secondNanos = 0n } = model.tools.get(unitName(SECOND)) ?? {};
+  const billing = { upstream: model.upstream, isBySecond: secondNanos > 0n, isExact: length.isExact };
   const asked = formatFor(wanted, billing);
   if ('problem' in asked) return { ok: false, problem: asked.problem };
-  if (asked.format === undefined) return { ok: true, request };
+  if (asked.format === undefined) return { ok: true, request: own };
   // Hosts do not stream verbose JSON. The last event of a stream reports its usage.
   const value = stream && wanted === 'text' ? 'json' : asked.format;
   const render = (answer: Fields) => renderTranscript(answer, wanted);
-  return { ok: true, request: { ...request, hostField: { name: 'response_format', value }, render } };
+  return { ok: true, request: { ...own, hostField: { name: 'response_format', value }, render } };
 }
 
 /** A sample of a speaker is of at most ten seconds. */
 const SECONDS_OF_SAMPLE = 10;
 
-/** Undefined if the file is not understood completely. */
+const UNKNOWN: SoundLength = { seconds: Number.POSITIVE_INFINITY, isExact: false };
+
+/** Undefined if the file is no sound. */
 function lengthOf(fields: Fields): SoundLength | undefined {
   const samples = fields['known_speaker_references[]'];
   const sampled = Array.isArray(samples) ? samples.length * SECONDS_OF_SAMPLE : 0;
   const [file] = filesIn(fields, FILES);
-  const length = file && soundLength(file.bytes);
+  const length = file && (soundLength(file.bytes) ?? (beginsAsSound(file.bytes) ? UNKNOWN : undefined));
   return length && { ...length, seconds: length.seconds + sampled };
 }
 
 /** Nobody speaks faster than this, in tokens a second: English has four, read fast. */
 const MOST_TOKENS_PER_SECOND = 20;
 
-function outputFor(seconds: number): NonNullable<ModelRequest['outputAt']> {
-  return ({ isWithoutTokenPrices, maxOutput, defaultOutput }) => {
+function outputFor(length: SoundLength): NonNullable<ModelRequest['outputAt']> {
+  return (model) => {
+    const { isWithoutTokenPrices, maxOutput, defaultOutput } = model;
     if (isWithoutTokenPrices) return 0;
-    return maxOutput ?? Math.max(defaultOutput, Math.ceil(seconds * MOST_TOKENS_PER_SECOND));
+    return maxOutput ?? Math.max(defaultOutput, Math.ceil(mostSeconds(length, model) * MOST_TOKENS_PER_SECOND));
   };
 }
 
@@ -156,7 +165,7 @@ const FIELDS: FieldKinds = {
 
 function walkInput(request: ModelRequest, visit: InputVisitor): number {
   walkFields(request.body.fields, FIELDS, visit);
-  visit.attachment({ kind: 'audio', seconds: (request as TranscriptRequest).length.seconds });
+  visit.attachment({ kind: 'audio', ...(request as TranscriptRequest).length });
   return 0;
 }
 

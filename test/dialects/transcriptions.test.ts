@@ -4,14 +4,17 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { formOf } from '../support/forms.ts';
 import { sharedGateway, startTestGateway, type TestKey } from '../support/gateway.ts';
+import { m4a, wav } from '../support/sound-files.ts';
 
 /** A second costs 100,000 nanodollars; a token of text 1,000, of sound 6,000, of what is written 5,000. */
 const gateway = await sharedGateway({
   provider: {
     models: {
       listener: { upstream: 'whisper-1', per: { minute: 0.006 } },
+      brief: { per: { minute: 0.006 }, max_seconds: 100 },
       later: { upstream: 'gpt-4o-transcribe', per: { minute: 0.006 } },
       given: { input: 1, output: 5, audio_input: 6, max_output: 400, per: { second: 0 } },
+      openai: { upstream: 'gpt-4o-mini-transcribe', input: 1, output: 5, audio_input: 6, max_output: 400 },
       scribe: { input: 1, output: 5, audio_input: 6, max_output: 400 },
       talker: { input: 1, output: 2 },
     },
@@ -21,8 +24,9 @@ const gateway = await sharedGateway({
 const PATH = '/v1/audio/transcriptions';
 const fixture = (name: string) => readFileSync(new URL(`../unit/wire/media/fixtures/${name}`, import.meta.url));
 const FILE = fixture('1.5s-opus.ogg');
-/** Not even ffmpeg agrees with the tables of such a file. */
+/** Its length is known to a decoder alone. */
 const INEXACT = fixture('1.5s.m4a');
+const FRAGMENTED = fixture('1.5s-fragmented.m4a');
 
 type Fields = readonly (readonly [string, string | Buffer])[];
 const BODY: Fields = [
@@ -295,11 +299,54 @@ describe('a file whose length its headers do not prove', () => {
     }
   });
 
+  for (const [what, model, file, heldSeconds] of [
+    ['AAC in an M4A at the most frames that its bytes may be', 'listener', INEXACT, 119],
+    ['AAC in an M4A at the most that the model takes', 'brief', INEXACT, 100],
+    ['an MP4 in fragments at ten hours', 'listener', FRAGMENTED, 36_000],
+    ['an MP4 in fragments at the most that the model takes', 'brief', FRAGMENTED, 100],
+    ['a WAV of ADPCM at ten hours', 'listener', wav({ tag: 0x11, bits: 4 }, Buffer.alloc(1_000)), 36_000],
+    [
+      'half an hour of AAC in an M4A at ten hours',
+      'listener',
+      m4a({ samples: 77_520, sample: Buffer.alloc(186) }),
+      36_000,
+    ],
+  ] as const) {
+    test(`holds ${what}, and is charged by the report`, async () => {
+      const key = gateway.key({ spendLimitNanos: 5_000_000_000n });
+      let held = 0n;
+      gateway.upstream.follow((call) => {
+        held = gateway.heldNanos(key);
+        call.answer(200, VERBOSE);
+      });
+      const reply = await post(key, [
+        ['file', file],
+        ['model', `fake/${model}`],
+      ]);
+      assert.equal(reply.status, 200, reply.text);
+      assert.deepEqual([held, (await gateway.row(key)).cost_nanos], [BigInt(heldSeconds) * 100_000n, 372_600_000]);
+    });
+  }
+
+  test('holds at OpenAI no more than its models for transcripts take', async () => {
+    const key = gateway.key();
+    let held = 0n;
+    gateway.upstream.follow((call) => {
+      held = gateway.heldNanos(key);
+      call.answer(200, { text: 'Hi.' });
+    });
+    await post(key, [
+      ['file', FRAGMENTED],
+      ['model', 'fake/openai'],
+    ]);
+    assert.equal(held, BigInt(1_500 * 32 * 6_000 + 400 * 5_000));
+  });
+
   test('is refused by the second where the model does not report how long it was', async () => {
     for (const fields of [inexact('later'), inexact('later', ['response_format', 'text'])]) {
       const reply = await post(gateway.key(), fields);
       assert.equal(reply.status, 400);
-      assert.match(reply.error.message, /^file: AAC can be longer than its file states/);
+      assert.match(reply.error.message, /^file: its length cannot be determined/);
     }
   });
 
@@ -335,13 +382,13 @@ describe('a form is refused:', () => {
       /^file: expected a file/,
     ],
     [
-      'a file of unknown length',
+      'a file that is no sound',
       [
         ['model', 'fake/listener'],
-        ['file', fixture('1.5s-fragmented.m4a')],
+        ['file', fixture('40x30.png')],
       ],
       400,
-      /^file: this gateway cannot tell how long it is; send an uncompressed WAV, an MP3, /,
+      /^file: it does not begin as a format of audio; send WAV, MP3, /,
     ],
     ['a file for a text', named('listener', ['prompt', FILE]), 400, /^prompt: expected a text, and no file/],
     ['a file elsewhere', named('listener', ['url', 'https://a.example/b.mp3']), 400, /^url: this gateway cannot see/],

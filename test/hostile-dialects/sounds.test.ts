@@ -36,8 +36,6 @@ const TRANSCRIPTS: readonly Attack[] = [...LYING_SOUNDS, ...INEXACT_SOUNDS].flat
     send: form(['file', bytes], ['model', 'fake/second'], ['response_format', format]),
     bill: Math.ceil(seconds) * NANOS_PER_SECOND,
     mayBeRefused: true,
-    // The report is charged, whatever was held: see docs/security.md.
-    ...(INEXACT_SOUNDS.some((each) => each.what === what) && { isUnforeseen: true }),
     answer: (call) => transcribe(call, seconds),
   })),
 );

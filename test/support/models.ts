@@ -44,6 +44,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     contextWindow: undefined,
     imageTokens: undefined,
     reads: undefined,
+    maxSeconds: 36_000,
     remoteFiles: false,
     fallback: [],
     cache: undefined,

@@ -336,6 +336,28 @@ function mp3AndM4a(): SoundFile['bytes'] {
   return bytes;
 }
 
+/** Frames of 320 kbit/s that are a module of trackers as well. `write`: writes its header and pattern, the rest of which is 0. */
+function mp3AndModule(patternAt: number, write: (bytes: Buffer) => void): SoundFile['bytes'] {
+  const bytes = Buffer.alloc(960 * 14);
+  for (let at = 0; at < bytes.length; at += 960) bytes.writeUInt32BE(0xff_fb_e4_c4, at);
+  // The length and the volume of the first sample.
+  bytes.writeUInt16BE(8, 42);
+  bytes.writeUInt8(64, 45);
+  bytes.writeUInt16BE(8, 48);
+  // A note, and a row that takes 31 ticks.
+  bytes.writeUInt32BE(0x01_ac_10_00, patternAt);
+  bytes.writeUInt16BE(0x0f_1f, patternAt + 6);
+  write(bytes);
+  return bytes;
+}
+
+const module31 = mp3AndModule(1_084, (bytes) => {
+  bytes.writeUInt16BE((128 << 8) | 0x7f, 950);
+  bytes.write('M.K.', 1_080);
+  bytes.writeUInt16BE(0x0f_20, 1_094);
+});
+const module15 = mp3AndModule(600, (bytes) => bytes.writeUInt16BE((128 << 8) | 0x78, 470));
+
 const fixture = (name: string) => readFileSync(new URL(`../unit/wire/media/fixtures/${name}`, import.meta.url));
 const manyBlocks = Array<Buffer>(200).fill(webmBlock(LONG_PACKET));
 
@@ -361,6 +383,8 @@ export const LYING_SOUNDS: readonly SoundFile[] = [
     seconds: 12.5,
   },
   { what: 'an MP3 that is an M4A as well', bytes: mp3AndM4a(), seconds: 1_194.9 },
+  { what: 'an MP3 that is a module of trackers as well', bytes: module31, seconds: 1_395 },
+  { what: 'an MP3 that is a module of 15 samples as well', bytes: module15, seconds: 2_457.6 },
   {
     what: 'an Ogg that goes on at a lower rate',
     bytes: slowingVorbis(fixture('1.5s-vorbis.ogg')),

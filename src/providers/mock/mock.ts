@@ -170,7 +170,7 @@ function argumentsOf({ kind }: MockTool, json: string): string {
 }
 
 /** It sees no attachments. An image of about a megapixel counts as much at many hosts. */
-const TERMS = { imageTokens: 1_600, remoteFiles: false, contextWindow: undefined };
+const TERMS = { imageTokens: 1_600, maxSeconds: 36_000, remoteFiles: false, contextWindow: undefined };
 
 function usageOf(request: ModelRequest, parts: readonly Part[], directives: Directives): MockUsage {
   const count = (counted: readonly Part[]) => counted.reduce((sum, { pieces }) => sum + pieces.length, 0);

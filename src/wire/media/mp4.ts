@@ -2,9 +2,9 @@
 import { AAC_RATES, AAC_SAMPLES } from './frames.ts';
 
 export interface SoundLength {
-  /** An upper bound, if it is exact. */
+  /** An upper bound. */
   readonly seconds: number;
-  /** False where a sample can hold more sound than its table states. */
+  /** False where an ordinary file is much shorter than the bound. */
   readonly isExact: boolean;
 }
 
@@ -103,11 +103,9 @@ function lengthOf(track: Boxes, stated: number): SoundLength | undefined {
   if (size === 0 && sizes.length < 12 + 4 * count) return undefined;
   const ofAlac = alacSeconds(entry);
   if (ofAlac !== undefined) return { seconds: Math.max(stated, count * ofAlac), isExact: true };
-  const ofAac = aacSeconds(entry);
-  const longest = size || longestOf(sizes.subarray(12, 12 + 4 * count));
-  const channels = Math.min(MOST_CHANNELS, entry.readUInt16BE(32));
-  if (ofAac === undefined || longest > MOST_AAC_BYTES * channels) return undefined;
-  return { seconds: Math.max(stated, count * ofAac), isExact: false };
+  if (!isAac(entry)) return undefined;
+  const bytes = size === 0 ? sumOf(sizes.subarray(12, 12 + 4 * count)) : size * count;
+  return { seconds: Math.max(stated, (bytes / FEWEST_AAC_BYTES) * LONGEST_AAC_FRAME), isExact: false };
 }
 
 function isPlayedOnce(edits: Buffer | undefined): boolean {
@@ -117,14 +115,18 @@ function isPlayedOnce(edits: Buffer | undefined): boolean {
   return edits.readUInt32BE(4) === 0 || (edits.length >= rateAt + 4 && edits.readUInt32BE(rateAt) === 0x10000);
 }
 
-/** A frame has at most 6,144 bits for each channel. A larger sample holds several, and ffmpeg decodes all of them. */
-const MOST_AAC_BYTES = 768;
-const MOST_CHANNELS = 2;
+/**
+ * ffmpeg decodes all frames in a sample, each at the rate of the last ADTS header before it. The shortest frame is one
+ * channel without a band: 29 bits, and 3 that ffmpeg requires behind an element. Where a frame ends is in its Huffman
+ * codes alone, so any four bytes may be a frame of the lowest rate.
+ */
+const FEWEST_AAC_BYTES = 4;
+const LONGEST_AAC_FRAME = AAC_SAMPLES / Math.min(...AAC_RATES);
 
-function longestOf(sizes: Buffer): number {
-  let longest = 0;
-  for (let at = 0; at < sizes.length; at += 4) longest = Math.max(longest, sizes.readUInt32BE(at));
-  return longest;
+function sumOf(sizes: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at < sizes.length; at += 4) sum += sizes.readUInt32BE(at);
+  return sum;
 }
 
 /** The settings of ALAC follow the fields of an entry, in a box of the same name. */
@@ -148,20 +150,19 @@ const DESCRIPTORS = [
   { tag: 5, bytes: 0 },
 ] as const;
 
-/** Seconds in a frame of AAC, by the configuration that its decoder reads. */
-function aacSeconds(entry: Buffer): number | undefined {
+/** Whether the configuration that the decoder reads is of AAC, at a rate with a code. */
+function isAac(entry: Buffer): boolean {
   let at = entry.indexOf('esds') + 8;
-  if (entry.toString('latin1', 12, 16) !== 'mp4a' || at < 16) return undefined;
+  if (entry.toString('latin1', 12, 16) !== 'mp4a' || at < 16) return false;
   for (const { tag, bytes } of DESCRIPTORS) {
-    if (entry[at++] !== tag) return undefined;
+    if (entry[at++] !== tag) return false;
     // Its length, of which all bytes but the last have the highest bit.
     while ((entry[at++] ?? 0) >= 0x80);
     // Flags of a stream with further fields, and another codec than AAC.
-    if ((tag === 3 && (entry[at + 2] ?? 0) >= 0x20) || (tag === 4 && entry[at] !== 0x40)) return undefined;
+    if ((tag === 3 && (entry[at + 2] ?? 0) >= 0x20) || (tag === 4 && entry[at] !== 0x40)) return false;
     at += bytes;
   }
-  if (at + 2 > entry.length) return undefined;
+  if (at + 2 > entry.length) return false;
   const configuration = entry.readUInt16BE(at);
-  const rate = KINDS.has(configuration >>> 11) ? AAC_RATES[(configuration >>> 7) & 15] : undefined;
-  return rate && AAC_SAMPLES / rate;
+  return KINDS.has(configuration >>> 11) && ((configuration >>> 7) & 15) < AAC_RATES.length;
 }
