@@ -11,8 +11,8 @@ const AIM = 0.95;
 const MOST = UNIT;
 const MOST_PASSES = 400;
 
-/** How often each cell is met in words that are not known exactly. */
-export type CellShares = Float64Array;
+/** How often each cell occurs in unknown words. */
+type CellShares = Float64Array;
 
 /** The weight of every cell, in units. */
 export function fitWeights(vocabulary: Vocabulary, shares: CellShares, log: (line: string) => void): Int32Array {
@@ -34,11 +34,11 @@ export function fitWeights(vocabulary: Vocabulary, shares: CellShares, log: (lin
   return weights;
 }
 
-const START = 14;
+const START = 20;
 /** Share at which a cell counts as common. */
-const FLAT = 1e-7;
+const FLAT = 3e-8;
 /** A cell of a smaller share starts at the most it can weigh: it hardly counts in any text. */
-const RARE = 3e-6;
+const RARE = 1e-6;
 const WORDS_PER_PASS = 30_000;
 /** Below so many words each pass would find others that are much like the last: all cells are raised instead. */
 const FEW = 300;
@@ -75,4 +75,4 @@ function raise(weights: Int32Array, shares: CellShares, found: readonly Found[])
     }
   }
 }
-const STEP = 4;
+const STEP = 1;

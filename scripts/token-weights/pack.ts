@@ -1,93 +1,59 @@
-/** Packs the tables of the token estimate into strings: src/wire/token-tables.ts unpacks them. */
-import { DIGITS, MAX_LETTERS, SIGN_CODES, SPLIT_BY_SPACE } from '../../src/wire/token-tables.ts';
-import { splitCharacters } from './splits.ts';
+/** Packs the tables of the token estimate into strings, which src/wire/token-tables.ts and byte-pairs.ts unpack. */
+import { brotliCompressSync } from 'node:zlib';
+import { ABOVE_LETTERS, ABOVE_SHARED_SHIFT, SIGN_CODES } from '../../src/wire/token-tables.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import type { Word } from './words.ts';
 
-const MOST_REPEATS = 26;
-
-function digit(value: number): string {
-  const found = DIGITS[value];
-  if (found === undefined) throw new Error(`${value} is no digit: they go to ${DIGITS.length - 1}`);
-  return found;
+function pack(bytes: Uint8Array): string {
+  return brotliCompressSync(bytes).toString('base64');
 }
 
-/** Each word is how many letters it shares with the one before it, its other letters, its forms, and its leads if any. */
+/** Integers of 32 bits, the high bytes first. */
+function packIntegers(integers: readonly number[]): string {
+  const bytes = Buffer.alloc(4 * integers.length);
+  for (const [index, integer] of integers.entries()) bytes.writeInt32BE(integer, 4 * index);
+  return pack(bytes);
+}
+
+/** See fillWords in src/wire/token-tables.ts. */
 export function packWords(words: readonly Word[]): string {
-  let packed = '';
+  const bytes: number[] = [];
   let previous = '';
-  for (const { letters, forms, leads } of words) {
+  for (const { letters, forms, more, leads } of words) {
     let shared = 0;
     while (shared < previous.length && previous[shared] === letters[shared]) shared++;
-    packed += digit(shared) + letters.slice(shared) + digit(forms) + (leads === 0 ? '' : digit(MAX_LETTERS + leads));
+    const others = Array.from(letters.slice(shared), (letter) => letter.charCodeAt(0) & 31);
+    bytes.push(shared | (more << ABOVE_SHARED_SHIFT), ...others, forms | ABOVE_LETTERS, leads);
     previous = letters;
   }
-  return packed;
+  return pack(Uint8Array.from(bytes));
 }
 
-/** Signs as digits of their codes; a letter sets runs apart. */
+/** The keys of runs: six bits for each sign. */
 export function packSigns(runs: readonly string[]): string {
-  const packed = runs.map((run) => Array.from(run, (sign) => digit(SIGN_CODES[sign.charCodeAt(0)] as number)).join(''));
-  return packed.join('x');
-}
-
-/** Numbers as digits; a lower-case letter stands for so many more of the same. */
-function packNumbers(numbers: Iterable<number>): string {
-  let packed = '';
-  let last = -1;
-  let repeats = 0;
-  const flush = (): void => {
-    for (; repeats > 0; repeats -= MOST_REPEATS) packed += String.fromCharCode(96 + Math.min(repeats, MOST_REPEATS));
-    repeats = 0;
-  };
-  for (const number of numbers) {
-    if (number === last) repeats++;
-    else {
-      flush();
-      packed += digit(number);
-      last = number;
-    }
-  }
-  flush();
-  return packed;
+  const codes = runs.map((run) => Array.from(run, (sign) => SIGN_CODES[sign.charCodeAt(0)] as number));
+  return packIntegers(codes.map((each) => each.reduce((key, code) => (key << 6) | code, 0)));
 }
 
 export function packWeights(weights: Int32Array): string {
-  return packNumbers(weights);
+  return pack(Uint8Array.from(weights));
 }
 
-const FIRST = 0x80;
-const LAST = 0xffff;
-/** Of each half of a character in two units: four bytes are four tokens at most. */
-const SURROGATE_TOKENS = 2;
-/** gpt-tokenizer drops it as it looks tokens up, and so never finds one that has it. */
-const BYTE_ORDER_MARK = 0xfeff;
+const BYTES = 256;
 
-/** Three characters are a digit, of two bits each. */
-export function packCharacters(vocabulary: Vocabulary): string {
-  const splits = splitCharacters(vocabulary, FIRST, LAST);
-  const numbers: number[] = [];
-  for (let code = FIRST; code <= LAST; code += 3) {
-    const [a, b, c] = [code, code + 1, code + 2].map((each) => characterTokens(vocabulary, each, splits.has(each))) as [
-      number,
-      number,
-      number,
-    ];
-    numbers.push(a | (b << 2) | (c << 4));
+/** Merges of the tokens below a rank, each as two tokens of 16 bits. Tokens are renumbered: bytes by their values, then the others. */
+export function packMerges(vocabulary: Vocabulary, ranks: number): string {
+  const numbers = new Map<number, number>();
+  const merges: number[] = [];
+  for (let rank = 0; rank < ranks; rank++) {
+    const bytes = vocabulary.tokens[rank] as string;
+    if (bytes.length === 1) numbers.set(rank, bytes.charCodeAt(0));
+    const parts = vocabulary.partsOf(rank)?.map((part) => numbers.get(part));
+    if (parts === undefined) continue;
+    const [left, right] = parts;
+    if (left === undefined || right === undefined) throw new Error(`token ${rank} is made of tokens that come later`);
+    numbers.set(rank, BYTES + merges.length);
+    merges.push((left << 16) | right);
   }
-  return packNumbers(numbers);
-}
-
-/** The tokens of a character, alone or split by another. A number gets one more: it may keep digits beside it from being three to a token. */
-function characterTokens(vocabulary: Vocabulary, code: number, isSplit: boolean): number {
-  if (code > LAST) return 0;
-  if (code === BYTE_ORDER_MARK) return 3;
-  if (code >= 0xd800 && code <= 0xdfff) return SURROGATE_TOKENS;
-  const character = String.fromCharCode(code);
-  const tokens = vocabulary.encode(character).length;
-  if (/\p{N}/u.test(character)) return Math.min(3, tokens + 1);
-  // A space is counted as one. It may take a part of the character with it into a token.
-  if (isSplit) return Math.min(3, tokens + 1);
-  if (vocabulary.encode(` ${character}`).length <= tokens + 1) return tokens;
-  return tokens === 1 ? SPLIT_BY_SPACE : Math.min(3, tokens + 1);
+  return packIntegers(merges);
 }

@@ -23,6 +23,9 @@ function bytesOf(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
+/** gpt-tokenizer drops it as it looks tokens up, and so never finds one that begins with it. */
+const BYTE_ORDER_MARK = '\xef\xbb\xbf';
+
 const PAIR_SLOTS = 1 << 20;
 
 /** Tokens are known by their rank: a lower rank merges first. */
@@ -80,6 +83,13 @@ export class Vocabulary {
       this.#addPair(left, right, rank);
       return;
     }
+  }
+
+  /** Returns the two tokens that make a token of several bytes; undefined if gpt-tokenizer drops its byte order mark. */
+  partsOf(rank: number): readonly [number, number] | undefined {
+    const left = this.#left[rank] as number;
+    const isMade = left !== -1 && left !== rank && !this.tokens[rank]?.startsWith(BYTE_ORDER_MARK);
+    return isMade ? [left, this.#right[rank] as number] : undefined;
   }
 
   #slot(left: number, right: number): number {

@@ -1,16 +1,21 @@
-/** Picks the words that the estimate knows exactly: those of one token that are met most. */
-import { KNOWN_LEADS, MAX_LETTERS, UNSAFE_LEADS } from '../../src/wire/token-tables.ts';
+/** Lists the words and the runs of signs that the estimate knows exactly: those of one token, and frequent words of some more. */
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { KNOWN_LEADS, MAX_LETTERS, MAX_SIGNS, MOST_TOKENS, UNSAFE_LEADS } from '../../src/wire/token-tables.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-const WORD = /^([^A-Za-z0-9\r\n\x80-\uffff]?)([a-z]+|[A-Z][a-z]*|[A-Z]+)$/;
+const WORD = /^([^A-Za-z0-9\r\n\x80-\uffff])([a-z]+|[A-Z][a-z]*|[A-Z]+)$/;
 /** Ways of writing a word, and so the bits of its entry: three cases, each at the start of a piece or after a space. */
 const CASES = 3;
 
-/** A word in lower case, and a bit for each way of writing it that is one token. */
+/** A word in lower case. */
 export interface Word {
   readonly letters: string;
+  /** A bit for each way of writing it that is one token. */
   readonly forms: number;
-  /** See LEADS in src/wire/token-tables.ts: of the word in lower case. */
+  /** The tokens beyond one that the other ways have at most, upper case aside; 0 for unknown. */
+  readonly more: number;
+  /** A bit for each of KNOWN_LEADS with which the word in lower case is one token, and UNSAFE_LEADS. */
   readonly leads: number;
 }
 
@@ -35,14 +40,18 @@ function contractionPrice(end: string): number {
   return end.length === 2 ? 1 : 3;
 }
 
-/** Whether a start and a word are one token, and one with a contraction no more than the price of that. */
-function isOne(vocabulary: Vocabulary, start: string, word: string): boolean {
-  if (vocabulary.rank(start + word) === undefined) return false;
-  for (const end of CONTRACTIONS) {
-    if (staysApart(vocabulary, start + word, end)) continue;
-    if (vocabulary.encode(start + word + end).length > 1 + contractionPrice(end)) return false;
-  }
-  return true;
+/** Whether a piece is one token, and one with a contraction no more than the price of that. */
+function isOne(vocabulary: Vocabulary, piece: string): boolean {
+  return vocabulary.rank(piece) !== undefined && isWithin(vocabulary, piece, 1);
+}
+
+/** Whether a piece is at most so many tokens, and no more with a contraction but for the price of that. */
+function isWithin(vocabulary: Vocabulary, piece: string, most: number): boolean {
+  if (vocabulary.encode(piece).length > most) return false;
+  return CONTRACTIONS.every(
+    (end) =>
+      staysApart(vocabulary, piece, end) || vocabulary.encode(piece + end).length <= most + contractionPrice(end),
+  );
 }
 
 /** Whether a word is never more than one token besides the sign before it. */
@@ -56,21 +65,27 @@ function staysApart(vocabulary: Vocabulary, left: string, right: string): boolea
   return a !== undefined && b !== undefined && vocabulary.mayFollow(a, b);
 }
 
-function formsOf(vocabulary: Vocabulary, letters: string): number {
+function formsOf(vocabulary: Vocabulary, letters: string): { forms: number; more: number } {
   let forms = 0;
+  let most = 1;
   for (let way = 0; way < CASES; way++) {
     if (way === 2 && letters.length === 1) continue;
-    if (isOne(vocabulary, '', written(letters, way))) forms |= 1 << (2 * way);
-    if (isOne(vocabulary, ' ', written(letters, way))) forms |= 2 << (2 * way);
+    const word = written(letters, way);
+    for (const [piece, bit] of [
+      [word, 1],
+      [` ${word}`, 2],
+    ] as const) {
+      if (isOne(vocabulary, piece)) forms |= bit << (2 * way);
+      else if (way < 2) while (most <= MOST_TOKENS && !isWithin(vocabulary, piece, most)) most++;
+    }
   }
-  return forms;
+  return { forms, more: most <= MOST_TOKENS ? most - 1 : 0 };
 }
 
-/** Bits for each of KNOWN_LEADS with which the word is one token, and one more where a sign may cost a token more. */
-function leadsOf(vocabulary: Vocabulary, { letters, forms }: { letters: string; forms: number }): number {
+function leadsOf(vocabulary: Vocabulary, letters: string, forms: number): number {
   let leads = 0;
   Array.from(KNOWN_LEADS).forEach((lead, i) => {
-    if (isOne(vocabulary, lead, letters)) leads |= 1 << i;
+    if (isOne(vocabulary, lead + letters)) leads |= 1 << i;
   });
   for (let way = 0; way < CASES; way++) {
     if ((forms & (1 << (2 * way))) !== 0 && !isSafe(vocabulary, written(letters, way))) leads |= UNSAFE_LEADS;
@@ -78,58 +93,34 @@ function leadsOf(vocabulary: Vocabulary, { letters, forms }: { letters: string; 
   return leads;
 }
 
-/** What a word's exact weight saves, in tokens of over-estimate: about 0.4 a letter are estimated for other words. */
-function savingOf(share: number, letters: string): number {
-  return share * Math.max(0.1, 0.45 * letters.length);
+const FREQUENT = fileURLToPath(new URL('frequent/', import.meta.url));
+
+/** Frequent words of languages that are written in ASCII and have few words of one token. */
+function frequentWords(): string[] {
+  return globSync('*.txt', { cwd: FREQUENT }).flatMap((file) =>
+    readFileSync(FREQUENT + file, 'utf8')
+      .trim()
+      .split(/\s+/),
+  );
 }
 
-export function pickWords(vocabulary: Vocabulary, shares: ReadonlyMap<string, number>, count: number): Word[] {
-  const savings = new Map<string, number>();
-  for (const [piece, share] of shares) {
-    const [, lead, word] = WORD.exec(piece) ?? [];
-    if (lead === undefined || word === undefined || word.length > MAX_LETTERS) continue;
-    const isKnownLead = lead === ' ' || (KNOWN_LEADS.includes(lead) && vocabulary.rank(lead + word) !== undefined);
-    if (vocabulary.rank((isKnownLead ? lead : '') + word) === undefined) continue;
-    const letters = word.toLowerCase();
-    savings.set(letters, (savings.get(letters) ?? 0) + savingOf(share, letters));
-  }
-  const ranked = [...savings].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-  const words: Word[] = [];
-  for (const [letters] of ranked) {
-    const forms = formsOf(vocabulary, letters);
-    if (forms !== 0) words.push({ letters, forms, leads: leadsOf(vocabulary, { letters, forms }) });
-    if (words.length === count) break;
-  }
-  return words.toSorted((a, b) => (a.letters < b.letters ? -1 : 1));
+/** So many words of the lowest ranks come first: each is then found where its search begins. */
+const FIRST = 12_000;
+
+/** All words that are one token with a blank or a sign before them, and the frequent ones. Tokens of letters alone are mostly parts of words. */
+export function wordsOf(vocabulary: Vocabulary): Word[] {
+  const tokens = vocabulary.tokens.flatMap((token) => WORD.exec(token)?.[2]?.toLowerCase() ?? []);
+  const words = [...new Set([...tokens, ...frequentWords()])].filter((word) => word.length <= MAX_LETTERS);
+  return [...words.slice(0, FIRST).toSorted(), ...words.slice(FIRST).toSorted()].flatMap((letters) => {
+    const { forms, more } = formsOf(vocabulary, letters);
+    const isKnown = forms > 0 || more > 0;
+    return isKnown ? [{ letters, forms, more, leads: leadsOf(vocabulary, letters, forms) }] : [];
+  });
 }
 
-/** The bit of a piece's form: of a word in one of the three cases, at the start of a piece or after a space. */
-export function formOf(lead: string, word: string): number | undefined {
-  const way = [0, 1, 2].find((way) => written(word.toLowerCase(), way) === word);
-  return way === undefined ? undefined : (lead === ' ' ? 2 : 1) << (2 * way);
-}
-
-const PIECE = /^([^A-Za-z0-9\r\n\x80-\uffff]?)([A-Z]*[a-z]*)(?:'[A-Za-z]+)?$/;
-
-/** The letters of a piece that is a word, and what stands before them. */
-export function wordOf(piece: string): { lead: string; word: string } | undefined {
-  const [, lead, word] = PIECE.exec(piece) ?? [];
-  return lead === undefined || !word ? undefined : { lead, word };
-}
-
-/** Signs of the longest run in the table. */
-const MAX_SIGNS = 5;
 const SIGNS = /^ ?[!-/:-@[-`{-~]+[\r\n/]*$/;
 
-/** The runs of signs that are one token and met most. Of a single sign there is no other way. */
-export function pickSigns(vocabulary: Vocabulary, shares: ReadonlyMap<string, number>, count: number): string[] {
-  const runs = [...shares].filter(
-    ([run]) => run.length <= MAX_SIGNS && SIGNS.test(run) && vocabulary.rank(run) !== undefined,
-  );
-  const saving = ([run, share]: [string, number]): number => share * Math.max(0.1, run.length - 1);
-  const ranked = runs.toSorted((a, b) => saving(b) - saving(a) || (a[0] < b[0] ? -1 : 1));
-  return ranked
-    .slice(0, count)
-    .map(([run]) => run)
-    .toSorted();
+/** All runs of signs that are one token, by rank. */
+export function signsOf(vocabulary: Vocabulary): string[] {
+  return vocabulary.tokens.filter((run) => run.length <= MAX_SIGNS && SIGNS.test(run));
 }

@@ -9,7 +9,8 @@ import { Alone, emptyFolder } from './alone.ts';
 import { firstSteps } from './first-steps.ts';
 import { copyCheckout, pack, ROOT } from './pack.ts';
 
-const MOST_BYTES = 620e3;
+/** The tables of the token estimate are 350 kB. */
+const MOST_BYTES = 930e3;
 
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -55,7 +56,7 @@ describe('the npm package', () => {
     assert.equal(readFileSync(executable, 'utf8'), 'built before');
   });
 
-  test('has less than 620 kB, and nothing but what runs', () => {
+  test('has less than 930 kB, and only files that the program needs', () => {
     assert.ok(statSync(tarball).size < MOST_BYTES, `${statSync(tarball).size} bytes`);
     const names = execFileSync('tar', ['-tzf', tarball]).toString().trim().split('\n');
     const folders = new Set(names.map((name) => name.split('/').slice(1, 3).join('/')));

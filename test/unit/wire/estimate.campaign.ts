@@ -3,7 +3,7 @@ import ranks from 'gpt-tokenizer/bpeRanks/o200k_base';
 import { estimateTokens } from '../../../src/wire/token-estimate.ts';
 import { campaign } from '../../support/campaign.ts';
 import type { Random } from '../../support/random.ts';
-import { ALPHABETS, SEAMS, tokensOf } from './token-texts.ts';
+import { ALPHABETS, LANGUAGES, languageText, SEAMS, tokensOf } from './token-texts.ts';
 
 const LEAST = 0.9;
 const SHOWN = 10;
@@ -15,17 +15,21 @@ const PATIENCE = 80;
 
 const tokens = ranks.filter((token): token is string => typeof token === 'string');
 const letters = tokens.filter((token) => /^ ?[A-Za-z]{1,3}$/.test(token));
+const words = LANGUAGES.flatMap((language) => languageText(language).split(/(?=\s)/));
 
 /** Climbs from texts at random to those that no change makes worse. */
 class Search {
   candidates = 0;
   readonly #random: Random;
+  /** Whether this climb keeps to ASCII: such text is weighed by other tables, which one other character would replace. */
+  #isAscii = false;
 
   constructor(random: Random) {
     this.#random = random;
   }
 
   climb(isOver: () => boolean): { text: string; ratio: number } {
+    this.#isAscii = this.#random.chance(0.5);
     let text = this.#fragment();
     let ratio = this.#ratioOfRepeated(text);
     for (let failed = 0; failed < PATIENCE && !isOver(); failed++) {
@@ -53,9 +57,16 @@ class Search {
     return String.fromCodePoint(this.#random.between(first, last));
   }
 
-  /** What texts are made of: tokens, parts of words, characters of all alphabets, and what stands at seams. */
   #fragment(): string {
-    switch (this.#below(8)) {
+    for (;;) {
+      const fragment = this.#anyFragment();
+      if (!this.#isAscii || /^[\0-\x7f]*$/.test(fragment)) return fragment;
+    }
+  }
+
+  /** Tokens, parts of words, words of many languages, characters of all alphabets, and text at the seams of pieces. */
+  #anyFragment(): string {
+    switch (this.#below(9)) {
       case 0:
       case 1:
         return this.#random.pick(tokens);
@@ -67,6 +78,8 @@ class Search {
         return this.#character();
       case 6:
         return this.#random.pick(SEAMS);
+      case 7:
+        return this.#random.pick(words);
       default:
         return this.#character().repeat(this.#random.between(1, 12));
     }

@@ -1,13 +1,14 @@
-/** The estimate of tokens against the count of o200k_base: never much too low, and close for English, code and JSON. */
+/** The estimate of tokens against the count of o200k_base: never much too low, and close for running text, code and JSON. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { estimateTokens, estimateTokensOf } from '../../../src/wire/token-estimate.ts';
-import { ALPHABETS, ratioOf, SEAMS, sampleText, tokensOf } from './token-texts.ts';
+import { ALPHABETS, LANGUAGES, languageText, ratioOf, SEAMS, sampleText, tokensOf } from './token-texts.ts';
 
 const LEAST = 0.9;
 const MOST = 1.3;
+const MOST_FOR_LANGUAGES = 1.5;
 
 function assertReached(text: string): void {
   const [estimate, tokens] = [estimateTokens(text), tokensOf(text)];
@@ -97,6 +98,21 @@ test(`English, code and JSON are estimated at ${LEAST} to ${MOST} of their token
   for (const [name, text] of Object.entries(texts)) {
     const ratio = ratioOf(text);
     assert.ok(ratio >= LEAST && ratio <= MOST, `${name}: ${ratio}`);
+  }
+});
+
+for (const language of LANGUAGES) {
+  test(`running text in ${language} is estimated at ${LEAST} to ${MOST_FOR_LANGUAGES} of its tokens`, () => {
+    const ratio = ratioOf(languageText(language));
+    assert.ok(ratio >= LEAST && ratio <= MOST_FOR_LANGUAGES, String(ratio));
+  });
+}
+
+test('text in one language is estimated alike with a word of another alphabet in it', () => {
+  for (const language of LANGUAGES) {
+    const text = languageText(language);
+    const ratio = ratioOf(`${text} Straße, 東京 и Київ. ${text}`);
+    assert.ok(ratio >= LEAST && ratio <= MOST_FOR_LANGUAGES, `${language}: ${ratio}`);
   }
 });
 

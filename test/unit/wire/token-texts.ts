@@ -1,5 +1,5 @@
 /** Texts that are hard to estimate, at random from a seed, and the ratio of an estimate to the count. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base';
 import { estimateTokens } from '../../../src/wire/token-estimate.ts';
 
@@ -20,6 +20,15 @@ export function ratioOf(text: string): number {
 /** A text of this folder. */
 export function sampleText(name: string): string {
   return readFileSync(new URL(`texts/${name}.txt`, import.meta.url), 'utf8');
+}
+
+/** The languages of the texts in `texts/languages/`. Each tells the same short stories in the same order. */
+export const LANGUAGES: readonly string[] = readdirSync(new URL('texts/languages', import.meta.url))
+  .map((file) => file.replace('.txt', ''))
+  .toSorted();
+
+export function languageText(language: string): string {
+  return sampleText(`languages/${language}`);
 }
 
 /** First and last code point of alphabets, each of which is cut, merged or counted in its own way. */
