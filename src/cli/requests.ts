@@ -10,10 +10,9 @@ import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
-import { cleanName } from '../core/spent-by.ts';
 import type { Refusal } from '../observe/refusals.ts';
 import { count, dateTime } from '../operator/format.ts';
-import { MOMENT, type Reader, readAmount, readCount, readMoment } from '../operator/input.ts';
+import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Field, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
@@ -22,7 +21,7 @@ import { findKey } from './key-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { groupOf } from './owner.ts';
 import { globalOptions, type State, withState } from './state.ts';
-import { readUser } from './users.ts';
+import { readReportedName } from './users.ts';
 
 const MAX_LISTED = 100_000;
 const DEFAULT_LISTED = 50;
@@ -48,7 +47,7 @@ export function registerRequests(program: Command): void {
     .option(
       '--user <name>',
       'only those of this end user, as `usage --by user` names them',
-      parseWith(readReportedUser),
+      parseWith(readReportedName),
     )
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
@@ -93,12 +92,6 @@ export function registerRequests(program: Command): void {
       ),
     );
 }
-
-/** An end user by the name that requests are kept with: reports have it, too. */
-const readReportedUser: Reader<string> = (text) => {
-  const reading = readUser(text);
-  return reading.ok ? { ok: true, value: cleanName(reading.value) } : reading;
-};
 
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });

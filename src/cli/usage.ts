@@ -1,25 +1,34 @@
-/** `usage`: requests, tokens and cost by key, model, group, day, month, source, user, tag or app. */
+/** `usage`: requests, tokens and cost by key, model, group, time, source, user, tag and app. */
 
 import { type Command, Option } from 'commander';
+import { NAME_KINDS, type NameKind } from '../core/spent-by.ts';
 import { usageCsv, usageJson } from '../operator/export.ts';
 import { blocks, count, percent } from '../operator/format.ts';
-import { MOMENT, type Reading, readMoment } from '../operator/input.ts';
+import { MOMENT, type Reading, readMoment, readPath } from '../operator/input.ts';
 import { NO_NAME, NO_USAGE } from '../operator/messages.ts';
+import { levelWord } from '../operator/spending.ts';
 import { amount, type Look, type Table } from '../operator/table.ts';
-import { isNameKind } from '../state/names.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
+import { isFromJournal } from '../state/report.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
 import { look, notice, printCsv, printJson, printLine, printTable } from './output.ts';
 import { groupOf } from './owner.ts';
 import { readSaved, savedJson, savedLine } from './saved.ts';
-import { globalOptions, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
+import { plotUsage } from './usage-plot.ts';
+import { readReportedName } from './users.ts';
 
 interface UsageOptions {
   readonly by: readonly UsageGroup[];
   readonly key?: string;
   readonly group?: string;
   readonly model?: string;
+  readonly user?: string;
+  readonly tag?: string;
+  readonly app?: string;
+  readonly chart?: true;
+  readonly svg?: string;
   readonly since?: number;
   readonly until?: number;
   readonly csv?: true;
@@ -39,63 +48,81 @@ export function registerUsage(program: Command): void {
     .option('--key <key>', 'only this key (id or name)')
     .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')
     .option('--model <model>', 'only this model')
+    .option('--user <name>', 'only requests for this end user', parseWith(readReportedName))
+    .option('--tag <name>', 'only requests with this tag', parseWith(readReportedName))
+    .option('--app <name>', 'only requests of this app', parseWith(readReportedName))
     .option('--since <time>', `from this time on: ${MOMENT}`, parseMoment)
     .option('--until <time>', 'before this time', parseMoment)
     .option('--csv', 'print comma-separated values')
+    .option(
+      '--chart',
+      'plot the cost by hour, or by day beyond 8 days, beside that of earlier weeks (default: the last 24 hours)',
+    )
+    .option('--svg <file>', 'write this plot to a file', parseWith(readPath))
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by group      a group includes the groups inside it\n  inf-gw usage --by source     reported by providers, or counted by the gateway\n  inf-gw usage --by user       who it was for, as clients say; also tag, app',
+      '\nExamples:\n  inf-gw usage --by key --since yesterday\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by key,model\n  inf-gw usage --by group      a group includes the groups inside it\n  inf-gw usage --by source     reported by providers, or counted by the gateway\n  inf-gw usage --by user,model    by end user and model; also tag, app\n  inf-gw usage --by hour --key my-app --since today\n  inf-gw usage --chart --since 7d --key my-app\n  inf-gw usage --svg cost.svg --since 30d',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }
 
-/** What is summed by user, tag or app is not divided further. */
 function readGroups(text: string): Reading<readonly UsageGroup[]> {
   const groups = text.split(',').map((word) => USAGE_GROUPS.find((group) => group === word.trim()));
   const known = groups.filter((group) => group !== undefined);
-  if (known.length < groups.length || new Set(known).size < known.length) {
-    return { ok: false, expected: `Allowed choices are ${USAGE_GROUPS.join(', ')}, or several of them: key,model.` };
-  }
-  const alone = known.length > 1 ? known.find(isNameKind) : undefined;
-  if (alone === undefined) return { ok: true, value: known };
-  return { ok: false, expected: `${alone} stands alone; --key, --group and --model can narrow it.` };
+  if (known.length === groups.length && new Set(known).size === known.length) return { ok: true, value: known };
+  return { ok: false, expected: `Allowed choices are ${USAGE_GROUPS.join(', ')}, or several of them: key,model.` };
 }
 
 async function usage(options: UsageOptions, command: Command): Promise<void> {
-  const { since, until } = options;
-  // --json is an option of the program, which commander's own check for conflicts does not see.
-  if (options.csv && globalOptions(command).json) command.error('error: --csv and --json cannot be used together');
+  const { since, until, chart, svg } = options;
+  const { json } = globalOptions(command);
+  // Commander checks conflicts between options of one command only, and --json is an option of the program.
+  if (options.csv && json) command.error('error: --csv and --json cannot be used together');
+  const plot = chart ? '--chart' : svg === undefined ? undefined : '--svg';
+  if (plot !== undefined && (options.csv || json)) {
+    command.error(`error: ${plot} draws a plot; for its figures use --by hour or --by day with --json or --csv`);
+  }
   if (since !== undefined && until !== undefined && since >= until) {
     command.error('error: --since must be before --until');
   }
   await withState(command, async (state) => {
     const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
     const group = await groupOf(options.group, state);
-    const [by, ...and] = options.by;
-    const { rows, droppedDays } = await state.usage.report({
-      by,
-      and: and.filter((group) => !isNameKind(group)),
-      keyId: key?.id,
-      groupId: group?.id,
-      model: options.model,
-      sinceMs: since,
-      untilMs: until,
-    });
-    const isInJournalAlone = group !== undefined && isNameKind(by);
-    for (const note of (isInJournalAlone ? notesOnNames : notesOnDays)(droppedDays)) notice(note);
-    if (options.csv) {
-      return printCsv(usageCsv(rows, ...options.by));
+    const { model } = options;
+    const filter = { keyId: key?.id, groupId: group?.id, model, names: namesOf(options) };
+    if (plot !== undefined) {
+      const names = [key?.name, group && levelWord(group), model, ...Object.values(filter.names)];
+      return plotUsage({ filter, of: names.filter((name) => name !== undefined), ...options }, command, state);
     }
-    const asked = { keyId: key?.id, model: options.model, sinceMs: since, untilMs: until };
-    const saved = await readSaved(state.config.cachePath, asked);
-    if (globalOptions(command).json) {
-      return printJson(rows.map((row) => ({ ...usageJson(row, ...options.by), ...savedJson(row, options.by, saved) })));
-    }
-    if (rows.length === 0) return printLine(NO_USAGE);
-    printTable(usageTable(rows, options.by, look()));
-    const line = savedLine(saved);
-    if (line !== undefined) printLine(line);
+    await report({ ...filter, sinceMs: since, untilMs: until }, options, command, state);
   });
+}
+
+function namesOf(options: UsageOptions): Partial<Record<NameKind, string>> {
+  return Object.fromEntries(NAME_KINDS.flatMap((kind) => (options[kind] === undefined ? [] : [[kind, options[kind]]])));
+}
+
+async function report(
+  filter: Omit<UsageQuery, 'by' | 'and'>,
+  options: UsageOptions,
+  command: Command,
+  state: State,
+): Promise<void> {
+  const [by, ...and] = options.by;
+  const query = { ...filter, by, and };
+  const { rows, droppedDays } = await state.usage.report(query);
+  for (const note of (isFromJournal(query) ? notesOnJournal : notesOnDays)(droppedDays)) notice(note);
+  if (options.csv) return printCsv(usageCsv(rows, ...options.by));
+  // The cache counts its savings without names and groups.
+  const isCounted = filter.groupId === undefined && Object.keys(filter.names ?? {}).length === 0;
+  const saved = isCounted ? await readSaved(state.config.cachePath, filter) : [];
+  if (globalOptions(command).json) {
+    return printJson(rows.map((row) => ({ ...usageJson(row, ...options.by), ...savedJson(row, options.by, saved) })));
+  }
+  if (rows.length === 0) return printLine(NO_USAGE);
+  printTable(usageTable(rows, options.by, look()));
+  const line = savedLine(saved);
+  if (line !== undefined) printLine(line);
 }
 
 function notesOnDays(dropped: readonly string[]): readonly string[] {
@@ -105,28 +132,28 @@ function notesOnDays(dropped: readonly string[]): readonly string[] {
   );
 }
 
-/** What was booked to a group has no sums by name. */
-function notesOnNames(dropped: readonly string[]): readonly string[] {
+/** Hours, and most combinations with names, have no sums of their own. */
+function notesOnJournal(dropped: readonly string[]): readonly string[] {
   if (dropped.length === 0) return [];
   const days = dropped.length === 1 ? dropped[0] : `${dropped[0]} to ${dropped.at(-1)}`;
   return [
-    `note: the journal no longer has the requests of ${days} (journal_retention), and who they were for within a group is known from it alone`,
+    `note: the requests of ${days} are missing: the journal no longer has them (journal_retention), and this report has no sums by day`,
   ];
 }
 
-/** Shown where there is anything to show. */
+/** Columns that are shown if a row has a figure for them. */
 const CACHE_COLUMNS: readonly { readonly head: string; tokens(row: Sums): number }[] = [
   { head: 'CACHED', tokens: ({ cachedTokens }) => cachedTokens },
   { head: 'WRITTEN', tokens: ({ cacheWriteTokens }) => cacheWriteTokens },
 ];
 
-/** Columns of the bar of a row. */
+/** The width of the bar of a row, in columns. */
 const BAR = 10;
 
-/** Sums by group. On a terminal with what each is of the whole, and a total. */
+/** Sums by grouping; on a terminal with the share of each in the whole, and a total. */
 export function usageTable(rows: readonly UsageRow[], by: readonly UsageGroup[], look: Look): Table {
   const caches = CACHE_COLUMNS.filter(({ tokens }) => rows.some((row) => tokens(row) > 0));
-  // Groups in others are booked to both.
+  // Requests of nested groups count for each of them, so shares would exceed 100%.
   const hasShares = by.length > 0 && !by.includes('group') && look.room !== undefined;
   const figures = (row: Sums) => [
     count(row.requests),
@@ -170,7 +197,7 @@ type Sums = Pick<
   'requests' | 'errors' | 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'completionTokens' | 'costNanos'
 >;
 
-/** The total, and what each row is of its cost; of its requests, if nothing costs anything. */
+/** The total, and the share of each row in its cost, or in its requests if the cost is 0. */
 function sharesOf(rows: readonly UsageRow[]) {
   const sum = (read: (row: UsageRow) => number) => rows.reduce((most, row) => most + read(row), 0);
   const total: Sums = {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { program } from '../core/program.ts';
-import { isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
+import { cleanName, isEndUser, MAX_END_USER_BYTES } from '../core/spent-by.ts';
 import { type Reader, readCount } from '../operator/input.ts';
 import { monthJson } from '../operator/key-json.ts';
 import { type EndUser, endUserPage, endUsers } from '../operator/level-figures.ts';
@@ -39,6 +39,12 @@ export const readUser: Reader<string> = (text) =>
   isEndUser(text)
     ? { ok: true, value: text }
     : { ok: false, expected: `Expected the name of an end user, of at most ${MAX_END_USER_BYTES} bytes.` };
+
+/** A name of an end user, tag or app in the form in which reports and requests record it. */
+export const readReportedName: Reader<string> = (text) => {
+  const reading = readUser(text);
+  return reading.ok ? { ok: true, value: cleanName(reading.value) } : reading;
+};
 
 const KEY_OPTION = ['--key <key>', 'the key (id or name) or the group (@name) whose end users these are'] as const;
 

@@ -1,4 +1,6 @@
 /** Sums by user, tag and app: fragments of SQL that both stores understand, and the bound of a report. Pure. */
+
+import type { Nanos } from '../core/money.ts';
 import { MAX_NAMES, NAME_KINDS, type NameKind, OTHER_NAMES } from '../core/spent-by.ts';
 import { SUM_FIGURES } from './sql.ts';
 import type { UsageGroup, UsageRow } from './usage.ts';
@@ -16,18 +18,39 @@ export function isNameKind(by: UsageGroup | undefined): by is NameKind {
 }
 
 /**
- * A report with at most as many names as it may show: what the others came to counts as `other`. Rows come with the
- * most expensive first, and stay so.
+ * Merges the rows of all names beyond the first `MAX_NAMES` of their kind into rows of the name `other`, one for each
+ * combination of the report's other groupings. The names with the highest cost keep their rows.
  */
-export function withinBound(rows: readonly UsageRow[], by: NameKind): readonly UsageRow[] {
-  const isName = (row: UsageRow) => row[by] !== '' && row[by] !== OTHER_NAMES;
-  const beyond = rows.filter(isName).slice(MAX_NAMES);
-  if (beyond.length === 0) return rows;
-  const dropped = new Set(beyond);
-  const other = rows.find((row) => row[by] === OTHER_NAMES);
-  const sum = [...(other === undefined ? [] : [other]), ...beyond].reduce(plus);
-  const kept = rows.filter((row) => row !== other && !dropped.has(row));
-  return [...kept, { ...sum, [by]: OTHER_NAMES }].toSorted(mostExpensiveFirst);
+export function withinBound(rows: readonly UsageRow[], groups: readonly UsageGroup[]): readonly UsageRow[] {
+  return groups.filter(isNameKind).reduce((found, kind) => boundedBy(found, kind, groups), rows);
+}
+
+function boundedBy(rows: readonly UsageRow[], kind: NameKind, groups: readonly UsageGroup[]): readonly UsageRow[] {
+  const costs = new Map<string, Nanos>();
+  for (const row of rows) costs.set(row[kind] ?? '', (costs.get(row[kind] ?? '') ?? 0n) + row.costNanos);
+  const names = [...costs].filter(([name]) => name !== '' && name !== OTHER_NAMES);
+  if (names.length <= MAX_NAMES) return rows;
+  const shown = new Set(
+    names
+      .toSorted(([, a], [, b]) => compare(b, a))
+      .slice(0, MAX_NAMES)
+      .map(([name]) => name),
+  );
+  const merged = new Map<string, UsageRow>();
+  for (const row of rows) {
+    const name = row[kind] ?? '';
+    const renamed = name === '' || shown.has(name) ? row : { ...row, [kind]: OTHER_NAMES };
+    const place = JSON.stringify(groups.map((group) => (group === 'key' ? renamed.keyId : renamed[group])));
+    const before = merged.get(place);
+    merged.set(place, before === undefined ? renamed : plus(before, renamed));
+  }
+  const times = groups.filter((group) => group === 'hour' || group === 'day' || group === 'month');
+  const timeOf = (row: UsageRow) => times.map((group) => row[group]).join(' ');
+  return [...merged.values()].toSorted((a, b) => compare(timeOf(a), timeOf(b)) || mostExpensiveFirst(a, b));
+}
+
+function compare<T extends string | bigint>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function plus(a: UsageRow, b: UsageRow): UsageRow {
@@ -44,6 +67,5 @@ function plus(a: UsageRow, b: UsageRow): UsageRow {
 }
 
 function mostExpensiveFirst(a: UsageRow, b: UsageRow): number {
-  if (a.costNanos !== b.costNanos) return a.costNanos > b.costNanos ? -1 : 1;
-  return b.requests - a.requests;
+  return compare(b.costNanos, a.costNanos) || b.requests - a.requests;
 }

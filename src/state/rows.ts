@@ -1,5 +1,5 @@
 /** Rows of the tables as records. Both stores read integers as bigints. Pure. */
-import { type Budget, sortedBudgets } from '../core/budgets.ts';
+import { type Budget, shownTime, sortedBudgets } from '../core/budgets.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Outcome } from '../core/settlement.ts';
 import { NAME_KINDS } from '../core/spent-by.ts';
@@ -8,7 +8,7 @@ import type { CreditEntry } from './account.ts';
 import type { HistoryRow, HistorySlice } from './history.ts';
 import type { KeyRecord, KeyState, LevelTerms, Owner, UserLimits } from './keys.ts';
 import { type GroupRecord, type UserRecord, userStoredAs } from './levels.ts';
-import { isNameKind, withinBound } from './names.ts';
+import { withinBound } from './names.ts';
 import type { JournalPlace, RequestEnd, RequestRecord } from './requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts';
 
@@ -178,9 +178,8 @@ function failureOf(row: Row): Failure | undefined {
 }
 
 /** Of a report. */
-export function usageRowsOf(rows: readonly Row[], by: UsageGroup | undefined): readonly UsageRow[] {
-  const found = rows.map(usageRowOf);
-  return isNameKind(by) ? withinBound(found, by) : found;
+export function usageRowsOf(rows: readonly Row[], groups: readonly UsageGroup[]): readonly UsageRow[] {
+  return withinBound(rows.map(usageRowOf), groups);
 }
 
 function usageRowOf(row: Row): UsageRow {
@@ -191,6 +190,7 @@ function usageRowOf(row: Row): UsageRow {
     model: text(row.model),
     group: text(row.group_name),
     groupId: text(row.level_id),
+    ...(typeof row.hour_ms === 'bigint' && { hour: shownTime(Number(row.hour_ms)) }),
     day: text(row.day),
     month: text(row.month),
     source: text(row.source),

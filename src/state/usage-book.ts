@@ -2,7 +2,7 @@
 import { utcDay } from '../core/clock.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 import type { Period } from './periods.ts';
-import { reportPeriods, reportRows } from './report.ts';
+import { groupsOf, reportPeriods, reportRows } from './report.ts';
 import { monthFiguresOf, refusalOf, usageRowsOf } from './rows.ts';
 import { MONTH_SUMS } from './sql.ts';
 import type { MonthFigures, RefusalRow, UsageQuery, UsageReport } from './usage.ts';
@@ -64,16 +64,13 @@ export class UsageBook {
     return found.map(refusalOf);
   }
 
-  /**
-   * Sums by group; without a group, exactly one row. Days and months are ordered by
-   * date, everything else by cost.
-   */
+  /** Sums by grouping; without a grouping, exactly one row. Rows are ordered by time, then by cost. */
   *report(query: UsageQuery): Operation<UsageReport> {
     const periods = reportPeriods(query);
     const found = yield* reportRows(periods, query, this.#dialect);
     const droppedDays: string[] = [];
     for (const period of periods) droppedDays.push(...(yield* droppedDaysIn(period)));
-    return { rows: usageRowsOf(found, query.by), droppedDays };
+    return { rows: usageRowsOf(found, groupsOf(query)), droppedDays };
   }
 }
 

@@ -2,21 +2,21 @@
 import type { Nanos } from '../core/money.ts';
 import { NAME_KINDS, type NameKind } from '../core/spent-by.ts';
 
-/** What the rows of a usage report can stand for. */
-export const USAGE_GROUPS = ['key', 'model', 'group', 'day', 'month', 'source', ...NAME_KINDS] as const;
+/** The groupings of a usage report. */
+export const USAGE_GROUPS = ['key', 'model', 'group', 'hour', 'day', 'month', 'source', ...NAME_KINDS] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
-/** Those that can stand together: the sums of names are kept apart. */
-export type SumGroup = Exclude<UsageGroup, NameKind>;
 
 export interface UsageQuery {
   /** Undefined asks for a single row with the sum of everything. */
   readonly by: UsageGroup | undefined;
-  /** What each group is divided by further. */
-  readonly and?: readonly SumGroup[];
+  /** Further groupings within the first. */
+  readonly and?: readonly UsageGroup[];
   readonly keyId: string | undefined;
-  /** Only what was booked to this group, and so to those in it. By name that is read from the journal alone. */
+  /** Only requests booked to this group, which includes the groups inside it. */
   readonly groupId?: string | undefined;
   readonly model: string | undefined;
+  /** Only requests with these names. An empty name selects the requests that have none. */
+  readonly names?: Readonly<Partial<Record<NameKind, string>>>;
   /** Inclusive, by time of admission. */
   readonly sinceMs: number | undefined;
   /** Exclusive. */
@@ -32,6 +32,8 @@ export interface UsageRow {
   readonly model: string | undefined;
   readonly group?: string | undefined;
   readonly groupId?: string | undefined;
+  /** The start of the hour in UTC: `2026-11-24T16:00:00Z`. */
+  readonly hour?: string | undefined;
   readonly day: string | undefined;
   readonly month: string | undefined;
   readonly source: string | undefined;

@@ -5,10 +5,12 @@ import { modelsTable } from '../../src/cli/models.ts';
 import { refusedTable, requestsTable } from '../../src/cli/requests.ts';
 import { statusLines } from '../../src/cli/status-view.ts';
 import { usageTable } from '../../src/cli/usage.ts';
+import { chartLines } from '../../src/cli/usage-plot.ts';
 import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import type { Budget, BudgetSpend } from '../../src/core/budgets.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
 import type { Refusal } from '../../src/observe/refusals.ts';
+import { type CostHistory, historySpan } from '../../src/operator/cost-history.ts';
 import type { SpendingLevel } from '../../src/operator/level-figures.ts';
 import { type Look, tableLines } from '../../src/operator/table.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
@@ -212,6 +214,18 @@ function snapshotOf(isWell: boolean): Snapshot {
 
 const WEEK = { costNanos: 70_000_000_000n, spanMs: 6.5 * DAY_MS };
 
+/** A day of work, and a burn in its last hours. */
+const HISTORY: CostHistory = {
+  span: historySpan(NOW_MS - DAY_MS, NOW_MS),
+  costs: [0, 0, 1, 2, 3, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 3, 9, 9, 8, 1].map(
+    (usd) => BigInt(usd) * 1_250_000_000n,
+  ),
+  earlier: [0, 0, 2, 3, 4, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 4, 4, 3, 3].map(
+    (usd) => BigInt(usd) * 1_250_000_000n,
+  ),
+  droppedDays: [],
+};
+
 /** What each command prints. */
 export const PICTURES = {
   'keys list': (look, count = 5) => {
@@ -219,6 +233,7 @@ export const PICTURES = {
     return tableLines(keysTable(keys, figuresOf(keys), TIER, look, NOW_MS), look);
   },
   'usage --by key': (look, count = 5) => tableLines(usageTable(usageRows(count), ['key'], look), look),
+  'usage --chart': (look) => chartLines(HISTORY, ['support-staging-europe-west-155'], look),
   'requests list': (look, count = 5) => tableLines(requestsTable(requestRecords(count), false, look), look),
   models: (look) => {
     const rows = MODELS.map(([id, input_usd, cached_input_usd, output_usd, active]) => {

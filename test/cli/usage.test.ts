@@ -144,6 +144,18 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
         ],
       ],
       [
+        ['--by', 'hour', '--key', 'app', '--since', '2020-02-01'],
+        [{ hour: '2020-02-01T00:00:00Z', ...figures(1, 0, 100, 1, '0.000150') }],
+      ],
+      [
+        ['--by', 'user,model', '--key', 'app'],
+        [
+          { user: '', model: 'mock/paid', ...figures(1, 0, 100, 1, '0.000150') },
+          { user: '', model: 'mock/echo', ...figures(1, 0, 10, 1, '0.000000002') },
+        ],
+      ],
+      [['--user', 'nobody', '--by', 'key'], []],
+      [
         ['--by', 'day', '--key', 'app', '--model', 'mock/paid'],
         [{ day: '2020-02-01', ...figures(1, 0, 100, 1, '0.000150') }],
       ],

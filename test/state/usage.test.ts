@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { utcDay, utcMonth } from '../../src/core/clock.ts';
 import type { Outcome } from '../../src/core/settlement.ts';
-import type { SpentBy } from '../../src/core/spent-by.ts';
+import { NAME_KINDS, type SpentBy } from '../../src/core/spent-by.ts';
 import { NO_PARTS, type UsageSource } from '../../src/core/usage.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../src/state/usage.ts';
@@ -20,7 +20,11 @@ const MODELS = ['mock/a', 'mock/B', 'groq/openai/c'];
 const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const OUTCOMES: readonly Outcome[] = ['ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
 const MONTHS = ['2026-10', '2026-11', '2026-12'];
-const SUM_GROUPS = ['key', 'model', 'group', 'day', 'month', 'source'] as const;
+const NAMES = {
+  user: ['', 'alice', 'ünïcode 用户', 'nobody'],
+  tag: ['', 'other', "o'tag"],
+  app: ['curl', ''],
+} as const;
 const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
 /** A request as the test records it. */
@@ -107,6 +111,8 @@ function groupOf(entry: Entry, by: UsageGroup): string {
       return entry.keyId;
     case 'model':
       return entry.model;
+    case 'hour':
+      return `${new Date(entry.atMs).toISOString().slice(0, 13)}:00:00Z`;
     case 'day':
       return utcDay(entry.atMs);
     case 'month':
@@ -133,6 +139,7 @@ function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, S
     if (query.groupId !== undefined && !entry.groupIds.includes(query.groupId)) continue;
     if (query.keyId !== undefined && entry.keyId !== query.keyId) continue;
     if (query.model !== undefined && entry.model !== query.model) continue;
+    if (NAME_KINDS.some((kind) => entry.spentBy[kind] !== (query.names?.[kind] ?? entry.spentBy[kind]))) continue;
     if (entry.atMs < (query.sinceMs ?? 0) || entry.atMs >= (query.untilMs ?? Number.POSITIVE_INFINITY)) continue;
     const groups = USAGE_GROUPS.filter((each) => each === query.by || query.and?.some((other) => other === each));
     const group = groups.map((by) => groupOf(entry, by)).join(' | ') || (query.by === undefined ? 'all' : '');
@@ -152,8 +159,10 @@ function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, S
 
 function byGroup(rows: readonly UsageRow[]): Map<string, Sums> {
   return new Map(
-    rows.map(({ keyId, groupId, model, day, month, source, user, tag, app, key: _, group: __, ...sums }) => {
-      const names = [keyId, model, groupId, day, month, source, user, tag, app].filter((name) => name !== undefined);
+    rows.map(({ keyId, groupId, model, hour, day, month, source, user, tag, app, key: _, group: __, ...sums }) => {
+      const names = [keyId, model, groupId, hour, day, month, source, user, tag, app].filter(
+        (name) => name !== undefined,
+      );
       return [names.length === 0 ? 'all' : names.join(' | '), sums];
     }),
   );
@@ -186,7 +195,10 @@ onEachStore((open) => {
     test('for any range, group and filter is what the requests add up to', async () => {
       const queries = fc.record({
         by: fc.constantFrom(undefined, ...USAGE_GROUPS),
-        others: fc.subarray([...SUM_GROUPS]),
+        others: fc.subarray([...USAGE_GROUPS], { maxLength: 3 }),
+        user: fc.option(fc.constantFrom(...NAMES.user), { nil: undefined, freq: 2 }),
+        tag: fc.option(fc.constantFrom(...NAMES.tag), { nil: undefined, freq: 2 }),
+        app: fc.option(fc.constantFrom(...NAMES.app), { nil: undefined, freq: 2 }),
         key: fc.option(fc.nat({ max: 2 }), { nil: undefined }),
         group: fc.option(fc.nat({ max: 1 }), { nil: undefined }),
         model: fc.option(fc.constantFrom(...MODELS, 'mock/none', 'MOCK/A'), { nil: undefined }),
@@ -194,15 +206,19 @@ onEachStore((open) => {
         untilMs: moments,
       });
       await fc.assert(
-        fc.asyncProperty(queries, async ({ key, group, others, ...rest }) => {
-          const isDivisible = SUM_GROUPS.some((group) => group === rest.by);
-          const and = isDivisible ? others.filter((group) => group !== rest.by) : [];
+        fc.asyncProperty(queries, async ({ key, group, others, user, tag, app, ...rest }) => {
+          const and = rest.by === undefined ? [] : others.filter((group) => group !== rest.by);
+          const names = {
+            ...(user !== undefined && { user }),
+            ...(tag !== undefined && { tag }),
+            ...(app !== undefined && { app }),
+          };
           const groupId = group === undefined ? undefined : used.groupIds[group];
           const keyId = key === undefined ? undefined : used.keys[key]?.id;
-          const query: UsageQuery = { ...rest, and, keyId, groupId };
+          const query: UsageQuery = { ...rest, and, keyId, groupId, names };
           assert.deepEqual(sorted(await reported(query)), sorted(sumsByHand(used.entries, query)));
         }),
-        { numRuns: runs(150) },
+        { numRuns: runs(250) },
       );
     });
 
@@ -295,7 +311,10 @@ onEachStore((open) => {
 
   test('dropped rows leave all sums as they were; only a report on a part of their day says that it misses them', async () => {
     const { stage, usage, entries } = used;
-    const whole: UsageQuery[] = [...USAGE_GROUPS, undefined].map((by) => ({ ...ALL, by }));
+    // Hours are read from the journal alone.
+    const whole: UsageQuery[] = [...USAGE_GROUPS, undefined]
+      .filter((by) => by !== 'hour')
+      .map((by) => ({ ...ALL, by }));
     const before = [];
     for (const query of whole) before.push(await usage.report(query));
     await stage.dropOldRows(START + 3 * 24 * HOUR_MS);
