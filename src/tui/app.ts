@@ -1,162 +1,96 @@
-/** The terminal: Ink reports the keys that are pressed; the screen draws the lines of the frame. */
-import { once } from 'node:events';
-import { render, useInput, usePaste } from 'ink';
-import { createElement } from 'react';
-import { clickAt, EMPTY, type Line } from './draw/line.ts';
-import { abilitiesOf, painted } from './draw/paint.ts';
-import { frame } from './frame.ts';
-import { namesOf } from './key-names.ts';
-import { type MouseReport, withoutMouse } from './mouse.ts';
-import { type Output, Screen } from './screen.ts';
+/** The terminal: Ink draws the dashboard of a session and reads its keys, until the session ends. */
+import { type RenderOptions, render, usePaste, useWindowSize } from 'ink';
+import { createElement as h, type ReactNode, useEffect, useRef } from 'react';
+import { type Clicks, ClicksContext, clickAt, useMouse } from './components/clickable.ts';
+import { Dashboard } from './components/dashboard.ts';
+import { LookContext } from './components/styled.ts';
+import { useKeys } from './components/use-keys.ts';
+import { useModel } from './components/use-model.ts';
+import { useTerminal } from './components/use-terminal.ts';
 import type { Session } from './session.ts';
+import { type Look, lookOf } from './theme.ts';
 
-const ABILITIES = abilitiesOf(process.env);
-/** What another program has written on the screen stays there for so long at most. Rarely: to draw ends a selection. */
-const REPAINT_MS = 30_000;
-
+/** Ink draws at most so often: a key press waits for the next frame. */
+const MAX_FPS = 60;
 export interface Streams {
-  readonly input: NodeJS.ReadStream;
-  readonly output: Output;
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
 }
 
-/** What is drawn of a session, and what it is told. */
+/** The parts of a session that are drawn, and take events. */
 export type Drawn = Pick<Session, 'model' | 'subscribe' | 'dispatch' | 'end' | 'ended'>;
+
+interface DrawOptions {
+  readonly hasMouse?: boolean;
+  readonly isScreenReader?: boolean;
+  readonly look?: Look;
+}
 
 /** Draws until the session ends. */
 export async function draw(
   session: Drawn,
   { input, output }: Streams = { input: process.stdin, output: process.stdout },
-  { hasMouse = false } = {},
+  { hasMouse = false, isScreenReader = false, look = lookOf(process.env, 'dark') }: DrawOptions = {},
 ): Promise<void> {
-  const screen = new Screen(output, { hasMouse });
-  let shown: readonly Line[] = [];
-  const onMouse = ({ action, column, row }: MouseReport) =>
-    session.dispatch({ kind: 'mouse', action, on: clickAt(shown[row] ?? EMPTY, column) });
-  const onResize = () => {
-    screen.forget();
-    session.dispatch({ kind: 'resize', columns: screen.columns, rows: screen.rows });
-  };
-  const show = () => {
-    shown = frame(session.model);
-    screen.show(shown.map((line) => painted(line, ABILITIES).trimEnd()));
-  };
-  const unsubscribe = session.subscribe(show);
-  onResize();
-  // Ink writes no frames where it is not interactive: the screen draws them, at a tenth of the cost (docs/decisions.md).
-  const options = {
-    stdin: hasMouse ? withoutMouse(input, onMouse) : input,
-    stdout: output as unknown as NodeJS.WriteStream,
-    interactive: false,
+  const options: RenderOptions = {
+    stdin: input,
+    stdout: output,
+    // Otherwise a variable named CI would turn drawing off.
+    interactive: true,
+    // A screen reader also reads what has scrolled by.
+    alternateScreen: !isScreenReader,
+    incrementalRendering: true,
+    maxFps: MAX_FPS,
     exitOnCtrlC: false,
     patchConsole: false,
+    isScreenReaderEnabled: isScreenReader,
   };
-  const press = (name: string) => {
-    if (name === 'ctrl+l') screen.repaint();
-    else if (name === 'ctrl+z') void suspension.stop();
-    else session.dispatch({ kind: 'key', key: name });
-  };
-  const paste = (text: string) => session.dispatch({ kind: 'paste', text });
-  const takeKeys = () => {
-    const taken = render(createElement(Keyboard, { press, paste }), options);
-    taken.waitUntilExit().catch(onError);
-    return taken;
-  };
-  const leaveKeys = async () => {
-    keys.unmount();
-    await keys.waitUntilExit();
-  };
+  const app = render(h(LookContext, { value: look }, h(App, { session, hasMouse, isScreenReader })), options);
   // Whatever happens, the terminal is restored.
-  const onExit = () => screen.close();
   const onError = (error: Error) => {
-    keys.unmount();
-    screen.close();
+    app.unmount();
     process.stderr.write(`error: internal error: ${error.stack ?? error.message}\n`);
     process.exit(1);
   };
-  const suspension = new Suspension(async (whileAway) => {
-    await leaveKeys();
-    screen.close();
-    await whileAway();
-    screen.open();
-    keys = takeKeys();
-  });
-  screen.open();
-  let keys = takeKeys();
-  process.once('uncaughtException', onError).once('exit', onExit);
-  const onSignal = () => session.end();
-  // Before Ink has taken the keys, Ctrl-C is a signal as well.
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal).once('SIGHUP', onSignal);
+  app.waitUntilExit().catch(onError);
+  process.once('uncaughtException', onError);
+  const onEnd = () => session.end();
+  // Before Ink has put the terminal into raw mode, Ctrl-C is a signal as well.
+  process.once('SIGINT', onEnd).once('SIGTERM', onEnd).once('SIGHUP', onEnd);
   // A terminal that goes away may fail before the signal comes, or without one.
-  output.on('resize', onResize).on('error', onSignal);
-  input.on('error', onSignal).on('end', onSignal);
-  const repaint = setInterval(() => screen.repaint(), REPAINT_MS);
+  output.on('error', onEnd);
+  input.on('error', onEnd).on('end', onEnd);
   await session.ended;
-  clearInterval(repaint);
-  output.off('resize', onResize);
-  unsubscribe();
-  suspension.close();
-  await leaveKeys();
-  screen.close();
-  process.off('uncaughtException', onError).off('exit', onExit);
+  app.unmount();
+  await app.waitUntilExit();
+  process.off('uncaughtException', onError);
 }
 
-interface KeyboardProps {
-  /** Called with the name of each key. */
-  readonly press: (name: string) => void;
-  readonly paste: (text: string) => void;
+interface AppProps {
+  readonly session: Drawn;
+  readonly hasMouse: boolean;
+  readonly isScreenReader: boolean;
 }
 
-function Keyboard({ press, paste }: KeyboardProps): null {
-  useInput((input, key) => namesOf(input, key).forEach(press));
-  usePaste(paste);
-  return null;
-}
-
-/** A process group that no shell controls cannot be stopped. After this long without a stop it goes on. */
-const NOT_STOPPED_MS = 100;
-
-/** Restores the terminal, runs `whileAway`, and takes the terminal back with everything redrawn. */
-type Suspend = (whileAway: () => Promise<void>) => Promise<void>;
-
-/**
- * Stops the program when it is asked to, and takes the terminal back whenever it is continued: a
- * SIGSTOP gives no warning, and the shell has written to the screen since.
- */
-class Suspension {
-  readonly #suspend: Suspend;
-  #isAway = false;
-  readonly #onStop = () => void this.stop();
-  readonly #onContinue = () => void this.#leave(async () => {});
-
-  constructor(suspend: Suspend) {
-    this.#suspend = suspend;
-    process.on('SIGTSTP', this.#onStop).on('SIGCONT', this.#onContinue);
-  }
-
-  close(): void {
-    process.off('SIGTSTP', this.#onStop).off('SIGCONT', this.#onContinue);
-  }
-
-  /** Returns once the program has been continued. */
-  stop(): Promise<void> {
-    return this.#leave(async () => {
-      // Otherwise it would be told of the signal, and not stop.
-      process.off('SIGTSTP', this.#onStop);
-      const goOn = AbortSignal.timeout(NOT_STOPPED_MS);
-      const continued = once(process, 'SIGCONT', { signal: goOn }).catch(() => {});
-      // The whole group, as the terminal itself would: whatever has started this program waits for it.
-      process.kill(0, 'SIGTSTP');
-      await continued;
-      process.on('SIGTSTP', this.#onStop);
-    });
-  }
-
-  async #leave(whileAway: () => Promise<void>): Promise<void> {
-    if (this.#isAway) return;
-    this.#isAway = true;
-    await this.#suspend(whileAway);
-    this.#isAway = false;
-    // Only the group in the foreground gets SIGWINCH.
-    process.kill(process.pid, 'SIGWINCH');
-  }
+function App({ session, hasMouse, isScreenReader }: AppProps): ReactNode {
+  const { model, refresh } = useModel(session, isScreenReader);
+  const clicks = useRef<Clicks>(new Map());
+  const { columns, rows } = useWindowSize();
+  const { repaint, suspend } = useTerminal({ hasMouse, isScreenReader });
+  useEffect(() => {
+    session.dispatch({ kind: 'resize', columns, rows });
+    repaint();
+  }, [session, columns, rows, repaint]);
+  useKeys((key) => {
+    if (key === 'ctrl+l') {
+      refresh();
+      repaint();
+    } else if (key === 'ctrl+z') void suspend();
+    else session.dispatch({ kind: 'key', key });
+  });
+  usePaste((text) => session.dispatch({ kind: 'paste', text }));
+  useMouse((action, column, row) => {
+    session.dispatch({ kind: 'mouse', action, on: clickAt(clicks.current, column, row) });
+  }, hasMouse);
+  return h(ClicksContext, { value: clicks.current }, h(Dashboard, { model }));
 }

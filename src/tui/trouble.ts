@@ -46,33 +46,40 @@ export function troublesOf(model: Model): Trouble[] {
   ].flat();
 }
 
+/** A part of the line of troubles. */
+export interface TroublePart {
+  readonly line: Line;
+  /** The trouble that a click goes to. */
+  readonly about?: TroubleKind;
+}
+
 /**
  * At most three troubles and how many more there are, in brief if they do not all fit; the first in any case. Empty if
  * all is well. `chosen` is the one under the cursor.
  */
-export function troubleLine(model: Model, chosen?: Trouble): Line {
+export function troubleParts(model: Model, chosen?: Trouble): readonly TroublePart[] {
   const troubles = troublesOf(model);
   if (troubles.length === 0) return [];
-  const fits = (line: Line) => lineWidth(line) <= model.columns;
+  const fits = (parts: readonly TroublePart[]) => lineWidth(parts.flatMap(({ line }) => line)) <= model.columns;
   const most = Math.min(MOST_TROUBLES, troubles.length);
-  let line = firstOf(troubles, most, { isBrief: false, chosen });
-  for (let shown = most; shown > 0 && !fits(line); shown--) line = firstOf(troubles, shown, { isBrief: true, chosen });
-  const hinted = [...line, dim('   ! go there')];
-  return fits(hinted) ? hinted : line;
+  let parts = firstOf(troubles, most, { isBrief: false, chosen });
+  for (let shown = most; shown > 0 && !fits(parts); shown--)
+    parts = firstOf(troubles, shown, { isBrief: true, chosen });
+  const hinted = [...parts, { line: [dim('   press ! to go there')] }];
+  return fits(hinted) ? hinted : parts;
 }
 
 function firstOf(
   troubles: readonly Trouble[],
   shown: number,
   { isBrief, chosen }: { readonly isBrief: boolean; readonly chosen: Trouble | undefined },
-): Line {
-  const line = troubles.slice(0, shown).flatMap(({ about, text, brief = text, tone }, index) => {
-    const click = { on: 'trouble', which: about } as const;
-    const said = span(clean(isBrief ? brief : text), { tone, inverse: about === chosen?.about, click });
-    return [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true, click }), said];
+): readonly TroublePart[] {
+  const parts = troubles.slice(0, shown).map(({ about, text, brief = text, tone }, index): TroublePart => {
+    const said = span(clean(isBrief ? brief : text), { tone, inverse: about === chosen?.about });
+    return { line: [span(index === 0 ? ' ! ' : '   ! ', { tone, bold: true }), said], about };
   });
   const more = troubles.length - shown;
-  return more === 0 ? line : [...line, dim(`   +${count(more)} more`)];
+  return more === 0 ? parts : [...parts, { line: [dim(`   +${count(more)} more`)] }];
 }
 
 /** One that was there and is gone: without it nobody is served, and nothing else of it is known. */

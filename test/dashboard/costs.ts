@@ -7,8 +7,8 @@ export interface Cost {
   readonly most?: number;
 }
 
-export const MOST_MEMORY_MB = 150;
-export const MOST_IDLE_PERCENT = 2;
-export const MOST_LATENCY_MS = 40;
+export const MOST_MEMORY_MB = 200;
+export const MOST_IDLE_PERCENT = 3;
+export const MOST_LATENCY_MS = 60;
 export const MOST_SWITCH_MS = 100;
-export const MOST_LOST_PERCENT = 2;
+export const MOST_LOST_PERCENT = 3;

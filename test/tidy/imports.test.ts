@@ -31,8 +31,8 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
   'string-width': 'src/operator/text.ts',
-  ink: 'src/tui/app.ts',
-  react: 'src/tui/app.ts',
+  ink: 'src/tui/',
+  react: 'src/tui/',
   // To clients, to webhooks, on the control socket to the operator, to Prometheus and a collector, to who gives tokens, and to hosts that are only looked at.
   'node:http': [
     'src/alerts/webhook.ts',

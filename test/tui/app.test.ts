@@ -50,7 +50,8 @@ async function opened(t: TestContext, options = {}) {
     },
   };
   const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => ({ name, before: process.listeners(name) }));
-  const drawn = draw(session, { input: keyboard as unknown as NodeJS.ReadStream, output: terminal }, options);
+  const output = terminal as unknown as NodeJS.WriteStream;
+  const drawn = draw(session, { input: keyboard, output }, options);
   t.after(async () => {
     end();
     await drawn;
@@ -106,16 +107,16 @@ describe('with the mouse', () => {
       return event.kind === 'mouse' ? `${event.action} on ${JSON.stringify(event.on)}` : event.kind;
     });
 
-  test('clicks and the wheel are told in their places between keys, also in parts', async (t) => {
+  test('clicks and the wheel are reported beside keys, also in parts', async (t) => {
     const { events, send } = await opened(t, { hasMouse: true });
     await send('a\u001b[<0;11;2M\u001b[<0;11;2mb\u001b[<65;1;1M\u001b[<64;300;1Mc');
     await until(() => events.length >= 6);
     assert.deepEqual(told(events), [
-      'a',
       'click on {"on":"view","which":"overview"}',
-      'b',
       'wheel_down on undefined',
       'wheel_up on undefined',
+      'a',
+      'b',
       'c',
     ]);
     await send('\u001b[<0;1');

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { clean } from '../../src/operator/text.ts';
 import { bar, chart, toneOfShare } from '../../src/tui/draw/chart.ts';
-import { beside, fitLine, type Line, lineWidth, spread } from '../../src/tui/draw/line.ts';
-import { type Column, firstShown, rangeText, table } from '../../src/tui/draw/table.ts';
+import { fitLine, type Line } from '../../src/tui/draw/line.ts';
+import { type Column, firstShown, placedColumns, rangeText, rowLine } from '../../src/tui/draw/table.ts';
 import { anyText } from '../support/any-text.ts';
 import { textOf } from './samples.ts';
 
@@ -36,26 +36,6 @@ describe('lines', () => {
     assert.equal(textOf(fitLine([{ text: 'abc' }, { text: '漢字' }, { text: 'x' }], 5)), 'abc… ');
     assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: '' }], 4)), 'abcd');
   });
-
-  test('side by side are as wide as both and the gap', () => {
-    const block = fc.record({ lines: fc.array(line, { maxLength: 4 }), width });
-    fc.assert(
-      fc.property(block, block, (left, right) => {
-        const lines = beside([left, right]);
-        assert.equal(lines.length, Math.max(left.lines.length, right.lines.length));
-        for (const each of lines) assert.equal(widthOfLine(each), left.width + 2 + right.width);
-      }),
-    );
-  });
-
-  test('at both edges drop the right one if there is no room', () => {
-    const [left, right] = [[{ text: 'left' }], [{ text: 'right' }]];
-    assert.equal(textOf(spread(left, right, 12)), 'left   right');
-    assert.equal(textOf(spread(left, right, 9)), 'left     ');
-    fc.assert(
-      fc.property(line, line, width, (a, b, columns) => assert.equal(lineWidth(spread(a, b, columns)), columns)),
-    );
-  });
 });
 
 const column = fc.record({
@@ -81,50 +61,39 @@ function columnsOf(shapes: readonly Shape[]): Column<readonly string[]>[] {
 }
 
 describe('tables', () => {
-  test('are never wider or higher than asked, and clean', () => {
-    const rows = fc.array(fc.array(text, { maxLength: 6 }), { maxLength: 12 });
+  const rowAt = <Row>(columns: readonly Column<Row>[], row: Row, across: number) =>
+    rowLine(placedColumns<Row, Column<Row>>(columns, across), row, across);
+
+  test('have rows that are exactly as wide as asked, and clean', () => {
+    const row = fc.array(text, { maxLength: 6 });
     const shapes = fc.array(column, { minLength: 1, maxLength: 6 });
     fc.assert(
-      fc.property(shapes, rows, width, fc.integer({ min: 2, max: 9 }), fc.integer({ min: 0, max: 11 }), (...given) => {
-        const [columns, list, across, height, cursor] = given;
-        const lines = table(columnsOf(columns), list, { width: across, height, cursor });
-        assert.equal(lines.length, 1 + Math.min(list.length, height - 1));
-        for (const each of lines) {
-          assert.equal(widthOfLine(each), across);
-          assert.doesNotMatch(textOf(each), /[\p{C}\p{Zl}\p{Zp}]/u);
-        }
-        const selected = lines.filter((each) => each.length > 0 && each.every((part) => part.selected));
-        assert.equal(selected.length, cursor < list.length ? 1 : 0);
+      fc.property(shapes, row, width, (columns, cells, across) => {
+        const line = rowAt(columnsOf(columns), cells, across);
+        assert.equal(widthOfLine(line), across);
+        assert.doesNotMatch(textOf(line), /[\p{C}\p{Zl}\p{Zp}]/u);
       }),
     );
   });
 
   test('drop the columns of the highest rank first', () => {
-    const columns = (['a', 'b', 'c'] as const).map((head, index) => ({
+    const columns = (['a', 'b', 'c'] as const).map((head, rank) => ({
       head,
       width: 3,
-      rank: index,
+      ...(rank > 0 && { rank }),
       cell: () => head,
     }));
-    const headAt = (across: number) =>
-      textOf(
-        table<string>(
-          columns.map(({ rank, ...rest }) => (rank === 0 ? rest : { rank, ...rest })),
-          [],
-          { width: across, height: 2, cursor: 0 },
-        )[0] ?? [],
-      );
-    assert.equal(headAt(13), 'a    b    c  ');
-    assert.equal(headAt(12), 'a    b      ');
-    assert.equal(headAt(7), 'a      ');
-    assert.equal(headAt(2), 'a…');
+    const at = (across: number) => textOf(rowAt<string>(columns, '', across));
+    assert.equal(at(13), 'a    b    c  ');
+    assert.equal(at(12), 'a    b      ');
+    assert.equal(at(7), 'a      ');
+    assert.equal(at(2), 'a…');
   });
 
   test('shorten a text in its middle where a column says so, and narrow it before one is dropped', () => {
     const name = { head: 'NAME', width: 16, least: 8, middle: true as const, cell: (row: string) => row };
     const rest = { head: 'REST', width: 4, rank: 1, cell: () => 'rest' };
-    const at = (across: number) =>
-      textOf(table([name, rest], ['support-staging-155'], { width: across, height: 2, cursor: -1 })[1] ?? []);
+    const at = (across: number) => textOf(rowAt([name, rest], 'support-staging-155', across));
     assert.equal(at(22), 'support-sta…-155  rest');
     assert.equal(at(14), 'suppo…55  rest');
     assert.equal(at(13), 'support-s…155');
@@ -141,12 +110,11 @@ describe('tables', () => {
   });
 
   test('show the rows around the cursor', () => {
-    const list = Array.from({ length: 10 }, (_, index) => [String(index)]);
-    const shown = (cursor: number) =>
-      table<string[]>([{ head: '', width: 1, cell: ([each = '']) => each }], list, { width: 1, height: 5, cursor })
-        .slice(1)
-        .map(textOf)
-        .join('');
+    const list = Array.from({ length: 10 }, (_, index) => String(index));
+    const shown = (cursor: number) => {
+      const top = firstShown(list.length, 4, cursor);
+      return list.slice(top, top + 4).join('');
+    };
     assert.deepEqual([0, 1, 2, 3, 5, 8, 9, -1].map(shown), [
       '0123',
       '0123',

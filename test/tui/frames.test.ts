@@ -55,7 +55,7 @@ describe('a view says why it is empty', () => {
     [
       'a filter that nothing matches',
       press(alone('keys'), '/', 'z', 'z').model,
-      /Nothing passes "zz"\.\nWords: name: state: rpm: /,
+      /No rows match "zz"\.\nWords: name: state: rpm: /,
     ],
     ['no gateway to watch', alone('live'), /No gateway is running\.\ninf-gw serve starts a gateway/],
     [

@@ -1,10 +1,10 @@
 /** The cursor in the Overview: what is wrong, the keys, the upstreams, and what is looked into. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { frame } from '../../src/tui/frame.ts';
 import { chosenItem, shownItems } from '../../src/tui/lists/overview.ts';
 import type { Model } from '../../src/tui/model.ts';
-import { after, letters, NOW_MS, press, SNAPSHOT, screenText, serving, textOf } from './samples.ts';
+import { after, letters, NOW_MS, press, SNAPSHOT, screenText, serving } from './samples.ts';
+import { styledText, textIn } from './styles.ts';
 
 const CAUSES = [
   { cause: 'http_status', count: 41, message: 'upstream 401  check the api_key', at_ms: NOW_MS - 5_000 },
@@ -14,12 +14,11 @@ const upstreams = SNAPSHOT.upstreams.map((each) => (each.upstream === 'claude' ?
 const WRONG = { ...SNAPSHOT, upstreams };
 const start = serving('overview', WRONG);
 
-/** What is drawn as selected. */
+/** The row on the band, or the trouble that is inverse. */
 function selectedText(model: Model): string {
-  const spans = frame(model).flat();
-  return textOf(
-    spans.filter(({ selected, inverse, text }) => selected || (inverse && !/^ \d | \dm |over/.test(text))),
-  ).trim();
+  const screen = styledText(model);
+  const [, , troubles = ''] = screen.split('\n');
+  return [...textIn(screen, '48;5;237', '49'), ...textIn(troubles, '7', '27')].join('').trim();
 }
 
 test('nothing is chosen at first; the arrows go through troubles, keys and upstreams', () => {

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { asciiOf } from '../../src/tui/draw/ascii.ts';
-import { frame } from '../../src/tui/frame.ts';
 import { dayOf } from './overview-samples.ts';
-import { after, alone, press, SNAPSHOT, STORED, screenText, textOf } from './samples.ts';
+import { after, alone, press, SNAPSHOT, STORED, screenText } from './samples.ts';
 
 /** Rows of a list and how many more there are. */
 function counted(rows: readonly string[], isRow: (row: string) => boolean): number {
@@ -69,7 +68,7 @@ test('what is free, held and spent has one form, however little of it is held', 
 });
 
 test('in ASCII it has the same lines, and nothing that is not ASCII', () => {
-  const lines = frame(dayOf('wrong', 120, 40)).map(textOf);
+  const lines = screenText(dayOf('wrong', 120, 40)).split('\n');
   for (const line of lines) {
     assert.match(asciiOf(line), /^[ -~]*$/);
     assert.doesNotMatch(asciiOf(line), /\?(?! help)/, line);

@@ -85,7 +85,7 @@ describe('choosing in the palette', () => {
   test('nothing where nothing matches', () => {
     const { model, effects } = press(keys, ':', ...letters('zzzz'), 'down', 'up', 'enter');
     assert.deepEqual([model.dialog?.kind, effects], ['palette', []]);
-    assert.match(screenText(model), /Nothing has a name like this\./);
+    assert.match(screenText(model), /No name matches\./);
   });
 
   test('typed text is corrected at the caret, and can be pasted', () => {

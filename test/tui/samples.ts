@@ -1,6 +1,8 @@
 /**
  * Screens for tests: a few keys and models, a gateway that serves them, and a way to press keys.
  */
+import { renderToString } from 'ink';
+import { createElement } from 'react';
 import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
 import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import type { BudgetSpend } from '../../src/core/budgets.ts';
@@ -10,8 +12,8 @@ import { spendBounds } from '../../src/operator/spending.ts';
 import type { KeyRecord, LevelTerms, Owner } from '../../src/state/keys.ts';
 import { type GroupRecord, NO_LEVEL_TERMS, termsOfUser, type UserRecord } from '../../src/state/levels.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
+import { Dashboard } from '../../src/tui/components/dashboard.ts';
 import type { Line } from '../../src/tui/draw/line.ts';
-import { frame } from '../../src/tui/frame.ts';
 import {
   firstModel,
   type Model,
@@ -322,7 +324,5 @@ export function textOf(line: Line): string {
 
 /** The screen as text, without trailing spaces. */
 export function screenText(model: Model): string {
-  return frame(model)
-    .map((line) => textOf(line).trimEnd())
-    .join('\n');
+  return renderToString(createElement(Dashboard, { model }), { columns: model.columns });
 }

@@ -63,7 +63,7 @@ function ids(model: Model): string[] {
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
- ! claude failing   ! go there
+ ! claude failing   press ! to go there
 Overview  over  1m  5m  1h  24h       15 in flight, 2 here   loop delay p99 3 ms
 requests/s here  8.1  max 9.4            first byte here  p50 136 ms  p99 1.0 s
    10┤       ⣠⣶⡄   ⢠⣶⣄   ⢀⣶⣆   ⢀⣼⣦⡄   ⣴     2s┤
@@ -117,7 +117,7 @@ web-app                  0.00  ████████████▊░░░ 
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
- ! claude failing   ! go there
+ ! claude failing   press ! to go there
 Live  15 in flight on all gateways, followed by recent requests here
      AGE  KEY         MODEL               NODE          OUT  STATE
    1m30s  web-app     openai/gpt-4o-mini  us-1            -  running

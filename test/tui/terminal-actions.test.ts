@@ -130,7 +130,7 @@ test('beside a running gateway, the dashboard does what the commands do', async 
     assert.equal(await serving.chatOutcome(key), '200');
     await desk.type('d');
     await desk.press('Enter');
-    await desk.shows(/Nothing passes "doomed"/);
+    await desk.shows(/No rows match "doomed"/);
     assert.equal(await serving.chatOutcome(key), '401 invalid_api_key');
     assert.equal((await shown(id)).state, 'deleted');
   });

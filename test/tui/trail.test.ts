@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fixedSpend } from '../../src/core/budgets.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
+import { wayTo } from '../../src/tui/components/list-view.ts';
 import { type Model, VIEWS } from '../../src/tui/model.ts';
-import { wayTo } from '../../src/tui/views/list-view.ts';
 import {
   after,
   alone,

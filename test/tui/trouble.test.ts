@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../src/control/protocol.ts';
 import { fixedSpend } from '../../src/core/budgets.ts';
-import { frame } from '../../src/tui/frame.ts';
 import type { Model } from '../../src/tui/model.ts';
 import {
   after,
@@ -19,6 +18,7 @@ import {
   storedGroup,
   storedKey,
 } from './samples.ts';
+import { styledText, textIn } from './styles.ts';
 
 const USD = 1_000_000_000n;
 const WELL: Snapshot = { ...SNAPSHOT, upstreams: [], seconds: [] };
@@ -49,33 +49,37 @@ describe('the line under the tabs', () => {
     [
       'counts what is free, not what is held',
       { balance_usd: '2.32', held_usd: '2.32' },
-      ' ! MONEY 0.00 free of 2.32 USD   ! go there',
+      ' ! MONEY 0.00 free of 2.32 USD   press ! to go there',
     ],
     [
       'says that requests are refused for money',
       { balance_usd: '2.32', held_usd: '2.24', seconds: errors({ insufficient_credit: 47 }) },
-      ' ! MONEY 0.08 free of 2.32 USD, refusing 47/min   ! go there',
+      ' ! MONEY 0.08 free of 2.32 USD, refusing 47/min   press ! to go there',
     ],
     [
       'says when the credit ends, at the pace of this minute',
       { balance_usd: '0.30', held_usd: '0.03', seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })] },
-      ' ! MONEY ends in 41s (0.27 free)   ! go there',
+      ' ! MONEY ends in 41s (0.27 free)   press ! to go there',
     ],
-    ['says that there is no credit', { balance_usd: '0.00', held_usd: '0.00' }, ' ! MONEY no credit left   ! go there'],
+    [
+      'says that there is no credit',
+      { balance_usd: '0.00', held_usd: '0.00' },
+      ' ! MONEY no credit left   press ! to go there',
+    ],
     [
       'names the upstreams that fail',
       { upstreams: [dead('dead'), dead('badauth'), dead('third')] },
-      ' ! dead, badauth and 1 more failing   ! go there',
+      ' ! dead, badauth and 1 more failing   press ! to go there',
     ],
     [
       'says that many are refused for rates',
       { seconds: errors({ rate_limited: 120 }) },
-      ' ! rate limits, refusing 120/min   ! go there',
+      ' ! rate limits, refusing 120/min   press ! to go there',
     ],
     [
       'begins with what stops everybody',
       { storage_fault: 'the disk is full', balance_usd: '0.00', upstreams: [dead('dead')] },
-      ' ! STORAGE the disk is full   ! MONEY no credit left   ! dead failing   ! go there',
+      ' ! STORAGE the disk is full   ! MONEY no credit left   ! dead failing   press ! to go there',
     ],
   ];
   for (const [what, snapshot, line] of rows) {
@@ -87,18 +91,18 @@ describe('the line under the tabs', () => {
     const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other')] };
     const lineAt = (columns: number) =>
       lineOf(after(serving('overview', snapshot, { columns, rows: 24 }), { kind: 'stored', stored }));
-    assert.deepEqual([140, 128, 90, 60].map(lineAt), [
-      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets   ! go there',
+    assert.deepEqual([150, 128, 90, 60].map(lineAt), [
+      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets   press ! to go there',
       ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets',
       ' ! MONEY no credit left   ! a-provider-with-a-long-name and 1 more failing   +1 more',
-      ' ! MONEY no credit left   +2 more   ! go there',
+      ' ! MONEY no credit left   +2 more   press ! to go there',
     ]);
   });
 
   test('names keys at their spend limits, with and without a gateway, in every view', () => {
     const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other'), storedKey(3, 'fine')] };
     const model = after(serving('models', WELL), { kind: 'stored', stored });
-    assert.equal(lineOf(model), ' ! near-cap, other have spent their monthly budgets   ! go there');
+    assert.equal(lineOf(model), ' ! near-cap, other have spent their monthly budgets   press ! to go there');
     assert.equal(
       lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
       ' ! near-cap has spent its monthly budget, resets in 30 days, 12-01 UTC',
@@ -111,7 +115,7 @@ describe('the line under the tabs', () => {
     const model = alone('usage', stored, { columns: 120, rows: 30 });
     assert.equal(
       lineOf(model),
-      ' ! @research has spent its daily budget   ! near-cap has spent its monthly budget   ! go there',
+      ' ! @research has spent its daily budget   ! near-cap has spent its monthly budget   press ! to go there',
     );
     const opened = press(model, '!').model;
     assert.deepEqual([opened.view, opened.groups.isOpen], ['groups', true]);
@@ -122,16 +126,22 @@ describe('the line under the tabs', () => {
 
   test('is red for credit that ends within the hour, yellow within the day, and so is the balance above it', () => {
     const tones = (cost: string) => {
-      const lines = frame(
+      const lines = styledText(
         serving('keys', {
           ...WELL,
           balance_usd: '10.00',
           held_usd: '0.00',
           seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: cost })],
         }),
-      );
-      const toneOf = (row: number, text: RegExp) => lines[row]?.find((each) => text.test(each.text))?.tone;
-      return [toneOf(2, /MONEY/), toneOf(0, /10\.00/)];
+      ).split('\n');
+      const codes = { bad: '38;5;217', warn: '38;5;221' };
+      const toneOf = (row: number, text: string) =>
+        Object.entries(codes).find(([, code]) =>
+          textIn(lines[row] ?? '', code, '39')
+            .join('')
+            .includes(text),
+        )?.[0];
+      return [toneOf(2, 'MONEY'), toneOf(0, '10.00')];
     };
     assert.deepEqual(
       [tones('0.20'), tones('0.10'), tones('0.001')],
@@ -145,7 +155,7 @@ describe('the line under the tabs', () => {
 
   test('begins with the gateway that has gone, and not before one was there', () => {
     const gone = after(serving('keys', { ...WELL, storage_fault: 'the disk is full' }), { kind: 'disconnected' });
-    assert.equal(lineOf(gone), ' ! GATEWAY stopped at 12:00:00; inf-gw serve starts it   ! go there');
+    assert.equal(lineOf(gone), ' ! GATEWAY stopped at 12:00:00; inf-gw serve starts it   press ! to go there');
     assert.equal(lineOf(alone('keys')), '');
     assert.equal(lineOf(after(gone, { kind: 'snapshot', snapshot: WELL })), '');
   });

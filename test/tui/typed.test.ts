@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { lineWidth } from '../../src/tui/draw/line.ts';
 import { edited, MAX_TYPED_CHARACTERS, type Typed, typed, typedSpans } from '../../src/tui/draw/typed.ts';
-import { namesOf } from '../../src/tui/key-names.ts';
 import { textOf } from './samples.ts';
 
 const E_ACUTE = 'e\u0301';
@@ -77,14 +76,6 @@ describe('a key edits the text at the caret', () => {
     assert.equal(edited(full, 'y'), undefined);
     assert.equal(edited(full, 'backspace')?.text.length, MAX_TYPED_CHARACTERS - 1);
   });
-});
-
-test('Backspace and Delete are told apart by what terminals send for them', () => {
-  const none = { upArrow: false, downArrow: false, leftArrow: false, rightArrow: false, pageUp: false };
-  const more = { pageDown: false, home: false, end: false, return: false, escape: false, tab: false };
-  const key = { ...none, ...more, shift: false, ctrl: false, meta: false, backspace: false, delete: false };
-  assert.deepEqual(namesOf('', { ...key, backspace: true }), ['backspace']);
-  assert.deepEqual(namesOf('', { ...key, delete: true }), ['delete']);
 });
 
 describe('a field shows', () => {

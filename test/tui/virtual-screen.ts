@@ -1,18 +1,15 @@
 /** A terminal as far as the dashboard needs one: what is written to it appears on a grid of characters. */
 import { EventEmitter } from 'node:events';
 import { widthOf } from '../../src/operator/text.ts';
-import type { Output } from '../../src/tui/screen.ts';
 
 const ESCAPE = String.fromCharCode(27);
 /** A control sequence, the choice of a character set, or a character. */
 const PIECES = new RegExp(`${ESCAPE}\\[(\\??)([\\d;]*)([A-Za-z])|${ESCAPE}\\([AB0]|.`, 'gsu');
 
-export class VirtualScreen extends EventEmitter implements Output {
+export class VirtualScreen extends EventEmitter {
   readonly isTTY = true;
   columns: number;
   rows: number;
-  /** Whether it is behind with what was written. */
-  writableNeedDrain = false;
   /** All that has been written. */
   written = '';
   /** The modes that are on, by their numbers. */
@@ -55,18 +52,37 @@ export class VirtualScreen extends EventEmitter implements Output {
     if (command !== undefined && question === '?') {
       if (command === 'h') this.modes.add(parameters);
       else this.modes.delete(parameters);
-    } else if (command === 'H') {
-      const [row = 1, column = 1] = parameters.split(';').map(Number);
-      this.#row = Math.min(row, this.rows) - 1;
-      this.#column = Math.min(column, this.columns) - 1;
-    } else if (command === 'K') {
-      this.#cells[this.#row] = this.#line(this.#row).fill(' ', this.#column);
+    } else if (command !== undefined) {
+      this.#obey(command, parameters.split(';').map(Number));
     } else if (text === '\n') {
+      // As the driver of a terminal sends it.
+      this.#column = 0;
       this.#down();
     } else if (text === '\r') {
       this.#column = 0;
-    } else if (command === undefined && text !== undefined && text >= ' ') {
+    } else if (text !== undefined && text >= ' ' && !text.startsWith(`${ESCAPE}(`)) {
       this.#show(text);
+    }
+  }
+
+  /** Moves the cursor, or erases. Styles do not appear in the text. */
+  #obey(command: string, [first = 0, second = 1]: readonly number[]): void {
+    const number = Math.max(1, first);
+    if (command === 'H') {
+      this.#row = Math.min(number, this.rows) - 1;
+      this.#column = Math.min(Math.max(1, second), this.columns) - 1;
+    } else if (command === 'A') {
+      this.#row = Math.max(0, this.#row - number);
+    } else if (command === 'E') {
+      this.#row = Math.min(this.rows - 1, this.#row + number);
+      this.#column = 0;
+    } else if (command === 'G') {
+      this.#column = Math.min(number, this.columns) - 1;
+    } else if (command === 'K') {
+      this.#cells[this.#row] = this.#line(this.#row).fill(' ', first === 2 ? 0 : this.#column);
+    } else if (command === 'J') {
+      this.#cells[this.#row] = this.#line(this.#row).fill(' ', this.#column);
+      this.#cells.length = Math.min(this.#cells.length, this.#row + 1);
     }
   }
 

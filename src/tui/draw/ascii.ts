@@ -74,8 +74,3 @@ export function asciiOf(text: string): string {
     (piece) => SIGNS[piece] ?? (BRAILLE.test(piece) ? dotsOf(piece) : '?'.repeat(widthOf(piece))),
   );
 }
-
-/** Whether the locale says that the terminal shows UTF-8. As in POSIX, the first that is not empty counts. */
-export function showsUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
-  return /utf-?8/i.test([LC_ALL, LC_CTYPE, LANG].find((value) => value !== undefined && value !== '') ?? '');
-}

@@ -1,16 +1,9 @@
-/** Lines of the screen: spans of styled text, fitted to an exact width. Pure. */
+/** Styled text: lines of spans, which `components/styled.ts` renders. Pure. */
 import { type Health, SIGNS } from '../../operator/health.ts';
 import { cut, widthOf } from '../../operator/text.ts';
 
-/** What a colour means; `other` tells a second line from the first. The colour itself is up to the terminal's palette. */
+/** The meaning of a colour; `other` distinguishes a second curve from the first. The theme has the colours. */
 export type Tone = 'accent' | 'other' | 'good' | 'warn' | 'bad';
-
-/** What a click does: presses a key, or goes to one of what can be chosen. */
-export interface Click {
-  readonly on: 'key' | 'view' | 'row' | 'head' | 'trouble' | 'chart_range' | 'usage_group' | 'usage_range';
-  /** Which of them; a row by its place in the list that is open. */
-  readonly which: string | number;
-}
 
 export interface Span {
   readonly text: string;
@@ -18,10 +11,6 @@ export interface Span {
   readonly bold?: boolean;
   readonly dim?: boolean;
   readonly inverse?: boolean;
-  /** Part of the row under the cursor. */
-  readonly selected?: boolean;
-  /** What a click on it does. */
-  readonly click?: Click | undefined;
 }
 
 export type Line = readonly Span[];
@@ -49,20 +38,6 @@ export function bold(text: string): Span {
   return { text, bold: true };
 }
 
-/** A line all of which does the same when it is clicked. */
-export function clickable(line: Line, click: Click): Line {
-  return line.map((each) => ({ ...each, click }));
-}
-
-/** What a click in this column does. */
-export function clickAt(line: Line, column: number): Click | undefined {
-  let end = 0;
-  return line.find(({ text }) => {
-    end += widthOf(text);
-    return column < end;
-  })?.click;
-}
-
 export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
@@ -87,27 +62,16 @@ export function fitLine(line: Line, width: number): Line {
   return shown;
 }
 
-/** One line at the left edge, one at the right, which is dropped if there is no room. */
-export function spread(left: Line, right: Line, width: number): Line {
-  const gap = width - lineWidth(left) - lineWidth(right);
-  return gap < 1 ? fitLine(left, width) : [...left, { text: ' '.repeat(gap) }, ...right];
-}
-
-/** The row under the cursor, from edge to edge. Its tones and bars stay what they are. */
-export function selected(line: Line, width: number): Line {
-  return fitLine(line, width).map((each) => ({ ...each, selected: true }));
-}
-
-/** Puts blocks of lines side by side, each at its width. */
-export function beside(
-  blocks: readonly { readonly lines: readonly Line[]; readonly width: number }[],
-  gap = 2,
-): Line[] {
-  const height = Math.max(0, ...blocks.map(({ lines }) => lines.length));
-  return Array.from({ length: height }, (_, row) =>
-    blocks.flatMap(({ lines, width }, index) => [
-      ...(index === 0 ? [] : [{ text: ' '.repeat(gap) }]),
-      ...fitLine(lines[row] ?? EMPTY, width),
-    ]),
+/** Whether two lines look alike, so that React need not render the second. */
+export function isSameLine(one: Line, other: Line): boolean {
+  return (
+    one === other ||
+    (one.length === other.length &&
+      one.every((each, index) => {
+        const { text, tone, bold, dim, inverse } = other[index] as Span;
+        return (
+          each.text === text && each.tone === tone && each.bold === bold && each.dim === dim && each.inverse === inverse
+        );
+      }))
   );
 }

@@ -5,7 +5,7 @@ import type { CreditEntry } from '../../state/account.ts';
 import type { JournalPlace } from '../../state/requests.ts';
 import type { UsageGroup } from '../../state/usage.ts';
 import type { Action, AnyAction, Subject } from '../actions.ts';
-import type { Click, Tone } from '../draw/line.ts';
+import type { Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
 import type {
   ComparedUsage,
@@ -19,14 +19,14 @@ import type {
   StoredUser,
   UsageOf,
 } from '../model.ts';
-import type { MouseReport } from '../mouse.ts';
+import type { Click, MouseAction } from '../pointer.ts';
 
 export type Event =
   /** A character, or the name of a key: `up`, `enter`, `escape`, `ctrl+c`. */
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'paste'; readonly text: string }
   /** `on`: what is drawn there. */
-  | { readonly kind: 'mouse'; readonly action: MouseReport['action']; readonly on: Click | undefined }
+  | { readonly kind: 'mouse'; readonly action: MouseAction; readonly on: Click | undefined }
   | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly kind: 'tick'; readonly nowMs: number }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }

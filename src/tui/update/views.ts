@@ -1,7 +1,6 @@
 /** Key presses in the views. */
 import { NAME_KINDS, OTHER_NAMES } from '../../core/spent-by.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
-import type { Click } from '../draw/line.ts';
 import { typed } from '../draw/typed.ts';
 import { shownJournal } from '../lists/journal.ts';
 import { currentKey } from '../lists/keys.ts';
@@ -11,6 +10,7 @@ import { chosenItem, type OverviewItem, shownItems } from '../lists/overview.ts'
 import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
 import { CHART_RANGES, type Model, RANGES, USAGE_CHOICES, type UsageOf } from '../model.ts';
+import type { Click } from '../pointer.ts';
 import { hasPane, keyNames } from '../select.ts';
 import { troublesOf } from '../trouble.ts';
 import { onOverviewKey, withCharts } from './charts.ts';

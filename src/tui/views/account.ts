@@ -5,7 +5,7 @@ import { usd, usdInColumn } from '../../operator/format.ts';
 import type { Marked } from '../../operator/table.ts';
 import { fit } from '../../operator/text.ts';
 import { gauge, type Part } from '../draw/gauge.ts';
-import { dim, fitLine, type Line, lineWidth, type Span, span, type Tone } from '../draw/line.ts';
+import { dim, type Line, lineWidth, type Span, span, type Tone } from '../draw/line.ts';
 import type { Model } from '../model.ts';
 import { creditPaces } from '../paces.ts';
 import { presentOf } from '../present.ts';
@@ -20,9 +20,8 @@ export function labelled(label: string, value: Line): Line {
 
 /** At most as many lines as there is room for: how long it lasts, the bar, and what its parts are. */
 export function account(model: Model, width: number, room: number): Line[] {
-  if (!model.stored.creditEnforced) return [fitLine(unlimited(model, width), width)];
-  const lasts = lastsLine(model, width);
-  return linesOf(model, lasts, width, room).map((line) => fitLine(line, width));
+  if (!model.stored.creditEnforced) return [unlimited(model, width)];
+  return linesOf(model, lastsLine(model, width), width, room);
 }
 
 function linesOf(model: Model, lasts: Span, width: number, room: number): Line[] {

@@ -1,11 +1,15 @@
 /** The keys that spend most at the moment, and those that are refused. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode } from 'react';
 import type { KeyActivityRow } from '../../control/protocol.ts';
 import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
 import { short, usdInColumn } from '../../operator/format.ts';
+import { Styled } from '../components/styled.ts';
+import { Table } from '../components/table.ts';
 import { spark } from '../draw/braille.ts';
 import { bar } from '../draw/chart.ts';
 import { dim, EMPTY, type Line, span } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import type { Column } from '../draw/table.ts';
 import { chosenItem, placesOf, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 import { activityOf, keyNames, keysById } from '../select.ts';
@@ -15,24 +19,36 @@ const GRAPH = 6;
 const BAR = 10;
 const NANOS_PER_CENT = NANOS_PER_USD / 100n;
 
+interface BusiestProps {
+  readonly model: Model;
+  readonly width: number;
+  /** Lines of the screen. */
+  readonly room: number;
+}
+
 /** As many of them as there is room for, and how many more there are. */
-export function busiest(model: Model, width: number, room: number): Line[] {
+export function Busiest({ model, width, room }: BusiestProps): ReactNode {
   const all = shownItems(model).flatMap((item) => (item.kind === 'key' ? [item.key] : []));
-  if (room < 2) return [];
+  if (room < 2) return null;
   const chosen = chosenItem(model);
   const cursor = chosen?.kind === 'key' ? all.indexOf(chosen.key) : -1;
-  // Whoever moves through them sees them in their order.
-  if (cursor >= 0) return table(columnsOf(model), all, { width, height: room, cursor, placeOf: placesOf(model, all) });
-  const shown = shownOf(all, room - 1);
+  // While the cursor moves through them, they are in their order.
+  const shown = cursor >= 0 ? all : shownOf(all, room - 1);
   const more = all.length - shown.length;
-  const lines = table(columnsOf(model), shown, {
-    width,
-    height: shown.length + 1,
-    cursor,
-    placeOf: placesOf(model, shown),
-  });
-  if (all.length === 0) return [...lines, [dim('none')]];
-  return more === 0 ? lines : [...lines, [dim(`+${more} more`)]];
+  return h(
+    Box,
+    { flexDirection: 'column', width },
+    h(Table<KeyActivityRow>, {
+      columns: columnsOf(model),
+      rows: shown,
+      width,
+      height: cursor >= 0 ? room : shown.length + 1,
+      cursor,
+      placeOf: placesOf(model, shown),
+    }),
+    all.length === 0 ? h(Styled, { line: [dim('none')] }) : null,
+    more > 0 ? h(Styled, { line: [dim(`+${more} more`)] }) : null,
+  );
 }
 
 /** The first ones, and the one that is refused most: it needs somebody's attention. */

@@ -1,9 +1,13 @@
 /** The charts of the Overview: requests and their errors, first bytes, tokens and spending. */
+import { Box, useIsScreenReaderEnabled } from 'ink';
+import { createElement as h, type ReactNode, useMemo } from 'react';
 import { milliseconds, short, usd } from '../../operator/format.ts';
 import { fit } from '../../operator/text.ts';
+import { Choices } from '../components/choices.ts';
+import { Lines } from '../components/styled.ts';
 import { AXIS_COLUMNS, axisFigure, axisTime, roundTop, withAxis } from '../draw/axis.ts';
 import { columns, curves, SAMPLES_PER_COLUMN } from '../draw/braille.ts';
-import { beside, bold, dim, type Line, lineWidth, type Span, span } from '../draw/line.ts';
+import { bold, dim, type Line, lineWidth, type Span, span } from '../draw/line.ts';
 import { CHART_RANGES, type Model } from '../model.ts';
 import { presentOf } from '../present.ts';
 import { type Bucket, isLongRange, series, stretched } from '../series.ts';
@@ -22,37 +26,42 @@ export interface Room {
 const GAP = 2;
 
 /** The ranges, the chosen one marked. */
-export function ranges({ chartRange }: Model): Line {
-  return CHART_RANGES.map((each) =>
-    span(` ${each} `, {
-      inverse: each === chartRange,
-      dim: each !== chartRange,
-      click: { on: 'chart_range', which: each },
-    }),
-  );
+export function Ranges({ model }: { readonly model: Model }): ReactNode {
+  return h(Choices, { all: CHART_RANGES, chosen: model.chartRange, isAll: true, on: 'chart_range' });
 }
 
-let last: { readonly of: readonly unknown[]; readonly lines: Line[] } | undefined;
+export function chartsHeight({ down, height, hasTimeAxis }: Room): number {
+  return down * (height + (hasTimeAxis ? 2 : 1)) + down - 1;
+}
 
-/** As many charts as there is room for, the most telling first. Drawn once a second: key presses change none of them. */
-export function charts(model: Model, room: Room): Line[] {
-  const width = Math.floor((model.columns - GAP * (room.across - 1)) / room.across);
+/** As many charts as there is room for, the most telling first. */
+export function Charts({ model, room }: { readonly model: Model; readonly room: Room }): ReactNode {
   const { across, down, height, hasTimeAxis } = room;
-  const { columns: all, chartRange, shared } = model;
-  const data = [series(model, samplesOf(width)), presentOf(model), model.snapshot, chartRange, shared === undefined];
-  const of = [...data, all, across, down, height, hasTimeAxis];
-  if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
-    last = { of, lines: drawn(model, width, room) };
-  }
-  return last.lines;
-}
-
-function drawn(model: Model, width: number, room: Room): Line[] {
-  const blocks = CHARTS.slice(0, room.across * room.down).map((chart) => ({ lines: chart(model, width, room), width }));
-  return Array.from({ length: room.down }, (_, row) => [
-    ...(row === 0 ? [] : [[]]),
-    ...beside(blocks.slice(row * room.across, (row + 1) * room.across), GAP),
-  ]).flat();
+  const { columns: all, chartRange, snapshot, shared } = model;
+  const isAlone = shared === undefined;
+  const width = Math.floor((all - GAP * (across - 1)) / across);
+  const present = presentOf(model);
+  const samples = series(model, samplesOf(width));
+  const isRead = useIsScreenReaderEnabled();
+  // A key press changes none of them: they are drawn once a second.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of the model, only these parts are drawn
+  const drawn = useMemo(
+    () => CHARTS.slice(0, across * down).map((chart) => chart(model, width, { across, down, height, hasTimeAxis })),
+    [samples, present, snapshot, chartRange, isAlone, width, across, down, height, hasTimeAxis],
+  );
+  const rows = Array.from({ length: down }, (_, row) => drawn.slice(row * across, (row + 1) * across));
+  return h(
+    Box,
+    { flexDirection: 'column', gap: isRead ? 0 : 1, flexShrink: 0 },
+    rows.map((charts, row) =>
+      h(
+        Box,
+        { key: row, gap: GAP, flexShrink: 0 },
+        // Of a chart, a screen reader reads its head.
+        charts.map((lines, index) => h(Lines, { key: index, lines: isRead ? lines.slice(0, 1) : lines, width })),
+      ),
+    ),
+  );
 }
 
 type Chart = (model: Model, width: number, room: Room) => Line[];

@@ -1,22 +1,52 @@
 /** The gateways that share a database: who is alive, and what each is doing. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode } from 'react';
 import { program } from '../../core/program.ts';
 import { count, short, usdInColumn } from '../../operator/format.ts';
 import { NODE_HEALTH } from '../../operator/health.ts';
 import { nodeState } from '../../operator/messages.ts';
 import type { NodeRecord, NodeState } from '../../state/nodes.ts';
-import { dim, type Line, signed } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { Styled } from '../components/styled.ts';
+import { Table } from '../components/table.ts';
+import { dim, signed } from '../draw/line.ts';
+import type { Column } from '../draw/table.ts';
 import type { Model, Shared } from '../model.ts';
 
-/** At most `room` lines, those alive first; none if there is no room for one of them. */
-export function gateways(model: Model, { nodes, ownNode, isStale }: Shared, width: number, room: number): Line[] {
-  if (room < 3) return [];
-  if (nodes.length === 0) return [[dim('No gateway has used this database in the last day.')]];
-  const hasRoom = nodes.length < room;
-  const rows = hasRoom ? nodes : nodes.slice(0, room - 2);
+/** The lines of `Gateways`: at most `room`, and none if there is no room for one of them. */
+export function gatewaysHeight({ nodes }: Shared, room: number): number {
+  if (room < 3) return 0;
+  return nodes.length === 0 ? 1 : Math.min(nodes.length + 1, room);
+}
+
+interface GatewaysProps {
+  readonly model: Model;
+  readonly shared: Shared;
+  readonly width: number;
+  /** Lines of the screen. */
+  readonly height: number;
+}
+
+/** Those alive first. */
+export function Gateways({ model, shared, width, height }: GatewaysProps): ReactNode {
+  const { nodes, ownNode, isStale } = shared;
+  if (height === 0) return null;
+  if (nodes.length === 0) return h(Styled, { line: [dim('No gateway has used this database in the last day.')] });
+  const hasRoom = nodes.length < height;
+  const rows = hasRoom ? nodes : nodes.slice(0, height - 2);
   const isHere = ({ name }: NodeRecord) => model.snapshot !== undefined && name === ownNode;
-  const lines = table(columnsOf(model, isHere, isStale), rows, { width, height: rows.length + 1, cursor: -1 });
-  return hasRoom ? lines : [...lines, [dim(`${count(nodes.length - rows.length)} more: ${program()} status`)]];
+  const more = `${count(nodes.length - rows.length)} more: ${program()} status`;
+  return h(
+    Box,
+    { flexDirection: 'column', flexShrink: 0 },
+    h(Table<NodeRecord>, {
+      columns: columnsOf(model, isHere, isStale),
+      rows,
+      width,
+      height: rows.length + 1,
+      cursor: -1,
+    }),
+    hasRoom ? null : h(Styled, { line: [dim(more)] }),
+  );
 }
 
 /** How many of the gateways are alive, and how many should be. */

@@ -1,4 +1,5 @@
 /** The Groups view: a tree of groups, their keys and end users, with what each has spent, and the details of one. */
+import { createElement as h, type ReactNode } from 'react';
 import { count, countOf, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText } from '../../operator/messages.ts';
 import { outlookOf, standingOf } from '../../operator/spending.ts';
@@ -6,6 +7,8 @@ import { limitTexts, TIER_NAMES, TIER_TERMS, userLimitTexts } from '../../operat
 import { clean, fit, wrap } from '../../operator/text.ts';
 import type { LevelTerms, Owner } from '../../state/keys.ts';
 import { isUnlimited } from '../../state/levels.ts';
+import { type ListColumn, ListView } from '../components/list-view.ts';
+import type { ViewProps } from '../components/view-props.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import {
   currentRow,
@@ -20,19 +23,20 @@ import {
 import type { Model } from '../model.ts';
 import { groupsById, hasPane } from '../select.ts';
 import { offBy, standingSpan } from './keys.ts';
-import { type ListColumn, listView } from './list-view.ts';
 import { boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
-export function groups(model: Model, height: number): Line[] {
+export function GroupsView({ model, height }: ViewProps): ReactNode {
   const rows = shownRows(model);
   const current = currentRow(model);
   const isOpen = model.groups.isOpen || hasPane(model);
   const { length } = model.stored.groups;
-  return listView(model, height, {
+  return h(ListView<GroupRow>, {
+    model,
+    height,
     about: [dim(length === 0 ? 'none yet: n creates one' : count(length))],
     rows,
     columns: columnsOf(model, rows),
-    detail: isOpen ? (width) => (current === undefined ? [] : detailOf(model, current, width)) : undefined,
+    detail: isOpen ? (width) => [current === undefined ? [] : detailOf(model, current, width)] : undefined,
     empty: [[dim('No groups yet. Press n to create one.')]],
     aside: [dim(MONTHLY)],
   });

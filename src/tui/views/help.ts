@@ -1,5 +1,4 @@
 /** The hints in the last line: the keys that do something in a view or a dialog. */
-import { type Click, dim, type Span, span } from '../draw/line.ts';
 import type { GroupRow } from '../lists/groups.ts';
 import type { Dialog } from '../model.ts';
 
@@ -61,19 +60,25 @@ const KEY_NAMES: Readonly<Record<string, string>> = {
 const KEYS = /^(?:(?:[↑↓←→]+|Enter|Esc|Tab|Space|Ctrl-U|PgUp|PgDn|Home|End|\S)(?: |$))+/;
 const EACH_KEY = /[↑↓←→]|[^\s↑↓←→]+|\s+/g;
 
-/** A hint, of which a click does what its key does: all of it if it has one key, otherwise each key alone. */
-export function hintSpans(hint: string): Span[] {
+/** A part of a hint, and the key that a click on it presses. */
+export interface HintPart {
+  readonly text: string;
+  readonly press?: string;
+}
+
+/** A click presses the key of the hint: anywhere if it has one key, otherwise on each key. */
+export function hintParts(hint: string): HintPart[] {
   const keys = KEYS.exec(hint)?.[0] ?? '';
   const parts = keys.match(EACH_KEY) ?? [];
   const named = parts.filter((part) => part.trim() !== '');
   const [only] = named;
-  if (named.length === 1) return [span(hint, { dim: true, click: pressing(only as string) })];
-  const each = parts.map((part) => (part.trim() === '' ? dim(part) : span(part, { dim: true, click: pressing(part) })));
-  return [...each, dim(hint.slice(keys.length))];
+  if (named.length === 1) return [{ text: hint, press: pressed(only as string) }];
+  const each = parts.map((text) => (text.trim() === '' ? { text } : { text, press: pressed(text) }));
+  return [...each, { text: hint.slice(keys.length) }];
 }
 
-function pressing(shown: string): Click {
-  return { on: 'key', which: KEY_NAMES[shown] ?? shown };
+function pressed(shown: string): string {
+  return KEY_NAMES[shown] ?? shown;
 }
 
 /** Those that change something: a read-only dashboard has no use for them. */

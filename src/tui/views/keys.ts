@@ -1,5 +1,6 @@
 /** The Keys view: a table of all keys, and the details of one. */
 
+import { createElement as h, type ReactNode } from 'react';
 import { utcDay } from '../../core/clock.ts';
 import type { RefusedMinutes } from '../../observe/refusals.ts';
 import { type Spending, weekSpending, weekStartMs } from '../../operator/forecast.ts';
@@ -10,13 +11,15 @@ import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
 import { refusedHow } from '../../operator/tree.ts';
 import { isKeyId } from '../../state/levels.ts';
+import { type Blocks, blockWidth, type ListColumn, ListView, longest } from '../components/list-view.ts';
+import type { ViewProps } from '../components/view-props.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
+import { bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredGroup, StoredKey } from '../model.ts';
 import { activityById, hasPane, refuserOf, spentLevels } from '../select.ts';
-import { type ListColumn, listView, longest } from './list-view.ts';
+
 import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 
 /** From this many rows on there is room for more details of a key. */
@@ -31,15 +34,17 @@ const STRIP = 10;
 const MINUTES_PER_SAMPLE = 60 / (STRIP * SAMPLES_PER_COLUMN);
 const MOST_REASONS = 3;
 
-export function keys(model: Model, height: number): Line[] {
+export function KeysView({ model, height }: ViewProps): ReactNode {
   const rows = shownKeys(model);
   const { length } = model.stored.keys;
   const open = model.keys.detail === undefined ? undefined : currentKey(model);
-  return listView(model, height, {
+  return h(ListView<StoredKey>, {
+    model,
+    height,
     about: [dim(rows.length === length ? count(length) : `${count(rows.length)} of ${count(length)}`)],
     rows,
     columns: columnsOf(model, rows),
-    detail: open && ((width) => keyDetail(model, open, model.keys.detail, width)),
+    detail: open && ((width: number) => keyDetail(model, open, model.keys.detail, width)),
     empty: [[dim('No keys yet. Press n to create one.')]],
     aside: [dim(MONTHLY)],
   });
@@ -132,10 +137,10 @@ function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
   return lastUsedMs === undefined ? 'never' : ago((nowMs - lastUsedMs) / 1000);
 }
 
-function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, width: number): Line[] {
+function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, width: number): Blocks {
   const { record, limits, month, bounds, lastUsedMs } = key;
   const isSplit = width >= (hasPane(model) ? SPLIT_PANE_COLUMNS : SPLIT_COLUMNS);
-  const half = isSplit ? Math.floor((width - 2) / 2) : width;
+  const half = isSplit ? blockWidth(width, 2) : width;
   const isTall = model.rows >= TALL_ROWS;
   const own = (value: number | null, inForce: number, unit: string) =>
     `${count(inForce)}${unit}${value === null ? ' (tier)' : ''}`;
@@ -170,11 +175,7 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
     [bold('Requests per day'), dim(`  30 days, max ${short(Math.max(0, ...days))}`)],
     ...chart(days, Math.min(30, half), isTall ? 4 : 1, { tone: 'accent' }),
   ];
-  if (!isSplit) return [...facts, [], ...figures];
-  return beside([
-    { lines: facts, width: half },
-    { lines: figures, width: half },
-  ]);
+  return isSplit ? [facts, figures] : [[...facts, [], ...figures]];
 }
 
 /** What it has spent in the last seven days; undefined until that is read. */

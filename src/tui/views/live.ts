@@ -1,30 +1,35 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
+import { createElement as h, type ReactNode } from 'react';
 import { type Nanos, parseUsd } from '../../core/money.ts';
 import { program } from '../../core/program.ts';
 import { ago, count, duration, exactUsd, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
 import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
+import { type ListColumn, ListView, longest, wayTo, whyColumn } from '../components/list-view.ts';
+import { Lines } from '../components/styled.ts';
+import type { ViewProps } from '../components/view-props.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownRequests } from '../lists/live.ts';
 import type { LiveRow, Model, Shared } from '../model.ts';
 import { hasPane, inFlightOf, keyNames } from '../select.ts';
-import { type ListColumn, listView, longest, wayTo, whyColumn } from './list-view.ts';
 import { requestHead } from './request-head.ts';
 import { startHint } from './stored.ts';
 
-export function live(model: Model, height: number): Line[] {
+export function LiveView({ model, height }: ViewProps): ReactNode {
   const inFlight = inFlightOf(model);
-  if (inFlight === undefined) return [wayTo(model), [], ...unwatched(model)];
+  if (inFlight === undefined) return h(Lines, { lines: [wayTo(model), [], ...unwatched(model)] });
   const rows = shownRequests(model);
   const { snapshot, shared, live: state, lists } = model;
   const where = shared === undefined ? '' : ' on all gateways';
   const past = snapshot === undefined ? '' : `, followed by recent requests${shared === undefined ? '' : ' here'}`;
   const current = state.isOpen || hasPane(model) ? rows[lists.live.cursor] : undefined;
-  return listView(model, height, {
+  return h(ListView<LiveRow>, {
+    model,
+    height,
     about: [dim(`${count(inFlight)} in flight${where}${past}`)],
     rows,
     columns: columnsOf(model, rows),
-    detail: current && (() => requestDetail(model, current)),
+    detail: current && (() => [requestDetail(model, current)]),
     empty: [[dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]],
     aside: state.frozen === undefined ? [] : [span('paused, Home to resume', { tone: 'warn' })],
   });

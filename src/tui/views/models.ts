@@ -1,5 +1,6 @@
 /** The Models view: prices, the health of each provider, and each model's share of the traffic. */
 
+import { createElement as h, type ReactNode } from 'react';
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import { unitPricesOf } from '../../catalog/units.ts';
 import { unitText } from '../../core/units.ts';
@@ -8,20 +9,23 @@ import { count, price, short } from '../../operator/format.ts';
 import { isUnused } from '../../operator/health.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
-import { dim, type Line, type Span, signed } from '../draw/line.ts';
+import { type ListColumn, ListView } from '../components/list-view.ts';
+import type { ViewProps } from '../components/view-props.ts';
+import { dim, type Span, signed } from '../draw/line.ts';
 import { shownModels } from '../lists/models.ts';
 import type { Model } from '../model.ts';
-import { type ListColumn, listView } from './list-view.ts';
 
 const PRICE_DECIMALS = 4;
 const PRICE_WIDTH = 8;
 /** As `0.000015 per character` needs. */
 const UNITS_WIDTH = 22;
 
-export function models(model: Model, height: number): Line[] {
+export function ModelsView({ model, height }: ViewProps): ReactNode {
   const { tierName } = model.stored;
   const rows = shownModels(model);
-  return listView(model, height, {
+  return h(ListView<CatalogModel>, {
+    model,
+    height,
     about: [dim(`${count(rows.length)}, USD per million tokens, requests of this month, tier ${clean(tierName)}`)],
     rows,
     columns: columnsOf(model),

@@ -1,22 +1,27 @@
 /** The Overview: charts, the account, the busiest keys, the health of the providers, and all gateways of a database. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode } from 'react';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { ago, count, countOf, short } from '../../operator/format.ts';
 import { healthOf, stateText } from '../../operator/health.ts';
 import { clean, wrap } from '../../operator/text.ts';
-import { beside, bold, dim, EMPTY, type Line, lineWidth, type Span, signed, span, spread } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { filterLine, wayTo } from '../components/list-view.ts';
+import { Lines, Styled } from '../components/styled.ts';
+import { Table } from '../components/table.ts';
+import type { ViewProps } from '../components/view-props.ts';
+import { bold, dim, EMPTY, type Line, lineWidth, type Span, signed, span } from '../draw/line.ts';
+import type { Column } from '../draw/table.ts';
 import { openUpstream } from '../lists/overview.ts';
-import type { Model, Shared } from '../model.ts';
+import { CHART_RANGES, type Model, type Shared } from '../model.ts';
 import { presentOf } from '../present.ts';
 import { inFlightOf } from '../select.ts';
 import { account, LABEL, labelled } from './account.ts';
-import { busiest } from './busiest.ts';
-import { charts, type Room, ranges } from './charts.ts';
+import { Busiest } from './busiest.ts';
+import { Charts, chartsHeight, Ranges, type Room } from './charts.ts';
 import { firstRun, isFirstRun } from './first-run.ts';
-import { aliveText, gateways } from './gateways.ts';
-import { filterLine, wayTo } from './list-view.ts';
-import { providers } from './providers.ts';
-import { storedOverview } from './stored.ts';
+import { aliveText, Gateways, gatewaysHeight } from './gateways.ts';
+import { Providers } from './providers.ts';
+import { StoredOverview } from './stored.ts';
 
 /** How long a gateway that has stopped leaves its charts behind. */
 const LEFT_BEHIND_MS = 300_000;
@@ -37,37 +42,57 @@ const LEAST_NODES = 6;
 const LEAST_BELOW = 3;
 /** As many error codes as are read at a glance. */
 const MOST_CODES = 4;
+/** Lines of figures of all gateways. */
+const SHARED_FIGURES = 2;
+const RANGES_WIDTH = CHART_RANGES.join('').length + 2 * CHART_RANGES.length;
 
-export function overview(model: Model, height: number): Line[] {
-  const { columns, snapshot, shared } = model;
-  if (isFirstRun(model)) return firstRun(model);
-  if (snapshot === undefined && shared !== undefined) return fromDatabase(model, shared, height);
-  if (snapshot === undefined && !hasTraffic(model)) return storedOverview(model, height);
+export function OverviewView({ model, height }: ViewProps): ReactNode {
+  const { snapshot, shared } = model;
+  if (isFirstRun(model)) return h(Lines, { lines: firstRun(model) });
+  if (snapshot === undefined && shared !== undefined) return h(FromDatabase, { model, shared, height });
+  if (snapshot === undefined && !hasTraffic(model)) return h(StoredOverview, { model, height });
+  return h(Serving, { model, height });
+}
+
+/** Charts and account, and beneath them the lists. */
+function Serving({ model, height }: ViewProps): ReactNode {
+  const { columns, shared } = model;
   const size = shared === undefined ? height : height - LEAST_NODES;
   const isRoomy = size >= ROOMY_LINES;
-  const lines: Line[] = [
-    headLine(model),
-    ...charts(model, chartRoom(size, columns)),
+  const charts = chartRoom(size, columns);
+  const figures: Line[] = [
     ...(isRoomy ? [EMPTY] : []),
     errorLine(model),
     ...account(model, columns, isRoomy ? 3 : size >= AXIS_LINES ? 2 : 1),
     EMPTY,
   ];
-  if (shared !== undefined) {
-    const nodes = gateways(model, shared, columns, roomForNodes(height - lines.length));
-    if (nodes.length > 0) lines.push(...nodes, EMPTY);
-  }
-  const room = height - lines.length;
+  const left = height - 1 - chartsHeight(charts) - figures.length;
+  const nodes = shared === undefined ? 0 : gatewaysHeight(shared, roomForNodes(left));
+  return h(
+    Box,
+    { flexDirection: 'column', height },
+    h(HeadLine, { model }),
+    h(Charts, { model, room: charts }),
+    h(Lines, { lines: figures }),
+    shared === undefined || nodes === 0
+      ? null
+      : h(Box, { paddingBottom: 1, flexShrink: 0 }, h(Gateways, { model, shared, width: columns, height: nodes })),
+    h(BottomLists, { model, room: left - (nodes === 0 ? 0 : nodes + 1) }),
+  );
+}
+
+/** The busiest keys, or what failed at the provider that is looked into, beside all providers. */
+function BottomLists({ model, room }: { readonly model: Model; readonly room: number }): ReactNode {
+  const { columns } = model;
   const rest = Math.max(LEAST_PROVIDERS, Math.floor(columns * PROVIDERS_SHARE));
-  const left = columns - GAP - rest;
-  const open = openUpstream(model);
-  return [
-    ...lines,
-    ...beside([
-      { lines: open === undefined ? busiest(model, left, room) : failures(model, open, left, room), width: left },
-      { lines: providers(model, rest, room), width: rest },
-    ]),
-  ];
+  const width = columns - GAP - rest;
+  const upstream = openUpstream(model);
+  return h(
+    Box,
+    { columnGap: GAP, height: Math.max(0, room), overflow: 'hidden' },
+    upstream === undefined ? h(Busiest, { model, width, room }) : h(Failures, { model, upstream, width }),
+    h(Providers, { model, width: rest, room }),
+  );
 }
 
 /** As much room as leaves the lists about as many lines as the charts have. */
@@ -81,15 +106,21 @@ function chartRoom(height: number, columns: number): Room {
 }
 
 /** The time range of the charts, and how busy the gateway is. */
-function headLine(model: Model): Line {
+function HeadLine({ model }: { readonly model: Model }): ReactNode {
   const { snapshot, shared } = model;
   const inFlight = inFlightOf(model);
   const here = shared === undefined || snapshot === undefined ? '' : `, ${count(snapshot.in_flight)} here`;
   const busy = inFlight === undefined ? '' : `${count(inFlight)} in flight${here}`;
   const delay = snapshot === undefined ? '' : `   loop delay p99 ${snapshot.loop_delay_ms.p99} ms`;
-  const left: Line = [...wayTo(model), dim('  over '), ...ranges(model), ...filterLine(model)];
-  const hasRoom = lineWidth(left) + busy.length + delay.length < model.columns;
-  return spread(left, [{ text: busy }, dim(hasRoom ? delay : '')], model.columns);
+  const [way, filter] = [[...wayTo(model), dim('  over ')], filterLine(model)];
+  const used = lineWidth([...way, ...filter]) + RANGES_WIDTH + busy.length;
+  const right: Line = [{ text: busy }, dim(used + delay.length < model.columns ? delay : '')];
+  return h(
+    Box,
+    { justifyContent: 'space-between', height: 1, flexShrink: 0, overflow: 'hidden' },
+    h(Box, null, h(Styled, { line: way }), h(Ranges, { model }), h(Styled, { line: filter })),
+    used < model.columns ? h(Styled, { line: right }) : null,
+  );
 }
 
 function hasTraffic({ seconds, nowMs }: Model): boolean {
@@ -97,12 +128,19 @@ function hasTraffic({ seconds, nowMs }: Model): boolean {
 }
 
 /** What a database knows about its gateways where none is here. */
-function fromDatabase(model: Model, shared: Shared, height: number): Line[] {
+function FromDatabase({ model, shared, height }: ViewProps & { readonly shared: Shared }): ReactNode {
   const { columns } = model;
-  const lines = [...sharedFigures(model, shared), ...account(model, columns, height >= ROOMY_LINES ? 3 : 1), EMPTY];
-  const nodes = gateways(model, shared, columns, roomForNodes(height - lines.length));
-  const room = height - lines.length - nodes.length - 1;
-  return [...lines, ...nodes, EMPTY, ...busiest(model, columns, room)];
+  const lines = [...account(model, columns, height >= ROOMY_LINES ? 3 : 1), EMPTY];
+  const left = height - SHARED_FIGURES - lines.length;
+  const nodes = gatewaysHeight(shared, roomForNodes(left));
+  return h(
+    Box,
+    { flexDirection: 'column', height },
+    h(SharedFigures, { model, shared }),
+    h(Lines, { lines }),
+    h(Gateways, { model, shared, width: columns, height: nodes }),
+    h(Box, { paddingTop: 1 }, h(Busiest, { model, width: columns, room: left - nodes - 1 })),
+  );
 }
 
 /** Half of what is left, or more of it, but never all. */
@@ -110,10 +148,10 @@ function roomForNodes(left: number): number {
   return Math.min(left - LEAST_BELOW, Math.max(LEAST_NODES, Math.floor(left / 2)));
 }
 
-function sharedFigures(model: Model, shared: Shared): Line[] {
+function SharedFigures({ model, shared }: { readonly model: Model; readonly shared: Shared }): ReactNode {
   const sum = (read: (node: Shared['nodes'][number]) => number) =>
     count(shared.nodes.reduce((total, node) => total + read(node), 0));
-  const half = Math.floor((model.columns - GAP) / 2);
+  const width = Math.floor((model.columns - GAP) / 2);
   const [left, right] = [
     [
       labelled('gateways', [{ text: aliveText(shared) }]),
@@ -124,10 +162,7 @@ function sharedFigures(model: Model, shared: Shared): Line[] {
       labelled('tokens/min', [{ text: sum(({ tokensPerMin }) => tokensPerMin) }]),
     ],
   ];
-  return beside([
-    { lines: left, width: half },
-    { lines: right, width: half },
-  ]);
+  return h(Box, { gap: GAP, flexShrink: 0 }, h(Lines, { lines: left, width }), h(Lines, { lines: right, width }));
 }
 
 function errorLine(model: Model): Line {
@@ -147,7 +182,13 @@ function errorSpans(errors: readonly (readonly [code: string, number: number])[]
 
 type Cause = UpstreamHealth['causes'][number];
 
-function failures({ nowMs }: Model, upstream: UpstreamHealth, width: number, room: number): Line[] {
+interface FailuresProps {
+  readonly model: Model;
+  readonly upstream: UpstreamHealth;
+  readonly width: number;
+}
+
+function Failures({ model, upstream, width }: FailuresProps): ReactNode {
   const { causes, last_failure: last, requests, in_flight: inFlight } = upstream;
   const head: Line = [
     bold(clean(upstream.upstream)),
@@ -155,10 +196,15 @@ function failures({ nowMs }: Model, upstream: UpstreamHealth, width: number, roo
     signed(healthOf(upstream), stateText(upstream)),
     dim(`  ${countOf(requests, 'request')}/min, ${count(inFlight)} in flight`),
   ];
-  if (causes.length === 0) return [head, [dim('Nothing has failed in the last hour.')]].slice(0, room);
+  if (causes.length === 0) return h(Lines, { lines: [head, [dim('Nothing has failed in the last hour.')]], width });
   const words = last === null ? [] : wrap(clean(`last: ${last.message}`), width).map((text) => [{ text }]);
-  const rows = table(columnsOf(nowMs), causes, { width, height: causes.length + 1, cursor: -1 });
-  return [head, ...words, ...rows, [dim('Enter: the requests that failed here')]].slice(0, room);
+  return h(
+    Box,
+    { flexDirection: 'column', width },
+    h(Lines, { lines: [head, ...words] }),
+    h(Table<Cause>, { columns: columnsOf(model.nowMs), rows: causes, width, height: causes.length + 1, cursor: -1 }),
+    h(Styled, { line: [dim('Enter: the requests that failed here')] }),
+  );
 }
 
 function columnsOf(nowMs: number): Column<Cause>[] {

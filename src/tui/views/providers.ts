@@ -1,10 +1,14 @@
 /** The upstreams of the providers: those in trouble first, with the words of their failures. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode } from 'react';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { short } from '../../operator/format.ts';
 import { healthOf, isTroubled, stateText } from '../../operator/health.ts';
 import { clean, cut, cutMiddle, wrap } from '../../operator/text.ts';
-import { dim, EMPTY, fitLine, type Line, signed, span, toneOf } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { Styled } from '../components/styled.ts';
+import { Table } from '../components/table.ts';
+import { dim, type Line, signed, span, toneOf } from '../draw/line.ts';
+import type { Column } from '../draw/table.ts';
 import { chosenItem, placesOf, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 
@@ -17,16 +21,41 @@ const INDENT = '  ';
  * Those in trouble first, with a line of words for each; then the others, and more words. What does
  * not fit is counted in a last line.
  */
-export function providers(model: Model, width: number, room: number): Line[] {
-  if (room < 2) return [];
+export function Providers({ model, width, room }: ProvidersProps): ReactNode {
+  if (room < 2) return null;
   const all = shownItems(model).flatMap((item) => (item.kind === 'upstream' ? [item.upstream] : []));
   const item = chosenItem(model);
   const chosen = item?.kind === 'upstream' ? all.indexOf(item.upstream) : -1;
   const shares = sharesOf(all, width, room - 1);
   // The chosen one is in sight, if need be at the top.
-  return chosen < shares.length
-    ? listed(model, all, shares, chosen, width)
-    : listed(model, all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width);
+  const from = chosen < shares.length ? 0 : chosen;
+  const listed = all.slice(from);
+  const given = from === 0 ? shares : sharesOf(listed, width, room - 1);
+  const shown = listed.slice(0, given.length);
+  const hidden = listed.slice(shown.length);
+  const none = model.snapshot !== undefined ? 'none' : 'unknown without a gateway';
+  return h(
+    Box,
+    { flexDirection: 'column', width },
+    h(Table<UpstreamHealth>, {
+      columns: COLUMNS,
+      rows: shown,
+      width,
+      height: shown.length + 1,
+      cursor: chosen - from,
+      placeOf: placesOf(model, shown),
+      belowOf: (index) => wordsOf(shown[index] as UpstreamHealth, width, given[index]),
+    }),
+    all.length === 0 ? h(Styled, { line: [dim(none)] }) : null,
+    hidden.length > 0 ? h(Styled, { line: [dim(moreText(hidden))] }) : null,
+  );
+}
+
+interface ProvidersProps {
+  readonly model: Model;
+  readonly width: number;
+  /** Lines of the screen. */
+  readonly room: number;
 }
 
 function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): number[] {
@@ -34,26 +63,6 @@ function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): 
     all.map((each) => ({ isTroubled: isTroubled(each), words: wordsOf(each, width).length })),
     room,
   );
-}
-
-/** With as many lines of words below each as it has a share for. */
-function listed(
-  model: Model,
-  all: readonly UpstreamHealth[],
-  shares: readonly number[],
-  cursor: number,
-  width: number,
-): Line[] {
-  const shown = all.slice(0, shares.length);
-  const placeOf = placesOf(model, shown);
-  const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor, placeOf });
-  if (all.length === 0) return [head, [dim(model.snapshot !== undefined ? 'none' : 'unknown without a gateway')]];
-  const lines = [
-    head,
-    ...shown.flatMap((each, index) => [rows[index] ?? EMPTY, ...wordsOf(each, width, shares[index])]),
-  ];
-  const hidden = all.slice(shown.length);
-  return hidden.length === 0 ? lines : [...lines, [dim(moreText(hidden))]];
 }
 
 interface Wish {
@@ -96,9 +105,9 @@ function wordsOf(upstream: UpstreamHealth, width: number, most = MAX_WORDS): Lin
   const words = [...wrapped.slice(0, most - 1), cut(wrapped.slice(most - 1).join(' '), room)].slice(0, wrapped.length);
   const counts = causes.map(({ cause, count }) => `${cause.replaceAll('_', ' ')} (${short(count)})`).join(', ');
   const hasCounts = causes.length > 0 && words.length < most;
-  return [...words, ...(hasCounts ? [`last hour: ${clean(counts)}`] : [])].map((text) =>
-    fitLine([dim(`${INDENT}${text}`)], width),
-  );
+  return [...words, ...(hasCounts ? [cut(`last hour: ${clean(counts)}`, room)] : [])].map((text) => [
+    dim(`${INDENT}${text}`),
+  ]);
 }
 
 const COLUMNS: readonly Column<UpstreamHealth>[] = [

@@ -1,30 +1,34 @@
 /** The Requests view: what the journal holds of single requests, as far back as it goes. */
 
+import { createElement as h, type ReactNode } from 'react';
 import { isErrorOutcome } from '../../core/settlement.ts';
 import type { Refusal } from '../../observe/refusals.ts';
 import { count, dateTime, exactUsd, milliseconds, short, usdInColumn } from '../../operator/format.ts';
 import { durationOf, type LabelledText, requestFields } from '../../operator/request-fields.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
+import { type ListColumn, ListView, longest, whyColumn } from '../components/list-view.ts';
+import type { ViewProps } from '../components/view-props.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownJournal } from '../lists/journal.ts';
 import type { FoundRequest, Model } from '../model.ts';
 import { hasPane } from '../select.ts';
 import { isLooking } from '../update/requests.ts';
-import { type ListColumn, listView, longest, whyColumn } from './list-view.ts';
 import { requestHead } from './request-head.ts';
 
 /** Columns for the labels of a request's details. */
 const LABEL = 11;
 
-export function requests(model: Model, height: number): Line[] {
+export function RequestsView({ model, height }: ViewProps): ReactNode {
   const { requests: state, lists } = model;
   const rows = shownJournal(model);
   const current = state.isOpen || hasPane(model) ? rows[lists.requests.cursor] : undefined;
-  return listView(model, height, {
+  return h(ListView<FoundRequest>, {
+    model,
+    height,
     about: [dim(aboutOf(model))],
     rows,
     columns: columnsOf(model, rows),
-    detail: current && ((width, room) => detailOf(model, current, width, room)),
+    detail: current && ((width: number, room: number) => [detailOf(model, current, width, room)]),
     aside: refusedSince(model),
     empty: [[dim(state.isReading ? 'Reading…' : 'No requests have ended yet.')]],
   });

@@ -1,46 +1,80 @@
 /** The Overview without a gateway: what the state holds of this month, and how to start one. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode } from 'react';
 import { program } from '../../core/program.ts';
 import { countOf, short, usdInColumn } from '../../operator/format.ts';
 import type { UsageRow } from '../../state/usage.ts';
-import { beside, bold, dim, fitLine, type Line, span } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { Lines, Styled } from '../components/styled.ts';
+import { Table } from '../components/table.ts';
+import type { ViewProps } from '../components/view-props.ts';
+import { bold, dim, type Line, span } from '../draw/line.ts';
+import type { Column } from '../draw/table.ts';
 import type { Model, StoredKey } from '../model.ts';
 import { dearestKeys } from '../select.ts';
 import { isLongRange } from '../series.ts';
 import { account, labelled } from './account.ts';
-import { charts, ranges } from './charts.ts';
+import { Charts, chartsHeight, Ranges, type Room } from './charts.ts';
 
 /** From this many columns on there is room for two lists side by side. */
 const BESIDE_COLUMNS = 80;
 /** From this many lines on the account is shown with all of its lines. */
 const TALL_LINES = 18;
 
-export function storedOverview(model: Model, height: number): Line[] {
+const GAP = 2;
+
+export function StoredOverview({ model, height }: ViewProps): ReactNode {
   const { columns, stored } = model;
-  const half = Math.floor((columns - 2) / 2);
   const head = [
     startHint(model),
     [],
-    monthFigures(stored.modelUsage, columns),
+    monthFigures(stored.modelUsage),
     ...account(model, columns, height >= TALL_LINES ? 3 : 2),
     [],
-    ...pastCharts(model, height),
   ];
-  const room = height - head.length;
-  const keys = list('Keys, this month', keyColumns, dearestKeys(stored.keys));
-  const models = list('Models, this month', modelColumns, dearestModels(stored.modelUsage));
-  if (columns >= BESIDE_COLUMNS) {
-    return [...head, ...beside([keys, models].map((lines) => ({ lines: lines(half, room), width: half })))];
-  }
-  const above = keys(columns, Math.floor(room / 2));
-  return [...head, ...above, [], ...models(columns, room - above.length - 1)];
+  const past = pastRoom(model, height);
+  const room = height - head.length - (past === undefined ? 0 : chartsHeight(past) + 2);
+  const isBeside = columns >= BESIDE_COLUMNS;
+  const width = isBeside ? Math.floor((columns - GAP) / 2) : columns;
+  const above = isBeside ? room : Math.min(Math.floor(room / 2), dearestKeys(stored.keys).length + 2);
+  return h(
+    Box,
+    { flexDirection: 'column', height, overflow: 'hidden' },
+    h(Lines, { lines: head }),
+    past === undefined ? null : h(PastCharts, { model, room: past }),
+    h(
+      Box,
+      { columnGap: GAP, rowGap: 1, flexDirection: isBeside ? 'row' : 'column' },
+      h(Listed<StoredKey>, {
+        title: 'Keys, this month',
+        columns: keyColumns,
+        rows: dearestKeys(stored.keys),
+        width,
+        height: above,
+      }),
+      h(Listed<UsageRow>, {
+        title: 'Models, this month',
+        columns: modelColumns,
+        rows: dearestModels(stored.modelUsage),
+        width,
+        height: isBeside ? room : room - above - 1,
+      }),
+    ),
+  );
 }
 
-/** What the journal knows about a long range, if one is chosen. */
-function pastCharts(model: Model, height: number): Line[] {
-  if (model.minutes.length === 0 || !isLongRange(model) || height < TALL_LINES) return [];
-  const room = { across: 2, down: 1, height: Math.max(3, Math.floor(height / 4) - 1), hasTimeAxis: true };
-  return [[bold('Over'), { text: ' ' }, ...ranges(model)], ...charts(model, room), []];
+/** The room of the charts of a long range, if the journal has one; undefined without them. */
+function pastRoom(model: Model, height: number): Room | undefined {
+  if (model.minutes.length === 0 || !isLongRange(model) || height < TALL_LINES) return undefined;
+  return { across: 2, down: 1, height: Math.max(3, Math.floor(height / 4) - 1), hasTimeAxis: true };
+}
+
+function PastCharts({ model, room }: { readonly model: Model; readonly room: Room }): ReactNode {
+  return h(
+    Box,
+    { flexDirection: 'column', flexShrink: 0, paddingBottom: 1 },
+    h(Box, null, h(Styled, { line: [bold('Over'), { text: ' ' }] }), h(Ranges, { model })),
+    h(Charts, { model, room }),
+  );
 }
 
 /** How to start a gateway; nothing while it is not known whether one runs. */
@@ -49,27 +83,36 @@ export function startHint({ isConnecting }: Model): Line {
   return [span(`${program()} serve`, { bold: true }), dim(' starts a gateway; this screen then follows it.')];
 }
 
-function monthFigures(byModel: ReadonlyMap<string, UsageRow>, width: number): Line {
+function monthFigures(byModel: ReadonlyMap<string, UsageRow>): Line {
   const rows = [...byModel.values()];
   const sum = (read: (row: UsageRow) => number) => rows.reduce((total, row) => total + read(row), 0);
   const requests = sum((row) => row.requests);
   const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
-  return fitLine(
-    labelled('this month', [{ text: `${countOf(requests, 'request')}, ${countOf(tokens, 'token')}` }]),
-    width,
-  );
+  return labelled('this month', [{ text: `${countOf(requests, 'request')}, ${countOf(tokens, 'token')}` }]);
 }
 
 function dearestModels(byModel: ReadonlyMap<string, UsageRow>): readonly UsageRow[] {
   return [...byModel.values()].toSorted((a, b) => Number(b.costNanos - a.costNanos) || b.requests - a.requests);
 }
 
-/** A list with a title, at most as many lines as there is room for. */
-function list<Row>(title: string, columns: readonly Column<Row>[], rows: readonly Row[]) {
-  return (width: number, height: number): Line[] => {
-    if (rows.length === 0) return [[bold(title)], [dim('none used')]];
-    return [[bold(title)], ...table(columns, rows, { width, height: Math.max(1, height - 1), cursor: -1 })];
-  };
+interface ListedProps<Row> {
+  readonly title: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly width: number;
+  /** At most as many lines. */
+  readonly height: number;
+}
+
+function Listed<Row>({ title, columns, rows, width, height }: ListedProps<Row>): ReactNode {
+  return h(
+    Box,
+    { flexDirection: 'column', width, flexShrink: 0 },
+    h(Styled, { line: [bold(title)] }),
+    rows.length === 0
+      ? h(Styled, { line: [dim('none used')] })
+      : h(Table<Row>, { columns, rows, width, height: Math.max(1, height - 1), cursor: -1 }),
+  );
 }
 
 const keyColumns: readonly Column<StoredKey>[] = [

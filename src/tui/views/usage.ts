@@ -1,15 +1,19 @@
 /** The Usage view: requests, tokens and cost by key, model, day, month, source, user, tag or app. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode } from 'react';
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { blocks, countOf, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import type { UsageRow } from '../../state/usage.ts';
+import { Choices, choicesWidth } from '../components/choices.ts';
+import { type ListColumn, ListView } from '../components/list-view.ts';
+import { Styled } from '../components/styled.ts';
+import type { ViewProps } from '../components/view-props.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
-import { bold, type Click, dim, type Line, type Span, span, spread } from '../draw/line.ts';
+import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { changePercent, nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { type ComparedUsage, type Model, RANGES, type Range, USAGE_CHOICES } from '../model.ts';
 import { stretched } from '../series.ts';
-import { after } from '../update/turning.ts';
-import { type ListColumn, listView } from './list-view.ts';
 
 /** From so many columns on all groups fit on the line, and all ranges as well. */
 const GROUPS_COLUMNS = 72;
@@ -38,45 +42,42 @@ const COURSES: Readonly<Record<Range, string>> = {
 const HOUR = [11, 16] as const;
 const DAY = [5, 10] as const;
 
-export function usage(model: Model, height: number): Line[] {
-  const { by, range, of } = model.usage;
+export function UsageView({ model, height }: ViewProps): ReactNode {
   const rows = shownUsage(model);
-  const hasRoom = (columns: number) => model.columns >= columns && model.trail.length === 0;
-  const choice: Line = [
-    dim('by '),
-    ...choices(USAGE_CHOICES, by, hasRoom(GROUPS_COLUMNS), 'usage_group'),
-    dim('  over '),
-    ...(of.period === undefined
-      ? choices(RANGES, range, hasRoom(RANGES_COLUMNS), 'usage_range')
-      : [{ text: of.period }]),
-  ];
   const asOf = asOfLine(model.usage);
-  return listView(model, height, {
-    about: choice,
+  return h(ListView<ComparedUsage>, {
+    model,
+    height,
+    about: choicesOf(model),
     rows,
     columns: columnsOf(model, rows),
     detail: undefined,
     empty: [[dim(asOf === '' ? 'Reading…' : NO_USAGE)], [dim(asOf)]],
-    foot: spread(totalLine(rows, model.columns), [dim(asOf)], model.columns),
+    foot: { left: totalLine(rows, model.columns), right: [dim(asOf)] },
   });
+}
+
+/** The group and the range, among the others if there is room for them. */
+function choicesOf({ usage: { by, range, of }, columns, trail }: Model) {
+  const isAll = (least: number) => columns >= least && trail.length === 0;
+  const groups = { all: USAGE_CHOICES, chosen: by, isAll: isAll(GROUPS_COLUMNS), on: 'usage_group' } as const;
+  const ranges = { all: RANGES, chosen: range, isAll: isAll(RANGES_COLUMNS), on: 'usage_range' } as const;
+  const period = of.period === undefined ? h(Choices, ranges) : h(Styled, { line: [{ text: of.period }] });
+  const node = h(
+    Box,
+    { flexShrink: 0 },
+    h(Styled, { line: [dim('by ')] }),
+    h(Choices, groups),
+    h(Styled, { line: [dim('  over ')] }),
+    period,
+  );
+  const width = choicesWidth(groups) + (of.period?.length ?? choicesWidth(ranges)) + 'by   over '.length;
+  return { node, width };
 }
 
 /** The figures are read again while the view is open, but the database may be away. */
 function asOfLine({ readAtMs }: Model['usage']): string {
   return readAtMs === undefined ? '' : `as of ${dateTime(readAtMs).slice(-8)} UTC`;
-}
-
-/** The choice, among the others if there is room for them. A click on one shows it, or the next where it is alone. */
-function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolean, on: Click['on']): Line {
-  return all
-    .filter((each) => hasRoom || each === chosen)
-    .map((each) =>
-      span(` ${each} `, {
-        inverse: each === chosen,
-        dim: each !== chosen,
-        click: { on, which: hasRoom ? each : after(all, each) },
-      }),
-    );
 }
 
 function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {

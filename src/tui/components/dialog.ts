@@ -1,45 +1,68 @@
 /** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
+import { Box } from 'ink';
+import { createElement as h, type ReactNode, useContext } from 'react';
 import { count } from '../../operator/format.ts';
 import { clean, cut, cutMiddle, fit, pad, widthOf, wrap } from '../../operator/text.ts';
 import { creditLines } from '../credit-lines.ts';
 import { doneLines } from '../done-lines.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
-import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span, spread } from '../draw/line.ts';
+import { bold, dim, EMPTY, fitLine, type Line, lineWidth, type Span, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { helpLines } from '../help-lines.ts';
 import type { Dialog, Field, Model } from '../model.ts';
 import { found, type PaletteDialog, paletteRoom } from '../update/palette.ts';
+import { Lines, LookContext, Styled } from './styled.ts';
 
 /** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
 const OUTSIDE_ROWS = 3;
 
-/** Draws a dialog in a box in the middle of the screen, over these lines. */
-export function withDialog(lines: readonly Line[], model: Model, dialog: Dialog): Line[] {
-  const { columns } = model;
+/** A line of a dialog. */
+type DialogLine = Line | { readonly selected: Line };
+
+/** A box in the middle of the screen, over the view. */
+export function DialogBox({ model, dialog }: { readonly model: Model; readonly dialog: Dialog }): ReactNode {
+  const { theme, isAscii } = useContext(LookContext);
+  const width = boxWidth(model.columns);
   const rows = model.rows - 1;
-  const width = boxWidth(columns);
-  const content = contentOf(model, dialog, rows - 2).slice(0, rows - 2);
-  const top = Math.max(0, Math.floor((rows - content.length - 2) / 2));
-  const left = Math.floor((columns - width - 4) / 2);
-  const side = span('│', { tone: 'accent' });
-  const margin = { text: ' '.repeat(left) };
-  const framed: Line[] = [
-    [margin, span(`╭${'─'.repeat(width + 2)}╮`, { tone: 'accent' })],
-    ...content.map((line) => [margin, side, { text: ' ' }, ...fitLine(line, width), { text: ' ' }, side]),
-    [margin, span(`╰${'─'.repeat(width + 2)}╯`, { tone: 'accent' })],
-  ];
-  // The last line shows messages, also while a dialog is open.
-  const beneath = (row: number) => (row === rows - 1 ? lines[row] : lines[row] && faded(lines[row])) ?? EMPTY;
-  return Array.from({ length: rows }, (_, row) => framed[row - top] ?? beneath(row));
+  const lines = contentOf(model, dialog, rows - 2).slice(0, rows - 2);
+  const accent = theme?.tones.accent;
+  const blank = [{ text: ' '.repeat(model.columns) }];
+  const place = {
+    position: 'absolute',
+    width: model.columns,
+    height: rows,
+    alignItems: 'center',
+    justifyContent: 'center',
+  } as const;
+  return h(
+    Box,
+    place,
+    // A box has no background that would cover the view.
+    h(Box, place, h(Lines, { lines: Array<Line>(lines.length + 2).fill(blank) })),
+    h(
+      Box,
+      {
+        flexDirection: 'column',
+        width: width + 4,
+        borderStyle: isAscii ? 'classic' : 'round',
+        ...(accent !== undefined && { borderColor: accent }),
+      },
+      lines.map((line, index) => h(BoxLine, { key: index, line, width })),
+    ),
+  );
 }
 
-/** What lies beneath stays visible but inactive. */
-function faded(line: Line): Line {
-  return line.map(({ text }) => ({ text, dim: true }));
+function BoxLine({ line, width }: { readonly line: DialogLine; readonly width: number }): ReactNode {
+  const { theme } = useContext(LookContext);
+  const blank = h(Styled, { line: [{ text: ' ' }] });
+  const isSelected = 'selected' in line;
+  const background = isSelected && theme !== undefined ? { backgroundColor: theme.band } : {};
+  const text = h(Styled, { line: fitLine(isSelected ? line.selected : line, width), isSelected });
+  return h(Box, { height: 1, flexShrink: 0 }, blank, h(Box, { width, ...background }, text), blank);
 }
 
-function contentOf(model: Model, dialog: Dialog, height: number): Line[] {
+function contentOf(model: Model, dialog: Dialog, height: number): DialogLine[] {
   const { columns } = model;
   const width = boxWidth(columns);
   switch (dialog.kind) {
@@ -166,13 +189,13 @@ function picker(
   { options, chosen, cursor, name }: Extract<Dialog, { kind: 'picker' }>,
   width: number,
   height: number,
-): Line[] {
+): DialogLine[] {
   const room = Math.max(1, height - 8);
   const top = firstShown(options.length, room, cursor);
   const lines = options.slice(top, top + room).map((option, index) => {
     const isChosen = chosen === null || chosen.includes(option);
     const line: Line = [span(isChosen ? '[x] ' : '[ ] ', { tone: isChosen ? 'good' : 'bad' }), { text: clean(option) }];
-    return top + index === cursor ? selected(line, width) : line;
+    return top + index === cursor ? { selected: line } : line;
   });
   const state = chosen === null ? 'every model, including any added later' : `${chosen.length} of ${options.length}`;
   return [
@@ -233,18 +256,20 @@ function scrolled(
 const KIND = 12;
 const PROMPT = ': ';
 
-function palette(model: Model, { query, cursor }: PaletteDialog, width: number): Line[] {
+function palette(model: Model, { query, cursor }: PaletteDialog, width: number): DialogLine[] {
   const entries = found(model, query.text);
   const room = paletteRoom(model.rows);
   const at = Math.min(cursor, entries.length - 1);
   const top = firstShown(entries.length, room, at);
   const lines = entries.slice(top, top + room).map(({ of, text, shown }, index) => {
     const name = cutMiddle(clean(text), width - KIND - widthOf(shown) - 1);
-    const line = spread([dim(pad(of, KIND)), { text: name }], [dim(shown)], width);
-    return top + index === at ? selected(line, width) : line;
+    const left: Line = [dim(pad(of, KIND)), { text: name }];
+    const gap = ' '.repeat(Math.max(1, width - lineWidth(left) - widthOf(shown)));
+    const line = [...left, { text: gap }, dim(shown)];
+    return top + index === at ? { selected: line } : line;
   });
-  const none: Line[] = entries.length === 0 ? [[dim('Nothing has a name like this.')]] : [];
-  const shown = [...lines, ...none];
+  const none: Line[] = entries.length === 0 ? [[dim('No name matches.')]] : [];
+  const shown: DialogLine[] = [...lines, ...none];
   return [
     [span(PROMPT, { bold: true }), ...typedSpans(query, width - PROMPT.length, { tone: 'accent' })],
     [],

@@ -1,0 +1,8 @@
+/** The properties of a view. */
+import type { Model } from '../model.ts';
+
+export interface ViewProps {
+  readonly model: Model;
+  /** Lines of the screen between the tabs and the message. */
+  readonly height: number;
+}
