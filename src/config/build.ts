@@ -11,6 +11,7 @@ import {
   BEDROCK_DIALECTS,
   DIALECT_NAMES,
   type DialectName,
+  MOCK_DIALECTS,
   VERTEX_DIALECTS,
 } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
@@ -424,7 +425,7 @@ const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly Dialect
   gemini: ['gemini', 'gemini_embeddings'],
   bedrock: BEDROCK_DIALECTS,
   vertex: VERTEX_DIALECTS,
-  mock: DIALECT_NAMES,
+  mock: MOCK_DIALECTS,
 };
 
 /** The same at their addresses: below the path of a deployment Azure has no responses. */

@@ -1,7 +1,7 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
 
 import * as z from 'zod';
-import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, VERTEX_DIALECTS } from '../core/dialects.ts';
+import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, MOCK_DIALECTS, VERTEX_DIALECTS } from '../core/dialects.ts';
 import { isObject } from '../core/json.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
@@ -215,7 +215,7 @@ const vertexProvider = z.strictObject({
 
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
-  dialects,
+  dialects: dialectsOf(MOCK_DIALECTS),
   refuse_fields: fieldNames,
   refuse_headers: refusedHeaders,
   ignore_tools: toolNames,

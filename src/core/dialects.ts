@@ -33,6 +33,12 @@ export type ClientDialect = (typeof DIALECT_NAMES)[number];
  */
 export type DialectName = ClientDialect | 'converse' | 'vertex_embeddings';
 
+/** The dialects of the mock provider. Clients of the others are translated. */
+export const MOCK_DIALECTS = [
+  ...(['chat', 'embeddings', 'images', 'image_edits', 'speech', 'transcriptions', 'translations'] as const),
+  ...(['moderations', 'rerank'] as const),
+] as const satisfies readonly ClientDialect[];
+
 /** What hosts of Amazon Bedrock speak: messages, by `InvokeModel`, to Claude alone. */
 export const BEDROCK_DIALECTS = ['messages', 'converse'] as const satisfies readonly DialectName[];
 

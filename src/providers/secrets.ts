@@ -75,7 +75,7 @@ function secretsOfPath(pathname: string): Secrets {
   return { parts: forms, words: [...short, ...paths], credentials };
 }
 
-export function decoded(segment: string): string {
+function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -1,13 +1,10 @@
 /** Plays the mock provider's scripts in real time, as if they arrived over a connection. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { GEMINI_COUNT_TOKENS } from '../dialects/gemini/gemini-count-tokens.ts';
-import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
 import { mockIdPrefix, mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import { NO_SECRETS } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
-/** The gateway counts for it. */
 const NO_SUCH_PATH: Script = { status: 404, contentType: 'application/json', delayMs: 0, steps: [] };
 
 export class MockUpstream implements Upstream {
@@ -23,14 +20,8 @@ export class MockUpstream implements Upstream {
   attempt({ request }: UpstreamCall): Attempt {
     const attempt = new Attempt();
     const createdS = Math.floor(Date.now() / 1000);
-    const script =
-      request.dialect === COUNT_TOKENS || request.dialect === GEMINI_COUNT_TOKENS
-        ? NO_SUCH_PATH
-        : mockScript(request, {
-            id: `${mockIdPrefix(request)}mock-${createdS}-${++this.#responses}`,
-            createdS,
-          });
-    return this.#play(attempt, script);
+    const id = `${mockIdPrefix(request)}mock-${createdS}-${++this.#responses}`;
+    return this.#play(attempt, mockScript(request, { id, createdS }));
   }
 
   /** It keeps nothing. */

@@ -70,6 +70,7 @@ const STATELESS = { openai: { store: false } };
 const REASONING = {
   anthropic: { thinking: { type: 'enabled' as const, budgetTokens: 1_024 } },
   openai: { store: false, reasoningEffort: 'low', reasoningSummary: 'auto', forceReasoning: true },
+  gateway: { reasoningEffort: 'low' },
 };
 
 function usageOf({

@@ -72,7 +72,9 @@ for (const host of HOSTS.messages) {
         stop_sequences: ['END'],
       });
       assert.match(message.id, /^msg_/);
-      assert.deepEqual([message.type, message.role, message.model], ['message', 'assistant', model]);
+      // A host of messages names its own model.
+      const shown = host === 'messages' ? 'mock/echo' : model;
+      assert.deepEqual([message.type, message.role, message.model], ['message', 'assistant', shown]);
       assert.deepEqual(texts(message.content), ['word word word']);
       assert.deepEqual([message.stop_reason, message.stop_sequence], ['end_turn', null]);
       const usage = usageOf(message);

@@ -1,6 +1,7 @@
 /**
- * The hosts for tests of clients of several dialects, all behind one gateway: the mock with every
- * dialect, and with chat, messages or Google's alone; and a scripted host in the same ways.
+ * The hosts for tests of clients of several dialects, all behind one gateway: hosts of every dialect, and of chat, messages or
+ * Google's alone; and a scripted host in the same ways. All but the mock itself are a second gateway before its own mock, which
+ * speaks every dialect.
  */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
@@ -36,10 +37,17 @@ const MODEL = { input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 
 /** For all tests of a file: each leaves the gateway settled. */
 export async function startDialectHosts(): Promise<DialectHosts> {
   const scripted = await FakeUpstream.start();
+  const host = await sharedGateway({
+    config: {
+      providers: { mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } } },
+      aliases: { echo: 'mock/echo' },
+    },
+  });
+  const mock = { kind: 'openai', base_url: `http://127.0.0.1:${host.port}/v1`, api_key: host.key().secret };
   const models = { echo: MODEL };
   const base_url = `http://127.0.0.1:${scripted.port}/v1`;
   const providers = Object.entries(DIALECTS).flatMap(([name, dialects]) => [
-    [name, { kind: 'mock', dialects, models }],
+    [name, name === 'chat' ? { kind: 'mock', dialects, models } : { ...mock, dialects, models }],
     [`scripted-${name}`, { kind: 'openai', base_url, dialects, models }],
   ]);
   const gateway = await sharedGateway({ config: { providers: Object.fromEntries(providers) } });

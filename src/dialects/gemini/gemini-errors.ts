@@ -19,7 +19,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 const TYPES = 'type.googleapis.com/google.rpc';
 
 /** The name of a status, also of those that have none of their own. */
-export function statusNameOf(status: number): string {
+function statusNameOf(status: number): string {
   return STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
 }
 

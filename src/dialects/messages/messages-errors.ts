@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 /** The name of a status, also of those that have none of their own. */
-export function errorTypeOf(status: number): string {
+function errorTypeOf(status: number): string {
   return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
 }
 

@@ -24,31 +24,19 @@ function read(fields: Fields): Reading {
 }
 
 function problemWith(fields: Fields): string | undefined {
-  const problem = dimensionsProblem(
-    'dimensions',
-    inputsOf(fields).map(() => fields.dimensions),
-  );
-  if (problem !== undefined) return problem;
+  const dimensions = dimensionsIn(fields);
+  if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1)
+    return 'dimensions: expected a whole number of at least 1';
+  const numbers = dimensions * inputsOf(fields).length;
+  if (numbers > MAX_NUMBERS)
+    return `dimensions: expected at most ${MAX_NUMBERS} numbers in all vectors of an answer, not ${numbers}`;
   const { encoding_format: format } = fields;
   const isKnown = (format ?? undefined) === undefined || format === 'float' || format === 'base64';
   return isKnown ? undefined : 'encoding_format: expected float or base64';
 }
 
-/** The problem with the dimensions of an answer's vectors. */
-export function dimensionsProblem(name: string, all: readonly unknown[]): string | undefined {
-  let numbers = 0;
-  for (const dimensions of all.map(dimensionsOr)) {
-    if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1) {
-      return `${name}: expected a whole number of at least 1`;
-    }
-    numbers += dimensions;
-  }
-  if (numbers <= MAX_NUMBERS) return undefined;
-  return `${name}: expected at most ${MAX_NUMBERS} numbers in all vectors of an answer, not ${numbers}`;
-}
-
-function dimensionsOr(asked: unknown): unknown {
-  return asked ?? DEFAULT_DIMENSIONS;
+function dimensionsIn({ dimensions }: Fields): unknown {
+  return dimensions ?? DEFAULT_DIMENSIONS;
 }
 
 /** One text, an array of texts, an array of tokens, or an array of such arrays. */
@@ -60,7 +48,7 @@ function inputsOf({ input }: Fields): readonly unknown[] {
 function wholeBody({ request, usage }: Answer): string {
   const { fields } = request.body;
   const data = inputsOf(fields).map((input, index) => {
-    const vector = vectorFor(input, fields.dimensions);
+    const vector = vectorFor(input, dimensionsIn(fields) as number);
     const embedding = fields.encoding_format === 'base64' ? base64Of(vector) : [...vector];
     return { object: 'embedding', index, embedding };
   });
@@ -73,8 +61,7 @@ function wholeBody({ request, usage }: Answer): string {
 }
 
 /** The same input always has the same vector. Its length is 1. */
-export function vectorFor(input: unknown, asked: unknown): Float32Array {
-  const dimensions = dimensionsOr(asked) as number;
+function vectorFor(input: unknown, dimensions: number): Float32Array {
   const bytes = createHash('shake256', { outputLength: dimensions * BYTES_PER_NUMBER })
     .update(JSON.stringify(input) ?? '')
     .digest();

@@ -1,5 +1,5 @@
 /** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
-import type { ClientDialect } from '../../core/dialects.ts';
+import type { MOCK_DIALECTS } from '../../core/dialects.ts';
 import { objectOf } from '../../core/json.ts';
 import { counted } from '../../core/plural.ts';
 import type { ModelRequest } from '../../dialects/dialect.ts';
@@ -8,14 +8,10 @@ import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } 
 import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 import { EMBEDDINGS_MOCK } from './embeddings.ts';
-import { GEMINI_MOCK } from './gemini.ts';
-import { GEMINI_EMBEDDINGS_MOCK } from './gemini-embeddings.ts';
 import { IMAGES_MOCK } from './images.ts';
-import { MESSAGES_MOCK } from './messages.ts';
 import { MODERATIONS_MOCK } from './moderations.ts';
 import type { MockTool, Reading } from './reading.ts';
 import { RERANK_MOCK } from './rerank.ts';
-import { RESPONSES_MOCK } from './responses.ts';
 import { sampleOf } from './sample.ts';
 import { SPEECH_MOCK } from './speech.ts';
 import { TRANSCRIPTIONS_MOCK } from './transcriptions.ts';
@@ -40,10 +36,10 @@ export interface Script {
   readonly steps: Iterable<Step>;
 }
 
-const DIALECTS: Readonly<Record<ClientDialect, MockDialect>> = {
+export type MockedDialect = (typeof MOCK_DIALECTS)[number];
+
+const DIALECTS: Readonly<Record<MockedDialect, MockDialect>> = {
   chat: CHAT_MOCK,
-  messages: MESSAGES_MOCK,
-  responses: RESPONSES_MOCK,
   embeddings: EMBEDDINGS_MOCK,
   images: IMAGES_MOCK,
   image_edits: IMAGES_MOCK,
@@ -52,13 +48,10 @@ const DIALECTS: Readonly<Record<ClientDialect, MockDialect>> = {
   translations: TRANSCRIPTIONS_MOCK,
   moderations: MODERATIONS_MOCK,
   rerank: RERANK_MOCK,
-  gemini: GEMINI_MOCK,
-  gemini_embeddings: GEMINI_EMBEDDINGS_MOCK,
 };
 
-/** The mock speaks what clients do. */
 function mockOf({ dialect }: ModelRequest): MockDialect {
-  return DIALECTS[dialect.name as ClientDialect];
+  return DIALECTS[dialect.name as MockedDialect];
 }
 
 /** How the id of a response begins. */

@@ -1,4 +1,4 @@
-/** What the mock provider reads of a request, the same in every dialect. */
+/** The parts of a request that decide the mock's answer. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 
@@ -23,8 +23,6 @@ export interface MockTool {
   readonly name: string;
   /** `custom`: takes a text instead of JSON. `host`: one that only hosts themselves call. */
   readonly kind: 'function' | 'custom' | 'host';
-  /** The group that it belongs to, in the responses dialect. */
-  readonly namespace?: string;
   /** Of its arguments. */
   readonly schema?: unknown;
 }
@@ -35,7 +33,7 @@ export interface ToolChoice {
   readonly names?: readonly string[];
 }
 
-/** What `tool_choice` says in the dialects of OpenAI, where names are in different places. */
+/** Reads `tool_choice`. `namesIn` returns the names in one of its objects. */
 export function toolChoiceIn(value: unknown, namesIn: (choice: Fields) => readonly unknown[]): ToolChoice {
   if (value === 'none') return { kind: 'none' };
   if (value === 'required') return { kind: 'any' };
@@ -46,7 +44,7 @@ export function toolChoiceIn(value: unknown, namesIn: (choice: Fields) => readon
   return names.length === 0 ? { kind: 'auto' } : { kind: 'any', names };
 }
 
-/** What `response_format` and `text.format` say. Any JSON object will do for `json_object`. */
+/** Reads `response_format`. `json_object` allows any object. */
 export function jsonFormatIn(format: unknown): Pick<Reading, 'json'> {
   if (!isObject(format)) return {};
   if (format.type === 'json_object') return { json: { schema: { type: 'object' } } };

@@ -8,18 +8,23 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buffer, text } from 'node:stream/consumers';
 import { isObject, parseJson } from '../../../src/core/json.ts';
+import { freePort } from '../../support/ports.ts';
 
 const PROGRAM = new URL('../../../bin/inf-gw.js', import.meta.url).pathname;
 const PRICE =
   '{ input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5, context_window: 200000, max_output: 32000, tools: { web_search: 0.01 } }';
-/** The hosts by what they speak. A client of another dialect is translated. */
-const CONFIG = `listen: 127.0.0.1:0
+/**
+ * The hosts by their dialects. A client of another dialect is translated. The host of messages is the gateway itself, which
+ * translates for its mock.
+ */
+const configAt = (port: number) => `listen: 127.0.0.1:${port}
 state: ./state.db
 credit: off
 providers:
   native: { kind: mock, models: { echo: ${PRICE} } }
   chat: { kind: mock, dialects: [chat], models: { echo: ${PRICE} } }
-  messages: { kind: mock, dialects: [messages], models: { echo: ${PRICE} } }
+  messages: { kind: openai, base_url: 'http://127.0.0.1:${port}/v1', api_key: '\${OWN_KEY}', dialects: [messages], models: { echo: ${PRICE} } }
+aliases: { echo: native/echo }
 `;
 
 /** A request of a client, and how it was answered. */
@@ -48,14 +53,15 @@ export interface Site {
 }
 
 /** `environment`: what the gateway finds beside the usual. */
-export async function startSite(folder: string, config = CONFIG, environment: NodeJS.ProcessEnv = {}): Promise<Site> {
+export async function startSite(folder: string, config?: string, environment: NodeJS.ProcessEnv = {}): Promise<Site> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'config.yaml'), config);
+  writeFileSync(join(folder, 'config.yaml'), config ?? configAt(await freePort()));
   const run = (...words: readonly string[]) => runProgram(folder, words);
+  const own = config === undefined ? await run('keys', 'create', 'own') : '';
   const gateway = spawn(process.execPath, [PROGRAM, 'serve'], {
     cwd: folder,
-    env: { ...process.env, ...environment },
+    env: { ...process.env, OWN_KEY: own.trim(), ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const port = await portOf(gateway.stderr);
@@ -65,16 +71,16 @@ export async function startSite(folder: string, config = CONFIG, environment: No
   ];
   const passed: Passed[] = [];
   const recorder = await startRecorder(port, passed);
-  const { port: own } = recorder.address() as AddressInfo;
+  const { port: recorded } = recorder.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${own}`,
+    url: `http://127.0.0.1:${recorded}`,
     key: key.trim(),
     spent: spent.trim(),
     passed: () => passed.splice(0),
     run,
     env: async (client, secret, model) => {
       const block = await run('env', '--client', client, '--key', secret, '--model', model, '--shell', 'bash');
-      return block.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${own}`);
+      return block.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${recorded}`);
     },
     stop: async () => {
       recorder.close();

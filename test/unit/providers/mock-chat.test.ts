@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { answerTo, functionTool, type Json, play, streamOf } from './mock-script.ts';
 
-const TOOLS = [functionTool('chat', 'look_up')];
+const TOOLS = [functionTool('look_up')];
 const CUSTOM = { type: 'custom', custom: { name: 'patch' } };
 
 const choicesOf = ({ choices }: Json) => choices as Json[];
@@ -91,7 +91,7 @@ test('it reads the last message of the user, and its text parts', () => {
 
 describe('a stream', () => {
   test('sends a role, then words, then a finish reason, then usage, then its end', () => {
-    const events = streamOf('chat', '/think 1 /words 2').map(({ data }) => data);
+    const events = streamOf('/think 1 /words 2').map(({ data }) => data);
     assert.deepEqual(
       events.map(({ choices }) => choices),
       [
@@ -115,7 +115,7 @@ describe('a stream', () => {
   });
 
   test('sends a call in pieces', () => {
-    const calls = streamOf('chat', '/call patch {"input": "a b"}', { tools: [CUSTOM] }).flatMap(({ data }) => {
+    const calls = streamOf('/call patch {"input": "a b"}', { tools: [CUSTOM] }).flatMap(({ data }) => {
       const delta = choicesOf(data)[0]?.delta as Json | undefined;
       return (delta?.tool_calls ?? []) as Json[];
     });
