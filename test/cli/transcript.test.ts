@@ -159,6 +159,7 @@ test('a new key is printed with its secret and all its settings', () => {
   assert.deepEqual(rest, {
     name: 'app',
     state: 'enabled',
+    blocked_by: null,
     limits: { rpm: 10, tpm: 2000, concurrency: 3 },
     spend_limit_usd: '1.50',
     budgets: [],
@@ -183,6 +184,7 @@ test('every command that changes a key prints the key, without its secret', () =
     'name',
     'preview',
     'state',
+    'blocked_by',
     'limits',
     'spend_limit_usd',
     'budgets',
@@ -210,6 +212,7 @@ test('every command that changes a group prints the group, with its limits or nu
     name: 'nlp',
     group: 'research',
     state: 'enabled',
+    blocked_by: null,
     limits: { rpm: null, tpm: null, concurrency: null },
     spend_limit_usd: null,
     budgets: [],
