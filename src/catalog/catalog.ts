@@ -16,6 +16,8 @@ export interface Model extends ModelTerms {
   readonly refuseFields: readonly string[];
   /** Headers that they may not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
+  /** The service tier that the headers of its provider set for requests without one. */
+  readonly tierOfHeaders: string | undefined;
   /** Tools of clients' own hosts that requests leave out when they are translated. */
   readonly ignoreTools: readonly string[];
   /** Whether its host keeps responses, each for the key that made it. */
@@ -32,6 +34,7 @@ export interface CatalogSource {
   readonly missingVariable: string | undefined;
   readonly refuseFields: readonly string[];
   readonly refuseHeaders: readonly RefusedHeader[];
+  readonly tierOfHeaders: string | undefined;
   readonly ignoreTools: readonly string[];
   readonly keepsResponses: boolean;
   readonly sharesKeeper: boolean;
@@ -90,6 +93,7 @@ export class Catalog {
         active: provider.missingVariable === undefined,
         refuseFields: provider.refuseFields,
         refuseHeaders: provider.refuseHeaders,
+        tierOfHeaders: provider.tierOfHeaders,
         ignoreTools: provider.ignoreTools,
         keepsResponses: provider.keepsResponses,
         sharesKeeper: provider.sharesKeeper,

@@ -89,9 +89,12 @@ type MediaPrices = Readonly<Record<'audioInput' | 'cachedAudioInput' | 'audioOut
 type ImagePrice = 'imageInput' | 'cachedImageInput' | 'imageOutput';
 
 /**
- * The dearest prices of any known model, in nanodollars per million tokens: OpenAI's for audio, Google's for images, as
- * listed in 2026-11. A request that asks for a kind without a price is refused, so these apply only where a host reports
- * tokens of a kind that neither the request nor the name of the model let expect.
+ * The dearest prices of any known model, in nanodollars per million tokens: gpt-4o-audio-preview and
+ * gpt-4o-realtime-preview for audio, gemini-3-pro-image for images. Compared with LiteLLM's table
+ * model_prices_and_context_window.json of 2026-07-24, fields `input_cost_per_audio_token`, `output_cost_per_audio_token`
+ * and `output_cost_per_image_token`; only the retired previews of 2024-10 were dearer (audio at 100 and 200 USD). A request
+ * that asks for a kind without a price is refused, so these apply only where a host reports tokens of a kind that neither
+ * the request nor the name of the model let expect.
  */
 const DEAREST = {
   audioInput: 40n * NANOS_PER_USD,

@@ -15,6 +15,7 @@ import {
   VERTEX_DIALECTS,
 } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
+import { BEDROCK_TIER_HEADER } from '../core/price-tiers.ts';
 import { type HttpProxy, maskedProxy, parseProxy } from '../core/proxy.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { type StateLocation, showState } from '../core/state-location.ts';
@@ -184,6 +185,7 @@ class ConfigBuilder {
       models: this.#models(name, parsed),
       refuseFields: [...parsed.refuse_fields, ...(isOfCloud(parsed.kind) ? OWN_FIELDS : [])],
       refuseHeaders: parsed.refuse_headers,
+      tierOfHeaders: undefined,
       ignoreTools: parsed.ignore_tools,
       keepsResponses: false,
       sharesKeeper: false,
@@ -219,6 +221,7 @@ class ConfigBuilder {
       auth: parsed.auth ?? AUTH[parsed.kind],
       upstreams,
       headers,
+      tierOfHeaders: parsed.kind === 'bedrock' ? headers[BEDROCK_TIER_HEADER] : undefined,
       proxy: proxy?.proxy,
       shownProxy: proxy?.shown,
       streamUsage: parsed.stream_usage === 'on',

@@ -24,6 +24,8 @@ interface ProviderBase {
   /** Names of fields that requests to the provider may not have. */
   readonly refuseFields: readonly string[];
   readonly refuseHeaders: readonly RefusedHeader[];
+  /** The service tier that its headers set for requests without one. */
+  readonly tierOfHeaders: string | undefined;
   /** Tools of clients' own hosts that requests leave out when they are translated. */
   readonly ignoreTools: readonly string[];
   /** Whether its hosts keep responses, each for the key that made it. */

@@ -3,6 +3,9 @@
  * `speed=fast`, which no service tier has, so that prices by any of them are in one map.
  */
 
+/** Names the service tier in requests to Bedrock and in its responses. */
+export const BEDROCK_TIER_HEADER = 'x-amzn-bedrock-service-tier';
+
 /** The service tiers at which every model has its ordinary prices. */
 const ORDINARY_TIERS: readonly string[] = ['auto', 'default', 'standard', 'standard_only'];
 

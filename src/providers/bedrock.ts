@@ -1,7 +1,7 @@
 /** What requests to a host of Amazon Bedrock look like before they are signed, and what the events of its streams become. Pure. */
 
 import { isObject, objectOf, parseJson } from '../core/json.ts';
-import { fieldOfTier } from '../core/price-tiers.ts';
+import { BEDROCK_TIER_HEADER, fieldOfTier } from '../core/price-tiers.ts';
 import { BETAS_FIELD } from '../dialects/betas.ts';
 import { dataEvent, namedEvent } from '../wire/sse.ts';
 import { bodyWithout, knownBetas } from './claude.ts';
@@ -44,12 +44,9 @@ function invokeBody(text: string, betas: readonly string[]): string {
   return bodyWithout(text, ELSEWHERE, ['"anthropic_version":"bedrock-2023-05-31"', ...named]);
 }
 
-/** The service tier of a request, and of its response. */
-export const TIER_HEADER = 'x-amzn-bedrock-service-tier';
-
 function tierHeader(tier: string | undefined): Record<string, string> {
   if (tier === undefined || tier === 'auto' || fieldOfTier(tier) !== 'service_tier') return {};
-  return { [TIER_HEADER]: tier === 'standard_only' ? 'default' : tier };
+  return { [BEDROCK_TIER_HEADER]: tier === 'standard_only' ? 'default' : tier };
 }
 
 /** A frame of a stream. */

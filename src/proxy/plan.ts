@@ -251,7 +251,10 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   if (!hosting.ok) return hosting;
   const adapted = hosting.hosted.request.dialect.forModel?.(hosting.hosted.request, model);
   if (adapted?.ok === false) return adapted;
-  const hosted = adapted === undefined ? hosting.hosted : { ...hosting.hosted, request: adapted.request };
+  const hosted = withTierOfHeaders(
+    adapted === undefined ? hosting.hosted : { ...hosting.hosted, request: adapted.request },
+    model,
+  );
   const sentHeaders = hosted.response === undefined ? headers : {};
   const problem =
     problemAt(hosted.request, model, request) ??
@@ -259,6 +262,14 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
     headerProblem(model, sentHeaders) ??
     betasProblem(hosted.request, model);
   return problem === undefined ? { ok: true, target: { ...hosted, model } } : { ok: false, problem };
+}
+
+/** A request without a service tier has the one that the headers of its provider set. Converse reads the tier in its body alone. */
+function withTierOfHeaders(hosted: HostRequest, { tierOfHeaders }: Model): HostRequest {
+  const { dialect, serviceTier } = hosted.request;
+  const hasOwn = serviceTier !== undefined && serviceTier !== 'auto';
+  if (tierOfHeaders === undefined || hasOwn || dialect.name === 'converse') return hosted;
+  return { ...hosted, request: { ...hosted.request, serviceTier: tierOfHeaders } };
 }
 
 /** A field that the provider refuses, or that has no price. `client`: the request before its translation. */

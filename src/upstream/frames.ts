@@ -1,5 +1,6 @@
 /** Reads responses of Amazon's hosts in frames (`application/vnd.amazon.eventstream`) as server-sent events. */
-import { eventOf, FRAMES_TYPE, type Frame, TIER_HEADER } from '../providers/bedrock.ts';
+import { BEDROCK_TIER_HEADER } from '../core/price-tiers.ts';
+import { eventOf, FRAMES_TYPE, type Frame } from '../providers/bedrock.ts';
 import { MAX_EVENT_BYTES } from '../wire/sse.ts';
 import { type ResponseHead, UpstreamFailure } from './attempt.ts';
 import type { Decoded, ResponseDecoder } from './host-pool.ts';
@@ -37,7 +38,7 @@ export class FrameDecoder implements ResponseDecoder {
     this.#isFramed = head.contentType.toLowerCase().startsWith(FRAMES_TYPE);
     // It comes with the status of what is wrong with a request.
     const isQuota = String(headers['x-amzn-errortype']).startsWith('ServiceQuotaExceededException');
-    const served = headers[TIER_HEADER];
+    const served = headers[BEDROCK_TIER_HEADER];
     return {
       ...head,
       ...((this.#isTierInHead || served !== undefined) && { tier: { served: served?.toString() } }),

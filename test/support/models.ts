@@ -31,6 +31,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     ignoreTools: [],
     keepsResponses: false,
     sharesKeeper: false,
+    tierOfHeaders: undefined,
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),

@@ -9,7 +9,13 @@ import type { Wish } from '../conversation.ts';
 import { arrivals, billedOverCharged, billedOverHeld, OVER_CHARGED, OVER_HELD } from '../measures.ts';
 import type { Fields } from '../names.ts';
 import { LONG_INPUT_TOKENS } from '../pricing.ts';
-import { billedOverScriptedCharge, OVER_SCRIPTED_CHARGE } from '../scripted.ts';
+import {
+  billedOverScriptedBalance,
+  billedOverScriptedCharge,
+  OVER_SCRIPTED_BALANCE,
+  OVER_SCRIPTED_CHARGE,
+  type ScriptedAttack,
+} from '../scripted.ts';
 import { asks } from '../site.ts';
 
 type Row = readonly [claim: string, tries: string, fields: Fields, wish: Partial<Wish>];
@@ -77,7 +83,7 @@ const refused: Attack[] = ['models', 'route', 'fallbacks'].map((field) => ({
 }));
 
 const TIER_HEADER = 'x-amzn-bedrock-service-tier';
-const BEDROCK_TOKENS = { input: 1_000, output: 500 };
+const BEDROCK_TOKENS = { input: 10, output: 1_000 };
 /** Nanodollars a token, for each USD a million tokens. */
 const NANOS_PER_PRICE = 1_000;
 const CLAUDE = {
@@ -111,7 +117,11 @@ interface BedrockRow {
   readonly fields: Fields;
   /** In the head of the answer. */
   readonly served: string | undefined;
+  /** Of the provider. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+const OF_PROVIDER = { [TIER_HEADER]: 'priority' };
 
 const BEDROCK_ROWS: readonly BedrockRow[] = [
   ...[false, true].map((stream) => ({
@@ -132,41 +142,64 @@ const BEDROCK_ROWS: readonly BedrockRow[] = [
     fields: {},
     served: 'priority',
   },
+  ...[undefined, 'priority'].map((served) => ({
+    what: `a tier at Bedrock that the provider's headers set, and the head of the answer ${served ? 'reports' : 'does not'},`,
+    tries: `a request without a tier at a Bedrock provider with \`headers: { ${TIER_HEADER}: priority }\`, which the head of the answer ${served ? 'reports' : 'does not report'}`,
+    fields: {},
+    served,
+    headers: OF_PROVIDER,
+  })),
 ];
 
+function bedrockAttack({ fields, served, headers = {} }: Omit<BedrockRow, 'what' | 'tries'>): ScriptedAttack {
+  return {
+    path: '/v1/messages',
+    send: async () => ({
+      body: JSON.stringify({
+        model: 'bedrock/model',
+        max_tokens: BEDROCK_TOKENS.output,
+        messages: [{ role: 'user', content: 'Hi' }],
+        ...fields,
+      }),
+    }),
+    providers: {
+      bedrock: {
+        kind: 'bedrock',
+        region: 'eu-west-1',
+        api_key: 'upstream-key',
+        headers,
+        models: { model: { input: 1, output: 2, ...CLAUDE, service_tiers: { priority: PRIORITY } } },
+      },
+    },
+    script: (call) => answerOfClaude(call, served),
+    bill: (BEDROCK_TOKENS.input * PRIORITY.input + BEDROCK_TOKENS.output * PRIORITY.output) * NANOS_PER_PRICE,
+  };
+}
+
 const atBedrock = BEDROCK_ROWS.map(
-  ({ what, tries, fields, served }): Attack => ({
+  ({ what, tries, ...row }): Attack => ({
     claim: `${what} is charged at its price`,
     passes: 'balance',
     tries,
     ...OVER_SCRIPTED_CHARGE,
-    run: () =>
-      billedOverScriptedCharge({
-        path: '/v1/messages',
-        send: async () => ({
-          body: JSON.stringify({
-            model: 'bedrock/model',
-            max_tokens: 1_000,
-            messages: [{ role: 'user', content: 'Hi' }],
-            ...fields,
-          }),
-        }),
-        providers: {
-          bedrock: {
-            kind: 'bedrock',
-            region: 'eu-west-1',
-            api_key: 'upstream-key',
-            models: { model: { input: 1, output: 2, ...CLAUDE, service_tiers: { priority: PRIORITY } } },
-          },
-        },
-        script: (call) => answerOfClaude(call, served),
-        bill: (BEDROCK_TOKENS.input * PRIORITY.input + BEDROCK_TOKENS.output * PRIORITY.output) * NANOS_PER_PRICE,
-      }),
+    run: () => billedOverScriptedCharge(bedrockAttack(row)),
   }),
 );
+
+const RACE = { usd: 0.02, requests: 10 };
+const racingAtBedrock: Attack[] = ['auto', undefined].map((tier) => ({
+  claim: `racing requests with ${tier ? `the tier ${tier}` : 'no tier'} do not pass a balance where the headers of a Bedrock provider set the tier`,
+  passes: 'balance',
+  tries: `${RACE.requests} racing requests with ${tier ? `\`service_tier: "${tier}"\`` : 'no tier'} at a Bedrock provider with \`headers: { ${TIER_HEADER}: priority }\`, with a balance of ${RACE.usd} USD`,
+  ...OVER_SCRIPTED_BALANCE,
+  run: () => {
+    const attack = bedrockAttack({ fields: { service_tier: tier }, served: 'priority', headers: OF_PROVIDER });
+    return billedOverScriptedBalance(attack, RACE.usd, RACE.requests);
+  },
+}));
 
 export const SPECIAL_PRICES_FAMILY: Family = {
   title: 'What has a price of its own',
   about: 'Service tiers, cache writes and audio have prices of their own in the config, and are charged at them.',
-  attacks: [...charged, held, ...atBedrock, ...refused],
+  attacks: [...charged, held, ...atBedrock, ...racingAtBedrock, ...refused],
 };
