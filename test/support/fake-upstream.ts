@@ -50,6 +50,11 @@ export class UpstreamCall {
     return bounded(this.#closed, 'the connection to the upstream is closed');
   }
 
+  /** Whether the connection is closed: a stream that lasts longer than a test may wait asks this instead of `closed`. */
+  get isClosed(): boolean {
+    return !this.#socket.writable;
+  }
+
   header(name: string): string | undefined {
     return this.headerLines.find(([candidate]) => candidate.toLowerCase() === name)?.[1];
   }

@@ -13,6 +13,7 @@ import { Meter } from '../../../src/relay/meter.ts';
 import type { TokenCounter } from '../../../src/tokens/counter.ts';
 import { flatPrices, testModel } from '../../support/models.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
+import { LANGUAGES, languageText, tokensOf } from '../wire/token-texts.ts';
 
 const INPUT = 5;
 const STEP = 100;
@@ -219,6 +220,28 @@ describe('a stream that nothing is left for', () => {
       t.mock.timers.tick(2);
       await turn();
       assert.equal(code, 'insufficient_credit', `${pauseMs}`);
+    }
+  });
+
+  test('gets two thirds of its output in any language, even if the tokenizer never loads', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    for (const language of LANGUAGES) {
+      const { promise } = Promise.withResolvers<number>();
+      const { write, asked } = stream({ isLoaded: false, outputTokens: 512, count: () => promise });
+      const pieces = languageText(language).match(/.{1,5}/gsu) ?? [];
+      let written = '';
+      let answer: ReturnType<typeof write>;
+      for (let at = 0; answer === undefined; at++) {
+        const content = pieces[at % pieces.length] as string;
+        answer = write({ content });
+        if (answer === undefined) written += content;
+        await turn();
+        await asked[0]?.answer(NOTHING_LEFT);
+      }
+      t.mock.timers.tick(5_000);
+      assert.equal((await answer)?.code, 'insufficient_credit');
+      const tokens = tokensOf(written);
+      assert.ok(tokens >= (2 / 3) * 512, `${language}: ${tokens} of 512 tokens`);
     }
   });
 
