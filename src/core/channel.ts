@@ -1,5 +1,4 @@
-/** What ports run on, and the channel between two parts of one thread. */
-import { EventEmitter } from 'node:events';
+/** What ports run on. */
 import type { MessagePort } from 'node:worker_threads';
 
 /** What carries messages to the other side and back: a thread, a message port, a connection to another process. */
@@ -18,41 +17,3 @@ export type Returned = readonly [ticket: number, result: unknown];
 export type Thrown = readonly [ticket: number, result: undefined, error: unknown, lines: readonly string[] | undefined];
 
 export type Message = Asked | Returned | Thrown;
-
-interface Events {
-  message: [Message];
-  error: [Error];
-  exit: [];
-  close: [];
-}
-
-/** What one end posts, the other receives before that returns. */
-export class LocalChannel extends EventEmitter<Events> implements Channel {
-  #other: LocalChannel | undefined;
-
-  static pair(): readonly [LocalChannel, LocalChannel] {
-    const [one, other] = [new LocalChannel(), new LocalChannel()];
-    one.#other = other;
-    other.#other = one;
-    return [one, other];
-  }
-
-  /** Nothing is copied, and what is posted to a closed channel is dropped. */
-  postMessage(message: Message): void {
-    this.#other?.emit('message', message);
-  }
-
-  /** The other end learns of an internal error of this one. */
-  fail(error: Error): void {
-    this.#other?.emit('error', error);
-  }
-
-  /** Closes both ends. */
-  close(): void {
-    const other = this.#other;
-    if (other === undefined) return;
-    this.#other = undefined;
-    this.emit('close');
-    other.close();
-  }
-}

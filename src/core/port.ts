@@ -3,7 +3,7 @@
  * error that it throws, is the outcome of the call. One that returns nothing is an event, and nobody waits for it.
  */
 import { MessagePort } from 'node:worker_threads';
-import { type Asked, type Channel, LocalChannel, type Message, type Returned, type Thrown } from './channel.ts';
+import type { Asked, Channel, Message, Returned, Thrown } from './channel.ts';
 import { UserError } from './errors.ts';
 import { Tickets } from './tickets.ts';
 
@@ -29,11 +29,6 @@ export class Port<Own extends object, Other extends object> {
     channel.on('error', (error) => this.end(error));
     channel.on('exit', end);
     channel.on('close', end);
-  }
-
-  /** Whether nothing is copied on the way to the other side, which is in this thread. */
-  get isLocal(): boolean {
-    return this.#channel instanceof LocalChannel;
   }
 
   /**
@@ -113,7 +108,7 @@ export class Port<Own extends object, Other extends object> {
 
   /** A message port can only be moved. */
   #send(message: Message): void {
-    const moved = this.isLocal ? [] : message.filter((part) => part instanceof MessagePort);
+    const moved = message.filter((part) => part instanceof MessagePort);
     if (moved.length === 0) this.#channel.postMessage(message);
     else this.#channel.postMessage(message, moved);
   }

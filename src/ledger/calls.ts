@@ -1,7 +1,4 @@
-/**
- * The calls of one thread to the ledger. To another thread, the commands of one turn of the event loop are sent as one
- * message.
- */
+/** The calls of one thread to the ledger: direct calls if the ledger is in that thread, messages if it is in another. */
 import type { MessagePort } from 'node:worker_threads';
 import type { RateFigures } from '../core/limits.ts';
 import { Port } from '../core/port.ts';
@@ -24,28 +21,35 @@ import {
   type ListingAdmission,
 } from './ledger.ts';
 import { packCommand, unpackReply } from './packing.ts';
-import type { Answer, Answers, Ask, Askable, Command, PackedCommand, Reply, Tellable, Told } from './protocol.ts';
+import {
+  type Answer,
+  type Answers,
+  type Ask,
+  type Askable,
+  type ClientPort,
+  type Command,
+  type CommandPort,
+  isUnavailable,
+  type PackedCommand,
+  type Tellable,
+  type Told,
+} from './protocol.ts';
 
-/** The way to the ledger. */
-interface LedgerPort {
-  /** Whether it is in this thread. */
-  readonly isLocal: boolean;
-  tell(name: 'ask', ...asked: Ask): void;
-}
-
-export class LedgerClient implements LedgerControl {
-  readonly #port: LedgerPort;
+export class LedgerClient implements LedgerControl, ClientPort {
+  readonly #ledger: CommandPort;
+  readonly #onTold: (told: Told) => void;
   readonly #tickets = new Tickets<Answer>();
-  #outbox: PackedCommand[] = [];
   #commit = 0;
   #flushed = 0;
-  /** Who waits for a flush, by the commit. */
+  /** The waits for a flush, by the commit. */
   readonly #flushes = new Map<number, PromiseWithResolvers<void>>();
   #storageFault: string | undefined;
   #ended: LedgerUnavailable | undefined;
 
-  constructor(port: LedgerPort) {
-    this.#port = port;
+  /** `onTold` is called with everything but answers that the ledger tells. */
+  constructor(ledger: CommandPort, onTold: (told: Told) => void = () => {}) {
+    this.#ledger = ledger;
+    this.#onTold = onTold;
   }
 
   get storageFault(): string | undefined {
@@ -83,7 +87,7 @@ export class LedgerClient implements LedgerControl {
     if (waiting === undefined) {
       waiting = Promise.withResolvers<void>();
       this.#flushes.set(commit, waiting);
-      this.#port.tell('ask', 'flush', commit);
+      this.#ledger.flushFor(this, commit);
     }
     return waiting.promise;
   }
@@ -116,12 +120,6 @@ export class LedgerClient implements LedgerControl {
     return this.#ended !== undefined;
   }
 
-  /** To be called with all that the ledger tells. */
-  receive(told: Told): void {
-    if (told[0] === 'replies') this.#receiveReplies(told);
-    else this.#storageFault = told[1];
-  }
-
   /** No more replies will come: rejects all outstanding calls, and every later one. */
   end(reason: string): void {
     this.#ended ??= new LedgerUnavailable(reason);
@@ -130,11 +128,30 @@ export class LedgerClient implements LedgerControl {
     this.#flushes.clear();
   }
 
-  /** Sends the commands of this turn of the event loop. */
-  flush(): void {
-    const commands = this.#outbox;
-    this.#outbox = [];
-    if (commands.length > 0) this.#port.tell('ask', 'commands', commands);
+  answer(ticket: number, _: Command | undefined, answer: Answer): void {
+    if (isUnavailable(answer)) this.#tickets.reject(ticket, new LedgerUnavailable(answer.unavailable));
+    else this.#tickets.resolve(ticket, answer);
+  }
+
+  deliver(commit: number, flushed: number): void {
+    this.#commit = commit;
+    this.#flushed = flushed;
+    for (const [waitedFor, { resolve }] of this.#flushes) {
+      if (waitedFor > flushed) continue;
+      this.#flushes.delete(waitedFor);
+      resolve();
+    }
+  }
+
+  tell(...told: Told): void {
+    if (told[0] === 'replies') {
+      const [, replies, commit, flushed] = told;
+      for (const reply of replies) this.answer(reply[0], undefined, unpackReply(reply));
+      this.deliver(commit, flushed);
+    } else {
+      this.#storageFault = told[1];
+      this.#onTold(told);
+    }
   }
 
   /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
@@ -145,41 +162,43 @@ export class LedgerClient implements LedgerControl {
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const { ticket, reply } = this.#tickets.take();
-    const packed = packCommand({ ticket, command }, this.#port.isLocal);
-    if (this.#port.isLocal) this.#port.tell('ask', 'commands', [packed]);
-    else this.#sendWithOthers(packed);
+    this.#ledger.take(ticket, command, this);
     // The ledger answers each command with the answer of its kind.
     return reply as Promise<Answers[K]>;
   }
+}
 
-  /** The commands of one turn are sent together: a message costs as much as 20 commands. */
-  #sendWithOthers(packed: PackedCommand): void {
-    if (this.#outbox.length === 0) setImmediate(() => this.flush());
-    this.#outbox.push(packed);
+/** The ledger in another thread. The commands of one turn of the event loop are sent together: a message costs as much as 20. */
+export class RemoteLedger implements CommandPort {
+  readonly #port: { tell(name: 'ask', ...asked: Ask): void };
+  #outbox: PackedCommand[] = [];
+
+  constructor(port: { tell(name: 'ask', ...asked: Ask): void }) {
+    this.#port = port;
   }
 
-  #receiveReplies([, replies, commit, flushed]: Extract<Told, ['replies', ...unknown[]]>): void {
-    this.#commit = commit;
-    this.#flushed = flushed;
-    for (const [waitedFor, { resolve }] of this.#flushes) {
-      if (waitedFor > flushed) continue;
-      this.#flushes.delete(waitedFor);
-      resolve();
-    }
-    for (const reply of replies) this.#deliver(unpackReply(reply));
+  take(ticket: number, command: Command): void {
+    if (this.#outbox.length === 0) setImmediate(() => this.send());
+    this.#outbox.push(packCommand(ticket, command));
   }
 
-  #deliver(reply: Reply): void {
-    if ('answer' in reply) this.#tickets.resolve(reply.ticket, reply.answer);
-    else this.#tickets.reject(reply.ticket, new LedgerUnavailable(reply.unavailable));
+  flushFor(_: ClientPort, commit: number): void {
+    this.#port.tell('ask', 'flush', commit);
+  }
+
+  /** Sends the commands of this turn. */
+  send(): void {
+    const commands = this.#outbox;
+    this.#outbox = [];
+    if (commands.length > 0) this.#port.tell('ask', 'commands', commands);
   }
 }
 
 /** Connects a thread to the ledger that another one has started. */
 export function connectLedger(channel: MessagePort): Ledger {
   const port = new Port<Tellable, Askable>(channel, 'the ledger');
-  const client = new LedgerClient(port);
-  port.serve({ told: (...told) => client.receive(told) });
+  const client = new LedgerClient(new RemoteLedger(port));
+  port.serve({ told: (...told) => client.tell(...told) });
   channel.on('close', () => client.end('the ledger is closed'));
   return client;
 }

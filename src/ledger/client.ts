@@ -1,13 +1,12 @@
 /** Starts the ledger, in a thread of its own or in this one, and opens ports for other threads. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { type Channel, LocalChannel } from '../core/channel.ts';
 import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
-import { LedgerClient } from './calls.ts';
+import { LedgerClient, RemoteLedger } from './calls.ts';
 import type { Handover } from './handover.ts';
 import type { LedgerControl, LedgerOptions, LedgerStart, LedgerSummary } from './ledger.ts';
 import type { Ask, Askable, LedgerCalls, MainCalls, Tellable, Told } from './protocol.ts';
-import { serveLedger } from './serve.ts';
+import { LedgerOpening, type LedgerReports } from './serve.ts';
 
 /** Events the ledger reports outside of replies. */
 export interface LedgerEvents {
@@ -96,35 +95,47 @@ export function prepareLedger(
   events: LedgerEvents,
   { place, isAhead }: { readonly place: Place; readonly isAhead: boolean },
 ): WaitingLedger {
-  const { channel, end } = place === 'thread' ? inThread({ options, isAhead }) : here({ options, isAhead });
-  const port = new Port<MainCalls, LedgerCalls>(channel, 'the ledger');
-  const client = new LedgerClient(port);
-  const served = servedBy(client, events);
+  const main = reportsOf(events);
+  return place === 'thread' ? inThread({ options, isAhead }, main, events) : here({ options, isAhead }, main, events);
+}
+
+function inThread(start: LedgerStart, main: LedgerReports, events: LedgerEvents): WaitingLedger {
+  const thread = startThread('ledger/thread', { workerData: start });
+  const port = new Port<MainCalls, LedgerCalls>(thread, 'the ledger');
+  const ledger = new RemoteLedger(port);
+  const client = new LedgerClient(ledger, onFaults(events));
+  const served: MainCalls = { ...main, told: (...told) => client.tell(...told) };
   port.serve(served);
-  const discard = () => {
-    // Its end is no death.
+  const discard = async () => {
+    // Ends the client first: this end of the thread is not a failure.
     client.end('the ledger is closed');
-    return end();
+    await thread.terminate();
   };
   const loaded = port.call('load');
-  // It may fail before anybody waits for it.
+  // It may fail before anything waits for it.
   loaded.catch(() => {});
-  const die = (error: Error) => {
-    if (client.hasEnded) return;
-    client.end(error.message);
-    events.onDeath(error);
+  const die = dieOnce(client, events);
+  const calls: Calls = {
+    connect: (...given) => port.tell('connect', ...given),
+    handOver: () => port.call('handOver'),
+    keep: () => port.tell('keep'),
+    forward: () => port.tell('forward'),
+    tell: (...given) => port.tell('tell', ...given),
+    // A thread that has died has nothing left to close.
+    close: () => {
+      ledger.send();
+      return port.call('close').catch(() => {});
+    },
   };
   return {
     loaded,
     open: async (handover) => {
       try {
         const summary = await port.call('open', handover);
-        channel.on('error', die);
+        thread.on('error', die);
         // Not at once: its last reply, that it has closed, arrives together with its end.
-        const onEnd = () => setImmediate(() => die(new Error('the ledger has ended')));
-        channel.on('exit', onEnd);
-        channel.on('close', onEnd);
-        return running(port, client, summary, served);
+        thread.on('exit', () => setImmediate(() => die(new Error('the ledger has ended'))));
+        return running(calls, client, summary, (forwarded) => port.serve({ ...served, forwarded }));
       } catch (error) {
         await discard();
         throw error;
@@ -134,31 +145,49 @@ export function prepareLedger(
   };
 }
 
-/** A ledger that was started, before it has opened the state. */
-interface Started {
-  readonly channel: Channel;
-  readonly end: () => Promise<void>;
-}
-
-function inThread(start: LedgerStart): Started {
-  const worker = startThread('ledger/thread', { workerData: start });
-  return { channel: worker, end: async () => void (await worker.terminate()) };
-}
-
-function here(start: LedgerStart): Started {
-  const [own, other] = LocalChannel.pair();
-  serveLedger(other, start, (error) => other.fail(error));
-  return { channel: own, end: async () => own.close() };
-}
-
-/** All that the ledger tells the main thread before it is handed over. */
-function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, 'forwarded'> {
+function here(start: LedgerStart, main: LedgerReports, events: LedgerEvents): WaitingLedger {
+  let die = (_: Error) => {};
+  const reports = { ...main };
+  const opening = new LedgerOpening(start, reports, (error) => die(error));
+  const loaded = opening.load();
+  // It may fail before anything waits for it.
+  loaded.catch(() => {});
   return {
-    told: (...told) => {
-      client.receive(told);
-      if (told[0] === 'storage_fault') events.onStorageFault(told[1]);
-      else if (told[0] === 'storage_recovered') events.onStorageRecovered();
+    loaded,
+    open: async (handover) => {
+      const { thread, summary } = await opening.open(handover);
+      const client = new LedgerClient(thread, onFaults(events));
+      die = dieOnce(client, events);
+      thread.start(client);
+      return running(thread, client, summary, (forwarded) => {
+        reports.forwarded = forwarded;
+      });
     },
+    discard: async () => opening.close(),
+  };
+}
+
+/** The calls of the main thread to a ledger that has opened the state. */
+type Calls = Omit<LedgerCalls, 'ask' | 'load' | 'open'>;
+
+function dieOnce(client: LedgerClient, events: LedgerEvents): (error: Error) => void {
+  return (error) => {
+    if (client.hasEnded) return;
+    client.end(error.message);
+    events.onDeath(error);
+  };
+}
+
+function onFaults(events: LedgerEvents): (told: Told) => void {
+  return (told) => {
+    if (told[0] === 'storage_fault') events.onStorageFault(told[1]);
+    else if (told[0] === 'storage_recovered') events.onStorageRecovered();
+  };
+}
+
+/** Until a handover, no command is forwarded. */
+function reportsOf(events: LedgerEvents): LedgerReports {
+  return {
     stops: events.onStops,
     deaths: events.onDeaths,
     difference: (entry) => events.onDifference?.(entry),
@@ -166,22 +195,21 @@ function servedBy(client: LedgerClient, events: LedgerEvents): Omit<MainCalls, '
     lostLog: (entry, requests) => events.onLostLog?.(entry, requests),
     uncharged: (requestId) => events.onUncharged?.(requestId),
     orphans: events.onOrphans,
+    forwarded: () => {},
   };
 }
 
 function running(
-  port: Port<MainCalls, LedgerCalls>,
+  calls: Calls,
   client: LedgerClient,
   summary: LedgerSummary,
-  served: Partial<MainCalls>,
+  forwardTo: (forwarded: MainCalls['forwarded']) => void,
 ): RunningLedger {
   const connect = (inherited?: readonly string[]) => {
     const { port1, port2 } = new MessageChannel();
-    port.tell('connect', port1, inherited);
+    calls.connect(port1, inherited);
     return port2;
   };
-  // Of a thread that has died nothing is left to close.
-  const close = () => port.call('close').catch(() => {});
   return {
     client,
     summary,
@@ -192,21 +220,20 @@ function running(
       asking.serve({ told: (...told) => onTold(told) });
       return { ask: (asked) => asking.tell('ask', ...asked), close: () => channel.close() };
     },
-    handOver: () => port.call('handOver'),
-    keep: () => port.tell('keep'),
+    handOver: () => calls.handOver(),
+    keep: () => calls.keep(),
     forward: (forwarded) => {
-      port.serve({ ...served, forwarded });
-      port.tell('forward');
+      forwardTo(forwarded);
+      calls.forward();
     },
-    tell: (number, told) => port.tell('tell', number, told),
+    tell: (number, told) => calls.tell(number, told),
     abandon: (reason) => {
       client.end(reason);
       // Closes the ports of the other threads as well.
-      void close();
+      void calls.close();
     },
     close: async () => {
-      client.flush();
-      await close();
+      await calls.close();
       client.end('the ledger is closed');
     },
   };

@@ -2,20 +2,18 @@
  * After a handover: what the threads of this process ask goes to the ledger of the next one, through
  * the main thread, and what that tells them comes back.
  */
-import type { Port } from '../core/port.ts';
 import { packCommand } from './packing.ts';
-import type { Ask, ClientPort, MainCalls, Told } from './protocol.ts';
-import type { QueuedCommand } from './responder.ts';
+import type { Ask, ClientPort, MainCalls, QueuedCommand, Told } from './protocol.ts';
 
 export class Forwarder {
-  readonly #main: Pick<Port<never, MainCalls>, 'tell'>;
+  readonly #main: Pick<MainCalls, 'forwarded'>;
   /** The ports by which the next process knows them. */
   readonly #numbers = new WeakMap<ClientPort, number>();
   readonly #ports = new Map<number, ClientPort>();
   #count = 0;
   #isOpen = false;
 
-  constructor(main: Pick<Port<never, MainCalls>, 'tell'>) {
+  constructor(main: Pick<MainCalls, 'forwarded'>) {
     this.#main = main;
   }
 
@@ -37,7 +35,11 @@ export class Forwarder {
   /** Begins, with the commands that nobody has decided. */
   open(undecided: readonly QueuedCommand[]): void {
     this.#isOpen = true;
-    for (const { envelope, port } of undecided) this.ask(port, ['commands', [packCommand(envelope)]]);
+    for (const queued of undecided) this.take(queued);
+  }
+
+  take({ ticket, command, port }: QueuedCommand): void {
+    this.ask(port, ['commands', [packCommand(ticket, command)]]);
   }
 
   ask(port: ClientPort, asked: Ask): void {
@@ -45,7 +47,7 @@ export class Forwarder {
   }
 
   tell(number: number, told: Told): void {
-    this.#ports.get(number)?.tell('told', ...told);
+    this.#ports.get(number)?.tell(...told);
   }
 
   /** A port has closed. */
@@ -55,6 +57,6 @@ export class Forwarder {
   }
 
   #send(port: ClientPort, asked: Ask | undefined): void {
-    this.#main.tell('forwarded', this.numberOf(port), asked);
+    this.#main.forwarded(this.numberOf(port), asked);
   }
 }

@@ -1,7 +1,6 @@
 /** The open requests of earlier processes, whose commands come through ports that stand for them. */
 import type { PortHandover } from './handover.ts';
-import { type ClientPort, type Command, isAdmitted, isCountBegun } from './protocol.ts';
-import type { DecidedCommand } from './responder.ts';
+import { type ClientPort, type Command, type DecidedCommand, isAdmitted, isCountBegun } from './protocol.ts';
 
 export class InheritedRequests {
   readonly #byPort = new Map<ClientPort, Set<string>>();
@@ -18,8 +17,7 @@ export class InheritedRequests {
   /** To be called with every batch: what has been opened and ended. */
   follow(batch: readonly DecidedCommand[]): void {
     if (this.#byPort.size === 0) return;
-    for (const { envelope, port, answer } of batch) {
-      const { command } = envelope;
+    for (const { command, port, answer } of batch) {
       if (command.kind === 'admit' && isAdmitted(command, answer)) this.#open(port, command.request.requestId);
       else if (isCountBegun(command, answer)) this.#openCount(port, command.countId);
       else if (command.kind === 'settle') this.#end(command.settlement.requestId);

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import type { Channel } from '../core/channel.ts';
 import { UserError } from '../core/errors.ts';
-import { Port } from '../core/port.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
 import { Chores } from './chores.ts';
 import type { Engine, Eventual } from './engine.ts';
@@ -13,16 +12,17 @@ import { InheritedRequests } from './inherited.ts';
 import { unpackCommand } from './packing.ts';
 import {
   type Ask,
-  type Askable,
   type ClientPort,
+  type Command,
+  type CommandPort,
   isWritten,
-  type LedgerCalls,
   type MainCalls,
-  type Tellable,
+  type QueuedCommand,
   type Told,
   waitsForStore,
 } from './protocol.ts';
-import { type QueuedCommand, Responder } from './responder.ts';
+import { RemoteClient } from './remote-client.ts';
+import { Responder } from './responder.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
 const LOCK_WAIT_MS = 2_000;
@@ -35,18 +35,22 @@ const RETRY_MS = 100;
 /** The number of attempts when closing. What is unsettled then is left to the next start. */
 const CLOSING_ATTEMPTS = 20;
 
-type MainPort = Port<LedgerCalls, MainCalls>;
+/** Of commands that the ledger gives itself. The main thread ignores the answers. */
+const NO_TICKET = 0;
+
+/** The part of the main thread that the ledger reports to. */
+export type MainEvents = Pick<MainCalls, 'orphans' | 'forwarded'>;
 
 /** What a port runs on. */
 export interface ClosableChannel extends Channel {
   close(): void;
 }
 
-export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
-  /** The port of the main thread. */
-  readonly #main: MainPort;
-  /** The ports of all threads that send commands, and what they run on. */
-  readonly #ports = new Map<ClientPort, ClosableChannel>();
+export class LedgerThread implements CommandPort {
+  readonly #main: MainEvents;
+  #mainClient!: ClientPort;
+  /** The ports of all clients, and what they run on; undefined for a client in this thread. */
+  readonly #ports = new Map<ClientPort, ClosableChannel | undefined>();
   readonly #engine: Engine;
   readonly #die: (error: Error) => void;
   readonly #responder: Responder;
@@ -73,11 +77,13 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   #fault: StorageFault | undefined;
 
   /** `die` gets an internal error; nothing is decided after it. `commits` were written by an earlier process. */
-  constructor(main: MainPort, engine: Engine, die: (error: Error) => void, commits = 0) {
+  constructor(main: MainEvents, engine: Engine, die: (error: Error) => void, commits = 0) {
     this.#main = main;
     this.#engine = engine;
     this.#die = (error) => {
       this.#stopTimers();
+      // The state stays as it is: there is nothing left to close.
+      this.#end.resolve();
       die(error);
     };
     this.#responder = new Responder(engine, commits);
@@ -89,10 +95,10 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     });
   }
 
-  /** Begins to serve. `parent` is what the port of the main thread runs on. */
-  start(parent: ClosableChannel): void {
-    this.#main.serve(this);
-    this.#add(this.#main, parent);
+  /** Begins to serve. `main`: the client of the main thread. `parent`: what that runs on, if it is another thread. */
+  start(main: ClientPort, parent?: ClosableChannel): void {
+    this.#mainClient = main;
+    this.#add(main, parent);
     this.#chores.add('retention');
   }
 
@@ -102,14 +108,33 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#scheduleRetry();
   }
 
-  ask(...asked: Ask): void {
-    this.#ask(asked, this.#main);
+  take(ticket: number, command: Command, port: ClientPort): void {
+    const queued = { ticket, command, port };
+    if (this.#forwarder.isOpen) return this.#forwarder.take(queued);
+    this.#queue.push(queued);
+    this.#schedule();
   }
 
+  flushFor(port: ClientPort, commit: number): void {
+    if (this.#forwarder.isOpen) return this.#forwarder.ask(port, ['flush', commit]);
+    this.#responder.flushFor(port, commit);
+    this.#schedule();
+  }
+
+  /** Takes what a client in another thread asks. */
+  ask(asked: Ask, port: ClientPort): void {
+    if (this.#forwarder.isOpen) return this.#forwarder.ask(port, asked);
+    if (asked[0] === 'flush') return this.flushFor(port, asked[1]);
+    for (const packed of asked[1]) this.take(packed[0], unpackCommand(packed), port);
+  }
+
+  /**
+   * Another thread will send commands through this channel. If it stands for an earlier process, these
+   * requests are its own, and what is open when the channel closes is charged as held.
+   */
   connect(channel: MessagePort, inherited?: readonly string[]): void {
-    const port = new Port<Askable, Tellable>(channel, 'a thread');
-    this.#add(port, channel, inherited);
-    port.serve({ ask: (...asked) => this.#ask(asked, port) });
+    const client = RemoteClient.at(channel, (asked) => this.ask(asked, client));
+    this.#add(client, channel, inherited);
   }
 
   handOver(): Promise<Handover> {
@@ -137,25 +162,18 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     return this.#end.promise;
   }
 
-  #add(port: ClientPort, channel: ClosableChannel, inherited?: readonly string[]): void {
+  #add(port: ClientPort, channel: ClosableChannel | undefined, inherited?: readonly string[]): void {
     this.#ports.set(port, channel);
     this.#forwarder.add(port);
     if (inherited !== undefined) this.#inherited.add(port, inherited);
-    channel.on('close', () => {
+    channel?.on('close', () => {
       this.#ports.delete(port);
       this.#responder.forget(port);
       this.#inherited.close(port);
       this.#forwarder.end(port);
       this.#schedule();
     });
-    if (this.#fault !== undefined) port.tell('told', 'storage_fault', this.#fault.message);
-  }
-
-  #ask(asked: Ask, port: ClientPort): void {
-    if (this.#forwarder.isOpen) return this.#forwarder.ask(port, asked);
-    if (asked[0] === 'flush') this.#responder.flushFor(port, asked[1]);
-    else for (const command of asked[1]) this.#queue.push({ envelope: unpackCommand(command), port });
-    this.#schedule();
+    if (this.#fault !== undefined) port.tell('storage_fault', this.#fault.message);
   }
 
   /** Starts a batch after the messages that have already arrived are received. */
@@ -211,9 +229,9 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   #chargeOrphans(): void {
     const orphans = this.#inherited.takeOrphans((port) => this.#queue.some((queued) => queued.port === port));
     if (orphans.length === 0) return;
-    for (const command of orphans) this.#queue.push({ envelope: { ticket: 0, command }, port: this.#main });
+    for (const command of orphans) this.#queue.push({ ticket: NO_TICKET, command, port: this.#mainClient });
     const charged = orphans.filter(({ kind }) => kind === 'charge_held');
-    if (charged.length > 0) this.#main.tell('orphans', charged.length);
+    if (charged.length > 0) this.#main.orphans(charged.length);
   }
 
   /** Ends all that was begun, and decides nothing until it is known who does. */
@@ -243,12 +261,12 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   }
 
   async #process(batch: readonly QueuedCommand[], deadlineMs = performance.now() + LOCK_WAIT_MS): Promise<void> {
-    const commands = batch.map(({ envelope }) => envelope.command);
+    const commands = batch.map(({ command }) => command);
     const writes = commands.some(isWritten);
     try {
       const answers = await this.#engine.process(commands, AT_ONCE_MS);
       if (writes) this.#report(this.#engine.fault);
-      const decided = batch.map(({ envelope, port }, index) => ({ envelope, port, answer: answers[index] }));
+      const decided = batch.map(({ ticket, command, port }, at) => ({ ticket, command, port, answer: answers[at] }));
       this.#inherited.follow(decided);
       this.#responder.answer(decided, writes);
       // The retention may be shorter now.
@@ -262,9 +280,12 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
 
   /** A refusal is counted even if its batch could not be written. */
   #withoutCounted(batch: readonly QueuedCommand[]): readonly QueuedCommand[] {
-    const isCounted = ({ envelope }: QueuedCommand) => envelope.command.kind === 'count_refusal';
+    const isCounted = ({ command }: QueuedCommand) => command.kind === 'count_refusal';
     const counted = batch.filter(isCounted);
-    this.#responder.reply(counted, ({ envelope: { ticket } }) => ({ ticket, answer: undefined }));
+    this.#responder.answer(
+      counted.map((queued) => ({ ...queued, answer: undefined })),
+      false,
+    );
     return counted.length === 0 ? batch : batch.filter((queued) => !isCounted(queued));
   }
 
@@ -281,7 +302,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     } catch (error) {
       const fault = this.#faultOf(error);
       const waiting = this.#responder.waiting;
-      if (this.#engine.isLostWithFlush(waiting.map(({ envelope }) => envelope.command))) {
+      if (this.#engine.isLostWithFlush(waiting.map(({ command }) => command))) {
         this.#failClosed(this.#responder.withdraw(), fault);
       } else {
         this.#report(fault);
@@ -331,7 +352,11 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
   #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
     this.#report(fault);
     const [waiting, others] = byWait(batch);
-    this.#responder.reply(others, ({ envelope: { ticket } }) => ({ ticket, unavailable: fault.message }));
+    const answer = { unavailable: fault.message };
+    this.#responder.answer(
+      others.map((queued) => ({ ...queued, answer })),
+      false,
+    );
     this.#queue.unshift(...waiting);
   }
 
@@ -343,7 +368,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#fault = fault;
     if (fault?.message === known) return;
     const told: Told = fault === undefined ? ['storage_recovered'] : ['storage_fault', fault.message];
-    for (const port of this.#ports.keys()) port.tell('told', ...told);
+    for (const port of this.#ports.keys()) port.tell(...told);
   }
 
   async #close(): Promise<void> {
@@ -361,7 +386,7 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
     this.#end.resolve();
     // After that is said to the main thread, whose port is among them.
     setImmediate(() => {
-      for (const channel of this.#ports.values()) channel.close();
+      for (const channel of this.#ports.values()) channel?.close();
     });
   }
 
@@ -373,6 +398,6 @@ export class LedgerThread implements Omit<LedgerCalls, 'load' | 'open'> {
 
 /** What requests in flight need, which waits until it can be written, and all else. */
 function byWait(batch: readonly QueuedCommand[]): readonly [waiting: QueuedCommand[], others: QueuedCommand[]] {
-  const waits = ({ envelope }: QueuedCommand) => waitsForStore(envelope.command);
+  const waits = ({ command }: QueuedCommand) => waitsForStore(command);
   return [batch.filter(waits), batch.filter((queued) => !waits(queued))];
 }

@@ -1,12 +1,9 @@
-/**
- * Packs commands and replies into the flat arrays that are sent between threads, and unpacks them. Within a thread, where
- * nothing is copied, they stay as they are. Pure.
- */
+/** Packs commands and replies into the flat arrays that are sent between threads, and unpacks them. Pure. */
 import { Layout } from '../core/layout.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { SETTLEMENT } from '../state/journal.ts';
 import type { Admission, AdmissionRequest, Grant, Growth } from './ledger.ts';
-import type { Envelope, PackedCommand, PackedReply, Reply } from './protocol.ts';
+import { type Answer, type Command, isUnavailable, type PackedCommand, type PackedReply } from './protocol.ts';
 
 const ADMISSION = new Layout<Omit<AdmissionRequest, 'fallbacks'>>({
   requestId: 'text',
@@ -32,8 +29,7 @@ const FIGURES = new Layout<RateFigures>({
   resetTokensS: 'number',
 });
 
-export function packCommand({ ticket, command }: Envelope, isLocal = false): PackedCommand {
-  if (isLocal) return [ticket, 'other', command];
+export function packCommand(ticket: number, command: Command): PackedCommand {
   switch (command.kind) {
     case 'admit':
       if (command.request.fallbacks !== undefined) return [ticket, 'other', command];
@@ -47,25 +43,22 @@ export function packCommand({ ticket, command }: Envelope, isLocal = false): Pac
   }
 }
 
-export function unpackCommand([ticket, kind, sent]: PackedCommand): Envelope {
+export function unpackCommand([, kind, sent]: PackedCommand): Command {
   switch (kind) {
     case 'admit':
-      return { ticket, command: { kind, request: ADMISSION.record(sent) } };
+      return { kind, request: ADMISSION.record(sent) };
     case 'settle':
-      return { ticket, command: { kind, settlement: SETTLEMENT.record(sent) } };
+      return { kind, settlement: SETTLEMENT.record(sent) };
     case 'grow':
-      return { ticket, command: { kind, growth: GROWTH.record(sent) } };
+      return { kind, growth: GROWTH.record(sent) };
     case 'other':
-      return { ticket, command: sent };
+      return sent;
   }
 }
 
-/** `command` is the one that the reply answers. */
-export function packReply({ command }: Envelope, reply: Reply, isLocal = false): PackedReply {
-  const { ticket } = reply;
-  if ('unavailable' in reply) return [ticket, 'unavailable', reply.unavailable];
-  const { answer } = reply;
-  if (isLocal) return [ticket, 'other', answer];
+/** `command` is the one that is answered. */
+export function packReply(ticket: number, command: Command, answer: Answer): PackedReply {
+  if (isUnavailable(answer)) return [ticket, 'unavailable', answer.unavailable];
   if (command.kind === 'settle') return [ticket, 'settled', FIGURES.values(answer as RateFigures)];
   const grant = command.kind === 'grow' ? (answer as Grant) : undefined;
   if (grant?.granted) return [ticket, 'granted', [grant.holdNanos, grant.leftNanos]];
@@ -76,17 +69,17 @@ export function packReply({ command }: Envelope, reply: Reply, isLocal = false):
   return [ticket, 'other', answer];
 }
 
-export function unpackReply([ticket, kind, sent]: PackedReply): Reply {
+export function unpackReply([, kind, sent]: PackedReply): Answer {
   switch (kind) {
     case 'admitted':
-      return { ticket, answer: { admitted: true, figures: FIGURES.record(sent) } };
+      return { admitted: true, figures: FIGURES.record(sent) };
     case 'settled':
-      return { ticket, answer: FIGURES.record(sent) };
+      return FIGURES.record(sent);
     case 'granted':
-      return { ticket, answer: { granted: true, holdNanos: sent[0], leftNanos: sent[1] } };
+      return { granted: true, holdNanos: sent[0], leftNanos: sent[1] };
     case 'other':
-      return { ticket, answer: sent };
+      return sent;
     case 'unavailable':
-      return { ticket, unavailable: sent };
+      return { unavailable: sent };
   }
 }

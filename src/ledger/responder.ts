@@ -4,18 +4,7 @@
  * it safe from a power cut.
  */
 import type { Engine } from './engine.ts';
-import { packReply } from './packing.ts';
-import { type Answer, type ClientPort, type Envelope, isAdmitted, type PackedReply, type Reply } from './protocol.ts';
-
-/** A command, and the port that its reply goes to. */
-export interface QueuedCommand {
-  readonly envelope: Envelope;
-  readonly port: ClientPort;
-}
-
-export interface DecidedCommand extends QueuedCommand {
-  readonly answer: Answer;
-}
+import { type ClientPort, type DecidedCommand, isAdmitted } from './protocol.ts';
 
 /** The part of the engine that flushes. */
 type FlushingEngine = Pick<Engine, 'needsFlush' | 'waitsForFlush' | 'isFlushedAtOnce' | 'flush'>;
@@ -64,7 +53,7 @@ export class Responder {
     this.#commits++;
     const now: DecidedCommand[] = [];
     for (const decided of batch) {
-      const { command } = decided.envelope;
+      const { command } = decided;
       if (this.#engine.waitsForFlush(command, decided.answer)) {
         this.#waiting.push(decided);
         this.#toFlush = this.#commits;
@@ -77,7 +66,7 @@ export class Responder {
     this.#replyAll(now);
   }
 
-  /** Has a commit flushed, and tells the port. */
+  /** Has a commit flushed, and notifies the port. */
   flushFor(port: ClientPort, commit: number): void {
     if (commit <= this.#flushed) return this.#tellFlushed(port);
     this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
@@ -120,22 +109,14 @@ export class Responder {
     return waiting;
   }
 
-  /** Replies with one message per port, which also says what is flushed. */
-  reply<C extends QueuedCommand>(commands: readonly C[], replyTo: (command: C) => Reply): void {
-    const byPort = new Map<ClientPort, PackedReply[]>();
-    for (const command of commands) {
-      const packed = packReply(command.envelope, replyTo(command), command.port.isLocal);
-      const replies = byPort.get(command.port);
-      if (replies === undefined) byPort.set(command.port, [packed]);
-      else replies.push(packed);
-    }
-    for (const [port, replies] of byPort) this.#send(port, replies);
-  }
-
+  /** Answers commands, and delivers the answers of each port at once. */
   #replyAll(decided: readonly DecidedCommand[]): void {
-    this.reply(decided, ({ envelope: { ticket }, answer }) =>
-      answer !== undefined && 'unavailable' in answer ? { ticket, ...answer } : { ticket, answer },
-    );
+    const ports = new Set<ClientPort>();
+    for (const { ticket, command, port, answer } of decided) {
+      port.answer(ticket, command, answer);
+      ports.add(port);
+    }
+    for (const port of ports) this.#tellFlushed(port);
   }
 
   #answerFlushed(waiting: readonly DecidedCommand[]): void {
@@ -148,10 +129,6 @@ export class Responder {
   }
 
   #tellFlushed(port: ClientPort): void {
-    this.#send(port, []);
-  }
-
-  #send(port: ClientPort, replies: readonly PackedReply[]): void {
-    port.tell('told', 'replies', replies, this.#answered, this.#flushed);
+    port.deliver(this.#answered, this.#flushed);
   }
 }

@@ -7,6 +7,7 @@ import type { Handover } from './handover.ts';
 import type { LedgerStart, LedgerSummary } from './ledger.ts';
 import { type ClosableChannel, LedgerThread } from './ledger-thread.ts';
 import type { LedgerCalls, MainCalls } from './protocol.ts';
+import { RemoteClient } from './remote-client.ts';
 
 /** Loads what opens the state, and no more than that needs. */
 async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineEvents) => Promise<Engine>> {
@@ -20,41 +21,104 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   return (events) => openSharedEngine(state.address, state.node, options, events);
 }
 
-/** `die` gets an internal error; nothing is decided after it. */
-export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (error: Error) => void): void {
-  const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
-  let thread: LedgerThread | undefined;
-  // In a thread of its own it is gone by then.
-  parent.on('close', () => void thread?.close());
-  let loading: ReturnType<typeof load> | undefined;
-  const loaded = () => {
-    loading ??= load(start);
-    return loading;
-  };
-  const open = async (handover: Handover | undefined): Promise<LedgerSummary> => {
+/** What the ledger reports to the main thread outside of answers. */
+export type LedgerReports = Omit<MainCalls, 'told'>;
+
+/** A ledger before it has opened the state. */
+export class LedgerOpening {
+  readonly #start: LedgerStart;
+  readonly #main: LedgerReports;
+  readonly #die: (error: Error) => void;
+  #loading: ReturnType<typeof load> | undefined;
+  #thread: LedgerThread | undefined;
+
+  /** `die` gets an internal error; nothing is decided after it. */
+  constructor(start: LedgerStart, main: LedgerReports, die: (error: Error) => void) {
+    this.#start = start;
+    this.#main = main;
+    this.#die = die;
+  }
+
+  async load(): Promise<void> {
+    await this.#load();
+  }
+
+  /** Opens the state. The ledger decides once it is started. Throws a UserError if the state cannot be used. */
+  async open(
+    handover: Handover | undefined,
+  ): Promise<{ readonly thread: LedgerThread; readonly summary: LedgerSummary }> {
     let engine: Engine | undefined;
     try {
-      const openEngine = await loaded();
+      const openEngine = await this.#load();
       engine = await openEngine({
-        onFault: (fault) => thread?.noticeFault(fault),
-        onStops: (requestIds) => port.tell('stops', requestIds),
-        onDeaths: (names, requests) => port.tell('deaths', names, requests),
-        onDifference: (entry) => port.tell('difference', entry),
-        onNonsense: (entry, nodeId) => port.tell('nonsense', entry, nodeId),
-        onLostLog: (entry, requests) => port.tell('lostLog', entry, requests),
-        onUncharged: (requestId) => port.tell('uncharged', requestId),
+        onFault: (fault) => this.#thread?.noticeFault(fault),
+        onStops: this.#main.stops,
+        onDeaths: this.#main.deaths,
+        onDifference: this.#main.difference,
+        onNonsense: this.#main.nonsense,
+        onLostLog: this.#main.lostLog,
+        onUncharged: this.#main.uncharged,
       });
-      measure(engine, start.options.times);
+      measure(engine, this.#start.options.times);
       const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));
-      thread = new LedgerThread(port, engine, die, handover?.commits);
-      thread.start(parent);
-      return summary;
+      const thread = new LedgerThread(this.#main, engine, this.#die, handover?.commits);
+      this.#thread = thread;
+      return { thread, summary };
     } catch (error) {
       const fault = engine?.faultOf(error);
       throw fault === undefined ? error : new UserError(fault.message);
     }
+  }
+
+  /** Closes the state if it is open. */
+  close(): void {
+    void this.#thread?.close();
+  }
+
+  #load(): ReturnType<typeof load> {
+    this.#loading ??= load(this.#start);
+    return this.#loading;
+  }
+}
+
+/** Serves the ledger to the thread that has started this one. */
+export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (error: Error) => void): void {
+  const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
+  const opening = new LedgerOpening(start, reportsTo(port), die);
+  const open = async (handover: Handover | undefined): Promise<LedgerSummary> => {
+    const { thread, summary } = await opening.open(handover);
+    serveThread(thread, port, parent);
+    return summary;
   };
-  port.serve({ load: async () => void (await loaded()), open });
+  port.serve({ load: () => opening.load(), open });
+}
+
+/** Starts a ledger for the main thread at that port. */
+export function serveThread(thread: LedgerThread, port: Port<LedgerCalls, MainCalls>, parent: ClosableChannel): void {
+  const main = new RemoteClient(port);
+  port.serve({
+    ask: (...asked) => thread.ask(asked, main),
+    connect: (channel, inherited) => thread.connect(channel, inherited),
+    handOver: () => thread.handOver(),
+    keep: () => thread.keep(),
+    forward: () => thread.forward(),
+    tell: (number, told) => thread.tell(number, told),
+    close: () => thread.close(),
+  });
+  thread.start(main, parent);
+}
+
+export function reportsTo(port: Port<LedgerCalls, MainCalls>): LedgerReports {
+  return {
+    stops: (...given) => port.tell('stops', ...given),
+    deaths: (...given) => port.tell('deaths', ...given),
+    difference: (...given) => port.tell('difference', ...given),
+    nonsense: (...given) => port.tell('nonsense', ...given),
+    lostLog: (...given) => port.tell('lostLog', ...given),
+    uncharged: (...given) => port.tell('uncharged', ...given),
+    orphans: (...given) => port.tell('orphans', ...given),
+    forwarded: (...given) => port.tell('forwarded', ...given),
+  };
 }
 
 /** Has an engine measure how long its batches and flushes take, for metrics. Does nothing if there is nowhere to count. */

@@ -13,13 +13,12 @@ import { setImmediate } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { audit } from '../../src/audit/audit.ts';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
-import { LocalChannel } from '../../src/core/channel.ts';
 import { Port } from '../../src/core/port.ts';
-import { LedgerClient } from '../../src/ledger/calls.ts';
+import { LedgerClient, RemoteLedger } from '../../src/ledger/calls.ts';
 import type { LedgerSettings } from '../../src/ledger/ledger.ts';
 import { LedgerThread } from '../../src/ledger/ledger-thread.ts';
 import { LocalEngine } from '../../src/ledger/local/local-engine.ts';
-import type { Askable, LedgerCalls, MainCalls, Tellable } from '../../src/ledger/protocol.ts';
+import type { Askable, CommandPort, Tellable, Told as ToldByLedger } from '../../src/ledger/protocol.ts';
 import { NO_TERMS, type UserLimits } from '../../src/state/keys.ts';
 import { NO_USER_LIMITS, userId } from '../../src/state/levels.ts';
 import { openState } from '../../src/state/open.ts';
@@ -338,15 +337,37 @@ export class World {
   }
 }
 
+/** A client that hears nothing more once its process has ended. */
+class Survivor extends LedgerClient {
+  readonly #disk: Disk;
+
+  constructor(disk: Disk, ledger: CommandPort, onTold: (told: ToldByLedger) => void) {
+    super(ledger, onTold);
+    this.#disk = disk;
+  }
+
+  override answer(...given: Parameters<LedgerClient['answer']>): void {
+    if (!this.#disk.hasEnded) super.answer(...given);
+  }
+
+  override deliver(...given: Parameters<LedgerClient['deliver']>): void {
+    if (!this.#disk.hasEnded) super.deliver(...given);
+  }
+
+  override tell(...told: ToldByLedger): void {
+    if (!this.#disk.hasEnded) super.tell(...told);
+  }
+}
+
 /** One process of the gateway. */
 class Process {
   readonly disk: Disk;
   readonly operator: OpenState;
   readonly sync: HandSync;
-  readonly clients: readonly LedgerClient[];
+  clients: readonly LedgerClient[] = [];
   readonly #database: Sqlite;
-  readonly #channels: readonly (LocalChannel | MessagePort)[];
-  readonly #main: Port<MainCalls, LedgerCalls>;
+  #channels: readonly MessagePort[] = [];
+  #thread: LedgerThread | undefined;
   /** An internal error ends the thread. */
   readonly #died = Promise.withResolvers<never>();
   /** What the ledger says is wrong with its disk. */
@@ -354,34 +375,33 @@ class Process {
   #wrong: unknown;
   #discarded: Promise<void> | undefined;
 
-  private constructor(
-    disk: Disk,
-    operator: OpenState,
-    sync: HandSync,
-    database: Sqlite,
-    main: LocalChannel,
-    others: readonly MessagePort[],
-  ) {
+  private constructor(disk: Disk, operator: OpenState, sync: HandSync, database: Sqlite) {
     this.disk = disk;
     this.operator = operator;
     this.sync = sync;
     this.#database = database;
-    this.#channels = [main, ...others];
     this.#died.promise.catch(() => {});
-    this.#main = new Port<MainCalls, LedgerCalls>(main, 'the ledger');
-    const ports = [this.#main, ...others.map((channel) => new Port<Tellable, Askable>(channel, 'the ledger'))];
-    this.clients = ports.map((port) => {
-      const client = new LedgerClient(port);
-      port.serve({
-        told: (...told) => {
-          // What has ended says nothing more.
-          if (disk.hasEnded) return;
-          if (told[0] !== 'replies') this.fault = told[1];
-          client.receive(told);
-        },
-      });
+  }
+
+  /** The first worker is in the ledger's thread, the others are behind ports. */
+  #serve(engine: LocalEngine): void {
+    const thread = new LedgerThread({ orphans: () => {}, forwarded: () => {} }, engine, this.#died.reject);
+    this.#thread = thread;
+    const noteFault = (told: ToldByLedger) => {
+      if (told[0] !== 'replies') this.fault = told[1];
+    };
+    const main = new Survivor(this.disk, thread, noteFault);
+    thread.start(main);
+    const channels = Array.from({ length: WORKERS - 1 }, () => new MessageChannel());
+    this.#channels = channels.map(({ port1 }) => port1);
+    const others = this.#channels.map((channel) => {
+      const port = new Port<Tellable, Askable>(channel, 'the ledger');
+      const client = new Survivor(this.disk, new RemoteLedger(port), noteFault);
+      port.serve({ told: (...told) => client.tell(...told) });
       return client;
     });
+    for (const { port2 } of channels) thread.connect(port2);
+    this.clients = [main, ...others];
   }
 
   static async start(
@@ -398,10 +418,7 @@ class Process {
     const store = new LedgerStore(database, created, sync);
     const engine = new LocalEngine(store, SETTINGS, clock);
     const operator = await openState({ kind: 'file', path: disk.path }, 'full');
-    const [main, atLedger] = LocalChannel.pair();
-    const others = Array.from({ length: WORKERS - 1 }, () => new MessageChannel());
-    const workers = others.map(({ port1 }) => port1);
-    const next = new Process(disk, operator, sync, database, main, workers);
+    const next = new Process(disk, operator, sync, database);
     if (endAt !== undefined) disk.endAt('kill', endAt);
     try {
       await engine.recover();
@@ -410,9 +427,7 @@ class Process {
       await next.discard();
       return { next, isServing: false };
     }
-    const port = new Port<LedgerCalls, MainCalls>(atLedger, 'the main thread');
-    new LedgerThread(port, engine, next.#died.reject).start(atLedger);
-    for (const { port2 } of others) next.#main.tell('connect', port2);
+    next.#serve(engine);
     return { next, isServing: true };
   }
 
@@ -440,12 +455,9 @@ class Process {
 
   async close(): Promise<void> {
     let isClosed = false;
-    this.#main.call('close').then(
-      () => {
-        isClosed = true;
-      },
-      () => {},
-    );
+    void this.#thread?.close().then(() => {
+      isClosed = true;
+    });
     for (let turn = 0; !isClosed && !this.disk.hasEnded; turn++) {
       assert.ok(turn < CLOSING_TURNS, 'the ledger does not close');
       await Promise.race([setImmediate(), this.#died.promise]);
@@ -462,7 +474,7 @@ class Process {
 
   /** It must be quiet before its file is closed. */
   async #discard(): Promise<void> {
-    const closed = this.#channels.map((channel) => once(channel as EventEmitter, 'close'));
+    const closed = this.#channels.map((channel) => once(channel as unknown as EventEmitter, 'close'));
     for (const channel of this.#channels) channel.close();
     await Promise.all(closed);
     for (let turn = 0; turn < 3; turn++) await setImmediate();

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { LocalChannel } from '../../../src/core/channel.ts';
 import { UserError } from '../../../src/core/errors.ts';
 import { Port } from '../../../src/core/port.ts';
 
@@ -128,29 +127,4 @@ test('a port that was ended here says why, whatever else ends later', async (t) 
   await assert.rejects(call, new UserError('refused'));
   await hangUp();
   await assert.rejects(port.call('hang'), new UserError('refused'));
-});
-
-test('a channel within a thread carries calls and events as another does, and copies nothing', async () => {
-  const [one, other] = LocalChannel.pair();
-  const server = new Server();
-  new Port<Calls, Record<never, never>>(other, 'the caller').serve(server);
-  const port = new Port<Record<never, never>, Calls>(one, 'the server').serve({});
-  assert.equal(await port.call('add', 1, 2), 3);
-  port.tell('note', 'received before this returns');
-  assert.deepEqual(server.notes, ['add 1 2', 'received before this returns']);
-  await assert.rejects(port.call('fail', 'user'), { lines: ['one line', 'and another'] });
-  // No message could carry it.
-  assert.equal(typeof (await port.call('fail', 'uncloneable')), 'function');
-  const hanging = port.call('hang');
-  other.close();
-  await assert.rejects(hanging, { message: 'the server has ended' });
-  await assert.rejects(port.call('add', 1, 2), { message: 'the server has ended' });
-});
-
-test('an internal error at one end of a channel within a thread fails the calls at the other', async () => {
-  const [one, other] = LocalChannel.pair();
-  new Port<Calls, Record<never, never>>(other, 'the caller').serve(new Server());
-  const hanging = new Port<Record<never, never>, Calls>(one, 'the server').serve({}).call('hang');
-  other.fail(new RangeError('out of it'));
-  await assert.rejects(hanging, { name: 'RangeError', message: 'out of it' });
 });

@@ -11,6 +11,7 @@ import { prepareLedger } from '../../../src/ledger/client.ts';
 import type { Engine } from '../../../src/ledger/engine.ts';
 import { LedgerThread } from '../../../src/ledger/ledger-thread.ts';
 import type { LedgerCalls, MainCalls } from '../../../src/ledger/protocol.ts';
+import { reportsTo, serveThread } from '../../../src/ledger/serve.ts';
 import { bounded, until } from '../../support/wait.ts';
 
 /** Much longer than a message takes between two ports of a thread. */
@@ -28,7 +29,8 @@ function ledgerOf(engine: Partial<Engine>): Port<MainCalls, LedgerCalls> {
   };
   const { port1, port2 } = new MessageChannel();
   const main = new Port<LedgerCalls, MainCalls>(port1, 'the main thread');
-  new LedgerThread(main, { ...idle, ...engine } as Engine, assert.fail).start(port1);
+  const thread = new LedgerThread(reportsTo(main), { ...idle, ...engine } as Engine, assert.fail);
+  serveThread(thread, main, port1);
   return new Port<MainCalls, LedgerCalls>(port2, 'the ledger').serve({ told: () => {} });
 }
 

@@ -6,7 +6,8 @@ import type { Answer, ClientPort, Command } from '../../../src/ledger/protocol.t
 
 const port = {} as ClientPort;
 const decided = (command: Command, answer: object = {}) => ({
-  envelope: { ticket: 1, command },
+  ticket: 1,
+  command,
   port,
   answer: answer as Answer,
 });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test, { beforeEach } from 'node:test';
 import type { RateFigures } from '../../../src/core/limits.ts';
-import type { Answer, ClientPort, Command, Told } from '../../../src/ledger/protocol.ts';
-import { type DecidedCommand, Responder } from '../../../src/ledger/responder.ts';
+import type { Answer, ClientPort, Command, DecidedCommand } from '../../../src/ledger/protocol.ts';
+import { Responder } from '../../../src/ledger/responder.ts';
 
 const FIGURES: RateFigures = {
   limitRequests: 1,
@@ -14,14 +14,18 @@ const FIGURES: RateFigures = {
   resetTokensS: 1,
 };
 
-/** A port that keeps what it is told: `1,2 f1` for replies to the tickets 1 and 2, flushed up to 1. */
+/** A port that records each delivery: `1,2 f1` for answers to the tickets 1 and 2, flushed up to commit 1. */
 class Port implements ClientPort {
-  readonly isLocal = false;
   told: string[] = [];
-  tell(_name: 'told', ...told: Told): void {
-    assert.ok(told[0] === 'replies');
-    const [, replies, , flushed] = told;
-    this.told.push(`${replies.map(([ticket]) => ticket)} f${flushed}`.trim());
+  #answered: number[] = [];
+  answer(ticket: number): void {
+    this.#answered.push(ticket);
+  }
+  deliver(_commit: number, flushed: number): void {
+    this.told.push(`${this.#answered.splice(0)} f${flushed}`.trim());
+  }
+  tell(): void {
+    assert.fail();
   }
   take(): string[] {
     return this.told.splice(0);
@@ -54,8 +58,7 @@ function setUp() {
 let ticket = 0;
 
 function decided(port: ClientPort | undefined, command: unknown, answer: Answer): DecidedCommand {
-  const envelope = { ticket: ++ticket, command: command as Command };
-  return { envelope, port: port as ClientPort, answer };
+  return { ticket: ++ticket, command: command as Command, port: port as ClientPort, answer };
 }
 
 const admission = (port: Port | undefined, stream = false) =>
