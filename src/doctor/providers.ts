@@ -100,7 +100,7 @@ function proofsOf({ auth, region, project, proxy }: HttpProviderConfig) {
       (await import('../upstream/entra.ts')).authorizer(origin, process.env, proxy).headers();
   }
   if (project !== undefined) {
-    return async () => (await import('../upstream/google.ts')).authorizer(project, proxy).headers();
+    return async () => (await import('../upstream/google.ts')).authorizer({ project, proxy }).headers();
   }
   if (region === undefined) return undefined;
   return async ({ origin, path }: Listing) => {

@@ -4,7 +4,7 @@
  */
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import type { HttpProxy } from '../core/proxy.ts';
-import { type RequestBounds, withBoundedRequests } from './bounded-requests.ts';
+import { type RequestBounds, withBoundedRequests, withoutBody } from './bounded-requests.ts';
 import { type KeptValue, keptValue } from './kept-proof.ts';
 import { TunnelAgent } from './tunnel.ts';
 
@@ -35,11 +35,6 @@ export function awsCredentials({ region, proxy, notice, bounds = BOUNDS }: Crede
     const value = await withBoundedRequests(bounds, () => provider()).catch(withoutBody);
     return { value, expiresMs: value.expiration?.getTime() ?? Number.POSITIVE_INFINITY };
   });
-}
-
-/** A syntax error quotes the response, which may contain a secret. */
-function withoutBody(error: unknown): never {
-  throw error instanceof SyntaxError ? new Error('the endpoint of the credentials did not send valid JSON') : error;
 }
 
 /** Without a logger the packages write to stderr, in several lines. */

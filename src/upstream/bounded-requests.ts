@@ -80,3 +80,8 @@ export async function withBoundedRequests<Result>(
     clearTimeout(timer);
   }
 }
+
+/** Rethrows an error without the response: a syntax error quotes it, and it may contain a secret. */
+export function withoutBody(error: unknown): never {
+  throw error instanceof SyntaxError ? new Error('the endpoint of the credentials did not send valid JSON') : error;
+}

@@ -6,20 +6,35 @@ import { Agent as TlsAgent } from 'node:https';
 import { type AuthClient, GoogleAuth, gaxios, gcpMetadata } from 'google-auth-library';
 import { Agent } from '../core/node-http.ts';
 import type { HttpProxy } from '../core/proxy.ts';
+import { type RequestBounds, withBoundedRequests, withoutBody } from './bounded-requests.ts';
 import { keptProof, type Proof, type Proofs } from './kept-proof.ts';
 import { TunnelAgent } from './tunnel.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** `project`: whose models are asked for. `proxy`: for requests to Google's services that give tokens. */
-export function authorizer(project: string, proxy?: HttpProxy): Proofs {
+/** Tokens have less than 4 KB. The package retries a silent metadata server for up to 9 s before it looks elsewhere. */
+const BOUNDS: RequestBounds = { milliseconds: 15_000, maxBytes: 256 * 1024 };
+
+export interface GoogleOptions {
+  /** Whose models are asked for. */
+  readonly project: string;
+  /** For requests to Google's services that give tokens. */
+  readonly proxy?: HttpProxy | undefined;
+  readonly bounds?: RequestBounds;
+}
+
+/** Concurrent requests share one lookup. */
+export function authorizer({ project, proxy, bounds = BOUNDS }: GoogleOptions): Proofs {
   let client: AuthClient | undefined;
+  const find = async () => {
+    client ??= await findClient(project, proxy);
+    return proofOf(client);
+  };
   return keptProof(async (isRefused) => {
     // The package would give the same token until it expires.
     if (isRefused) client = undefined;
     try {
-      client ??= await findClient(project, proxy);
-      return await proofOf(client);
+      return await withBoundedRequests(bounds, find).catch(withoutBody);
     } catch (error) {
       client = undefined;
       throw error;

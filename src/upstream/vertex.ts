@@ -15,7 +15,7 @@ interface VertexHost extends Host {
 
 export class VertexUpstream extends HttpUpstream {
   constructor(host: VertexHost, timeouts: UpstreamTimeouts, userAgent: string) {
-    const load = async () => (await import('./google.ts')).authorizer(host.project, host.proxy);
+    const load = async () => (await import('./google.ts')).authorizer(host);
     super(host, timeouts, userAgent, host.apiKey === undefined ? load : undefined);
   }
 

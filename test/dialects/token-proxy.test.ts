@@ -79,14 +79,14 @@ const exchanged = { access_token: 'three', issued_token_type: 'x', token_type: '
 test('a token of Google by a federated identity, whatever proxy the environment names', async () => {
   cloud.follow((call) => call.answer(200, exchanged));
   const variables = { ...ELSEWHERE, GOOGLE_APPLICATION_CREDENTIALS: await federated() };
-  const headers = await withVariables(variables, () => google('my-project', through).headers());
+  const headers = await withVariables(variables, () => google({ project: 'my-project', proxy: through }).headers());
   assert.deepEqual([headers.authorization, tunnels()], ['Bearer three', [`127.0.0.1:${cloud.port}`]]);
 });
 
 test('a token of Google without a proxy, although the environment names one', async () => {
   cloud.follow((call) => call.answer(200, exchanged));
   const variables = { ...ELSEWHERE, GOOGLE_APPLICATION_CREDENTIALS: await federated() };
-  const headers = await withVariables(variables, () => google('my-project').headers());
+  const headers = await withVariables(variables, () => google({ project: 'my-project' }).headers());
   assert.deepEqual([headers.authorization, tunnels()], ['Bearer three', []]);
 });
 
@@ -102,7 +102,7 @@ test('a token of Google from the metadata server is asked for directly', async (
     METADATA_SERVER_DETECTION: 'assume-present',
     CLOUDSDK_CONFIG: folder,
   };
-  const headers = await withVariables(variables, () => google('my-project', through).headers());
+  const headers = await withVariables(variables, () => google({ project: 'my-project', proxy: through }).headers());
   assert.deepEqual([headers.authorization, tunnels()], ['Bearer four', []]);
 });
 

@@ -416,7 +416,7 @@ describe('a request to Vertex AI carries a token', () => {
     process.on('warning', note);
     delete process.env.METADATA_SERVER_DETECTION;
     google.follow((call) => call.answer(403, 'Forbidden by the proxy'));
-    await assert.rejects(authorizer('my-project').headers(), ({ message }: Error) => {
+    await assert.rejects(authorizer({ project: 'my-project' }).headers(), ({ message }: Error) => {
       assert.match(message, /Could not load the default credentials\..* something else answered: .*403/s);
       return true;
     });
