@@ -40,7 +40,9 @@ function row(client: Client): string {
     ...(named.length > 0
       ? [`the arguments \`${words[0]}\`: ${named.filter((each) => each !== words[0]).join(', ')}`]
       : []),
-    ...(file === undefined ? [] : [`\`${file.variable}\`, a folder with \`${file.name}\``]),
+    ...(file === undefined
+      ? []
+      : [`\`${file.variable}\`, a ${file.variableNames === 'file' ? 'file' : `folder with \`${file.name}\``}`]),
   ];
   return `| \`${client.name}\` | ${client.title} | ${client.dialect} | ${told.join(', ')} |`;
 }

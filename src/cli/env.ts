@@ -11,7 +11,7 @@ import { program } from '../core/program.ts';
 import { modelRows } from '../gateway/served.ts';
 import { accessVariables, NOT_BESIDE_ALL } from './clients/access.ts';
 import { chooseModels } from './clients/choice.ts';
-import { CLIENTS, type Client, clientOf, KEY_VARIABLE, type Setup } from './clients/clients.ts';
+import { CLIENTS, type Client, clientOf, contextNote, KEY_VARIABLE, type Setup } from './clients/clients.ts';
 import { configuredOfferNamed, configuredOffers } from './clients/offers.ts';
 import { KEY_OF_SHELL, SHELLS, type Shell, shellLines } from './clients/shells.ts';
 import { findKey } from './key-view.ts';
@@ -97,7 +97,11 @@ async function setUp(client: Client | undefined, { key, model }: EnvOptions, con
   const listed = configuredOffers(rows, config, record?.allowlist ?? null);
   const named = model === undefined ? undefined : configuredOfferNamed(listed, config, model, dialect);
   const models = chooseModels(named === undefined ? listed : [...listed, named], client, model);
-  if (models !== undefined) return { ...setup, models };
+  if (models !== undefined) {
+    const note = contextNote(client, models);
+    if (note !== undefined) notice(note);
+    return { ...setup, models };
+  }
   if (model !== undefined)
     throw new UserError(
       `--model ${model}: ${client.title} cannot call it here; \`${program()} models\` lists the models`,

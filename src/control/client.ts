@@ -14,6 +14,7 @@ import {
   encodeRefusalQuery,
   type Greeting,
   isInPrivateFolder,
+  type KeyRefusal,
   type ModelRow,
   PATHS,
   type ReloadProblem,
@@ -64,6 +65,17 @@ export async function readRefusedMinutes(
   const query = new URLSearchParams({ key: keyId });
   const answer = await ask(socketPath, 'GET', `${PATHS.refusedMinutes}?${query}`, [200, 404]);
   return answer?.status === 200 ? (answer.value as RefusedMinutes[]) : undefined;
+}
+
+/**
+ * Whether a provider refuses the gateway's key, as the gateway itself finds out; undefined if it does not, if no gateway runs, or
+ * if it is too old to say. Throws a UserError as above.
+ */
+export async function readKeyRefusal(socketPath: string, provider: string): Promise<KeyRefusal | undefined> {
+  const query = new URLSearchParams({ provider });
+  const answer = await ask(socketPath, 'GET', `${PATHS.keyRefusal}?${query}`, [200, 404]);
+  const isRefusal = answer?.status === 200 && isObject(answer.value) && typeof answer.value.message === 'string';
+  return isRefusal ? (answer.value as unknown as KeyRefusal) : undefined;
 }
 
 /**

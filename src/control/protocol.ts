@@ -113,6 +113,8 @@ export const PATHS = {
   refusals: '/refusals',
   /** GET `?key=`: how often the key was refused in the last hour, as an array of {@link RefusedMinutes}. */
   refusedMinutes: '/refused-minutes',
+  /** GET `?provider=`: a {@link KeyRefusal}, or `{}` if the provider does not refuse the gateway's key. */
+  keyRefusal: '/key-refusal',
   /** POST `?id=`: aborts a request in flight. 200, or 404 if no request in flight has this id. */
   stopRequest: '/stop-request',
 } as const;
@@ -246,6 +248,14 @@ export interface ModelRow {
   readonly aliases?: readonly string[];
   /** The prices of its units, such as `per_second_usd`; undefined from a gateway that knows none. */
   readonly units?: Readonly<Record<string, string>>;
+}
+
+/** A provider refuses the gateway's key at each of its upstreams. */
+export interface KeyRefusal {
+  /** `provider openai`. */
+  readonly name: string;
+  readonly message: string;
+  readonly fix: string | undefined;
 }
 
 /** A provider or upstream that is left out because an environment variable is not set. */

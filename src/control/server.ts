@@ -16,6 +16,7 @@ import {
   decodeRefusalQuery,
   type Greeting,
   isInPrivateFolder,
+  type KeyRefusal,
   type ModelRow,
   nextQuery,
   PATHS,
@@ -34,6 +35,8 @@ export interface ControlHandlers {
   stopRequest(id: string): Promise<boolean>;
   refusals(query: RefusalQuery): Promise<RefusalPage>;
   refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]>;
+  /** Asks the provider, by a request that costs nothing. */
+  keyRefusal(provider: string): Promise<KeyRefusal | undefined>;
   explain(question: ExplainQuestion): Promise<Explanation>;
   /** Begins to hand over to another process. Throws a UserError if it cannot. */
   takeOver(offer: TakeoverOffer): Promise<Greeting>;
@@ -121,6 +124,8 @@ export class ControlServer {
         return send(response, 200, await this.#handlers.refusals(decodeRefusalQuery(searchParams)));
       case `GET ${PATHS.refusedMinutes}`:
         return send(response, 200, await this.#handlers.refusedMinutes(searchParams.get('key') ?? ''));
+      case `GET ${PATHS.keyRefusal}`:
+        return send(response, 200, (await this.#handlers.keyRefusal(searchParams.get('provider') ?? '')) ?? {});
       case `GET ${PATHS.feed}`:
         return this.#feed(response, decodeQuery(searchParams));
       case `POST ${PATHS.reload}`:

@@ -35,14 +35,16 @@ export async function checkProviders(
   };
 }
 
-/** The finding of a provider that refuses the gateway's key at each of its upstreams. Undefined for any other, or after `timeoutMs`. */
+/** How long {@link refusedKey} may delay a command, in milliseconds. */
+const REFUSED_KEY_MS = 3_000;
+
+/** The finding of a provider that refuses the gateway's key at each of its upstreams. Undefined for any other, or after 3 s. */
 export async function refusedKey(
   provider: ProviderConfig,
   environment: NodeJS.ProcessEnv,
-  timeoutMs: number,
 ): Promise<Finding | undefined> {
   const check = async () => (await checkProvider(provider, environment)).findings;
-  const findings = await within(`provider ${provider.name}`, timeoutMs, check);
+  const findings = await within(`provider ${provider.name}`, REFUSED_KEY_MS, check);
   return findings.every(({ isKeyRefused }) => isKeyRefused) ? findings[0] : undefined;
 }
 

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import {
   type Greeting,
+  type KeyRefusal,
   type ModelRow,
   meetingPath,
   type Snapshot,
@@ -85,6 +86,13 @@ export class Service implements ControlHandlers {
 
   models(): readonly ModelRow[] {
     return modelRows(this.#gateway.config);
+  }
+
+  async keyRefusal(name: string): Promise<KeyRefusal | undefined> {
+    const provider = this.#gateway.config.providers.find((each) => each.name === name);
+    if (provider === undefined) return undefined;
+    const { refusedKey } = await import('../doctor/providers.ts');
+    return refusedKey(provider, process.env);
   }
 
   explain(question: ExplainQuestion): Promise<Explanation> {

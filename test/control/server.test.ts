@@ -34,6 +34,7 @@ const NOTHING: ControlHandlers = {
   takeOver: () => assert.fail(),
   stopRequest: async () => false,
   refusals: () => assert.fail(),
+  keyRefusal: async () => undefined,
   refusedMinutes: () => assert.fail(),
   explain: () => assert.fail(),
 };

@@ -115,6 +115,24 @@ const TOLD: Readonly<Record<string, object>> = {
       },
     },
   },
+  droid: {
+    INF_GW_KEY: 'KEY',
+    FACTORY_RUNTIME_SETTINGS_PATH: {
+      customModels: [
+        {
+          model: 'p/main',
+          displayName: 'inf-gw',
+          baseUrl: 'http://gw:1/v1',
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: droid reads the variable.
+          apiKey: '${INF_GW_KEY}',
+          provider: 'generic-chat-completion-api',
+          maxOutputTokens: 32_000,
+          maxContextLimit: 200_000,
+        },
+      ],
+      sessionDefaultSettings: { model: 'custom:inf-gw-0' },
+    },
+  },
   gemini: {
     GOOGLE_GEMINI_BASE_URL: 'http://gw:1',
     GEMINI_API_KEY: 'KEY',
@@ -343,6 +361,49 @@ describe('run', { concurrency: CONCURRENCY }, () => {
       /^error: provider host of host\/paid refuses its key \(401\): correct its api_key, or the variable that it names/m,
     );
     assert.doesNotMatch(stderr, /4711/);
+  });
+
+  test('asks the running gateway whether its key is refused, whatever the keys of this shell are', async (t) => {
+    const host = await FakeUpstream.start();
+    t.after(() => host.close());
+    host.follow((call) => {
+      const isGood = call.header('authorization') === 'Bearer good-4711';
+      call.answer(isGood ? 200 : 401, isGood ? { data: [] } : { error: { message: 'Incorrect API key provided.' } });
+    });
+    const provider = `  host: { kind: openai, base_url: 'http://127.0.0.1:${host.port}/v1', api_key: "\${HOST_KEY}", models: { paid: { input: 1, output: 2 } } }\n`;
+    const outcomes: unknown[] = [];
+    for (const [ofGateway, ofShell] of [
+      ['good-4711', 'wrong-4711'],
+      ['wrong-4711', 'good-4711'],
+    ] as const) {
+      const place = new Workplace(t, `${CONFIG}${provider}credit: off\n`);
+      const agent = agentAt(place, 'opencode', '#!/bin/sh\necho started\n');
+      place.environment.HOST_KEY = ofGateway;
+      await place.serve();
+      place.environment.HOST_KEY = ofShell;
+      const run = await place.runAlone(['run', '--max-usd', '2', '--model', 'host/paid', '--', agent]);
+      outcomes.push([run.status, run.stdout, /refuses its key/.test(run.stderr)]);
+    }
+    assert.deepEqual(outcomes, [
+      [0, 'started\n', false],
+      [1, '', true],
+    ]);
+  });
+
+  test('warns of a model whose context Claude Code would guess', async (t) => {
+    const provider =
+      "  host: { kind: openai, base_url: 'http://127.0.0.1:9/v1', models: { paid: { input: 1, output: 2 } } }\n";
+    const place = new Workplace(t, `${CONFIG.replace('127.0.0.1:0', '127.0.0.1:8787')}${provider}credit: off\n`);
+    const note = /note: host\/paid has no context_window in the config, so Claude Code assumes 1,000,000 tokens/;
+    const run = ['run', '--max-usd', '2', '--model', 'host/paid', '--client'];
+    const [claude, codex] = await inTurn(place, [
+      [...run, 'claude', '--', '/bin/true'],
+      [...run, 'codex', '--', '/bin/true'],
+    ]);
+    assert.match(claude?.stderr ?? '', note);
+    assert.doesNotMatch(codex?.stderr ?? '', /no context_window/);
+    assert.match((await place.run(['env', '--client', 'claude', '--model', 'host/paid'])).stderr, note);
+    assert.doesNotMatch((await place.run(['env', '--client', 'claude', '--model', 'mock/paid'])).stderr, /no context/);
   });
 
   test('gives a client its file, and removes it afterwards', async (t) => {

@@ -13,8 +13,9 @@ export interface Setup {
 
 /** A file that a client reads in place of its own configuration. */
 export interface ClientFile {
-  /** What names the folder of the file. */
+  /** Names the folder of the file, or the file itself. */
   readonly variable: string;
+  readonly variableNames?: 'file';
   readonly name: string;
   readonly text: string;
   /** Where its user has it. */
@@ -33,6 +34,8 @@ export interface Client extends Chooser {
   readonly usesSmall?: true;
   /** What must not be set beside its own variables: above all what sends it to another host, past the gateway. */
   readonly without?: readonly string[];
+  /** What it assumes of a model without a `context_window`. */
+  readonly assumesContext?: number;
   variables(setup: Setup): Readonly<Record<string, string>>;
   /** Arguments, before those of the user. */
   words?(setup: Setup): readonly string[];
@@ -57,6 +60,7 @@ export const CLIENTS: readonly Client[] = [
     dialect: 'messages',
     modelVariable: 'ANTHROPIC_MODEL',
     usesSmall: true,
+    assumesContext: 1_000_000,
     without: [
       // It asks before it uses this one.
       'ANTHROPIC_API_KEY',
@@ -286,6 +290,32 @@ export const CLIENTS: readonly Client[] = [
     }),
   },
   {
+    name: 'droid',
+    title: 'droid',
+    dialect: 'chat',
+    variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
+    // These settings precede those of its user, whose sessions stay where they are.
+    file: ({ url, models }) => ({
+      variable: 'FACTORY_RUNTIME_SETTINGS_PATH',
+      variableNames: 'file',
+      name: 'settings.json',
+      own: '~/.factory/settings.json',
+      text: JSON.stringify({
+        customModels: (models ? [models.main] : []).map((model) => ({
+          model: model.id,
+          displayName: PROVIDER,
+          baseUrl: `${url}/v1`,
+          apiKey: `\${${KEY_VARIABLE}}`,
+          provider: 'generic-chat-completion-api',
+          maxOutputTokens: outputOf(model),
+          maxContextLimit: contextOf(model),
+        })),
+        // Names the first of the models above.
+        ...(models && { sessionDefaultSettings: { model: `custom:${PROVIDER}-0` } }),
+      }),
+    }),
+  },
+  {
     name: 'gemini',
     title: 'Gemini CLI',
     dialect: 'gemini',
@@ -315,6 +345,13 @@ export const CLIENTS: readonly Client[] = [
     }),
   },
 ];
+
+/** Warns of a model whose context the client would assume to be larger than it may be. Undefined if there is no reason to. */
+export function contextNote({ title, assumesContext }: Client, models: ModelChoice): string | undefined {
+  if (assumesContext === undefined || models.main.contextWindow !== undefined) return undefined;
+  const tokens = assumesContext.toLocaleString('en');
+  return `note: ${models.main.id} has no context_window in the config, so ${title} assumes ${tokens} tokens and may compact too late; set context_window there`;
+}
 
 /** The client whose command this is, by the last part of its path. */
 export function clientOf(file: string): Client | undefined {

@@ -1,5 +1,6 @@
 /** Where the key of a command is made and ended, and where its receipt comes from: the state of its gateway. */
 import type { Config } from '../../config/config.ts';
+import type { KeyRefusal } from '../../control/protocol.ts';
 import type { Look } from '../../operator/table.ts';
 import type { KeyRecord } from '../../state/keys.ts';
 import { withStateOf } from '../state.ts';
@@ -31,6 +32,8 @@ export interface Desk {
   readonly url: string;
   /** Of the gateway, as far as it is known here. */
   readonly config: Config;
+  /** Whether a provider refuses the gateway's key, as the gateway finds out. Undefined where that is out of reach. */
+  keyRefusal(provider: string): Promise<KeyRefusal | undefined>;
   /** Throws a UserError if there can be no key. */
   make(file: string, terms: LeashTerms): Promise<LeashedKey>;
   /** What the runs inside of the command are told. */
@@ -56,6 +59,10 @@ export class StateDesk implements Desk {
 
   get config(): Config {
     return this.#gateway.config;
+  }
+
+  keyRefusal(provider: string): Promise<KeyRefusal | undefined> {
+    return this.#gateway.keyRefusal(provider);
   }
 
   async make(file: string, terms: LeashTerms): Promise<LeashedKey> {

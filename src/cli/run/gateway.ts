@@ -6,8 +6,8 @@ import { isAbsolute, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { activeProviders } from '../../config/example.ts';
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
-import { readSnapshot } from '../../control/client.ts';
-import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
+import { readKeyRefusal, readSnapshot } from '../../control/client.ts';
+import { type KeyRefusal, type Snapshot, socketPathOf } from '../../control/protocol.ts';
 import { originOf, ownAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
 import { refuseForeign } from '../../core/folder-owner.ts';
@@ -30,6 +30,8 @@ export interface LeashGateway {
   readonly errors: readonly string[];
   /** What keys are doing now. */
   activityOf(keyIds: readonly string[]): Promise<Activity>;
+  /** Whether a provider refuses its key, as the gateway itself finds out: its environment may be another. */
+  keyRefusal(provider: string): Promise<KeyRefusal | undefined>;
   /** Stops it if it is in this process; what is in flight is aborted and settled. */
   stop(): Promise<void>;
 }
@@ -71,6 +73,7 @@ async function gatewayOf({ config, url, keyId }: OuterRun): Promise<LeashGateway
         const open = await Promise.all(keyIds.map((id) => requests.countOpen(id)));
         return { inFlight: open.reduce((sum, each) => sum + each, 0), refused: undefined };
       }),
+    keyRefusal: async () => undefined,
     stop: async () => {},
   };
 }
@@ -84,6 +87,7 @@ function runningGateway(config: Config, { address, tls, draining }: Snapshot): L
     errors: [],
     activityOf: async (keyIds) =>
       activityIn(await readSnapshot(socketPathOf(config), { keyIds, maxLive: 0, maxEnded: 0 })),
+    keyRefusal: (provider) => readKeyRefusal(socketPathOf(config), provider),
     stop: async () => {},
   };
 }
@@ -201,6 +205,12 @@ async function start(config: Config): Promise<LeashGateway> {
       const snapshot = await gateway.snapshot({ ...NOTHING_BUT_KEYS, keyIds });
       // Those included that are not admitted yet.
       return { ...activityIn(snapshot), inFlight: await gateway.inFlight() };
+    },
+    keyRefusal: async (name) => {
+      const provider = config.providers.find((each) => each.name === name);
+      if (provider === undefined) return undefined;
+      const { refusedKey } = await import('../../doctor/providers.ts');
+      return refusedKey(provider, process.env);
     },
     stop: async () => {
       afterStop = { inFlight: await gateway.stop(0), refused: 0 };

@@ -81,6 +81,9 @@ class HttpDesk implements Desk {
     return (await readAnswer(answer)).error?.message ?? `${this.url} answers ${answer.status}`;
   }
 
+  /** Only the gateway's own machine can ask it. */
+  async keyRefusal(): Promise<undefined> {}
+
   async make(file: string, { maxUsd, expiresAtMs, allow, name = defaultName(file) }: LeashTerms): Promise<LeashedKey> {
     const { expires_at: parentExpires, budgets } = await this.#ask<OwnJson>('GET', '/v1/key');
     const most = parseUsd(budgets.find(({ period }) => period === 'total')?.limit_usd ?? '') ?? maxUsd;

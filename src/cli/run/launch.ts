@@ -2,12 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Config } from '../../config/config.ts';
 import { UserError } from '../../core/errors.ts';
 import { Likenesses } from '../../core/likeness.ts';
 import { program } from '../../core/program.ts';
 import { chooseModels, type ModelChoice, type Offer } from '../clients/choice.ts';
-import type { Client, ClientFile, Setup } from '../clients/clients.ts';
+import { type Client, type ClientFile, contextNote, type Setup } from '../clients/clients.ts';
 import { listedOffers, offerNamed } from '../clients/offers.ts';
 import { notice } from '../output.ts';
 import type { Desk } from './desk.ts';
@@ -41,25 +40,17 @@ export async function setUpFor(
   }
   const models = choiceFor(client, offers, model, own);
   notice(models === undefined ? nothingFor(client) : chosen(client, models, model));
+  const note = models && contextNote(client, models);
+  if (note !== undefined) notice(note);
   return { url, key, models };
 }
-
-/** How long the check of a provider may delay a command, in milliseconds. */
-const CHECK_MS = 3_000;
 
 /**
  * Throws a UserError if the provider of the chosen model refuses the gateway's key: agents retry that for minutes as if it
  * were an outage. The request of the check costs nothing. No answer in time, or any other one, starts the command.
  */
-export async function checkProviderOf(
-  { main }: ModelChoice,
-  { providers }: Config,
-  environment: NodeJS.ProcessEnv,
-): Promise<void> {
-  const provider = providers.find(({ name }) => name === main.provider);
-  if (provider === undefined) return;
-  const { refusedKey } = await import('../../doctor/providers.ts');
-  const refused = await refusedKey(provider, environment, CHECK_MS);
+export async function checkProviderOf({ main }: ModelChoice, desk: Pick<Desk, 'keyRefusal'>): Promise<void> {
+  const refused = await desk.keyRefusal(main.provider);
   if (refused === undefined) return;
   const { name, message, fix } = refused;
   throw new UserError(`${name} of ${main.id} ${message}: ${fix}; the command was not started`);
@@ -109,7 +100,7 @@ export function writeFileOf(
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, file.text, { mode: 0o600 });
     return {
-      variables: { [file.variable]: folder, ...keptOf(file, environment) },
+      variables: { [file.variable]: file.variableNames === 'file' ? path : folder, ...keptOf(file, environment) },
       remove: () => rmSync(folder, { recursive: true, force: true }),
     };
   } catch (error) {

@@ -70,7 +70,7 @@ export function registerRun(program: Command): void {
       `\n${new Intl.ListFormat('en-GB').format(CLIENTS.map(({ name }) => name))} are pointed at the gateway and at a model, each in its own way.
 Other commands find the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like. None of them sees your providers' keys.
 If no gateway is running, run serves on a free port until the command ends; without a config, for the providers whose keys are set.
-Requests without a maximum of output tokens get the default of their model. A run inside a run also counts against the outer one.
+Requests without a maximum of output tokens get the largest one that the budget pays for. A run inside a run also counts against the outer one.
 Exit status: that of the command; 128 + n if signal n ended it; 127 if it was not found.
 \nExamples:\n  inf-gw run --max-usd 2 -- claude\n  inf-gw run --max-usd 0.50 --for 2h --allow openai/gpt-5.4 -- aider`,
     )
@@ -215,7 +215,7 @@ class Run {
     const { client, model } = this.#terms;
     if (client === undefined) return { url: this.#desk.url, key, models: undefined };
     const setup = await setUpFor(client, this.#desk, key, { model, environment: process.env });
-    if (setup.models !== undefined) await checkProviderOf(setup.models, this.#desk.config, process.env);
+    if (setup.models !== undefined) await checkProviderOf(setup.models, this.#desk);
     return setup;
   }
 
