@@ -14,10 +14,22 @@ import {
 import { FakeUpstream, type UpstreamCall } from '../../support/fake-upstream.ts';
 import { askedGemini, refuse as refuseAtGoogle, vertex } from '../../support/fake-vertex.ts';
 import type { ToolCall } from './agents.ts';
+import {
+  chatAnswer,
+  chatChunks,
+  converseAnswer,
+  converseEvents,
+  DONE_WORDS,
+  type Fields,
+  geminiAnswer,
+  message,
+  messagesEvents,
+  nextCall,
+  type Step,
+} from './scripted-answers.ts';
 
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
 const TOKEN = '/computeMetadata/v1/instance/service-accounts/default/token';
-export const DONE_WORDS = 'The word is changed';
 
 /** In nanodollars a token, and as the config has them. */
 const NANOS = { plain: 1_000, cached: 100, written: 1_250, output: 5_000 };
@@ -31,23 +43,6 @@ export interface Bill {
   inputTokens: number;
   outputTokens: number;
   nanos: number;
-}
-
-/** Tokens of one answer. `plain`: neither from a cache nor into one. */
-interface Usage {
-  readonly plain: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** What one answer says, and what it took. */
-interface Step {
-  /** Undefined for the words at the end. */
-  readonly call: (ToolCall & { readonly id: string }) | undefined;
-  readonly usage: Usage;
 }
 
 export class BillingHosts {
@@ -143,12 +138,10 @@ providers:
   /** The call behind those that the conversation has, if the request offers its tool. */
   #next(path: string, body: Fields): Step {
     const number = this.#bill.requests;
-    const taken = callsIn(body, new Set(this.#calls.map(({ tool }) => tool)));
-    const call = this.#calls[taken];
-    const isOffered =
-      call !== undefined && JSON.stringify(body.tools ?? body.toolConfig ?? []).includes(`"${call.tool}"`);
+    const call = nextCall(this.#calls, body);
     return {
-      call: isOffered ? { ...call, id: `call_${number}` } : undefined,
+      call: call && { ...call, id: `call_${number}` },
+      words: DONE_WORDS,
       // No two answers take the same.
       usage: {
         ...{ plain: 1_000 + number, cached: 100 + 10 * number, output: 20 + 3 * number },
@@ -157,17 +150,6 @@ providers:
       },
     };
   }
-}
-
-/** How many calls of these tools a conversation has, in any dialect. */
-function callsIn(value: unknown, tools: ReadonlySet<unknown>): number {
-  if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + callsIn(each, tools), 0);
-  if (!isObject(value)) return 0;
-  const { type, name, id, toolUse, functionCall, function: called } = value;
-  const ofChat = type === 'function' && id !== undefined ? called : undefined;
-  const named = [type === 'tool_use' ? { name } : undefined, toolUse, functionCall, ofChat];
-  const isCall = named.some((each) => isObject(each) && tools.has(each.name));
-  return isCall ? 1 : Object.values(value).reduce((sum: number, each) => sum + callsIn(each, tools), 0);
 }
 
 /** Answers in the dialect of the path, or refuses. */
@@ -219,141 +201,4 @@ function unsignedCallIn({ contents = [] }: Fields): string | undefined {
     }
   }
   return undefined;
-}
-
-const SIGNATURE = Buffer.from('signed by its host').toString('base64');
-
-function contentOf({ call }: Step): readonly Fields[] {
-  const thinking = { type: 'thinking', thinking: 'What comes next?', signature: SIGNATURE };
-  if (call === undefined) return [thinking, { type: 'text', text: DONE_WORDS }];
-  return [thinking, { type: 'tool_use', id: call.id, name: call.tool, input: call.args }];
-}
-
-function messagesUsage({ usage: { plain, cached, written, output } }: Step): Fields {
-  return {
-    ...{ input_tokens: plain, cache_read_input_tokens: cached },
-    ...{ cache_creation_input_tokens: written, output_tokens: output },
-  };
-}
-
-function message(step: Step) {
-  return {
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: contentOf(step) },
-    ...{ stop_reason: step.call === undefined ? 'end_turn' : 'tool_use', stop_sequence: null },
-    usage: messagesUsage(step),
-  };
-}
-
-function messagesEvents(step: Step) {
-  const whole = message(step);
-  const begun = { ...whole, content: [], stop_reason: null, usage: { ...whole.usage, output_tokens: 1 } };
-  const { stop_reason, stop_sequence, usage } = whole;
-  return [
-    { type: 'message_start', message: begun },
-    ...contentOf(step).flatMap((block, index) => [
-      { type: 'content_block_start', index, content_block: emptied(block) },
-      ...deltasOf(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
-      { type: 'content_block_stop', index },
-    ]),
-    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
-    { type: 'message_stop' },
-  ];
-}
-
-function emptied(block: Fields): Fields {
-  if (block.type === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
-  return block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
-}
-
-function deltasOf({ type, thinking, signature, text, input }: Fields): readonly Fields[] {
-  if (type === 'text') return [{ type: 'text_delta', text }];
-  if (type === 'tool_use') return [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }];
-  return [
-    { type: 'thinking_delta', thinking },
-    { type: 'signature_delta', signature },
-  ];
-}
-
-function converseUsage({ usage: { plain, cached, written, output } }: Step): Fields {
-  return {
-    ...{ inputTokens: plain, cacheReadInputTokens: cached, cacheWriteInputTokens: written, outputTokens: output },
-    totalTokens: plain + cached + written + output,
-  };
-}
-
-function converseAnswer(step: Step) {
-  const { call } = step;
-  const content =
-    call === undefined ? { text: DONE_WORDS } : { toolUse: { toolUseId: call.id, name: call.tool, input: call.args } };
-  return {
-    output: { message: { role: 'assistant', content: [content] } },
-    stopReason: call === undefined ? 'end_turn' : 'tool_use',
-    usage: converseUsage(step),
-    metrics: { latencyMs: 1 },
-  };
-}
-
-function converseEvents(step: Step): readonly Readonly<Record<string, object>>[] {
-  const { call } = step;
-  const at = { contentBlockIndex: 0 };
-  const block =
-    call === undefined
-      ? [{ contentBlockDelta: { ...at, delta: { text: DONE_WORDS } } }]
-      : [
-          { contentBlockStart: { ...at, start: { toolUse: { toolUseId: call.id, name: call.tool } } } },
-          { contentBlockDelta: { ...at, delta: { toolUse: { input: JSON.stringify(call.args) } } } },
-        ];
-  return [
-    { messageStart: { role: 'assistant' } },
-    ...block,
-    { contentBlockStop: at },
-    { messageStop: { stopReason: call === undefined ? 'end_turn' : 'tool_use' } },
-    { metadata: { usage: converseUsage(step), metrics: { latencyMs: 1 } } },
-  ];
-}
-
-/** Google writes no caches that it bills. */
-function geminiAnswer({ call, usage: { plain, cached, written, output } }: Step): object {
-  const said = call && { functionCall: { name: call.tool, args: call.args }, thoughtSignature: SIGNATURE };
-  const thoughts = 5;
-  return {
-    candidates: [
-      {
-        content: { role: 'model', parts: [{ text: 'What comes next?', thought: true }, said ?? { text: DONE_WORDS }] },
-        ...{ finishReason: 'STOP', index: 0 },
-      },
-    ],
-    usageMetadata: {
-      ...{ promptTokenCount: plain + cached + written, cachedContentTokenCount: cached },
-      ...{ candidatesTokenCount: output - thoughts, thoughtsTokenCount: thoughts },
-      totalTokenCount: plain + cached + written + output,
-    },
-    modelVersion: 'gemini-3.6-flash',
-  };
-}
-
-function chatAnswer(step: Step): object {
-  const [{ delta, finish_reason } = { delta: {}, finish_reason: null }] = chatChoices(step);
-  const message = { role: 'assistant', content: null, ...delta };
-  return { ...chatFrame(step, 'chat.completion'), choices: [{ index: 0, message, finish_reason }] };
-}
-
-function chatChunks(step: Step): readonly object[] {
-  const { usage, ...frame } = chatFrame(step, 'chat.completion.chunk');
-  return [...chatChoices(step).map((choice) => ({ ...frame, choices: [choice] })), { ...frame, choices: [], usage }];
-}
-
-function chatFrame({ usage: { plain, cached, output } }: Step, object: string) {
-  const usage = {
-    ...{ prompt_tokens: plain + cached, completion_tokens: output, total_tokens: plain + cached + output },
-    prompt_tokens_details: { cached_tokens: cached },
-  };
-  return { id: 'chatcmpl-1', object, created: 1, model: 'vendor-echo-1', usage };
-}
-
-function chatChoices({ call }: Step) {
-  if (call === undefined) return [{ index: 0, delta: { content: DONE_WORDS }, finish_reason: 'stop' }];
-  const called = { name: call.tool, arguments: JSON.stringify(call.args) };
-  const delta = { tool_calls: [{ index: 0, id: call.id, type: 'function', function: called }] };
-  return [{ index: 0, delta, finish_reason: 'tool_calls' }];
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { type Course, campaign, showRow } from '../../support/campaign.ts';
 import { AgentTrial, failed } from './agent-trials.ts';
 import { AGENTS, type Agent } from './agents.ts';
-import { type Bill, BillingHosts, DONE_WORDS } from './billing-hosts.ts';
+import { type Bill, BillingHosts } from './billing-hosts.ts';
 import { Installed } from './installed.ts';
+import { DONE_WORDS } from './scripted-answers.ts';
 import { type Site, startSite } from './site.ts';
 
 const MODELS = ['bedrock/claude', 'bedrock/nova', 'vertex/claude', 'vertex/gemini', 'google/gemini', 'chat/echo'];

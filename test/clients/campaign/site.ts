@@ -10,7 +10,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { isObject, parseJson } from '../../../src/core/json.ts';
 import { freePort } from '../../support/ports.ts';
 
-const PROGRAM = new URL('../../../bin/inf-gw.js', import.meta.url).pathname;
+export const PROGRAM = new URL('../../../bin/inf-gw.js', import.meta.url).pathname;
 const PRICE =
   '{ input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5, context_window: 200000, max_output: 32000, tools: { web_search: 0.01 } }';
 /**
@@ -91,7 +91,8 @@ export async function startSite(folder: string, config?: string, environment: No
   };
 }
 
-async function runProgram(folder: string, words: readonly string[]): Promise<string> {
+/** Returns what a command of the program prints. */
+export async function runProgram(folder: string, words: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [PROGRAM, ...words], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   const [output, errors, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   if (status !== 0) throw new Error(`inf-gw ${words.join(' ')}: ${errors}`);
