@@ -7,6 +7,7 @@ import { allowlistText } from '../operator/messages.ts';
 import { levelWord } from '../operator/spending.ts';
 import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
+import { isConfirmed } from './confirm.ts';
 import { changedGroup, nameIn, namesGroup } from './group-view.ts';
 import { changedKey, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine, printText } from './output.ts';
@@ -68,15 +69,33 @@ export function registerAllowlist(program: Command): void {
     .action((key: string, _: unknown, command: Command) => change(key, () => null, command));
 
   for (const [verb, description, edit] of EDITS) {
-    allowlist
+    const changing = allowlist
       .command(verb)
       .description(description)
       .argument('<key>', KEY_OR_GROUP)
       .argument('<model...>', 'model ids: <provider>/<model>', parseModelIds)
-      .addHelpText('after', `\nExample:\n  inf-gw allowlist ${verb} my-app openai/gpt-4o-mini mock/echo`)
-      .action((key: string, models: string[], _: unknown, command: Command) =>
-        change(key, (current) => edit(current, models), command, verb === 'remove' ? [] : models),
-      );
+      .addHelpText('after', `\nExample:\n  inf-gw allowlist ${verb} my-app openai/gpt-4o-mini mock/echo`);
+    if (verb !== 'remove') changing.option('--force', 'do not ask about models that are not in the config');
+    changing.action(async (key: string, models: string[], { force = false }: { force?: boolean }, command: Command) => {
+      if (verb !== 'remove' && !force) await confirmUnknown(models, command);
+      return change(key, (current) => edit(current, models), command, verb === 'remove' ? [] : models);
+    });
+  }
+}
+
+/** Asks before a model that is not in the config is allowed: a typo would refuse the model that was meant. */
+async function confirmUnknown(models: readonly string[], command: Command): Promise<void> {
+  const unknown = await withState(command, async ({ catalog }) => {
+    const known = new Set(catalog.models.map(({ id }) => id));
+    return models.filter((model) => !known.has(model));
+  });
+  if (unknown.length === 0) return;
+  const names = unknown.join(', ');
+  const question = `${names} ${unknown.length === 1 ? 'is' : 'are'} not in the config. Allow anyway? (y/N) `;
+  if (!(await isConfirmed(question))) {
+    throw new UserError(
+      `${names}: not in the config, and nothing was changed; list models with \`${program()} models\`, or use --force`,
+    );
   }
 }
 

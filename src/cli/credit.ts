@@ -5,10 +5,10 @@ import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
-import { dateTime } from '../operator/format.ts';
+import { dateTime, exactUsd } from '../operator/format.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
 import { BALANCE_TOO_LARGE, debtChange } from '../operator/messages.ts';
-import { amount, type Look, type Table } from '../operator/table.ts';
+import type { Look, Table } from '../operator/table.ts';
 import type { Balance, CreditEntry } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
@@ -126,8 +126,8 @@ export function historyTable(entries: readonly CreditEntry[], look: Look): Table
     ],
     rows: entries.map(({ atMs, amountNanos, balanceNanos, note }) => [
       isForPeople ? dateTime(atMs) : isoTime(atMs),
-      amount(amountNanos, look),
-      amount(balanceNanos, look),
+      exactUsd(amountNanos),
+      exactUsd(balanceNanos),
       note,
     ]),
   };

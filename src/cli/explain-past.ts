@@ -1,4 +1,4 @@
-/** What did happen to a request, step by step, as its row in the journal tells. Pure. */
+/** The steps of a past request: of an admitted one from its journal row, of a refused one from the gateway's memory. Pure. */
 import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import { ERROR_STATUS, type ErrorCode } from '../core/errors.ts';
@@ -6,6 +6,7 @@ import { type ExplainedStep, type Explanation, okStep } from '../core/explanatio
 import { formatUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import type { Outcome } from '../core/settlement.ts';
+import type { Refusal } from '../observe/refusals.ts';
 import { milliseconds } from '../operator/format.ts';
 import { servedBy, servedModel } from '../operator/messages.ts';
 import { priceOf, sourceOf } from '../operator/request-fields.ts';
@@ -18,13 +19,30 @@ export function explainPast(request: RequestRecord): Explanation {
   return { ...resultOf(end), steps };
 }
 
+/** Explains a refused request. Gateways keep the reason and its figures, and not the steps before it. */
+export function explainRefused(refusal: Refusal, key: string): Explanation {
+  const { code, reason, cause, model, key_id: keyId, at_ms: atMs } = refusal;
+  const status = code in ERROR_STATUS ? ERROR_STATUS[code as ErrorCode] : null;
+  return {
+    status,
+    code,
+    message: `refused: ${cause}`,
+    steps: [
+      okStep('key', key, { key, key_id: keyId }),
+      ...(model === '' ? [] : [okStep('model', model, { model })]),
+      { step: reason, status: 'refused', message: cause, refused_at: isoTime(atMs) },
+      okStep('refused', `at ${isoTime(atMs)}; not admitted, and not charged`, { refused_at: isoTime(atMs) }),
+    ],
+  };
+}
+
 function resultOf({ outcome, failure, firstByteMs }: RequestEnd): Pick<Explanation, 'status' | 'code' | 'message'> {
-  if (outcome === 'ok') return { status: 200, code: null, message: 'It was answered.' };
+  if (outcome === 'ok') return { status: 200, code: null, message: 'answered' };
   if (!isErrorCode(outcome)) {
-    const message = outcome === 'cancelled' ? 'The client hung up.' : 'The gateway stopped before it ended.';
+    const message = outcome === 'cancelled' ? 'the client hung up' : 'the gateway stopped before the request ended';
     return { status: null, code: outcome, message };
   }
-  const message = failure?.message ?? 'It was answered with an error.';
+  const message = failure?.message ?? 'answered with an error';
   // The journal does not tell a stream from another answer.
   const begun = `${message.replace(/\.$/, '')}. Its answer had begun: a stream had status 200, and ended with this error.`;
   return { status: ERROR_STATUS[outcome], code: outcome, message: firstByteMs === undefined ? message : begun };

@@ -6,7 +6,13 @@ import type { Command } from 'commander';
 import { explainBody } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
-import { type ExplainedStep, type ExplainQuestion, type Explanation, NOT_REACHED } from '../core/explanation.ts';
+import {
+  type ExplainedStep,
+  type ExplainQuestion,
+  type Explanation,
+  NOT_CHECKED,
+  NOT_REACHED,
+} from '../core/explanation.ts';
 import { counted } from '../core/plural.ts';
 import { program } from '../core/program.ts';
 import { shellWord } from '../core/shell-word.ts';
@@ -15,12 +21,12 @@ import { UPSTREAM_STATES } from '../operator/messages.ts';
 import { type Field, marked } from '../operator/table.ts';
 import type { KeyRecord } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
-import { explainPast } from './explain-past.ts';
+import { explainPast, explainRefused } from './explain-past.ts';
 import { remedyFor } from './explain-remedy.ts';
 import { findKey } from './key-view.ts';
 import { notice, printFields, printJson, printLine, printText } from './output.ts';
 import { noteRefused } from './owner.ts';
-import { requestOrThrow } from './requests.ts';
+import { noSuchRequest, refusalOf } from './requests.ts';
 import { globalOptions, type State, withState } from './state.ts';
 import { readUser } from './users.ts';
 
@@ -74,7 +80,7 @@ async function explain(
   state: State,
 ): Promise<void> {
   if (idOrName === undefined && file !== undefined && !existsSync(file)) {
-    return print(explainPast(await requestOrThrow(file, state)), command);
+    return print(await explainedId(file, state), command);
   }
   const body = await readBody(file);
   if (idOrName === undefined && file === undefined && body.length === 0) refuseNothing(command);
@@ -85,6 +91,15 @@ async function explain(
   print(shown, command, key.name);
   // A client hears no more than that of a key whose time is over.
   if (shown.code === 'invalid_api_key' && key.state !== 'deleted') await noteRefused(key, state);
+}
+
+/** Explains an admitted request from the journal, or a refused one from the gateway that refused it. */
+async function explainedId(id: string, { requests, keys, config }: State): Promise<Explanation> {
+  const request = await requests.find(id);
+  if (request !== undefined) return explainPast(request);
+  const refusal = await refusalOf(id, config);
+  if (refusal === undefined) throw noSuchRequest(id);
+  return explainRefused(refusal, (await keys.findWithDeleted(refusal.key_id))?.name ?? refusal.key_id);
 }
 
 /** What a gateway that starts now would do. */
@@ -185,7 +200,7 @@ function fieldsOf({ step, status, message, candidates }: ExplainedStep): Field[]
     case 'refused':
       return [[name, marked(`refused: ${forOperator(message)}`, 'bad')], ...others];
     case 'skipped':
-      return [[name, message === NOT_REACHED ? message : `${NOT_REACHED}: ${message}`]];
+      return [[name, message === NOT_REACHED ? message : `${NOT_CHECKED}: ${message}`]];
   }
 }
 

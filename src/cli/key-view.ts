@@ -5,12 +5,12 @@ import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { program } from '../core/program.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
-import { count, dateTime } from '../operator/format.ts';
+import { count, dateTime, exactUsd } from '../operator/format.ts';
 import { keyJson as keyWithFigures } from '../operator/key-json.ts';
 import { NO_FIGURES, type SpendingLevel, spendingLevels } from '../operator/level-figures.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
 import { MONTH, shareSpent, tightest } from '../operator/spending.ts';
-import { amount, type Field, fieldLines, type Look, type Table } from '../operator/table.ts';
+import { type Field, fieldLines, type Look, type Table } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS } from '../operator/terms.ts';
 import type { KeyChange, KeyRecord } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
@@ -218,12 +218,12 @@ export function keysTable(
         ...(hasGroups ? [levels.get(key.groupId ?? '')?.record.name ?? '-'] : []),
         stateCell(key.id, levels, look, nowMs),
         ...TIER_NAMES.map((name) => count(key[name] ?? tier[name])),
-        key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
+        key.spendLimitNanos === null ? '-' : exactUsd(key.spendLimitNanos),
         ...(hasBudgets ? [budgetsCell(spent, look)] : []),
         ...(hasExpiries ? [key.expiresAtMs === null ? '-' : dateTime(key.expiresAtMs)] : []),
         count(month.requests),
         count(month.tokens),
-        amount(month.costNanos, look),
+        exactUsd(month.costNanos),
         allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,
       ];
     }),

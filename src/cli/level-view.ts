@@ -2,7 +2,7 @@
 import type { BudgetSpend } from '../core/budgets.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
-import { count, countOf } from '../operator/format.ts';
+import { count, countOf, exactUsd } from '../operator/format.ts';
 import { outlookOf, shareSpent } from '../operator/spending.ts';
 import { amount, type Field, type Look } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, userLimitTexts } from '../operator/terms.ts';
@@ -61,11 +61,11 @@ export function levelCells(
 ): string[] {
   return [
     ...TIER_NAMES.map((name) => (terms[name] === null ? '-' : count(terms[name]))),
-    terms.spendLimitNanos === null ? '-' : amount(terms.spendLimitNanos, look),
+    terms.spendLimitNanos === null ? '-' : exactUsd(terms.spendLimitNanos),
     budgetsCell(spends, look),
     ...(month === undefined
       ? ['-', '-', '-']
-      : [count(month.requests), count(month.tokens), amount(month.costNanos, look)]),
+      : [count(month.requests), count(month.tokens), exactUsd(month.costNanos)]),
   ];
 }
 

@@ -53,9 +53,9 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
     columns: [
       { head: 'MODEL', least: 16 },
       { head: 'UPSTREAM', least: 12, rank: 3 },
-      { head: 'INPUT', usd: true },
-      { head: 'CACHED INPUT', usd: true, rank: 2 },
-      { head: 'OUTPUT', usd: true },
+      { head: 'INPUT', price: true },
+      { head: 'CACHED INPUT', price: true, rank: 2 },
+      { head: 'OUTPUT', price: true },
       ...(hasMedia ? [{ head: 'AUDIO AND IMAGES', rank: 3 }] : []),
       ...(hasUnits ? [{ head: 'UNITS', rank: 2 }] : []),
       { head: 'ACTIVE', rank: 1 },

@@ -11,15 +11,27 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
 import type { Refusal } from '../observe/refusals.ts';
-import { count, dateTime } from '../operator/format.ts';
+import { csvText } from '../operator/export.ts';
+import { count, dateTime, exactUsd } from '../operator/format.ts';
 import { MOMENT, readAmount, readCount, readMoment } from '../operator/input.ts';
 import { durationOf, requestFields } from '../operator/request-fields.ts';
-import { amount, type Cell, type Field, type Look, marked, type Table } from '../operator/table.ts';
+import { type Cell, type Field, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { findKey } from './key-view.ts';
-import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
+import {
+  jsonLine,
+  look,
+  printCsv,
+  printFields,
+  printJson,
+  printLine,
+  printLines,
+  printNote,
+  printTable,
+} from './output.ts';
 import { groupOf } from './owner.ts';
+import { followedLine, followRequests } from './requests-follow.ts';
 import { globalOptions, type State, withState } from './state.ts';
 import { readReportedName } from './users.ts';
 
@@ -30,7 +42,11 @@ interface ListOptions {
   readonly key?: string;
   readonly group?: string;
   readonly user?: string;
+  readonly model?: string;
   readonly since?: number;
+  readonly until?: number;
+  readonly follow?: true;
+  readonly csv?: true;
   readonly errors?: true;
   readonly refused?: true;
   readonly limit: number;
@@ -49,19 +65,25 @@ export function registerRequests(program: Command): void {
       'only those of this end user, as `usage --by user` names them',
       parseWith(readReportedName),
     )
+    .option('--model <model>', 'only requests served by this model')
     .option('--since <time>', `admitted from this time on: ${MOMENT}`, parseWith(readMoment(Date.now())))
+    .option('--until <time>', 'admitted before this time', parseWith(readMoment(Date.now())))
     .option('--errors', 'only requests that ended in an error')
     .option('--refused', 'refused requests instead, which the gateway keeps only while it runs')
+    .option('--follow', 'print requests of the gateway here as they end, until Ctrl-C')
+    .option('--csv', 'print comma-separated values')
     .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --group @free --user zoe\n  inf-gw requests --key my-app --limit 500 --json',
+      '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --refused\n  inf-gw requests --group @free --user zoe\n  inf-gw requests --key my-app --limit 500 --json\n  inf-gw requests --model openai/gpt-4o-mini --since today --csv > requests.csv\n  inf-gw requests --follow --errors',
     )
     .action((options: ListOptions, command: Command) => {
       if (options.refused && options.group !== undefined) {
         command.error('error: --refused and --group cannot be used together: a refused request is booked to no group');
       }
-      return withState(command, (state) => (options.refused ? listRefused : list)(options, command, state));
+      checkOptions(options, command);
+      const run = options.follow ? follow : options.refused ? listRefused : list;
+      return withState(command, (state) => run(options, command, state));
     });
 
   requests
@@ -93,14 +115,49 @@ export function registerRequests(program: Command): void {
     );
 }
 
+function checkOptions({ follow, refused, csv, since, until, limit }: ListOptions, command: Command): void {
+  const { json } = globalOptions(command);
+  const refuse = (a: string, b: string) => command.error(`error: ${a} and ${b} cannot be used together`);
+  if (csv && json) refuse('--csv', '--json');
+  if (follow && csv) refuse('--follow', '--csv');
+  if (follow && refused) refuse('--follow', '--refused');
+  if (follow && (since !== undefined || until !== undefined)) refuse('--follow', '--since or --until');
+  if (follow && limit !== DEFAULT_LISTED) refuse('--follow', '--limit');
+  if (csv && refused) refuse('--csv', '--refused');
+  if (since !== undefined && until !== undefined && since >= until) {
+    command.error('error: --since must be before --until');
+  }
+}
+
+async function follow(options: ListOptions, command: Command, state: State): Promise<void> {
+  const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
+  const group = await groupOf(options.group, state);
+  const { user, model, errors = false } = options;
+  const isShared = state.nodes !== undefined;
+  const isShown = (request: RequestRecord) =>
+    (key === undefined || request.keyId === key.id) &&
+    (group === undefined || (request.levels?.includes(group.id) ?? false)) &&
+    (user === undefined || request.end?.spentBy?.user === user) &&
+    (model === undefined || request.model === model) &&
+    (!errors || (request.end !== undefined && isErrorOutcome(request.end.outcome)));
+  const { json } = globalOptions(command);
+  await followRequests(state, isShown, (requests) => {
+    if (json) for (const each of requests) process.stdout.write(jsonLine(requestJson(each, isShared)));
+    else printLines(requests.map((each) => followedLine(each, look())));
+  });
+}
+
 async function list(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
-  const { user, since: sinceMs, errors = false, limit } = options;
+  const { user, model, since: sinceMs, until: untilMs, errors = false, limit } = options;
   const group = await groupOf(options.group, state);
-  const records = await state.requests.list({ keyId: key?.id, groupId: group?.id, user, sinceMs, errors, limit });
+  const query = { keyId: key?.id, groupId: group?.id, user, model, sinceMs, untilMs, errors, limit };
+  const records = await state.requests.list(query);
   const isShared = state.nodes !== undefined;
-  if (globalOptions(command).json) return printJson(records.map((request) => requestJson(request, isShared)));
-  const isNarrowed = errors || [key, group, user, sinceMs].some((by) => by !== undefined);
+  const { json } = globalOptions(command);
+  if (json) return printJson(records.map((request) => requestJson(request, isShared)));
+  if (options.csv) return printCsv(csvText(records.map((request) => flatRequest(request, isShared))));
+  const isNarrowed = errors || [key, group, user, model, sinceMs, untilMs].some((by) => by !== undefined);
   if (records.length === 0) return printLine(isNarrowed ? 'No such requests.' : 'No requests yet.');
   printTable(requestsTable(records, isShared, look()));
   if (records.length === limit)
@@ -109,8 +166,14 @@ async function list(options: ListOptions, command: Command, state: State): Promi
 
 async function listRefused(options: ListOptions, command: Command, state: State): Promise<void> {
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
-  const { user, since: sinceMs, limit } = options;
-  const page = await readRefusals(socketPathOf(state.config), { keyId: key?.id, user, sinceMs, limit });
+  const { user, model, since: sinceMs, until: untilMs, limit } = options;
+  const query = { keyId: key?.id, user, sinceMs, untilMs };
+  // The gateway does not filter by model: all of them are read, and then as many as were asked for are shown.
+  const asked = await readRefusals(socketPathOf(state.config), {
+    ...query,
+    limit: model === undefined ? limit : MAX_LISTED,
+  });
+  const page = asked && { ...asked, rows: asked.rows.filter((row) => model === undefined || row.model === model) };
   if (page === undefined) {
     throw new UserError(
       `no gateway of this config is running here, and refused requests are kept only while one runs; \`${program()} keys show <key> --refusals\` counts them`,
@@ -121,7 +184,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   const names = new Map((await state.keys.list({ withDeleted: true })).map(({ id, name }) => [id, name]));
   const nameOf = (keyId: string) => names.get(keyId) ?? keyId;
   if (globalOptions(command).json) return printJson(rows.map((row) => refusedJson(row, nameOf)));
-  const isNarrowed = key !== undefined || user !== undefined || sinceMs !== undefined;
+  const isNarrowed = [key, user, model, sinceMs, untilMs].some((by) => by !== undefined);
   if (rows.length === 0) printLine(isNarrowed ? 'No such requests.' : 'No request with a valid key was refused.');
   else printTable(refusedTable(rows, nameOf, look()));
   if (rows.length < page.rows.length || page.has_more)
@@ -195,7 +258,7 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
   return {
     columns: [
       { head: isForPeople ? 'AT (UTC)' : 'ADMITTED (UTC)' },
-      { head: 'KEY', least: 10, rank: 3 },
+      { head: 'KEY', least: 10 },
       { head: 'MODEL', least: 11 },
       ...(isShared ? [{ head: 'NODE', least: 8, rank: 7 }] : []),
       { head: 'OUTCOME', least: 10 },
@@ -204,7 +267,7 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
       { head: 'TOKENS OUT', number: true, rank: 6 },
       { head: 'COST (USD)', usd: true, rank: 1 },
       { head: 'SOURCE', rank: 8 },
-      { head: 'ID', rank: 2 },
+      { head: 'ID', least: 12, rank: 2 },
       ...(hasFailures ? [{ head: 'FAILURE', prose: true as const, least: 24, rank: 4 }] : []),
     ],
     rows: records.map((request) => [
@@ -216,7 +279,7 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
       count(durationOf(request) ?? 0),
       count(request.end?.promptTokens ?? 0),
       count(request.end?.completionTokens ?? 0),
-      amount(request.end?.costNanos ?? 0n, look),
+      exactUsd(request.end?.costNanos ?? 0n),
       request.end?.source ?? '',
       request.id,
       request.end?.failure?.message ?? '',
@@ -260,20 +323,12 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
   }
 }
 
-/** A request by its id or that of its completion. Throws a UserError if there is none. */
-export async function requestOrThrow(id: string, { requests, config }: State): Promise<RequestRecord> {
-  const request = await requests.find(id);
-  if (request !== undefined) return request;
-  if ((await refusalOf(id, config)) === undefined) throw noSuchRequest(id);
-  throw new UserError(`${id} was refused: \`${program()} requests show\` says why`);
-}
-
 /** Undefined if no gateway here has refused it since it started. */
-async function refusalOf(id: string, config: State['config']): Promise<Refusal | undefined> {
+export async function refusalOf(id: string, config: State['config']): Promise<Refusal | undefined> {
   return (await readRefusals(socketPathOf(config), { id: requestIdOf(id), limit: 1 }))?.rows[0];
 }
 
-function noSuchRequest(id: string): UserError {
+export function noSuchRequest(id: string): UserError {
   return new UserError(
     `no such request: ${JSON.stringify(redactKeys(id))}; it may have been refused by a gateway that has stopped since, be older than journal_retention, or be misspelled; list requests with \`${program()} requests\``,
   );
@@ -314,6 +369,12 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
   };
+}
+
+/** A request as a row of CSV: the fields of its JSON, with the failure in two columns and without the price. */
+function flatRequest(request: RequestRecord, isShared: boolean): Readonly<Record<string, string | number | null>> {
+  const { price: _, failure, alias: __, ...fields } = { alias: undefined, ...requestJson(request, isShared) };
+  return { ...fields, failure_reason: failure?.reason ?? null, failure_message: failure?.message ?? null };
 }
 
 /** The name by which it was requested, if that is an alias. */

@@ -9,7 +9,7 @@ import { counted } from '../core/plural.ts';
 import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
 import { perPeriod } from '../operator/budgets.ts';
 import { forecastCredit, freeOf, lastsText, MINUTE_MS, recentSpending, type Spending } from '../operator/forecast.ts';
-import { bytes, count, countOf, duration, usd } from '../operator/format.ts';
+import { bytes, count, countOf, duration, exactUsd, usd } from '../operator/format.ts';
 import { healthOf, NODE_HEALTH, stateText } from '../operator/health.ts';
 import { nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
 import { outlookOf } from '../operator/spending.ts';
@@ -252,7 +252,7 @@ function nodeLines(nodes: readonly NodeRecord[], nowMs: number, look: Look): str
     count(node.requestsPerMin),
     count(node.tokensPerMin),
     count(node.inFlight),
-    amount(node.heldNanos, look),
+    exactUsd(node.heldNanos),
   ]);
   return ['', ...tableLines({ columns, rows }, look)];
 }

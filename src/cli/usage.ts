@@ -3,11 +3,11 @@
 import { type Command, Option } from 'commander';
 import { NAME_KINDS, type NameKind } from '../core/spent-by.ts';
 import { usageCsv, usageJson } from '../operator/export.ts';
-import { blocks, count, percent } from '../operator/format.ts';
+import { blocks, count, exactUsd, percent } from '../operator/format.ts';
 import { MOMENT, type Reading, readMoment, readPath } from '../operator/input.ts';
 import { NO_NAME, NO_USAGE } from '../operator/messages.ts';
 import { levelWord } from '../operator/spending.ts';
-import { amount, type Look, type Table } from '../operator/table.ts';
+import type { Look, Table } from '../operator/table.ts';
 import { isFromJournal } from '../state/report.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
@@ -162,7 +162,7 @@ export function usageTable(rows: readonly UsageRow[], by: readonly UsageGroup[],
     ...caches.map(({ tokens }) => count(tokens(row))),
     count(row.completionTokens),
     count(row.promptTokens + row.completionTokens),
-    amount(row.costNanos, look),
+    exactUsd(row.costNanos),
   ];
   const { total, shareOf, mostShare } = sharesOf(rows);
   const shares = (row: Sums, share = shareOf(row)) => [percent(share), blocks(share / mostShare, BAR)];

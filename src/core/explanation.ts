@@ -3,8 +3,10 @@
 /** `skipped`: it was not reached, since an earlier step has refused the request. */
 export type StepStatus = 'ok' | 'refused' | 'skipped';
 
-/** What a skipped step says that has no figures. */
+/** The message of a skipped step without figures: an earlier step ended the way of the request. */
 export const NOT_REACHED = 'not reached';
+/** Precedes the figures of a skipped check. Not `not reached`, which would read as if the limit were not. */
+export const NOT_CHECKED = 'not checked';
 
 /** One step, with its figures under names of its own. */
 export interface ExplainedStep {

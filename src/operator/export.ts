@@ -62,7 +62,17 @@ export function usageJson(row: UsageRow, ...by: readonly UsageGroup[]): Record<s
  */
 export function usageCsv(rows: readonly UsageRow[], ...by: readonly UsageGroup[]): string {
   const head = [...by.flatMap((group) => NAMES[group]), ...FIGURES];
-  const lines = [head, ...rows.map((row) => Object.values(usageJson(row, ...by)).map(String))];
+  return linesOf([head, ...rows.map((row) => Object.values(usageJson(row, ...by)).map(String))]);
+}
+
+/** Rows with the same fields as CSV, as `usageCsv`. A value that is null is an empty cell. Empty without rows. */
+export function csvText(rows: readonly Readonly<Record<string, string | number | null>>[]): string {
+  const [first] = rows;
+  if (first === undefined) return '';
+  return linesOf([Object.keys(first), ...rows.map((row) => Object.values(row).map((value) => String(value ?? '')))]);
+}
+
+function linesOf(lines: readonly (readonly string[])[]): string {
   return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 

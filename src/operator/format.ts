@@ -58,14 +58,19 @@ export function usd(nanos: Nanos): string {
   return formatUsd(absolute >= NANOS_PER_MICRO ? (nanos / NANOS_PER_MICRO) * NANOS_PER_MICRO : nanos);
 }
 
-/** Amounts of one column, with blanks after those that have fewer decimals: the points line up. */
-export function alignPoints(amounts: readonly string[]): string[] {
-  const most = amounts.reduce((decimals, amount) => Math.max(decimals, decimalsOf(amount)), 0);
-  return amounts.map((amount) => (amount.includes('.') ? amount + ' '.repeat(most - decimalsOf(amount)) : amount));
-}
+/** A nonzero amount below a cent. */
+const BELOW_A_CENT = /^[-+]?0\.00\d*[1-9]/;
 
-function decimalsOf(amount: string): number {
-  return amount.split('.')[1]?.length ?? 0;
+/** Exact amounts with as many decimals as the smallest of them needs. Amounts are cut, not rounded up. */
+export function inOneFormat(amounts: readonly string[]): string[] {
+  const decimals = amounts.some((amount) => BELOW_A_CENT.test(amount)) ? 6 : 2;
+  return amounts.map((amount) => {
+    const [whole = '', fraction] = amount.split('.');
+    if (fraction === undefined) return amount;
+    const shown = `${whole}.${fraction.slice(0, decimals).padEnd(decimals, '0')}`;
+    const isLost = /[1-9]/.test(amount) && !/[1-9]/.test(shown);
+    return isLost ? shown.replace('0.', '<0.').replace(/0$/, '1') : shown;
+  });
 }
 
 /** From this many USD on, cents are left out so that the largest amount still fits its column. */

@@ -4,7 +4,7 @@
  */
 import type { Nanos } from '../core/money.ts';
 import { COLUMN_GAP, leastWidth, narrowedColumns, tableWidth } from './columns.ts';
-import { alignPoints, exactUsd, usd } from './format.ts';
+import { exactUsd, inOneFormat, usd } from './format.ts';
 import { type Health, SIGNS, type Tone } from './health.ts';
 import { LOCAL, UTC, type Zone } from './moments.ts';
 import { clean, cut, cutList, cutMiddle, pad, widthOf, wrap } from './text.ts';
@@ -23,8 +23,10 @@ export type Cell = string | Marked<Health>;
 export interface Column {
   readonly head: string;
   readonly number?: true;
-  /** Amounts in USD: figures whose decimal points line up. */
+  /** Amounts in USD, all with the same number of decimals. On a terminal, these are two, or six if one is below a cent. */
   readonly usd?: true;
+  /** Prices: exact, all with the same number of decimals. */
+  readonly price?: true;
   /** Lists, of which the last items are left out where room is short. */
   readonly list?: true;
   /** Sentences, which are shortened at their end: in their middle they would say nothing. */
@@ -102,8 +104,8 @@ export function tableLines({ columns, rows, total }: Table, look: Look): string[
 
 function sizedColumn(column: Column, cells: readonly Cell[], look: Look): Sized {
   const texts = cells.map((cell) => shownText(cell, look));
-  const amounts = look.room === undefined ? sameDecimals : alignPoints;
-  const shown = column.usd ? amounts(texts) : texts;
+  const isRounded = column.usd === true && look.room !== undefined;
+  const shown = isRounded ? inOneFormat(texts) : column.usd || column.price ? sameDecimals(texts) : texts;
   return {
     ...column,
     cells: shown,
@@ -112,9 +114,9 @@ function sizedColumn(column: Column, cells: readonly Cell[], look: Look): Sized 
   };
 }
 
-function aligned(text: string, { width, number, usd, list, prose }: Sized): string {
+function aligned(text: string, { width, number, usd, price, list, prose }: Sized): string {
   const shorten = list ? cutList : prose ? cut : cutMiddle;
-  return pad(shorten(text, width), width, number || usd ? 'right' : 'left');
+  return pad(shorten(text, width), width, number || usd || price ? 'right' : 'left');
 }
 
 function joined(texts: readonly string[]): string {

@@ -46,7 +46,7 @@ export class RequestBook {
 
   /** Requests that have ended, newest admission first. */
   *list(query: RequestQuery): Operation<readonly RequestRecord[]> {
-    return (yield* this.#latest({ ...query, untilMs: undefined, after: undefined })).map(requestOf);
+    return (yield* this.#latest({ ...query, after: undefined })).map(requestOf);
   }
 
   /**
@@ -127,6 +127,7 @@ export class RequestBook {
         ...(query.keyId === undefined ? [] : [`r.key_id = ${place(query.keyId)}`]),
         ...(query.groupId === undefined ? [] : [hasLevel('r.levels', query.groupId, place)]),
         ...(query.user === undefined ? [] : [`r.by_user = ${place(query.user)}`]),
+        ...(query.model === undefined ? [] : [`r.model = ${place(query.model)}`]),
         ...(edge === undefined
           ? []
           : [`(r.admitted_at_ms, r.id) >= (${place(edge.admittedAtMs)}, ${place(edge.row)})`]),

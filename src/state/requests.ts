@@ -59,8 +59,12 @@ export interface RequestQuery {
   readonly groupId?: string | undefined;
   /** Only of this end user, as reports name them. */
   readonly user?: string | undefined;
-  /** Admitted then or later. */
+  /** Only of this model, as it served. */
+  readonly model?: string | undefined;
+  /** Inclusive, by time of admission. */
   readonly sinceMs: number | undefined;
+  /** Exclusive. */
+  readonly untilMs?: number | undefined;
   /** Only requests that ended in an error. */
   readonly errors: boolean;
   /** Only requests that ended for this reason. */
@@ -77,8 +81,6 @@ export interface JournalPlace {
 }
 
 export interface RequestPageQuery extends RequestQuery {
-  /** Admitted earlier. */
-  readonly untilMs: number | undefined;
   /** Where the page before this one ended; undefined for the first page. */
   readonly after: JournalPlace | undefined;
 }

@@ -1,6 +1,6 @@
 /** The history of the credit as lines: newest first, with the notes in full. Pure. */
 import { program } from '../core/program.ts';
-import { alignPoints, count, dateTime, usd } from '../operator/format.ts';
+import { count, dateTime, exactUsd, inOneFormat } from '../operator/format.ts';
 import { clean, pad, widthOf, wrap } from '../operator/text.ts';
 import type { CreditEntry } from '../state/account.ts';
 import { boxWidth } from './draw/box.ts';
@@ -47,7 +47,7 @@ function columnsOf(entries: readonly CreditEntry[]) {
   const amounts = (head: string, nanos: readonly bigint[]) => {
     const cells = [
       head,
-      ...alignPoints(nanos.map((each) => (each > 0n && head === AMOUNT ? `+${usd(each)}` : usd(each)))),
+      ...inOneFormat(nanos.map((each) => (each > 0n && head === AMOUNT ? `+${exactUsd(each)}` : exactUsd(each)))),
     ];
     const width = Math.max(...cells.map(widthOf));
     return cells.map((cell) => pad(cell, width, 'right'));

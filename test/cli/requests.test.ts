@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { answering, chunk, completion, DONE, streaming, USAGE, usageChunk } from '../support/answers.ts';
-import { CONCURRENCY, CONFIG, linesOf, type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, linesOf, type NewKeyJson, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import type { RequestJson } from '../support/request-json.ts';
+import { until } from '../support/wait.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const CONFIG_PRICE = { extras_usd: {}, service_tier: null, above_tokens: null, price_file: null };
@@ -48,6 +49,47 @@ async function openStream(serving: Serving, key: string, fields: Record<string, 
 }
 
 describe('requests', { concurrency: CONCURRENCY }, () => {
+  test('are filtered by model and time, as CSV with the same fields, and followed as they end', async (t) => {
+    const { place, serving, app } = await openSite(t);
+    const other = await place.createKey('other');
+    const echo = await idOf(serving.chat(app.key, { model: 'mock/echo' }));
+    const paid = await idOf(serving.chat(app.key, { model: 'mock/paid', max_tokens: 1 }));
+    const idsOf = async (...words: string[]) =>
+      (await place.json<RequestJson[]>('requests', ...words)).map(({ id }) => id);
+    assert.deepEqual(await idsOf('--model', 'mock/paid'), [paid]);
+    assert.deepEqual(await idsOf('--until', '2020-01-01'), []);
+    assert.deepEqual(await idsOf('--since', '1h', '--until', '2999-01-01'), [paid, echo]);
+    const [csv] = await place.runAll([['requests', '--csv']]);
+    const [head = '', ...lines] = linesOf(csv?.stdout ?? '');
+    assert.match(
+      head,
+      /^id,completion_id,key,key_id,model,.*,cost_usd,held_usd,corrected_at,failure_reason,failure_message$/,
+    );
+    assert.deepEqual(
+      lines.map((line) => line.split(',')[0]),
+      [paid, echo],
+    );
+    const following = place.launch([PROGRAM, 'requests', '--follow', '--json', '--key', 'app']);
+    const sent: string[] = [];
+    await until(async () => {
+      sent.push(await idOf(serving.chat(app.key)));
+      await idOf(serving.chat(other.key));
+      return linesOf(following.output).length > 0;
+    });
+    await serving.stop();
+    assert.deepEqual(await following.ended, { status: 0, signal: null });
+    const followed = linesOf(following.output).map((line) => JSON.parse(line) as RequestJson);
+    // The first ones may have ended before the command asked, the last ones after.
+    const first = sent.indexOf(followed[0]?.id ?? '');
+    assert.deepEqual(
+      followed.map(({ id }) => id),
+      sent.slice(first, first + followed.length),
+    );
+    const [none] = await place.runAll([['requests', '--follow']]);
+    assert.deepEqual([none?.status, none?.stdout], [1, '']);
+    assert.match(none?.stderr ?? '', /no gateway of this config is running here/);
+  });
+
   test('`requests list` has every admitted request that has ended, latest first, and no refused one', async (t) => {
     const { place, serving, app } = await openSite(t);
     const other = await place.createKey('other');
@@ -131,7 +173,19 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       ['explain', limited],
     ]);
     assert.match(shown?.stdout ?? '', /^key +tight$.*^outcome +rate_limited$.*^message +1 request/ms);
-    assert.match(explained?.stderr ?? '', new RegExp(`${limited} was refused: .inf-gw requests show. says why`));
+    assert.match(
+      explained?.stdout ?? '',
+      /^429 rate_limited\n.*^key +tight$.*^requests per minute +refused: 1 request/ms,
+    );
+    const [late, ofModel] = await place.runAll([
+      ['requests', '--refused', '--until', '2020-01-01', '--json'],
+      ['requests', '--refused', '--model', 'mock/echo', '--json'],
+    ]);
+    assert.deepEqual(rowsOf(late as typeof all), []);
+    assert.deepEqual(
+      rowsOf(ofModel as typeof all).map(({ id }) => id),
+      [limited],
+    );
     await serving.stop();
     const [gone, forgotten] = await place.runAll([
       ['requests', 'list', '--refused'],

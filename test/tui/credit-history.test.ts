@@ -25,11 +25,11 @@ test('the history looks like this', () => {
   assert.deepEqual(box, [
     'Credit history',
     'AT (UTC)              AMOUNT (USD)  BALANCE (USD)  NOTE',
-    '2026-11-01 12:00:00     +25.00           1,006.77  invoice 2026-11 of',
+    '2026-11-01 12:00:00     +25.000000       1,006.77  invoice 2026-11 of',
     '                                                   the team that trains',
     '                                                   the small models',
     '2026-11-01 11:59:59      -0.005500         981.77  a slip',
-    '2026-10-31 12:00:00  +1,000.00           1,000.00',
+    '2026-10-31 12:00:00  +1,000.000000       1,000.00',
     '',
     'Enter or Esc: close',
   ]);

@@ -4,13 +4,13 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   ago,
-  alignPoints,
   blocks,
   bytes,
   count,
   dateTime,
   duration,
   exactUsd,
+  inOneFormat,
   milliseconds,
   percent,
   price,
@@ -156,9 +156,11 @@ for (const [what, rows] of Object.entries(tables)) {
   });
 }
 
-test('the points of amounts in a column line up', () => {
-  assert.deepEqual(alignPoints(['12.50', '-', '0.000150', '0.00']), ['12.50    ', '-', '0.000150', '0.00    ']);
-  assert.deepEqual(alignPoints([]), []);
+test('the amounts of a column have two decimals, or six if one of them is below a cent', () => {
+  assert.deepEqual(inOneFormat(['1,312.509999999', '-', '0.01', '0.00']), ['1,312.50', '-', '0.01', '0.00']);
+  const six = ['12.500000', '0.000150', '-0.009999', '0.000000', '<0.000001', '-<0.000001', '+0.000001'];
+  const exact = ['12.50', '0.000150', '-0.009999999', '0.00', '0.000000009', '-0.000000009', '+0.0000019'];
+  assert.deepEqual(inOneFormat(exact), six);
 });
 
 describe('for any number', () => {
