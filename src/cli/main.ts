@@ -1,6 +1,7 @@
 /** The command line: all commands. */
 import type { Command } from 'commander';
-import { CANDIDATES } from './completion/places.ts';
+import { commandTree } from './command-tree.ts';
+import { COMPLETE } from './completion/scripts.ts';
 import { type Commands, prepareProcess, programOf, run } from './program.ts';
 
 /** Each is loaded when it is needed: all of them take 50 ms. */
@@ -42,6 +43,12 @@ export function buildProgram(args: readonly string[] = []): Promise<Command> {
 /** Runs a command and sets the exit status. */
 export async function main(args: readonly string[]): Promise<void> {
   prepareProcess();
-  if (args[0] === CANDIDATES) return (await import('./completion/candidates.ts')).printCandidates(args.slice(1));
+  if (args[0] === COMPLETE) return complete(args.slice(1));
   await run(COMMANDS, args);
+}
+
+/** Answers a completion script. */
+async function complete(words: readonly string[]): Promise<void> {
+  const { printCompletions } = await import('./completion/complete.ts');
+  await printCompletions(commandTree(await buildProgram(words.slice(0, -1))), words);
 }

@@ -13,9 +13,6 @@ export type Register = (program: Command) => void;
 /** By their names, in the order of the help text. */
 export type Commands = Readonly<Record<string, () => Promise<Register>>>;
 
-/** Its script has all commands. */
-const NEEDS_ALL = 'completion';
-
 const FAILED = 1;
 const USAGE_ERROR = 2;
 
@@ -50,7 +47,7 @@ export async function programOf(commands: Commands, args: readonly string[]): Pr
     );
   const own = ownWords(args);
   const name = own.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(own)[0];
-  const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(commands, name);
+  const isAlone = name !== undefined && Object.hasOwn(commands, name);
   const isVersion = VERSION_OPTIONS.includes(own[0] ?? '');
   const needed = isAlone ? [name] : isVersion ? [] : Object.keys(commands);
   for (const each of needed) (await (commands[each] as () => Promise<Register>)())(program);

@@ -1,14 +1,9 @@
 /** `completion`: prints a script that completes commands, options, keys and models in a shell. */
 import { Argument, type Command } from 'commander';
-import { commandTree } from '../command-tree.ts';
 import { printJson } from '../output.ts';
 import { globalOptions } from '../state.ts';
-import { bashScript } from './bash.ts';
-import { fishScript } from './fish.ts';
-import { placesOf } from './places.ts';
-import { zshScript } from './zsh.ts';
+import { SCRIPTS } from './scripts.ts';
 
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 type Shell = keyof typeof SCRIPTS;
 
 export function registerCompletion(program: Command): void {
@@ -19,8 +14,8 @@ export function registerCompletion(program: Command): void {
     .addHelpText(
       'after',
       `
-Write it to the file where your shell looks for it, and open a new shell. Write it again after an
-update of inf-gw: commands and options are in the script; keys and models are looked up.
+Write it to the file where your shell looks for it, and open a new shell. The script asks inf-gw
+itself for commands, options, keys and models.
 
 Examples:
   inf-gw completion bash > ~/.local/share/bash-completion/completions/inf-gw
@@ -29,8 +24,7 @@ Examples:
   source <(inf-gw completion bash)            also without bash-completion`,
     )
     .action((shell: Shell, _: unknown, command: Command) => {
-      const places = placesOf(commandTree(command.parent as Command));
-      const script = SCRIPTS[shell](places);
+      const script = SCRIPTS[shell];
       if (globalOptions(command).json) printJson({ shell, script });
       else process.stdout.write(script);
     });
