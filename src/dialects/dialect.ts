@@ -208,6 +208,18 @@ export interface StreamEnds {
 export interface StreamReader extends StreamEnds {
   /** Reads an event that has data. */
   judge(event: SseEvent): Judgement;
+  /** Describes an event that holds a piece of text; undefined for an event that holds none in a usual place. */
+  textEventOf?(event: Fields): TextEvent | undefined;
+}
+
+/** An event that holds a piece of text. Events that differ from it in these members alone are not parsed. */
+export interface TextEvent {
+  /** The path of the text. A model writes it, and `judge` reports it as written. */
+  readonly text: readonly (string | number)[];
+  /** Names of members of the event, strings or whole numbers, that `judge` does not use except as `repeat` does. */
+  readonly others: readonly string[];
+  /** Does for another such event what `judge` does beside its result. `number`: the value of the last of the others that is one. */
+  repeat?(text: string, number: number | undefined): void;
 }
 
 /** What an event of a host is. */

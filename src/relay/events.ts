@@ -10,6 +10,7 @@ import { type EventSplitter, namedEvent, type SseEvent, SseSplitter } from '../w
 import { excessOf, MAX_EVENT_PARTS } from '../wire/structure.ts';
 import { errorForErrorValue, errorForInvalidResponse } from './failures.ts';
 import type { Meter } from './meter.ts';
+import { TextEvents } from './text-events.ts';
 
 export interface EventReaderOptions {
   /** The dialect of the host. */
@@ -58,16 +59,20 @@ const FORWARD_EMPTY: EventAction = { kind: 'forward', isEmpty: true };
 const PING = 'ping';
 
 export class EventReader {
+  /** Events that need not be parsed. */
+  readonly texts: TextEvents;
   readonly #meter: Meter;
   readonly #options: EventReaderOptions;
 
   constructor(meter: Meter, options: EventReaderOptions) {
     this.#meter = meter;
     this.#options = options;
+    this.texts = new TextEvents(options);
   }
 
   /** `isWithin`: whether an earlier piece of the same event was read. */
   read(event: SseEvent, isWithin: boolean): EventAction {
+    this.texts.forget();
     const judged = this.meter(event, isWithin);
     if (judged === 'unparsed') return this.#readUnparsed(event.bytes.toString('latin1'), isPiece(event, isWithin));
     if (typeof judged === 'string') return this.#invalid(`an event exceeds the limit of JSON ${judged}`);
@@ -81,6 +86,7 @@ export class EventReader {
     if (value === undefined) return this.#done();
     const action = this.#forward(event, value, judged.kind === 'end');
     const mayBeLast = judged.kind === 'part' && judged.mayBeLast === true;
+    if (action === FORWARD && judged.kind === 'part' && !mayBeLast) this.texts.learn(event, value, judged.facts);
     return mayBeLast && action.kind !== 'done' && action.kind !== 'error' ? { ...action, mayBeLast } : action;
   }
 

@@ -174,6 +174,13 @@ export class Meter {
     if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
   }
 
+  /** Reads an event that differs in its text alone from the event that was read last, which was of this choice. */
+  readText(text: string, choice: number): void {
+    this.advances++;
+    this.#silence.end(this.#nowMs());
+    this.written.add(text, choice);
+  }
+
   #isAdvancedBy({ progress, toolCalls = [], usage }: AnswerFacts): boolean {
     const isFinishing = (index: number) => !this.#finished.has(index) && this.#finished.size < MAX_CHOICES;
     return (
@@ -226,6 +233,11 @@ export class Meter {
   hasWrittenMoreThan(tokens: number, scale: Scale): boolean {
     const atMost = this.written.tokensAtMost - scale.excessTokens;
     return this.outputTokensIf(atMost, scale) > tokens && this.outputTokens(scale) > tokens;
+  }
+
+  /** Whether the output stays within so many tokens for certain, with another text of so many bytes. Cheap. */
+  staysWithin(tokens: number, scale: Scale, bytes: number): boolean {
+    return this.outputTokensIf(this.written.tokensAtMost + bytes - scale.excessTokens, scale) <= tokens;
   }
 
   get #audioTokens(): number {

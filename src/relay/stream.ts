@@ -51,6 +51,9 @@ const MAX_IDLE_BYTES = 64 * 1024 * 1024;
 /** What is split into events at once: about one read. */
 const SLICE_BYTES = 64 * 1024;
 
+/** In UTF-8, of a UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
 const NO_BYTES = Buffer.alloc(0);
 
 /** No more money can be held for the stream. */
@@ -158,7 +161,12 @@ class StreamRelay {
 
   /** Forwards what has arrived. Waits for nothing as long as the client keeps up and enough is held. */
   #take(chunk: Buffer): Promise<RelayResult | undefined> | undefined {
-    const batch = this.#read(this.#splitter.push(chunk));
+    const end = this.#readTexts(chunk);
+    const batch =
+      end > 0 && end === chunk.length
+        ? { forwarded: [chunk], end: undefined, waiting: undefined }
+        : this.#read(this.#splitter.push(end === 0 ? chunk : chunk.subarray(end)));
+    if (end > 0 && end < chunk.length) batch.forwarded.unshift(chunk.subarray(0, end));
     if (batch.end !== undefined || batch.waiting !== undefined) return this.#takeInSteps(batch);
     const behind = this.#send(batch.forwarded);
     if (behind !== undefined) return this.#awaitClient(behind);
@@ -172,6 +180,30 @@ class StreamRelay {
     await behind;
     this.#meter.excuseSince(startedMs);
     this.#limitReport();
+  }
+
+  /**
+   * Reads the events at the start of a chunk that differ from an earlier event in their text alone, as far as no more has to be
+   * held for them. Returns where they end.
+   */
+  #readTexts(chunk: Buffer): number {
+    if (!this.#sink.started || !this.#splitter.isBetweenEvents) return 0;
+    const { texts } = this.#reader;
+    const { allowance } = this.#options;
+    let at = 0;
+    for (let end = texts.match(chunk, at); end > 0; end = texts.match(chunk, at)) {
+      const most = MAX_BYTES_PER_UNIT * texts.text.length;
+      if (!this.#meter.staysWithin(allowance.askAt, allowance, most) || !TURNS.hasTime(end - at)) break;
+      texts.read(this.#meter);
+      at = end;
+    }
+    if (at === 0) return 0;
+    this.#insideEvent = false;
+    this.#insideLineEnd = false;
+    this.#idleEvents = 0;
+    this.#idleBytes = 0;
+    this.#advances = this.#meter.advances;
+    return at;
   }
 
   async #takeInSteps(batch: Batch): Promise<RelayResult | undefined> {

@@ -24,15 +24,18 @@ export class Turns {
 
   /** Undefined while this turn has time left for an event of so many bytes. Otherwise its stream has to wait for the promise. */
   wait(bytes: number): Promise<void> | undefined {
-    if (this.#startedAtMs === undefined) {
-      this.#untimedBytes += BYTES_PER_EVENT + bytes;
-      if (this.#untimedBytes > UNTIMED_BYTES) this.#start();
-    } else if (this.#nowMs() - this.#startedAtMs >= MAX_TURN_MS) {
-      return new Promise((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-    return undefined;
+    if (this.hasTime(bytes)) return undefined;
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  /** Whether this turn has time left for an event of so many bytes. */
+  hasTime(bytes: number): boolean {
+    if (this.#startedAtMs !== undefined) return this.#nowMs() - this.#startedAtMs < MAX_TURN_MS;
+    this.#untimedBytes += BYTES_PER_EVENT + bytes;
+    if (this.#untimedBytes > UNTIMED_BYTES) this.#start();
+    return true;
   }
 
   #start(): void {

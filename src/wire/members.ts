@@ -122,6 +122,33 @@ export class ObjectEditor {
   }
 }
 
+/**
+ * The value at this path as JSON.parse reads it, of duplicate members the last. Undefined if there is none, or if the text is
+ * nested too deeply. The text must be valid JSON.
+ */
+export function locate(
+  text: string,
+  path: readonly (string | number)[],
+): { readonly start: number; readonly end: number } | undefined {
+  try {
+    let start = skipSpace(text, 0);
+    for (const step of path) {
+      const code = text.charCodeAt(start);
+      if (code !== (typeof step === 'string' ? OPEN_BRACE : OPEN_BRACKET)) return undefined;
+      const next =
+        typeof step === 'string'
+          ? membersOf(text, start).findLast(({ key }) => key === step)?.valueStart
+          : elementsOf(text, start)[step];
+      if (next === undefined) return undefined;
+      start = next;
+    }
+    return { start, end: endOfValue(text, start) };
+  } catch (error) {
+    if (!(error instanceof NestingError)) throw error;
+    return undefined;
+  }
+}
+
 /** Replaces the text from `start` to `end`, exclusive, with `replacement`. */
 export interface Edit {
   readonly start: number;

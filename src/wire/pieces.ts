@@ -24,6 +24,10 @@ export class PieceSplitter implements EventSplitter {
     return this.#splitter?.pendingBytes ?? 0;
   }
 
+  get isBetweenEvents(): boolean {
+    return this.#splitter?.isBetweenEvents ?? false;
+  }
+
   push(chunk: Buffer): SseEvent[] {
     if (this.#splitter !== undefined) return this.#splitter.push(chunk);
     const first = chunk.find((code) => !BLANKS.has(code));
@@ -45,6 +49,8 @@ export class PieceSplitter implements EventSplitter {
 
 /** Makes an event of each object in an array, or of an object by itself. Takes chunks that are cut anywhere. */
 class JsonSplitter implements EventSplitter {
+  /** Its events have other bytes than the stream. */
+  readonly isBetweenEvents = false;
   readonly #maxEventBytes: number;
   /** The part of the current object that has arrived. */
   #pending: Buffer[] = [];

@@ -30,6 +30,8 @@ const NO_BYTES = Buffer.alloc(0);
 export interface EventSplitter {
   /** The bytes of the incomplete event at the end. */
   readonly pendingBytes: number;
+  /** True where the next byte begins an event, whose end can be found without the bytes before it. */
+  readonly isBetweenEvents: boolean;
   /** Returns the events that this chunk completes. */
   push(chunk: Buffer): SseEvent[];
   /** Returns the remaining event if the stream ends without a blank line. */
@@ -65,6 +67,10 @@ export class SseSplitter implements EventSplitter {
     this.#pending = kept(bytes.subarray(start));
     if (this.#oversized || this.#pending.length > this.#maxEventBytes) events.push(...this.#takeOversized());
     return events;
+  }
+
+  get isBetweenEvents(): boolean {
+    return this.#pending.length === 0 && !this.#oversized && !this.#lastWasCr && !this.#atStart;
   }
 
   /** How much there is of an event that is not complete. */

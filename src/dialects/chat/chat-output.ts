@@ -6,6 +6,15 @@ import type { Fields } from '../dialect.ts';
 /** A string, or an array of parts with text. Hosts of open models have the thinking in one of the latter two. */
 const TEXT_FIELDS = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 
+/** Where a delta has its text: in a field, or in the arguments of its only call. */
+export function placeOfText(delta: Fields): readonly (string | number)[] | undefined {
+  const field = TEXT_FIELDS.find((each) => typeof delta[each] === 'string' && delta[each] !== '');
+  if (field !== undefined) return [field];
+  const { tool_calls: calls } = delta;
+  const call: unknown = Array.isArray(calls) && calls.length === 1 ? calls[0] : undefined;
+  return isObject(call) && isObject(call.function) ? ['tool_calls', 0, 'function', 'arguments'] : undefined;
+}
+
 /** An output while it is being read. */
 interface Draft {
   readonly written: string[];

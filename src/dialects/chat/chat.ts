@@ -6,12 +6,13 @@ import type { JsonBody } from '../../wire/body.ts';
 import { applyEdits, membersOf } from '../../wire/members.ts';
 import { DONE, DONE_EVENT, dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import type { Dialect, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
+import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, TextEvent, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
 import { readChunk, readCompletion } from './chat-answer.ts';
 import { type ChatRequest, checkChat } from './chat-check.ts';
 import { walkChat } from './chat-input.ts';
+import { placeOfText } from './chat-output.ts';
 
 export const CHAT: Dialect = {
   name: 'chat',
@@ -21,7 +22,7 @@ export const CHAT: Dialect = {
   maxEventBytes: MAX_EVENT_BYTES,
   // Most hosts know only this field; OpenAI's own is set where its hosts are described.
   maximumField: 'max_tokens',
-  answerFields: new Set('id object created model choices usage service_tier system_fingerprint'.split(' ')),
+  answerFields: new Set('id object created model choices usage service_tier system_fingerprint obfuscation'.split(' ')),
   check: (body: JsonBody, model: string) => checkChat(CHAT, body, model),
   // What checkChat has made.
   walkInput: (request, visit) => walkChat(request as ChatRequest, visit),
@@ -42,9 +43,17 @@ const READER: StreamReader = {
     const facts = readChunk(value);
     return { kind: 'part', value, facts, isHidden: facts.hasUsage && (facts.choices ?? 0) === 0 };
   },
+  textEventOf: ({ choices }: Fields): TextEvent | undefined => {
+    const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
+    const within = isObject(choice) && isObject(choice.delta) ? placeOfText(choice.delta) : undefined;
+    return within && { text: ['choices', 0, 'delta', ...within], others: OTHERS };
+  },
   failure: (error: ClientError) => dataEvent(errorBody(error)) + DONE_EVENT,
   completion: () => DONE_EVENT,
 };
+
+/** OpenAI's padding, which hides the length of a text. */
+const OTHERS = ['obfuscation'];
 
 export function editBody(request: ModelRequest, fields: UpstreamFields): string {
   const { body } = request;

@@ -70,6 +70,11 @@ export class BlockReader {
     return output;
   }
 
+  /** Adds thinking that is shown. */
+  addThinking(text: string): void {
+    this.#thoughtBytes += Buffer.byteLength(text);
+  }
+
   add(delta: unknown): Output {
     if (!isObject(delta)) return NO_OUTPUT;
     const output = outputOfBlock(delta);

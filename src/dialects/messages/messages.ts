@@ -6,7 +6,7 @@ import { isObject, objectOf, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import { type AnswerFacts, isOutput, NO_FACTS, NO_OUTPUT, type Output, together } from '../answer.ts';
-import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
+import type { Dialect, Fields, Judgement, StreamReader, TextEvent } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
 import { readMessage, servedTiers, usageFacts } from './messages-answer.ts';
@@ -63,6 +63,20 @@ class MessagesStream implements StreamReader {
     const facts = this.#factsOf(value, value.type ?? name);
     if (value.type === 'message_stop' || name === 'message_stop') return { kind: 'end', value, facts };
     return { kind: 'part', value, facts, isHidden: false };
+  }
+
+  textEventOf({ type, delta }: Fields): TextEvent | undefined {
+    if (type !== 'content_block_delta' || !isObject(delta)) return undefined;
+    switch (delta.type) {
+      case 'text_delta':
+        return { text: ['delta', 'text'], others: [] };
+      case 'input_json_delta':
+        return { text: ['delta', 'partial_json'], others: [] };
+      case 'thinking_delta':
+        return { text: ['delta', 'thinking'], others: [], repeat: (text) => this.#blocks.addThinking(text) };
+      default:
+        return undefined;
+    }
   }
 
   #factsOf(event: Fields, type: unknown): AnswerFacts {

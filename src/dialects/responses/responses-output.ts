@@ -65,6 +65,11 @@ export class ItemReader {
     return type.endsWith('.done') ? this.#add(place, this.#restOf(place, partText(event))) : NO_OUTPUT;
   }
 
+  /** Adds a delta of an item. */
+  addText(place: unknown, text: string): void {
+    this.#add(place, text);
+  }
+
   #end(place: unknown, { written, unseenTokens, images }: Output): Output {
     const output = this.#add(place, this.#restOf(place, written.join('')));
     this.#characters.delete(place);

@@ -5,7 +5,7 @@ import { DEFAULT_CALLS } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { MAX_IMAGE_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { type AnswerFacts, NO_FACTS, NO_OUTPUT } from '../answer.ts';
-import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
+import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, TextEvent, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
 import { readResponse, usageFacts } from './responses-answer.ts';
@@ -56,6 +56,9 @@ function editBody({ body, hostTools, state }: ModelRequest, { model, cap }: Upst
   return withFields(body, values);
 }
 
+/** Besides its place among the events, the padding that hides the length of a text. */
+const OTHERS = ['sequence_number', 'obfuscation'];
+
 /** The last event has the whole response, with its usage. */
 class ResponsesStream implements StreamReader {
   #id = 'resp_failed';
@@ -83,6 +86,14 @@ class ResponsesStream implements StreamReader {
     this.#hasWritten ||= facts.progress.length > 0;
     this.#hasCalls ||= facts.toolCalls !== undefined;
     return { kind: 'part', value, facts, isHidden: false };
+  }
+
+  textEventOf({ output_index: place }: Fields): TextEvent {
+    const repeat = (text: string, sequenceNumber: number | undefined) => {
+      if (sequenceNumber !== undefined) this.#sequenceNumber = sequenceNumber + 1;
+      this.#items.addText(place, text);
+    };
+    return { text: ['delta'], others: OTHERS, repeat };
   }
 
   #failed(value: unknown): Judgement {
