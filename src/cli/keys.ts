@@ -7,7 +7,7 @@ import { UserError } from '../core/errors.ts';
 import { program } from '../core/program.ts';
 import { count } from '../operator/format.ts';
 import { readCount, readKeyName } from '../operator/input.ts';
-import { goesWith } from '../operator/messages.ts';
+import { deletedWith } from '../operator/messages.ts';
 import { levelWord } from '../operator/spending.ts';
 import { TERMS } from '../operator/terms.ts';
 import { groupsInside } from '../operator/tree.ts';
@@ -283,7 +283,7 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
     return [found, await state.keys.list({ withDeleted: false, parentId: found.id })];
   });
   if (keyState === 'deleted') throw new UserError(`key ${name} is already deleted`);
-  if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? ${goesWith(made.length)}(y/N) `))) {
+  if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? ${deletedWith(made.length)}(y/N) `))) {
     throw new UserError('nothing was deleted; to delete, answer y or use --yes');
   }
   // By id: another key may have been given the name in the meantime.

@@ -182,7 +182,7 @@ function printNone(owner: Owner): void {
   if (owner.userLimits !== null) return printText(`No end users of ${word} were seen.`);
   printText(`${notCounted(word)}.`);
   if (namesGroup(word)) return;
-  printLine(`Whom its requests were for: ${program('usage', '--by', 'user', '--key', word)}`);
+  printLine(`Its end users in reports: ${program('usage', '--by', 'user', '--key', word)}`);
 }
 
 function notCounted(word: string): string {

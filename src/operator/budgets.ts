@@ -1,4 +1,4 @@
-/** Budgets and expiry as people write and read them. Pure. */
+/** Parses and formats budgets and expiry times. Pure. */
 import {
   type Budget,
   type BudgetSpend,
@@ -11,7 +11,7 @@ import {
 import type { Nanos } from '../core/money.ts';
 import { type Reader, type Reading, readAmount, readMoment } from './input.ts';
 
-/** What `--budget` says once. */
+/** One use of the option `--budget`. */
 export type BudgetWord =
   | { readonly kind: 'clear' }
   | { readonly kind: 'remove'; readonly period: string }
@@ -21,7 +21,7 @@ const BUDGET_FORM =
   'Expected a period and an amount in USD, such as day=5, week=20, total=100 or 24h=5 (s, m, h, d; 366 days at most), ' +
   'day=none to remove one, or none to remove all.';
 
-/** Reads `day=5`, `24h=0.50`, `day=none` or `none`. */
+/** Reads one value of `--budget`: `day=5`, `24h=0.50`, `day=none` or `none`. */
 export const readBudget: Reader<BudgetWord> = (text) => {
   if (text === 'none') return { ok: true, value: { kind: 'clear' } };
   const [, period = '', amount = ''] = /^([a-z0-9]+)=(.+)$/.exec(text) ?? [];
@@ -31,7 +31,7 @@ export const readBudget: Reader<BudgetWord> = (text) => {
   return reading.ok ? { ok: true, value: { kind: 'set', budget: { period, limitNanos: reading.value } } } : reading;
 };
 
-/** Applies the words in their order: `none` and then `day=5` leaves one budget. */
+/** Applies the uses of `--budget` in their order: `--budget none --budget day=5` leaves one budget. */
 export function budgetsAfter(before: readonly Budget[], words: readonly BudgetWord[]): Reading<readonly Budget[]> {
   const after = words.reduce(applied, before);
   if (after.length <= MAX_BUDGETS) return { ok: true, value: sortedBudgets(after) };
@@ -46,11 +46,11 @@ function applied(budgets: readonly Budget[], word: BudgetWord): readonly Budget[
   return word.kind === 'set' ? [...others, word.budget] : others;
 }
 
-/** The end of the year 9999, after which times are written in another form. */
+/** The end of the year 9999. ISO 8601 writes later years in another form. */
 const LATEST_MS = Date.UTC(9999, 11, 31);
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads when a key expires: `30d` from now, in whole seconds, a date (00:00 UTC), or a time. */
+/** Reads an expiry: `30d` from now, in whole seconds, a date (00:00 UTC), or a time. */
 export function readExpiry(nowMs: number): Reader<number> {
   return (text) => {
     const [, number, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
@@ -66,7 +66,7 @@ export function readExpiry(nowMs: number): Reader<number> {
   };
 }
 
-/** `day 5.00, 24h 2.00`, or with what is spent of each: `day 2.10/5.00`. */
+/** `day 5.00, 24h 2.00`, or with the spent amounts: `day 2.10/5.00`. */
 export function budgetsText(
   budgets: readonly (Budget & Partial<BudgetSpend>)[],
   usd: (nanos: Nanos) => string,
@@ -79,12 +79,12 @@ export function budgetsText(
     .join(', ');
 }
 
-/** The period of a budget in a sentence: `per day`, `per 24h`, `in total`. */
+/** A budget's period as part of a sentence: `per day`, `per 24h`, `in total`. */
 export function perPeriod(period: string): string {
   return period === 'total' ? 'in total' : `per ${period}`;
 }
 
-/** When a budget that was spent from counts nothing any more; undefined for never. */
+/** `resets at …`, the time at which all charges have left the budget. Undefined if they never leave. */
 export function resetText({ resetsAtMs }: BudgetSpend): string | undefined {
   return resetsAtMs === null ? undefined : `resets at ${shownTime(resetsAtMs)}`;
 }

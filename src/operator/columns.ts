@@ -1,29 +1,29 @@
-/** Which columns of a table fit a width, and how wide they are then: one rule for the commands and the dashboard. Pure. */
+/** The widths of table columns in a terminal, for commands and dashboard. Pure. */
 
 export interface ColumnSize {
   /** In terminal columns. */
   readonly width: number;
-  /** How narrow its cells may become, shortened, before a column is dropped. Without it: as wide as `width`. */
+  /** The width to which cells may be shortened before a column is dropped. Default: `width`. */
   readonly least?: number;
-  /** Where room is short, the highest rank is dropped first. A column without a rank stays. */
+  /** In a narrow terminal, the columns of the highest rank are dropped first. Columns without a rank are never dropped. */
   readonly rank?: number;
 }
 
-/** Between two columns of a table. */
+/** Blanks between two columns. */
 export const COLUMN_GAP = 2;
-/** Where even the columns without a rank do not fit, those that may be shortened become as narrow as this. */
+/** The width to which columns with `least` are shortened if the columns without a rank do not fit otherwise. */
 const NARROWEST = 4;
 
 export function tableWidth(columns: readonly ColumnSize[]): number {
   return columns.reduce((sum, { width }) => sum + width, COLUMN_GAP * (columns.length - 1));
 }
 
-/** The width from which on all of these columns are shown. */
+/** The width of a table whose columns all have their least width. */
 export function leastWidth(columns: readonly ColumnSize[]): number {
   return tableWidth(columns.map((column) => ({ width: leastOf(column) })));
 }
 
-/** The columns that fit `room`, shortened as far as they may be, or those without a rank if even they do not. */
+/** Drops columns by rank until the rest fits `room` at its least widths. */
 export function fittingColumns<C extends ColumnSize>(columns: readonly C[], room: number): readonly C[] {
   const highest = columns.reduce((most, { rank = 0 }) => Math.max(most, rank), 0);
   if (leastWidth(columns) <= room || highest === 0) return columns;
@@ -33,7 +33,7 @@ export function fittingColumns<C extends ColumnSize>(columns: readonly C[], room
   );
 }
 
-/** The columns that fit `room`, at the widths that they have in it. */
+/** The columns that fit `room`, with their widths in it. */
 export function narrowedColumns<C extends ColumnSize>(columns: readonly C[], room: number): readonly C[] {
   const shown = fittingColumns(columns, room);
   const narrowed = narrow(shown, room, leastOf);
@@ -46,7 +46,7 @@ function leastOf({ width, least = width }: ColumnSize): number {
   return Math.min(width, least);
 }
 
-/** Takes columns from the widest that may become narrower, one at a time, until all fit or none may. */
+/** Shortens the widest column by one, again and again, until all fit or each has reached its floor. */
 function narrow<C extends ColumnSize>(
   columns: readonly C[],
   room: number,

@@ -1,4 +1,4 @@
-/** Costs of the past by hour or by day, beside those of earlier weeks: the figures of plots in commands and dashboard. */
+/** Costs by hour or by day, with the costs of earlier weeks, for plots in commands and dashboard. */
 import { DAY_MS } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { OpenState } from '../state/state.ts';
@@ -11,14 +11,14 @@ const LONGEST_OF_HOURS_MS = 8 * DAY_MS;
 /** A year by hour. */
 export const MOST_STEPS = 366 * 24;
 
-/** A range of time in steps. Days are those of UTC, since sums are kept by them. */
+/** A range of time in steps. Days are UTC days, as in the sums. */
 export interface HistorySpan {
   readonly by: 'hour' | 'day';
   readonly stepMs: number;
   /** The start of the first step. */
   readonly fromMs: number;
   readonly steps: number;
-  /** How long before it the compared time lies: whole weeks, so that weekdays meet weekdays. */
+  /** The distance to the compared time: whole weeks, so that it has the same weekdays. */
   readonly earlierMs: number;
 }
 
@@ -31,7 +31,7 @@ export function historySpan(sinceMs: number, untilMs: number, by?: 'hour' | 'day
   return { by: step, stepMs, fromMs, steps, earlierMs: Math.ceil((steps * stepMs) / WEEK_MS) * WEEK_MS };
 }
 
-/** Of which requests a history is: all, or those of a key, a group, a model or a name. */
+/** Filters a history by key, group, model and names. */
 export type HistoryFilter = Pick<UsageQuery, 'keyId' | 'groupId' | 'model' | 'names'>;
 
 export interface CostHistory {
@@ -40,7 +40,7 @@ export interface CostHistory {
   readonly costs: readonly Nanos[];
   /** The same steps, `earlierMs` before. */
   readonly earlier: readonly Nanos[];
-  /** Days that are missing, since the journal has dropped their requests. Only hours depend on it. */
+  /** Days whose requests the journal has dropped, which a history by hour lacks. */
   readonly droppedDays: readonly string[];
 }
 

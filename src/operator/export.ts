@@ -1,8 +1,8 @@
-/** Usage rows as programs read them: JSON and CSV with the same fields. Pure. */
+/** Usage and requests as programs read them: JSON, and CSV with the same fields. Pure. */
 import { formatUsd } from '../core/money.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 
-/** The fields that name a row, by group. */
+/** The fields that identify a row, by grouping. */
 const NAMES: Readonly<Record<UsageGroup, readonly (UsageGroup | 'key_id' | 'group_id')[]>> = {
   key: ['key', 'key_id'],
   model: ['model'],
@@ -27,7 +27,7 @@ const FIGURES = [
   'cost_usd',
 ] as const;
 
-/** A row named by these groups, or by none. */
+/** The JSON of a row of a report with these groupings. */
 export function usageJson(row: UsageRow, ...by: readonly UsageGroup[]): Record<string, string | number> {
   const names = {
     key: row.key ?? '',
@@ -57,8 +57,8 @@ export function usageJson(row: UsageRow, ...by: readonly UsageGroup[]): Record<s
 }
 
 /**
- * Comma-separated values with a header line; values are quoted where they need it. Names come from clients, and a
- * spreadsheet would run one that looks like a formula: an apostrophe before it makes it a text.
+ * Comma-separated values with a header line; cells are quoted where CSV needs it. Names come from clients: a spreadsheet
+ * would run a name that looks like a formula, so such a cell gets an apostrophe in front, which makes it a text.
  */
 export function usageCsv(rows: readonly UsageRow[], ...by: readonly UsageGroup[]): string {
   const head = [...by.flatMap((group) => NAMES[group]), ...FIGURES];
@@ -77,7 +77,7 @@ function linesOf(lines: readonly (readonly string[])[]): string {
 }
 
 const FORMULA = /^[=+\-@\t\r]/;
-/** A plain number is no formula, also a negative one. */
+/** A plain number, negative ones included, is not a formula. */
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 function csvCell(cell: string): string {

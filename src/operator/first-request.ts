@@ -1,6 +1,6 @@
-/** The first request to type, for somebody who has just got a key. Pure. */
+/** An example request for a new key. Pure. */
 
-/** Lines for a shell, short enough for the narrowest terminals. `origin`: the URL of the gateway. */
+/** Lines for a shell, short enough for narrow terminals. `origin`: the URL of the gateway. */
 export function firstRequest(origin: string, model: string): readonly string[] {
   return [
     'export INF_GW_KEY=PUT-THE-KEY-HERE',

@@ -1,4 +1,4 @@
-/** Forecasts: when the credit ends, and when a key reaches its spend limit. Pure. */
+/** Forecasts of when the credit runs out, and when a key reaches its monthly spend limit. Pure. */
 import { DAY_MS, utcDay } from '../core/clock.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import type { Balance } from '../state/account.ts';
@@ -16,13 +16,13 @@ export interface Spending {
 export const MINUTE_MS = 60_000;
 /** The recent pace is an average over ten minutes: over one minute, it would change the forecast by hours within minutes. */
 export const RECENT_MS = 10 * MINUTE_MS;
-/** A shorter time says little about a month or a week. */
+/** The shortest span from which the pace of a month or a week is computed. */
 const LEAST_SPAN_MS = 3_600_000;
-/** The days of a week before today. */
+/** A week is today and the six days before. */
 const DAYS_BEFORE = 6;
-/** A forecast beyond it would be a guess. */
+/** Forecasts reach at most a year ahead. */
 export const FAR_MS = 366 * DAY_MS;
-/** Credit that ends sooner needs attention at once, or today. */
+/** Credit that runs out within an hour is bad, within a day a warning. */
 const BAD_MS = 3_600_000;
 const WARN_MS = DAY_MS;
 
@@ -33,15 +33,15 @@ export type CreditForecast =
   | { readonly kind: 'far' }
   | { readonly kind: 'ends'; readonly inMs: number };
 
-/** What counts is what is free: the holds of requests in flight are spoken for, and most are spent. */
+/** The balance less all open holds. Most holds become charges, so new requests can only use the rest. */
 export function freeOf({ balanceNanos, heldNanos }: Balance): Nanos {
   return balanceNanos - heldNanos;
 }
 
-/** When the credit ends at this pace. `refusals`: requests refused for money in the last minute. */
+/** Forecasts when the credit runs out at a pace. `refusals`: requests refused for lack of credit in the last minute. */
 export function forecastCredit(balance: Balance, refusals: number, { costNanos, spanMs }: Spending): CreditForecast {
   const freeNanos = freeOf(balance);
-  // A large request may be refused while there is still something free.
+  // A large request may be refused although some credit is free.
   if (refusals > 0) return { kind: 'refusing', requests: refusals };
   if (freeNanos <= 0n) return { kind: 'nothing_free' };
   if (costNanos <= 0n || spanMs <= 0) return { kind: 'no_spending' };
@@ -69,7 +69,7 @@ export interface Paces {
   readonly week?: CreditForecast | undefined;
 }
 
-/** How long the credit lasts, as people read it. */
+/** The forecasts of the credit as one line. */
 export function lastsText({ recent, week }: Paces): Marked | undefined {
   const [first = recent] = [recent, week].filter((each) => each !== undefined);
   if (first === undefined) return undefined;
@@ -110,18 +110,18 @@ export function soonestEndMs({ recent, week }: Paces): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
-/** Of credit that ends in so many milliseconds. */
+/** The tone of a forecast that the credit runs out in this time. */
 export function toneOfEnd(inMs: number): Tone {
   if (inMs < BAD_MS) return 'bad';
   return inMs < WARN_MS ? 'warn' : 'good';
 }
 
-/** Where the last seven days start, today among them: whole days, whose sums are kept even if their requests are not. */
+/** The start of the last seven days, today included. Whole days, since sums by day outlive the journal's rows. */
 export function weekStartMs(nowMs: number): number {
   return dayStartMs(nowMs) - DAYS_BEFORE * DAY_MS;
 }
 
-/** What was spent since the week's start, or since the first day on which anything was. Days in order. */
+/** The spending since the start of the week, or since the first day with a charge. `days` are ordered by time. */
 export function weekSpending(
   days: readonly { readonly day: string | undefined; readonly costNanos: Nanos }[],
   nowMs: number,
@@ -139,7 +139,7 @@ export type LimitForecast =
   | { readonly kind: 'not_this_month' }
   | { readonly kind: 'on'; readonly day: string };
 
-/** The day on which a key reaches its spend limit at this month's pace. `costNanos`: this month's. */
+/** Forecasts the day on which a key reaches its spend limit at this month's pace. `costNanos`: the charges of this month. */
 export function forecastLimit(limitNanos: Nanos | null, costNanos: Nanos, nowMs: number): LimitForecast {
   if (limitNanos === null) return { kind: 'no_limit' };
   if (costNanos >= limitNanos) return { kind: 'reached' };
@@ -151,7 +151,7 @@ export function forecastLimit(limitNanos: Nanos | null, costNanos: Nanos, nowMs:
   return atMs < Date.UTC(year, month + 1) ? { kind: 'on', day: utcDay(atMs) } : { kind: 'not_this_month' };
 }
 
-/** When a key reaches its limit, as people read it; undefined without a limit. */
+/** The forecast of a spend limit as a text; undefined without a limit. */
 export function limitText(forecast: LimitForecast): Marked | undefined {
   switch (forecast.kind) {
     case 'no_limit':

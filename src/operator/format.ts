@@ -1,4 +1,4 @@
-/** Figures as people read them: counts, amounts, durations, sizes and times. Pure. */
+/** Formats counts, amounts, durations, sizes and times for people. Pure. */
 import { isoTime } from '../core/clock.ts';
 import { formatUsd, NANOS_PER_USD, type Nanos } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
@@ -6,14 +6,14 @@ import { counted } from '../core/plural.ts';
 let numberFormat: Intl.NumberFormat | undefined;
 
 function grouped(number: number | bigint): string {
-  // Made on first use: it takes 10 ms.
+  // Creating it takes 10 ms, which most commands do not need.
   numberFormat ??= new Intl.NumberFormat('en-US');
   return numberFormat.format(number);
 }
 
 /** 1234567 as `1,234,567`. */
 export function count(number: number): string {
-  // Most numbers of a long table need no grouping, which takes a hundred times as long.
+  // Most numbers in a long table need no separators, and grouping takes a hundred times as long.
   return Number.isInteger(number) && Math.abs(number) < 1_000 ? String(number) : grouped(number);
 }
 
@@ -39,7 +39,7 @@ export function short(number: number): string {
   return `${times < 99.95 ? times.toFixed(1) : Math.round(times)}${unit}`;
 }
 
-/** An amount to the nanodollar, for programs that read what commands print, and for prices: `1,234.50`, `0.000150`. */
+/** An amount to the nanodollar, for prices and for programs that read tables: `1,234.50`, `0.000150`. */
 export function exactUsd(nanos: Nanos): string {
   const [whole = '', fraction = ''] = formatUsd(nanos).split('.');
   return `${whole.replace(/\d{4,}/, (digits) => grouped(BigInt(digits)))}.${fraction}`;
@@ -49,8 +49,8 @@ const NANOS_PER_CENT = NANOS_PER_USD / 100n;
 const NANOS_PER_MICRO = NANOS_PER_USD / 1_000_000n;
 
 /**
- * An amount as people read it: two decimals, six below a cent, nine below a millionth. Rounded
- * towards zero: no more money is shown than there is, and a limit not as reached before it is.
+ * An amount for people: two decimals, six below a cent, nine below a millionth. Truncated, so that neither a balance nor
+ * spending appears larger than it is.
  */
 export function usd(nanos: Nanos): string {
   const absolute = nanos < 0n ? -nanos : nanos;
@@ -73,16 +73,13 @@ export function inOneFormat(amounts: readonly string[]): string[] {
   });
 }
 
-/** From this many USD on, cents are left out so that the largest amount still fits its column. */
+/** From this amount on, cents are omitted so that the largest amount fits its column. */
 const LARGE_USD = 10_000_000n;
 
-/** From this many USD on, six decimals leave no room for the whole. */
+/** From this amount on, four of six decimals are omitted so that the amount fits its column. */
 const MANY_USD = 1_000n;
 
-/**
- * An amount in a column of amounts with as many decimals: all have one form. Less than the last of them is not shown as
- * nothing: `<0.01`.
- */
+/** An amount with a fixed number of decimals, for a column of amounts. A smaller nonzero amount is `<0.01`, not `0.00`. */
 export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
   const absolute = nanos < 0n ? -nanos : nanos;
   const sign = nanos < 0n ? '-' : '';
@@ -94,12 +91,12 @@ export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
   return `${sign}${whole}${absolute >= LARGE_USD * NANOS_PER_USD ? '' : `.${shown}`}${isShort ? '    ' : ''}`;
 }
 
-/** A price: exact, since a rounded one would be wrong for each of a million tokens. */
+/** A price per million tokens. Exact: rounding would be wrong a million times. */
 export function price(nanos: Nanos): string {
   return exactUsd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
 }
 
-/** One of many, in percent: `<1%` and `>99%` where it is not exactly none or all. */
+/** A share in percent; `<1%` and `>99%` for shares that would round to 0% or 100% but are neither. */
 export function percent(part: number): string {
   if (part > 0 && part < 0.01) return '<1%';
   if (part > 0.99 && part < 1) return '>99%';
@@ -108,7 +105,7 @@ export function percent(part: number): string {
 
 const LEFT_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
-/** A share from 0 to 1 as a bar, to an eighth of a column. Anything above 0 can be seen. */
+/** A share from 0 to 1 as a bar, in eighths of a column. Every nonzero share is visible. */
 export function blocks(share: number, width: number): string {
   const eighths = share <= 0 ? 0 : Math.max(1, Math.round(Math.min(1, share) * width * 8));
   return '█'.repeat(Math.floor(eighths / 8)) + LEFT_EIGHTHS[eighths % 8];
@@ -132,13 +129,13 @@ export function duration(seconds: number): string {
     .join('');
 }
 
-/** How long ago something was, in its largest unit: `3m ago`. */
+/** The time since an event, in its largest unit: `3m ago`. */
 export function ago(seconds: number): string {
   const [largest = '0s'] = /^\d+\D/.exec(duration(seconds)) ?? [];
   return `${largest} ago`;
 }
 
-/** How long a request or a part of one took: `130 ms`, `2.5 s`. */
+/** The duration of a request or one of its phases: `130 ms`, `2.5 s`. */
 export function milliseconds(ms: number | undefined): string {
   if (ms === undefined) return '-';
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;

@@ -1,15 +1,15 @@
-/** Reads what people type, in commands and in forms: one reader for each kind of value. */
+/** Parses input of commands and forms, with one reader per kind of value. */
 import { DAY_MS, utcDay } from '../core/clock.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { isPrintable } from '../core/printable.ts';
 import { checkKeyName } from '../state/keys.ts';
 
-/** A value, or a sentence that says what was expected instead. */
+/** A value, or a sentence about the expected input. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly expected: string };
 
 export type Reader<T> = (text: string) => Reading<T>;
 
-/** A whole number from 1 to this: a limit, or how many rows to list. */
+/** Returns a reader of whole numbers from 1 to `maximum`. */
 export function readCount(maximum: number): Reader<number> {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
@@ -68,12 +68,12 @@ export const readPath: Reader<string> = (text) => {
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS };
 
-/** What a time can be given as. */
+/** The accepted forms of a time, for helps. */
 export const MOMENT = 'a date, a time, today, yesterday, or how long ago (7d, 12h)';
 
 /**
- * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, the start of `today` or `yesterday`, or how long ago: `7d`, `12h`.
- * Without a zone: UTC.
+ * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, the start of `today` or `yesterday`, or a time before now: `7d`, `12h`. Times
+ * without a zone are UTC.
  */
 export function readMoment(nowMs: number): Reader<number> {
   const todayMs = Date.parse(utcDay(nowMs));
@@ -105,7 +105,7 @@ function parseTime(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Reads a keyword such as `default`, or what another reader reads. */
+/** Returns a reader of a keyword, such as `default`, or of the values of another reader. */
 export function keywordOr<T, K extends string>(keyword: K, reader: Reader<T>): Reader<T | K> {
   return (text) => (text === keyword ? { ok: true, value: keyword } : reader(text));
 }

@@ -1,4 +1,4 @@
-/** A key as commands and clients read it in JSON. Pure. */
+/** The JSON of a key for commands and for clients. Pure. */
 import type { BudgetSpend } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Limits } from '../core/limits.ts';
@@ -10,11 +10,11 @@ import { termsJson, userLimitsJson } from './terms.ts';
 export interface KeyFigures {
   readonly month: MonthFigures;
   readonly spends: readonly BudgetSpend[];
-  /** The name of the group that it is in; null for none. */
+  /** The name of its group, or null. */
   readonly group: string | null;
 }
 
-/** Its limits are those in effect: its own, or the tier's. */
+/** Limits are those in force: of the key itself, or of its tier. */
 export function keyJson(key: KeyRecord, { month, spends, group }: KeyFigures, tier: Limits) {
   return {
     id: key.id,
@@ -29,7 +29,7 @@ export function keyJson(key: KeyRecord, { month, spends, group }: KeyFigures, ti
   };
 }
 
-/** What a key, a group or an end user has used in a month. */
+/** The JSON of the usage of a key, group or end user in a month. */
 export function monthJson({ requests, tokens, costNanos }: MonthFigures) {
   return { requests, tokens, cost_usd: formatUsd(costNanos) };
 }

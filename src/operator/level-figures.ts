@@ -1,4 +1,4 @@
-/** Keys, groups and end users with what they have used and spent, as commands and dashboard show them. */
+/** The usage, spending and limits of keys, groups and end users, for commands and dashboard. */
 import type { BudgetSpend } from '../core/budgets.ts';
 import { utcMonth } from '../core/clock.ts';
 import type { KeyRecord, LevelTerms, Owner } from '../state/keys.ts';
@@ -36,13 +36,15 @@ async function levelsAround(
   return new Map([...known, ...all.map((group) => [group.id, group] as const)]);
 }
 
-/** A key or a group with what it has spent of its budgets, and of its monthly spend limit where it has one. */
+/** A key or a group with its spent budgets, and its monthly spend limit as one of the bounds. */
 export interface SpendingLevel extends BoundedLevel {
   /** Without the monthly spend limit. */
   readonly spends: readonly BudgetSpend[];
 }
 
-/** Reads what the given keys and groups have spent, and all levels around them: by id, for `blockerOf` and its like. */
+/**
+ * Reads the spending of keys and groups and of all levels around them, by id. `blockerOf` and `nextSpent` take the result.
+ */
 export async function spendingLevels(
   owners: readonly (KeyRecord | GroupRecord)[],
   source: LevelSource & Pick<OpenState, 'keys'>,
@@ -72,7 +74,7 @@ export interface GroupFigures {
   readonly groups: readonly GroupRecord[];
   readonly months: ReadonlyMap<string, MonthFigures>;
   readonly spends: ReadonlyMap<string, readonly BudgetSpend[]>;
-  /** The keys in each and in the groups in it. */
+  /** The number of keys in each group, nested groups included. */
   readonly keys: ReadonlyMap<string, number>;
 }
 
@@ -93,15 +95,15 @@ export async function groupFigures(source: LevelSource): Promise<GroupFigures> {
 export interface EndUser {
   readonly owner: Owner;
   readonly name: string;
-  /** What is set for them alone; undefined for nothing. */
+  /** Limits set for this end user alone; undefined without any. */
   readonly own: UserRecord | undefined;
-  /** What holds for them. */
+  /** The limits in force for this end user. */
   readonly terms: LevelTerms;
   readonly spends: readonly BudgetSpend[];
   readonly month: MonthFigures;
 }
 
-/** The end users of these names, in their order. */
+/** Reads end users by name, and returns them in the same order. */
 export async function endUsers(
   owner: Owner,
   names: readonly string[],
@@ -126,7 +128,7 @@ export async function endUsers(
   }));
 }
 
-/** Of the end users in the order of the bytes of their names: so many after this one, and whether more follow. */
+/** Reads a page of end users in the byte order of their names: at most `limit` after the name `after`. */
 export async function endUserPage(
   owner: Owner,
   after: string,

@@ -1,4 +1,4 @@
-/** What the commands and the dashboard both say, in the same words. Pure. */
+/** Messages that commands and dashboard share. Pure. */
 import { redactKeys } from '../core/api-key.ts';
 import type { Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
@@ -11,7 +11,10 @@ import { ago, count, countOf, duration } from './format.ts';
 
 export const CONFIG_RELOADED = 'The gateway reloaded its config.';
 export const BALANCE_TOO_LARGE = 'the balance would exceed 1,000,000,000 USD; nothing was changed';
-/** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
+/**
+ * Describes a change of the balance to below zero, or undefined. Below zero, all paid requests are refused, so such an entry
+ * is probably a mistake.
+ */
 export function debtChange(
   balanceNanos: Nanos,
   amountNanos: Nanos,
@@ -21,16 +24,16 @@ export function debtChange(
   return afterNanos >= 0n || amountNanos >= 0n ? undefined : `from ${show(balanceNanos)} to ${show(afterNanos)} USD`;
 }
 
-/** What to say of a model in an allowlist that no provider has; it may come later. */
+/** A warning about a model that is allowed but not in the config. It may be added later. */
 export function unknownModel(id: string): string {
   return `${id} is not in the config; list models with \`${program()} models\``;
 }
 
 export const NO_USAGE = 'No usage recorded.';
-/** Stands for the requests that name no user, tag or app. */
+/** The row of requests without a user, tag or app. */
 export const NO_NAME = '(none)';
 
-/** What the state of an upstream means for requests. */
+/** The meaning of an upstream's state for requests. */
 export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {
   closed: 'in use',
   open: 'circuit open',
@@ -38,22 +41,22 @@ export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {
   backing_off: 'backing off',
 };
 
-/** Why a key could not be created or changed, and what to do next. `alike`: the name of a key that may be meant. */
+/** Explains why a key was not created or changed, with the next step. `alike`: a key with a similar name. */
 export function explainKeyChange(
   change: Exclude<KeyChange, { kind: 'done' }>,
   idOrName: string,
   alike?: string,
 ): string {
-  // Somebody may have given the whole key.
+  // The argument may be a whole key.
   const name = JSON.stringify(redactKeys(idOrName));
   switch (change.kind) {
     case 'no_such_key':
       if (alike !== undefined) return `no such key: ${name}; did you mean ${JSON.stringify(alike)}?`;
       return `no such key: ${name}; list keys with \`${program()} keys list\``;
     case 'no_such_group':
-      return `the group that ${name} was to be in is gone; list groups with \`${program()} groups list\``;
+      return `the group for ${name} no longer exists; list groups with \`${program()} groups list\``;
     case 'is_child':
-      return `key ${name} was made by another key, and is where that is; move that one`;
+      return `key ${name} is a child key and belongs to the group of its parent; move the parent`;
     case 'deleted':
       return `key ${name} was deleted permanently; create another with \`${program()} keys create\``;
     case 'name_taken':
@@ -63,12 +66,12 @@ export function explainKeyChange(
   }
 }
 
-/** What goes with a key that is deleted, as a sentence with a blank after it: the keys that it has made. */
-export function goesWith(made: number): string {
-  return made === 0 ? '' : `${countOf(made, 'key')} that it has made ${made === 1 ? 'goes' : 'go'} with it. `;
+/** A sentence about the child keys to delete with a key, followed by a blank; empty without children. */
+export function deletedWith(made: number): string {
+  return made === 0 ? '' : `Its ${countOf(made, 'child key')} ${made === 1 ? 'is' : 'are'} deleted, too. `;
 }
 
-/** Why a group was not made or changed. `alike`: a group that may be meant. */
+/** Explains why a group was not created or changed. `alike`: a group with a similar name. */
 export function explainGroupChange(
   change: Exclude<GroupChange, { kind: 'done' }>,
   idOrName: string,
@@ -82,11 +85,11 @@ export function explainGroupChange(
     case 'name_taken':
       return `a group named ${name} already exists; choose another name, or delete that group first`;
     case 'in_itself':
-      return `the group ${name} cannot be in itself, nor in a group that is in it`;
+      return `the group ${name} cannot contain itself, directly or through another group`;
     case 'too_deep':
-      return `a key is in ${MOST_GROUPS} groups at most, one in the other; for ${name} there would be more`;
+      return `at most ${MOST_GROUPS} nested groups may contain a key, and ${name} would be nested deeper`;
     case 'not_empty':
-      return `the group ${name} is not empty: move out what is in it with \`${program()} keys move\`, or use --yes to move all of it to the group above`;
+      return `the group ${name} is not empty: move its keys and groups with \`${program()} keys move\`, or use --yes to move them to the group above`;
   }
 }
 
@@ -95,27 +98,27 @@ export function allowlistText(allowlist: readonly string[] | null): string {
   return allowlist.length === 0 ? 'none' : allowlist.join(', ');
 }
 
-/** Why admission refused a request; undefined if the code already says it. */
+/** The reason of a refusal; undefined if the code already states it. */
 export function refusalReason({ code, reason }: Pick<RefusalRow, 'code' | 'reason'>): string | undefined {
   return reason === code ? undefined : reason.replaceAll('_', ' ');
 }
 
-/** Why a request failed or was refused, and what to do about it; empty if neither. */
+/** Why a request failed or was refused, with the next step; empty if neither. */
 export function whyOf({ failure, refusal }: Pick<RequestRow, 'failure' | 'refusal'>): string {
   return failure?.message ?? refusal ?? '';
 }
 
-/** The model that served a request, and the one asked for if it served as its fallback. */
+/** The model that served a request, with the requested one if it served as a fallback. */
 export function servedModel(model: string, requested: string = model): string {
   return model === requested ? model : `${model} (fallback for ${requested})`;
 }
 
-/** The upstream that served a request, and how many attempts it took. */
+/** The upstream that served a request, and the number of attempts. */
 export function servedBy(upstream: string, attempts = 1): string {
   return attempts === 1 ? upstream : `${upstream}, after ${countOf(attempts, 'attempt')}`;
 }
 
-/** Whether a gateway is alive, and since when it is or is not. */
+/** The state of a gateway, and how long it has lasted. */
 export function nodeState({ state, startedAtMs, seenAtMs }: NodeRecord, nowMs: number): string {
   switch (state) {
     case 'alive':

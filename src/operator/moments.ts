@@ -8,7 +8,7 @@ export type Zone = (wallMs: number) => number;
 /** For files and programs. */
 export const UTC: Zone = () => 0;
 
-/** The zone of this process: that of `TZ`, or of the system. */
+/** The zone of this process, from `TZ` or the system. */
 export const LOCAL: Zone = (wallMs) => -new Date(wallMs).getTimezoneOffset() * 60_000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The figures of end users by the names that requests gave. A key or a group books requests to an end user only while it
- * has limits for its end users, or something is set for one of them; the names of all requests are summed always.
+ * Usage of end users by name. A key or a group books requests to an end user as a level only while it has limits for its end
+ * users, or for this one. Sums by name exist for all requests, so they also cover the time before the limits were set.
  */
 import { cleanName, OTHER_NAMES } from '../core/spent-by.ts';
 import type { Owner } from '../state/keys.ts';
@@ -10,15 +10,15 @@ import type { OpenState } from '../state/state.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { NO_FIGURES } from './level-figures.ts';
 
-/** The figures of a name; undefined if they are not known. */
+/** Returns the usage of a name; undefined if it is unknown. */
 export type FiguresOfName = (name: string) => MonthFigures | undefined;
 
-/** Reads the figures of this month. Those of a group are read from the journal, so the time grows with its requests. */
+/** Reads this month's usage by name. For a group it is read from the journal, in a time that grows with its requests. */
 export function namedThisMonth(owner: Owner, usage: OpenState['usage'], nowMs: number): Promise<FiguresOfName> {
   return namedSince(owner, usage, monthStart(nowMs, 0));
 }
 
-/** Whether a request of a key or a group has ever named an end user, as far as the state remembers. */
+/** Whether any recorded request of a key or a group named this end user. */
 export async function wasNamed(owner: Owner, usage: OpenState['usage'], name: string): Promise<boolean> {
   const figures = await namedSince(owner, usage, undefined);
   return (figures(name)?.requests ?? 0) > 0;
@@ -37,10 +37,10 @@ async function namedSince(
     sinceMs,
     untilMs: undefined,
   });
-  // Names beyond the limit of a month are summed together, and dropped rows of the journal had names, too.
+  // Names beyond the monthly maximum share a sum, and dropped journal rows had names, too.
   const isComplete = droppedDays.length === 0 && !rows.some(({ user }) => user === OTHER_NAMES);
   return (name) => {
-    // Reports show a long name shortened, so it may stand for several.
+    // Reports truncate long names, so this name may stand for several.
     if (name === OTHER_NAMES || cleanName(name) !== name) return undefined;
     const row = rows.find(({ user }) => user === name);
     if (row === undefined) return isComplete ? NO_FIGURES : undefined;
@@ -49,7 +49,10 @@ async function namedSince(
   };
 }
 
-/** The figures to show for an end user whose level was booked `counted`: the limits may have been set during the month. */
+/**
+ * The usage to show for an end user whose level has `counted`. The sums by name are larger if the limits were set during the
+ * month.
+ */
 export function monthToShow(
   { userLimits }: Owner,
   counted: MonthFigures,

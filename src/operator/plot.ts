@@ -61,7 +61,7 @@ export function roundTop(most: number): number {
   return Number((factor * base).toPrecision(2));
 }
 
-/** The values beside the top, the middle and the bottom row. */
+/** The axis labels: at the top, middle and bottom row. */
 function axisValue(row: number, rows: number, top: number): number | undefined {
   if (row === 0) return top;
   if (row === rows - 1) return 0;
@@ -83,7 +83,7 @@ function spread(values: readonly number[], dots: number): number[] {
   });
 }
 
-/** One row of characters: the columns, and the line where there are no columns. */
+/** One row of characters. The line is drawn in cells without a column. */
 function cells(now: readonly number[], line: readonly number[], row: number, columns: number): PlotSpan[] {
   const spans: { text: string; part: PlotSpan['part'] }[] = [];
   for (let column = 0; column < columns; column++) {

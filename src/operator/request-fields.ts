@@ -1,4 +1,4 @@
-/** Everything about one request, as labelled texts: the same in the commands and in the dashboard. Pure. */
+/** All fields of a request as labelled texts, for commands and dashboard. Pure. */
 import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Failure } from '../core/failure.ts';
@@ -10,7 +10,7 @@ import { servedBy, servedModel } from './messages.ts';
 
 export type LabelledText = readonly [label: string, text: string];
 
-/** `isShared` says whether several gateways share the state. */
+/** `isShared`: whether several gateways share the state. */
 export function requestFields(request: RequestRecord, isShared: boolean): LabelledText[] {
   const { end, holdNanos } = request;
   return [
@@ -31,12 +31,12 @@ function aliasField({ price }: RequestRecord): LabelledText[] {
   return alias === undefined ? [] : [['asked for as', alias]];
 }
 
-/** From admission to the end; undefined while it is in flight. */
+/** The time from admission to settlement; undefined while the request is in flight. */
 export function durationOf({ admittedAtMs, end }: RequestRecord): number | undefined {
   return end && Math.max(0, end.settledAtMs - admittedAtMs);
 }
 
-/** USD per million tokens, and where they are from. */
+/** The price of a request in USD per million tokens, and its origin. */
 export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
   const price = text === undefined ? undefined : readPriceText(text);
   if (price === undefined) return 'unknown';
@@ -60,7 +60,7 @@ const SOURCES = {
   held: 'charged as held, because the gateway did not see its end',
 } as const;
 
-/** Where the figures of a request are from. */
+/** Describes the source of a request's usage figures. */
 export function sourceOf({ price }: Pick<RequestRecord, 'price'>, { source }: Pick<RequestEnd, 'source'>): string {
   const isFromCache = price !== undefined && readPriceText(price)?.isFromCache === true;
   return isFromCache ? 'answered from the cache' : SOURCES[source];

@@ -18,7 +18,7 @@ const LEAST_SPAN_MS = 3_600_000;
 
 /**
  * The budgets of a level and its monthly spend limit, the shortest period first. `monthNanos`: its charges of this month.
- * `freesAtMs` is 0 in budgets that are not spent: otherwise two reads of an unchanged state would differ.
+ * `freesAtMs` is 0 in unspent budgets: otherwise two reads of an unchanged state would differ.
  */
 export function spendBounds(
   spendLimitNanos: Nanos | null,
@@ -45,13 +45,13 @@ export function shareSpent({ limitNanos, chargedNanos }: BudgetSpend): number {
   return limitNanos === 0n ? 1 : Number(chargedNanos) / Number(limitNanos);
 }
 
-/** Of the spent budgets the one that frees up last; if none is spent, the one with the largest spent part. */
+/** Of the spent budgets the one that frees up last; otherwise the one with the largest spent part. */
 export function tightest(bounds: readonly BudgetSpend[], nowMs: number): BudgetSpend | undefined {
   const spent = lastToFree(bounds.filter((each) => isSpent(each, nowMs)));
   return spent ?? bounds.toSorted((a, b) => shareSpent(b) - shareSpent(a))[0];
 }
 
-/** A key or a group with its limits and what it has spent of them. */
+/** A key or a group with its budgets. */
 export interface BoundedLevel {
   readonly record: KeyRecord | GroupRecord;
   readonly bounds: readonly BudgetSpend[];
@@ -66,7 +66,7 @@ export interface Blocker<Level extends BoundedLevel = BoundedLevel> {
 }
 
 /**
- * Returns what stops the requests of a key or a group: itself, or a level around it. `levelOf` returns a level by its id.
+ * Returns what stops the requests of a key or a group: itself, or an outer level. `levelOf` returns a level by its id.
  * A level that is disabled or expired precedes spent budgets, as in admission; of several spent budgets, the one that frees
  * up last decides when requests are admitted again.
  */
@@ -88,7 +88,7 @@ export function blockerOf<Level extends BoundedLevel>(
   return last && { level: last.level, reason: 'spent', bound: last.bound };
 }
 
-/** Describes whether a key or a group is served, with all levels around it: `✕ spent by @nlp, resets 00:00 UTC`. */
+/** Describes whether a key or a group is served, with all outer levels: `✕ spent by @nlp, resets 00:00 UTC`. */
 export function standingWithin<Level extends BoundedLevel>(
   owner: Level,
   levelOf: (id: string) => Level | undefined,
@@ -183,7 +183,7 @@ export interface NextSpent<Level extends BoundedLevel = BoundedLevel> {
 
 /**
  * Returns the budgets of all levels that will be spent first, at most `most` of them: those with a forecast in its order,
- * then the others by their spent part. Levels that are refused already are left out, as are budgets without a charge.
+ * then the others by their spent part. Refused levels and budgets without a charge are left out.
  */
 export function nextSpent<Level extends BoundedLevel>(
   levels: readonly Level[],

@@ -1,6 +1,6 @@
 /**
- * Tables and fields as lines of text: fitted to a terminal, or exact for a file or a program. Pure.
- * Names, notes and the words of providers are cleaned here, so that none of them can forge the output.
+ * Tables and fields as lines of text: fitted to a terminal, or exact for a file or a program. Pure. Names, notes and
+ * messages of providers are cleaned here, so that they cannot forge output.
  */
 import type { Nanos } from '../core/money.ts';
 import { COLUMN_GAP, leastWidth, narrowedColumns, tableWidth } from './columns.ts';
@@ -11,7 +11,7 @@ import { clean, cut, cutList, cutMiddle, pad, widthOf, wrap } from './text.ts';
 
 export type Style = Tone | 'bold' | 'dim';
 
-/** A state, which has a sign as well as a colour: not everybody sees colours, and not every terminal has them. */
+/** A state with its tone, which is shown as a sign and a colour: colours may be invisible. */
 export interface Marked<H extends Health = Tone> {
   readonly text: string;
   readonly tone: H;
@@ -19,7 +19,7 @@ export interface Marked<H extends Health = Tone> {
 
 export type Cell = string | Marked<Health>;
 
-/** A column of text, or of figures, which are aligned to the right. */
+/** A column of text, or of right-aligned figures. */
 export interface Column {
   readonly head: string;
   readonly number?: true;
@@ -27,36 +27,36 @@ export interface Column {
   readonly usd?: true;
   /** Prices: exact, all with the same number of decimals. */
   readonly price?: true;
-  /** Lists, of which the last items are left out where room is short. */
+  /** Lists, shortened by omitting their last items. */
   readonly list?: true;
-  /** Sentences, which are shortened at their end: in their middle they would say nothing. */
+  /** Sentences, shortened at their end. Other texts are shortened in their middle, since names often differ at their end. */
   readonly prose?: true;
-  /** Where the terminal is too narrow, the columns of the highest rank are dropped first. */
+  /** In a narrow terminal, the columns of the highest rank are dropped first. */
   readonly rank?: number;
-  /** How narrow its cells may become, shortened, before a column is dropped. */
+  /** The width to which cells may be shortened before a column is dropped. */
   readonly least?: number;
 }
 
 export interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
-  /** Below the rows of a terminal, in bold. */
+  /** A row below the others, in bold; on terminals only. */
   readonly total?: readonly Cell[];
 }
 
-/** Where lines go. */
+/** The output that lines are made for. */
 export interface Look {
-  /** In columns; undefined where the output is no terminal: then nothing is left out, shortened or marked. */
+  /** The width in columns. Undefined for a file or a pipe: then texts are whole, and states have no signs. */
   readonly room: number | undefined;
   paint(text: string, style: Style): string;
 }
 
-/** The zone of times: the viewer's on a terminal, UTC in a file or a pipe. */
+/** The zone of shown times: the viewer's on a terminal, UTC in a file or a pipe. */
 export function zoneOf({ room }: Look): Zone {
   return room === undefined ? UTC : LOCAL;
 }
 
-/** An amount: short where a person reads it, exact where a program may. */
+/** An amount: short on a terminal, exact elsewhere. */
 export function amount(nanos: Nanos, { room }: Look): string {
   return room === undefined ? exactUsd(nanos) : usd(nanos);
 }
@@ -65,10 +65,10 @@ export function marked<H extends Health>(text: string, tone: H): Marked<H> {
   return { text, tone };
 }
 
-/** A column with its cells as they are shown, those of the total last. */
+/** A column with its formatted cells, the total last. */
 interface Sized extends Column {
   readonly cells: readonly string[];
-  /** For each row what its cell means, if it is a state. */
+  /** The style of each cell that is a state. */
   readonly styles: readonly (Style | undefined)[];
   readonly width: number;
 }
@@ -85,7 +85,7 @@ export function tableLines({ columns, rows, total }: Table, look: Look): string[
     ),
   );
   const shown = narrowedColumns(sized, room);
-  // Even the columns without a rank may be too wide.
+  // The columns without a rank may still be too wide.
   const isTooWide = tableWidth(shown) > room;
   const bold = (texts: readonly string[]) => painted(cut(joined(texts), room), 'bold', look);
   const plain = (row: number) => shown.map((column) => aligned(column.cells[row] ?? '', column));
@@ -123,7 +123,7 @@ function joined(texts: readonly string[]): string {
   return texts.join(' '.repeat(COLUMN_GAP)).trimEnd();
 }
 
-/** Says which columns are not shown, and how to see them. A column without a head only illustrates another. */
+/** A note that names the dropped columns and the width that shows them. Columns without a head are not named. */
 function leftOut(all: readonly Sized[], shown: readonly Sized[], look: Look): string[] {
   const heads = new Set(shown.map(({ head }) => head));
   const missing = all.filter(({ head }) => head !== '' && !heads.has(head));
@@ -132,7 +132,7 @@ function leftOut(all: readonly Sized[], shown: readonly Sized[], look: Look): st
   return noteLines(`Left out: ${names}; ${leastWidth(all)} columns or --json show them.`, look);
 }
 
-/** A remark below a table, broken into lines that fit. */
+/** A note below a table, wrapped to the terminal. */
 export function noteLines(text: string, look: Look): string[] {
   const lines = look.room === undefined ? [clean(text)] : wrap(clean(text), look.room);
   return lines.map((line) => painted(line, 'dim', look));
@@ -140,11 +140,11 @@ export function noteLines(text: string, look: Look): string[] {
 
 export type Field = readonly [name: string, value: Cell];
 
-/** Where less is left beside the names, a value that does not fit goes below its name. */
+/** With less room than this to the right of the names, a long value starts below its name. */
 const ENOUGH_BESIDE = 24;
 const INDENT = '  ';
 
-/** Names and values below each other; a long value continues below itself. */
+/** Fields below each other. A long value continues on indented lines. */
 export function fieldLines(fields: readonly Field[], look: Look): string[] {
   const width = largest(fields.map(([name]) => widthOf(name)));
   const { room = Number.POSITIVE_INFINITY } = look;
@@ -166,13 +166,13 @@ export function fieldLines(fields: readonly Field[], look: Look): string[] {
   });
 }
 
-/** The sign is for people: programs read the state alone. */
+/** The text of a cell. Programs read states without signs. */
 function shownText(cell: Cell, { room }: Look): string {
   if (typeof cell === 'string') return clean(cell);
   return room === undefined ? clean(cell.text) : `${SIGNS[cell.tone]} ${clean(cell.text)}`;
 }
 
-/** What nobody knows about is not painted. */
+/** The style of a state; an unknown state has no style. */
 function styleOf(cell: Cell): Style | undefined {
   return typeof cell === 'string' || cell.tone === 'unknown' ? undefined : cell.tone;
 }
@@ -181,12 +181,12 @@ function painted(text: string, style: Style | undefined, look: Look): string {
   return style === undefined || text === '' ? text : look.paint(text, style);
 }
 
-/** Not `Math.max(...numbers)`: a long table has more rows than a call can have arguments. */
+/** The largest number. `Math.max(...numbers)` fails for long tables, whose rows exceed the maximum of arguments. */
 function largest(numbers: readonly number[]): number {
   return numbers.reduce((most, number) => Math.max(most, number), 0);
 }
 
-/** Pads fractions with zeros, so that amounts can be compared at a glance. */
+/** Pads fractions with zeros to equal lengths. */
 function sameDecimals(amounts: readonly string[]): string[] {
   const decimals = largest(amounts.map((amount) => amount.split('.')[1]?.length ?? 0));
   return amounts.map((amount) => {

@@ -1,6 +1,6 @@
 /**
- * The terms of keys, groups and end users: what they may do and spend. Each is described once, and of that are made the
- * options of commands, their JSON, the forms of the dashboard, what it undoes, and the commands that it shows. Pure.
+ * The terms of keys, groups and end users: limits, budgets, expiry and allowlist. Each term is described once; command
+ * options, JSON, forms of the dashboard, undo and shown commands are derived from it. Pure.
  */
 import { type Budget, type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
@@ -12,31 +12,31 @@ import { type BudgetWord, budgetsAfter, perPeriod, readBudget, readExpiry } from
 import { count, countOf } from './format.ts';
 import { keywordOr, type Reader, type Reading, readAmount, readCount, readModelId } from './input.ts';
 
-/** One term: how it is asked for, read and written. `Said` is what its option says, each time that it is given. */
-export interface Term<Value, Said = unknown> {
-  /** The name of its option. */
+/** One term: its option, its help, and how it is read and written. `Given` is the value of one use of the option. */
+export interface Term<Value, Given = unknown> {
+  /** The name of the option. */
   readonly option: string;
-  /** What the option takes where a key is created, and where limits are changed: a value, then the words that take it away. */
+  /** The placeholder of the option's value, for new keys and for changes, which also accept a word that removes the term. */
   readonly takes: { readonly create: string; readonly change: string };
   readonly help: string;
-  /** What holds for a new key without it, as the help says it. */
+  /** The default for a new key, as the help states it. */
   readonly otherwise: string;
-  /** Of its field in a form; the hint says what an empty one means. */
+  /** The label and the hint of the field in a form. The hint describes an empty field. */
   readonly label: string;
   readonly hint: string;
-  /** Whether its option can be repeated. In a field of a form there are blanks between then. */
+  /** Whether the option may be repeated. A form then separates the values with blanks. */
   readonly isList: boolean;
-  /** The word that takes it away from a key that has it; undefined if none does. */
+  /** The word that removes the term from a key; undefined if it cannot be removed. */
   readonly none: string | undefined;
-  /** Reads what the option is given once: of a list, also the word that takes it away. */
-  reader(nowMs: number): Reader<Said>;
-  /** What a key has of it afterwards. */
-  after(before: Value, said: readonly Said[]): Reading<Value>;
-  /** What its option is given, each time, for a key that is to have it: exact. */
+  /** Reads one use of the option. The reader of a list also accepts the word that removes all its items. */
+  reader(nowMs: number): Reader<Given>;
+  /** Applies all uses of the option to the value before. */
+  after(before: Value, given: readonly Given[]): Reading<Value>;
+  /** The exact values of the option, one per use, that produce this value. */
   words(value: Value): readonly string[];
 }
 
-/** Of a term with one value, which is null where the key has none of its own. */
+/** A term with one value; null if it is unset. */
 function single<Value extends number | bigint>(
   described: Omit<Term<Value>, 'isList' | 'reader' | 'after' | 'words'>,
   reader: (nowMs: number) => Reader<Value>,
@@ -46,20 +46,20 @@ function single<Value extends number | bigint>(
     ...described,
     isList: false,
     reader,
-    after: (before, said) => {
-      const last = said.at(-1);
+    after: (before, given) => {
+      const last = given.at(-1);
       return { ok: true, value: last === undefined ? before : typeof last === 'string' ? null : last };
     },
     words: (value) => (value === null ? [] : [text(value)]),
   };
 }
 
-/** A limit that the tier has as well, for keys that have none of their own. */
+/** A limit for which the tier has a default. */
 export interface TierTerm extends Term<number | null> {
-  /** Beside its figure, where there is little room. */
+  /** A short name next to the figure. */
   readonly brief: string;
   readonly unit: string;
-  /** In a table that is too narrow the highest rank goes first. */
+  /** In a narrow table, the highest rank is dropped first. */
   readonly rank: number;
 }
 
@@ -77,7 +77,7 @@ function ofTier(
   return { ...described, ...single<number>({ ...described, ...texts }, () => readCount(most), String) };
 }
 
-/** In the order in which they are asked for and shown. */
+/** In the order of helps, forms and tables. */
 export const TIER_TERMS = {
   rpm: ofTier(MAX_RPM, {
     option: 'rpm',
@@ -129,9 +129,9 @@ const ALLOWLIST: Term<readonly string[] | null, string> = {
   isList: true,
   none: undefined,
   reader: () => readModelId,
-  after: (before, said) => ({
+  after: (before, given) => ({
     ok: true,
-    value: said.length === 0 ? before : [...new Set([...(before ?? []), ...said])],
+    value: given.length === 0 ? before : [...new Set([...(before ?? []), ...given])],
   }),
   words: (models) => models ?? [],
 };
@@ -150,7 +150,7 @@ const SPEND_LIMIT = single<Nanos>(
   formatUsd,
 );
 
-/** All terms of a key. The compiler asks for each. */
+/** All terms of a key. The type requires an entry for each field. */
 export const TERMS: { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> } = {
   ...TIER_TERMS,
   spendLimitNanos: SPEND_LIMIT,
@@ -171,16 +171,16 @@ export const TERMS: { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> } 
   allowlist: ALLOWLIST,
 };
 
-/** What a record has, described field by field. */
+/** A description for each field of a record. */
 export type Terms<Values> = { readonly [Name in keyof Values]: Term<Values[Name]> };
 
-/** The same limit where there is no tier. */
+/** The same limit for a level without a tier. */
 function withoutTier(term: TierTerm): Term<number | null> {
   const takes = { create: 'n', change: 'n|none' };
   return { ...term, takes, otherwise: 'none', hint: 'no limit', none: 'none' };
 }
 
-/** Of a level that has no tier: a group, or an end user. */
+/** The terms of groups and end users, which have no tier. */
 export const LEVEL_TERMS: Terms<LevelTerms> = {
   rpm: withoutTier(TIER_TERMS.rpm),
   tpm: withoutTier(TIER_TERMS.tpm),
@@ -189,11 +189,11 @@ export const LEVEL_TERMS: Terms<LevelTerms> = {
   budgets: BUDGETS,
 };
 
-/** What is set of a group where it is created. */
+/** The terms of a new group. */
 export type GroupTerms = LevelTerms & Pick<KeyTerms, 'allowlist'>;
 export const GROUP_TERMS: Terms<GroupTerms> = { ...LEVEL_TERMS, allowlist: ALLOWLIST };
 
-/** What each end user of a key or a group has, as options beside its own. */
+/** The limits of each end user of a key or a group, as options of that key or group. */
 export const USER_TERMS: Terms<LevelTerms> = {
   rpm: ofEachUser(LEVEL_TERMS.rpm),
   tpm: ofEachUser(LEVEL_TERMS.tpm),
@@ -211,7 +211,7 @@ function ofEachUser<Value>(term: Term<Value>): Term<Value> {
   };
 }
 
-/** The terms of keys, as levels without a tier have them, and as each end user of a key or a group has them. */
+/** The descriptions of a key's terms for a key, for a level without a tier, and for each end user of either. */
 const TERMS_OF: Readonly<Record<TermsOf, { readonly [Name in keyof KeyTerms]: Term<KeyTerms[Name]> }>> = {
   key: TERMS,
   level: { ...TERMS, ...LEVEL_TERMS },
@@ -220,19 +220,19 @@ const TERMS_OF: Readonly<Record<TermsOf, { readonly [Name in keyof KeyTerms]: Te
 export type TermsOf = 'key' | 'level' | 'user';
 
 export type TermName = keyof KeyTerms;
-/** What a key may do, but for the models that it may call: what is changed together. */
+/** All terms of a key except its allowlist, which other commands change. */
 export type LimitTerms = Pick<KeyTerms, LimitName>;
 type LimitName = Exclude<TermName, 'allowlist'>;
-/** What a change names of them: the others stay as they are. */
+/** The terms that a change sets; the others stay. */
 export type SomeLimits = Partial<LimitTerms>;
 
 export const TERM_NAMES = Object.keys(TERMS) as readonly TermName[];
 export const TIER_NAMES = Object.keys(TIER_TERMS) as readonly (keyof typeof TIER_TERMS)[];
 export const LIMIT_NAMES = TERM_NAMES.filter((name) => name !== 'allowlist');
-/** Those that groups and end users have as well. */
+/** The names of the terms that groups and end users have. */
 export const LEVEL_NAMES = Object.keys(LEVEL_TERMS) as readonly (keyof LevelTerms)[];
 
-/** The terms of a key without the rest of its record. */
+/** The terms of a key, without the other fields of its record. */
 export function termsOf(key: KeyTerms): KeyTerms {
   return picked(TERM_NAMES, key) as KeyTerms;
 }
@@ -241,13 +241,13 @@ function picked<Name extends TermName>(names: readonly Name[], key: Pick<KeyTerm
   return Object.fromEntries(names.map((name) => [name, key[name]]));
 }
 
-/** Reads one use of a term's option, and the word that takes it away where it has one. */
+/** Reads one use of a term's option, or the word that removes the term. */
 function readerOf(name: TermName, nowMs: number, of: TermsOf): Reader<unknown> {
   const { none, isList, reader } = TERMS_OF[of][name];
   return none === undefined || isList ? reader(nowMs) : keywordOr(none, reader(nowMs));
 }
 
-/** Reads the field of a form: an empty one means none. */
+/** Reads the field of a form. An empty field means no value. */
 export function readTerm<Name extends TermName>(
   name: Name,
   text: string,
@@ -255,25 +255,25 @@ export function readTerm<Name extends TermName>(
   of: TermsOf = 'key',
 ): Reading<KeyTerms[Name]> {
   const words = TERMS[name].isList ? text.split(/\s+/) : [text];
-  const said: unknown[] = [];
+  const given: unknown[] = [];
   for (const word of words.filter((each) => each !== '')) {
     const reading = readerOf(name, nowMs, of)(word);
     if (!reading.ok) return reading;
-    said.push(reading.value);
+    given.push(reading.value);
   }
-  return TERMS[name].after(NO_TERMS[name], said);
+  return TERMS[name].after(NO_TERMS[name], given);
 }
 
 function wordsOf<Name extends TermName>(name: Name, terms: Pick<KeyTerms, Name>): readonly string[] {
   return TERMS[name].words(terms[name]);
 }
 
-/** What the field of a form shows. */
+/** The text of a form field. */
 export function termText<Name extends TermName>(name: Name, terms: Pick<KeyTerms, Name>): string {
   return wordsOf(name, terms).join(' ');
 }
 
-/** Those of the limits that a key does not have already. */
+/** The limits that a key does not have yet. */
 export function limitsMissing(limits: SomeLimits, key: LimitTerms): SomeLimits {
   const wanted = { ...key, ...limits };
   return picked(
@@ -286,12 +286,12 @@ export function hasLimits(key: LimitTerms, limits: SomeLimits): boolean {
   return Object.keys(limitsMissing(limits, key)).length === 0;
 }
 
-/** What to type for a new key with these terms. */
+/** The options that create a key with these terms. */
 export function createOptions(terms: KeyTerms): readonly string[] {
   return TERM_NAMES.flatMap((name) => asOptions(name, wordsOf(name, terms), 'key'));
 }
 
-/** What to type to change these limits of a key that had those before; undefined if nobody knows. */
+/** The options that change a key's limits to these. Without `before`, lists are replaced as a whole. */
 export function changeOptions(
   limits: SomeLimits,
   before: LimitTerms | undefined,
@@ -310,7 +310,7 @@ function changeWords(
   const { isList, none = '' } = TERMS_OF[of][name];
   const words = wordsOf(name, limits);
   if (!isList) return words.length === 0 ? [none] : words;
-  // What a list has already stays, unless all of it is taken away first.
+  // Items are only added to a list, unless the change removes some: then all are removed first.
   const old = before && wordsOf(name, before);
   const added = words.filter((word) => !old?.includes(word));
   const isOnlyMore = added.length > 0 && old?.every((word) => words.includes(word));
@@ -321,7 +321,7 @@ function asOptions(name: TermName, words: readonly string[], of: TermsOf): reado
   return words.flatMap((word) => [`--${TERMS_OF[of][name].option}`, word]);
 }
 
-/** The terms of a key as commands print them in JSON: the limits in force, and what is spent of budgets. */
+/** The JSON of a key's terms: limits in force, budgets with their spent amounts, expiry and allowlist. */
 export function termsJson(terms: KeyTerms, tier: Limits, spends: readonly BudgetSpend[]) {
   const { expiresAtMs, allowlist } = terms;
   return {
@@ -331,7 +331,7 @@ export function termsJson(terms: KeyTerms, tier: Limits, spends: readonly Budget
   };
 }
 
-/** Of a level: a limit that neither it nor a tier has is null. */
+/** The JSON of a level's limits. A limit is null if neither the level nor a tier sets it. */
 export function levelJson(
   terms: Omit<LevelTerms, 'budgets'>,
   spends: readonly BudgetSpend[],
@@ -344,13 +344,13 @@ export function levelJson(
   };
 }
 
-/** What each end user may do; null where nothing is set for them. */
+/** The JSON of the limits for each end user; null without any. */
 export function userLimitsJson(limits: UserLimits | null) {
   if (limits === null || isUnlimited(limits)) return null;
   return { ...ownLimitsJson(limits), required: limits.required };
 }
 
-/** Limits without what is spent of them. */
+/** The JSON of limits without their spent amounts. */
 export function ownLimitsJson(terms: LevelTerms) {
   const { spendLimitNanos, budgets } = terms;
   return {
@@ -360,7 +360,7 @@ export function ownLimitsJson(terms: LevelTerms) {
   };
 }
 
-/** `60 requests per minute`, `1.00 USD per day`: those that are set. */
+/** The set limits: `60 requests per minute`, `1.00 USD per day`. */
 export function limitTexts(terms: LevelTerms, money: (nanos: Nanos) => string): readonly string[] {
   const { spendLimitNanos, budgets } = terms;
   return [
@@ -379,7 +379,7 @@ export function limitTexts(terms: LevelTerms, money: (nanos: Nanos) => string): 
   ];
 }
 
-/** The same of what holds for each end user. */
+/** The limits for each end user. */
 export function userLimitTexts(limits: UserLimits, money: (nanos: Nanos) => string): readonly string[] {
   return [...limitTexts(limits, money), ...(limits.required ? ['must be named'] : [])];
 }

@@ -1,56 +1,56 @@
-/** Text in terminal columns: cleaned of control characters, and cut or padded to a width. Pure. */
+/** Measures, cleans, truncates and pads text in terminal columns. Pure. */
 import { createRequire } from 'node:module';
 import { replaceUnprintable } from '../core/printable.ts';
 
-// The build removes this line, and bundles what is required: scripts/bundling.ts.
+// The build removes this line, and bundles each required module: scripts/bundling.ts.
 const require = createRequire(import.meta.url);
 
 export type Align = 'left' | 'right';
 
-/** ASCII, the lines, blocks and dots of bars and charts, and the signs of states: each takes one column. */
+/** Characters of one column: ASCII, lines, blocks and dots of bars and charts, and the signs of states. */
 // biome-ignore lint/complexity/useRegexLiterals: the build escapes strings alone, and a script all in ASCII takes half the memory
 const PLAIN = new RegExp('^[ -~─-▟⠀-⣿…●○▲▸▾✕·’–]*$');
 let stringWidth: typeof import('string-width').default | undefined;
 let graphemes: Intl.Segmenter | undefined;
 
-/** Letters that take the next character into their own place, such as the space after a name (Grapheme_Cluster_Break=Prepend). */
+/** Letters that join the next character (Grapheme_Cluster_Break=Prepend), such as the blank after a name. */
 const JOINS_NEXT =
   /[\u0d4e\u{111c2}\u{111c3}\u{113d1}\u{1193f}\u{11941}\u{11a3a}\u{11a84}-\u{11a89}\u{11d46}\u{11f02}]/gu;
 
-/** Replaces whatever could move the cursor, turn the direction of the text or shift a column with U+FFFD. */
+/** Replaces characters that move the cursor, change the direction of text or shift columns with U+FFFD. */
 export function clean(text: string): string {
   return PLAIN.test(text) ? text : replaceUnprintable(text).replace(JOINS_NEXT, '\ufffd');
 }
 
-/** How many columns a cleaned text takes. */
+/** The width of a cleaned text in columns. */
 export function widthOf(text: string): number {
-  // A hundred times as fast, and most commands never load the library, which takes 60 ms.
+  // A hundred times as fast. Most commands never load the library, which takes 60 ms.
   if (PLAIN.test(text)) return text.length;
   stringWidth ??= (require('string-width') as typeof import('string-width')).default;
   return stringWidth(text);
 }
 
-/** Pads a text to a width. A longer text stays as it is. */
+/** Pads a text to a width. Longer texts stay whole. */
 export function pad(text: string, width: number, align: Align = 'left'): string {
   const padding = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'right' ? padding + text : text + padding;
 }
 
-/** Cleans a text and fits it to exactly this width. A text that is cut ends in an ellipsis. */
+/** Cleans a text and fits it to exactly this width. A truncated text ends in an ellipsis. */
 export function fit(text: string, width: number, align: Align = 'left'): string {
   return pad(cut(clean(text), width), width, align);
 }
 
-/** Cuts the end off a cleaned text that is wider than this. */
+/** Truncates a cleaned text to this width. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   return width <= 0 ? '' : `${asManyAsFit(segmentsOf(text), width - 1).join('')}…`;
 }
 
-/** Of what is left of a text that is cut in its middle, the part before the cut. */
+/** The share of a shortened text before its ellipsis. */
 const HEAD_SHARE = 0.7;
 
-/** Cuts the middle out of a cleaned text that is wider than this: names often differ at their end. */
+/** Shortens a cleaned text to this width in its middle: names often differ at their end. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width <= 2) return cut(text, width);
@@ -61,7 +61,7 @@ export function cutMiddle(text: string, width: number): string {
   return `${head}…${tail.join('')}`;
 }
 
-/** Leaves out the last of a cleaned list that is wider than this, and says how many; if it must, cuts what is first. */
+/** Shortens a cleaned list to this width: omits its last items and adds their number, or truncates the first item. */
 export function cutList(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   const items = text.split(', ');
@@ -77,9 +77,9 @@ const ASCII: Readonly<Record<string, string>> = { '…': '~', '●': '*', '▲':
 const FULL = /[▋▊▉█▌]/;
 const BLOCK = /[▀-▟]/;
 
-/** A text for a terminal that takes ASCII only: as wide as before, with a `?` for each column that it cannot show. */
+/** Converts a text to ASCII of the same width, with a `?` for each column without an equivalent. */
 export function toAscii(text: string): string {
-  // Escape codes of colours are ASCII, and stay.
+  // Escape codes of colours are ASCII.
   if (!NOT_ASCII.test(text)) return text;
   return segmentsOf(text)
     .map((segment) => {
@@ -90,11 +90,11 @@ export function toAscii(text: string): string {
     .join('');
 }
 
-/** The graphemes of a text: what a reader takes for one character. */
+/** The graphemes of a text, which readers see as characters. */
 export function segmentsOf(text: string): string[] {
   // A thousand times as fast.
   if (PLAIN.test(text)) return [...text];
-  // Made on first use: it takes 20 ms.
+  // Creating it takes 20 ms, which most commands do not need.
   graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
@@ -108,7 +108,7 @@ function asManyAsFit(segments: readonly string[], width: number): readonly strin
   return end < 0 ? segments : segments.slice(0, end);
 }
 
-/** Breaks a cleaned text into lines: between words, or within a word longer than a line. */
+/** Wraps a cleaned text between words. A word longer than a line is broken. */
 export function wrap(text: string, width: number): string[] {
   return filled(
     text.split(' ').flatMap((word) => pieces(word, width)),
@@ -116,10 +116,10 @@ export function wrap(text: string, width: number): string[] {
   );
 }
 
-/** Words. What is quoted is one, and so is a command of the program after a colon: they stay whole, to be copied. */
+/** Words, where quoted text and a command of the program after a colon count as one: they stay whole, to be copied. */
 const WHOLE_WORDS = /^ +\S+|(?:`[^`]*`|"(?:\\.|[^"\\])*"|(?<=: )(?:npx )?inf-gw [^;]+|\S)+/g;
 
-/** Breaks a cleaned text into lines between such words. A longer one has a line of its own, which may be too wide. */
+/** Wraps a cleaned text between words. A longer word gets a line of its own, which may be too wide. */
 export function wrapWhole(text: string, width: number): string[] {
   return widthOf(text) <= width ? [text] : filled(text.match(WHOLE_WORDS) ?? [], width);
 }
@@ -139,7 +139,7 @@ function filled(words: readonly string[], width: number): string[] {
   return [...lines, line];
 }
 
-/** A text of several paragraphs, those broken anew of which a line is too wide. Indented lines stay as they are. */
+/** Wraps the paragraphs of a text that have a line that is too wide. Indented lines stay as they are. */
 export function rewrapped(text: string, width: number): string {
   return text.replaceAll(/^\S.*(?:\n\S.*)*/gm, (paragraph) => {
     const isTooWide = paragraph.split('\n').some((line) => widthOf(line) > width);

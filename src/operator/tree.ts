@@ -1,4 +1,4 @@
-/** Groups as the tree that they are. Pure. */
+/** The tree of groups, and the levels around a key or a group. Pure. */
 import { isGone, type KeyRecord, type Owner } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 
@@ -6,11 +6,11 @@ type Place = Pick<GroupRecord, 'id' | 'groupId'>;
 
 export interface Placed<Group extends Place> {
   readonly group: Group;
-  /** How many of these groups it is in. */
+  /** Its depth in the tree: the number of outer groups. */
   readonly depth: number;
 }
 
-/** Each group right after the one that it is in; beside each other they stay in their order. */
+/** Orders each group directly after its parent. Siblings keep their order. */
 export function inTreeOrder<Group extends Place>(groups: readonly Group[]): readonly Placed<Group>[] {
   const ids = new Set(groups.map(({ id }) => id));
   const inside = Map.groupBy(groups, ({ groupId }) => (groupId !== null && ids.has(groupId) ? groupId : null));
@@ -19,10 +19,13 @@ export function inTreeOrder<Group extends Place>(groups: readonly Group[]): read
   return below(null, 0);
 }
 
-/** A key that another key has made is in that one, and has no group of its own. */
+/** A key or a group. A child key belongs to its parent key, and has no group. */
 type Level = Pick<Owner, 'id' | 'groupId' | 'state'> & Partial<Pick<KeyRecord, 'parentId' | 'expiresAtMs'>>;
 
-/** The innermost level around a key or a group that is not enabled, or whose time is over; undefined if that is so of itself. */
+/**
+ * The innermost level around a key or a group that is disabled, deleted or expired. Undefined without one, and if the
+ * key or group itself is.
+ */
 export function refuserOf<Around extends Level>(
   owner: Level,
   levelOf: (id: string) => Around | undefined,
@@ -38,7 +41,7 @@ function isOpen(level: Level, wallMs: number): boolean {
   return level.state === 'enabled' && !isGone({ expiresAtMs: null, ...level }, wallMs);
 }
 
-/** A key or a group and the levels around it, from inside out. `levelOf` returns a level by its id. */
+/** A key or a group and its outer levels, from inside out. `levelOf` returns a level by its id. */
 export function levelsFrom<Around extends { readonly record: Level }>(
   owner: Around,
   levelOf: (id: string) => Around | undefined,
@@ -48,15 +51,15 @@ export function levelsFrom<Around extends { readonly record: Level }>(
   return level === undefined ? [owner] : [owner, ...levelsFrom(level, levelOf)];
 }
 
-/** What stands between `disabled` or `expired` and the level that refuses. */
+/** The preposition before the level that refuses: disabled by, expired with. */
 export function refusedHow({ state }: Pick<Level, 'state'>): 'by' | 'with' {
   return state === 'disabled' ? 'by' : 'with';
 }
 
-/** The ids of a group and of all groups in it. */
+/** The ids of a group and of all groups inside it. */
 export function groupsInside(groups: readonly Place[], id: string): ReadonlySet<string> {
   const found = new Set([id]);
-  // A set goes on to what is added meanwhile.
+  // The loop also visits the ids that it adds.
   for (const outer of found) for (const group of groups) if (group.groupId === outer) found.add(group.id);
   return found;
 }

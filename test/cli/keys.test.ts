@@ -52,7 +52,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     for (const name of ['one', 'two']) bookOf(database).keys.create(mintKey(), { name, parentId: id }, 0);
     database.close();
     const { stderr } = await place.run(['keys', 'delete', 'agent'], 'y\n');
-    assert.equal(stderr, 'Delete key agent permanently? 2 keys that it has made go with it. (y/N) \n');
+    assert.equal(stderr, 'Delete key agent permanently? Its 2 child keys are deleted, too. (y/N) \n');
     assert.deepEqual(await place.json('keys', 'list'), []);
   });
 

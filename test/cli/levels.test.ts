@@ -285,7 +285,7 @@ for (const store of ['file', 'database']) {
         assert.equal((await complete(key, { user: 'zoe' })).status, 200);
         const listed = async (owner: string) => (await place.run(['users', 'list', '--key', owner])).stdout;
         const [, text, usage = ''] =
-          /^(.*)\nWhom its requests were for: inf-gw (.*)\n$/.exec(await listed(key.name)) ?? [];
+          /^(.*)\nIts end users in reports: inf-gw (.*)\n$/.exec(await listed(key.name)) ?? [];
         const why = 'counts no end users, since it sets no limits for them.';
         assert.equal(text, `${key.name} ${why}`);
         assert.match((await place.run(usage.split(' '))).stdout, /^zoe +1 /m);

@@ -1,7 +1,7 @@
 /** What is done with a key: its details, its state, its limits, its models. Pure. */
 
 import { ago, countOf, usd } from '../../operator/format.ts';
-import { goesWith } from '../../operator/messages.ts';
+import { deletedWith } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { isGone } from '../../state/keys.ts';
 import { NO_USER_LIMITS } from '../../state/levels.ts';
@@ -59,7 +59,7 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
       return confirm(
         model,
         `Delete ${name} permanently?`,
-        `${goesWith(made)}Its requests are refused from now on, and this cannot be undone. Its usage is kept.`,
+        `${deletedWith(made)}Its requests are refused from now on, and this cannot be undone. Its usage is kept.`,
         { kind: 'set_state', keyId, state: 'deleted' },
         { word: isTypable(name) ? name : keyId, facts: keyFacts(current, model.nowMs) },
       );
