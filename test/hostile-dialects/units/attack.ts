@@ -1,9 +1,9 @@
 /** Runs attacks on a price: each request is charged what its host bills, alone and in a race for a balance, or is refused. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { UpstreamCall } from '../support/fake-upstream.ts';
-import { type EncodedForm, formOf } from '../support/forms.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import type { UpstreamCall } from '../../support/fake-upstream.ts';
+import { type EncodedForm, formOf } from '../../support/forms.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /** A request that no host may see. */
 export interface RefusedAttack {
