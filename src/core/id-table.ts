@@ -28,11 +28,15 @@ export class IdTable<Value> {
     return this.#entryOf(id)?.value;
   }
 
-  /** Adds a value. `id` must not be in the table. */
-  add(id: string, value: Value): void {
+  /** Adds a value. Returns false, and changes nothing, if `id` is in the table. */
+  add(id: string, value: Value): boolean {
     if (this.#size === this.#buckets.length) this.#grow();
-    this.#link({ id, value, next: undefined });
+    const bucket = this.#bucketOf(id);
+    const first = this.#buckets[bucket];
+    if (findIn(first, id) !== undefined) return false;
+    this.#buckets[bucket] = { id, value, next: first };
     this.#size++;
+    return true;
   }
 
   /** Replaces a value. `id` must be in the table. */
@@ -41,8 +45,8 @@ export class IdTable<Value> {
     if (entry !== undefined) entry.value = value;
   }
 
-  /** Removes a value. `id` must be in the table. */
-  remove(id: string): void {
+  /** Removes a value and returns it; undefined if `id` is not in the table. */
+  remove(id: string): Value | undefined {
     const bucket = this.#bucketOf(id);
     let before: Entry<Value> | undefined;
     for (let entry = this.#buckets[bucket]; entry !== undefined; entry = entry.next) {
@@ -50,10 +54,11 @@ export class IdTable<Value> {
         if (before === undefined) this.#buckets[bucket] = entry.next;
         else before.next = entry.next;
         this.#size--;
-        return;
+        return entry.value;
       }
       before = entry;
     }
+    return undefined;
   }
 
   /** The values, in no particular order. */
@@ -64,15 +69,7 @@ export class IdTable<Value> {
   }
 
   #entryOf(id: string): Entry<Value> | undefined {
-    let entry = this.#buckets[this.#bucketOf(id)];
-    while (entry !== undefined && entry.id !== id) entry = entry.next;
-    return entry;
-  }
-
-  #link(entry: Entry<Value>): void {
-    const bucket = this.#bucketOf(entry.id);
-    entry.next = this.#buckets[bucket];
-    this.#buckets[bucket] = entry;
+    return findIn(this.#buckets[this.#bucketOf(id)], id);
   }
 
   #grow(): void {
@@ -82,7 +79,9 @@ export class IdTable<Value> {
       let entry = bucket;
       while (entry !== undefined) {
         const { next } = entry;
-        this.#link(entry);
+        const place = this.#bucketOf(entry.id);
+        entry.next = this.#buckets[place];
+        this.#buckets[place] = entry;
         entry = next;
       }
     }
@@ -95,6 +94,12 @@ export class IdTable<Value> {
     }
     return hash & (this.#buckets.length - 1);
   }
+}
+
+function findIn<Value>(first: Entry<Value> | undefined, id: string): Entry<Value> | undefined {
+  let entry = first;
+  while (entry !== undefined && entry.id !== id) entry = entry.next;
+  return entry;
 }
 
 function emptyBuckets(count: number): undefined[] {

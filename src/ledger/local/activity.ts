@@ -72,9 +72,8 @@ export class Activity {
 
   open(lease: Lease): void {
     const { requestId } = lease.hold;
-    invariant(this.#leases.get(requestId) === undefined, () => `request ${requestId} opens a second lease`);
     if (this.#leases === NO_LEASES) [this.#leases, this.#heldOn] = [new IdTable(), new Map()];
-    this.#leases.add(requestId, lease);
+    invariant(this.#leases.add(requestId, lease), () => `request ${requestId} opens a second lease`);
     this.#hold(lease.hold, lease.hold.holdNanos);
     this.#openTokens += lease.reservedTokens;
     this.#slots += Number(lease.hasSlot);
@@ -85,8 +84,7 @@ export class Activity {
 
   end(lease: Lease): void {
     const { requestId } = lease.hold;
-    invariant(this.#leases.get(requestId) === lease, () => `request ${requestId} ends a lease that is not open`);
-    this.#leases.remove(requestId);
+    invariant(this.#leases.remove(requestId) === lease, () => `request ${requestId} ends a lease that is not open`);
     if (this.#leases.size === 0) this.#heldOn.clear();
     else this.#hold(lease.hold, -lease.hold.holdNanos);
     this.#openTokens -= lease.reservedTokens;

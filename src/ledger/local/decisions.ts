@@ -360,16 +360,16 @@ export class Decisions {
 
   /** Ends a request. */
   settle(settlement: Settlement): RateFigures {
-    const { keyId } = this.#leases.get(settlement.requestId).lease.hold;
-    const levels = this.end(settlement);
+    const open = this.#leases.get(settlement.requestId);
+    const { keyId } = open.lease.hold;
+    const levels = this.end(settlement, open);
     const isKnown = levels.some(({ level }) => level.id === keyId);
     const nowMs = this.#clock.monotonicMs();
     return isKnown ? figuresOf('requests', { levels, nowMs }) : untouchedFigures('requests', this.#settings);
   }
 
   /** The same where nobody asks for figures. Returns the levels that the request was admitted by and that still exist. */
-  end(settlement: Settlement): readonly LevelFacts[] {
-    const open = this.#leases.get(settlement.requestId);
+  end(settlement: Settlement, open = this.#leases.get(settlement.requestId)): readonly LevelFacts[] {
     const { lease, activities } = open;
     const { usage, costNanos } = settlement;
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];

@@ -50,12 +50,8 @@ export class OpenLeases {
   add(open: OpenLease): void {
     const { lease, activities } = open;
     const { requestId, holdNanos } = lease.hold;
-    invariant(
-      this.#byRequest.get(requestId) === undefined,
-      () => `request ${requestId} is admitted, but it is already open`,
-    );
+    invariant(this.#byRequest.add(requestId, open), () => `request ${requestId} is admitted, but it is already open`);
     for (const activity of activities) activity.open(lease);
-    this.#byRequest.add(requestId, open);
     this.#heldNanos += holdNanos;
   }
 

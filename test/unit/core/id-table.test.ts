@@ -17,13 +17,14 @@ test('a table has the values of a Map after any additions, replacements and remo
       const model = new Map<string, number>();
       for (const [at, [id, isRemoved]] of steps.entries()) {
         if (model.has(id) && isRemoved) {
-          table.remove(id);
+          assert.equal(table.remove(id), model.get(id));
           model.delete(id);
         } else if (model.has(id)) {
+          assert.equal(table.add(id, at), false);
           table.replace(id, at);
           model.set(id, at);
         } else {
-          table.add(id, at);
+          assert.ok(table.add(id, at));
           model.set(id, at);
         }
         assert.equal(table.get(id), model.get(id));
@@ -40,4 +41,6 @@ test('a table returns undefined for an id that is not in it', () => {
   table.add('req_1', 1);
   assert.equal(table.get('req_2'), undefined);
   assert.equal(table.get(''), undefined);
+  assert.equal(table.remove('req_2'), undefined);
+  assert.equal(table.size, 1);
 });
