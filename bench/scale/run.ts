@@ -6,9 +6,9 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
 import { median } from '../../test/support/statistics.ts';
 import { type Helpers, Load, startHelpers, type Upstream } from '../helpers.ts';
 import { type GatewayServer, gateway } from '../targets.ts';
@@ -96,9 +96,9 @@ function measureCommands(server: GatewayServer, path: string, figures: Figures):
 }
 
 function oldCompletion(path: string): string {
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new Database(path, { readonly: true });
   try {
-    return String(database.prepare('SELECT completion_id AS id FROM journal ORDER BY id LIMIT 1').get()?.id);
+    return String(database.prepare('SELECT completion_id FROM journal ORDER BY id LIMIT 1').pluck().get());
   } finally {
     database.close();
   }

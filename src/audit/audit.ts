@@ -1,11 +1,10 @@
 /**
- * The audit: checks that balance, sums, holds and journal of a state agree. It shares no code with
- * the ledger, not even the SQLite package, so that a bug in the ledger cannot hide itself here.
+ * The audit: checks that balance, sums, holds and journal of a state agree. It shares no code with the ledger, so that a bug in
+ * the ledger cannot hide here.
  */
-import type { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../core/errors.ts';
 import type { AuditOptions, Check } from './checks.ts';
-import { openToLook } from './open.ts';
+import { openToLook, type Sqlite } from './open.ts';
 import { auditFile } from './sqlite/auditor.ts';
 
 export type { Check } from './checks.ts';
@@ -25,7 +24,7 @@ export function audit(path: string, options: AuditOptions): Check[] {
   }
 }
 
-function open(path: string): DatabaseSync {
+function open(path: string): Sqlite {
   try {
     return openToLook(path);
   } catch (error) {

@@ -5,8 +5,7 @@ import type { AuditOptions, Check } from './checks.ts';
 import type { AuditCalls } from './thread.ts';
 
 /**
- * As `audit`, in a thread. Nothing else in this process may have the file open. Rejects with a
- * UserError, and with the signal's reason once that is aborted.
+ * As `audit`, in a thread. Rejects with a UserError, and with the signal's reason once that is aborted.
  */
 export async function auditInThread(
   path: string,

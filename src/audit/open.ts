@@ -1,13 +1,17 @@
 /** Opens a state file to look at it, and leaves its folder as it was. */
 import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import Database from 'better-sqlite3';
+import type { Row } from './checks.ts';
+
+export type Sqlite = Database.Database;
+export type Statement = Database.Statement<unknown[], Row>;
 
 const LOCK_WAIT_MS = 5_000;
 
 /** Integers are read as bigints. Throws what SQLite throws. */
-export function openToLook(path: string): DatabaseSync {
-  // Whoever only reads leaves the log and its index behind, and whoever may write removes them at the end: with a log
-  // that somebody else has left, that would change the file.
-  const readOnly = existsSync(`${path}-wal`);
-  return new DatabaseSync(path, { readOnly, timeout: LOCK_WAIT_MS, readBigInts: true });
+export function openToLook(path: string): Sqlite {
+  // A read-only connection leaves the log and its index behind. Another one removes them at its end, which changes the file if
+  // the log was there before.
+  const readonly = existsSync(`${path}-wal`);
+  return new Database(path, { readonly, fileMustExist: true, timeout: LOCK_WAIT_MS }).defaultSafeIntegers();
 }

@@ -1,6 +1,5 @@
 /** What a state file is, before its contents are looked at. */
-import type { DatabaseSync } from 'node:sqlite';
-import { openToLook } from './open.ts';
+import { openToLook, type Sqlite } from './open.ts';
 import { KNOWN_VERSION } from './sqlite/auditor.ts';
 
 /** "infg" in ASCII. */
@@ -15,9 +14,9 @@ export type FoundVersion =
 /** The schema version that this program writes. */
 export const newestVersion = Number(KNOWN_VERSION);
 
-/** Reads the header of a state file, and changes nothing. Nothing else in this process may have it open. */
+/** Reads the header of a state file, and changes nothing. */
 export function readVersion(path: string): FoundVersion {
-  let database: DatabaseSync | undefined;
+  let database: Sqlite | undefined;
   try {
     database = openToLook(path);
     const numberOf = (sql: string) => Number(Object.values(database?.prepare(sql).get() ?? {})[0]);

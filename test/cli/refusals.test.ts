@@ -1,7 +1,7 @@
 /** `keys show` counts refused requests by code and reason, and no admitted ones. */
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { mintKey } from '../../src/core/api-key.ts';
 import { CONCURRENCY, CONFIG, linesOf, type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
 
@@ -148,10 +148,10 @@ const CASES: readonly Case[] = [
 
 /** All refusals in the file, as `key code reason requests`. */
 function rowsOf(place: Workplace): string[] {
-  const database = new DatabaseSync(place.statePath, { readOnly: true });
+  const database = new Database(place.statePath, { readonly: true });
   try {
-    const rows = database.prepare('SELECT key_id, code, reason, requests FROM refusals').all();
-    return rows.map(({ key_id, code, reason, requests }) => `${key_id} ${code} ${reason} ${requests}`);
+    const rows = database.prepare('SELECT key_id, code, reason, requests FROM refusals').raw().all();
+    return (rows as unknown[][]).map((row) => row.join(' '));
   } finally {
     database.close();
   }
@@ -251,7 +251,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
   test('are shown for this month only', async (t) => {
     const place = new Workplace(t);
     const { id } = await place.createKey('app');
-    const database = new DatabaseSync(place.statePath);
+    const database = new Database(place.statePath);
     const insert = database.prepare('INSERT INTO refusals VALUES (?, ?, ?, ?, ?, ?)');
     const now = new Date().toISOString().slice(0, 7);
     insert.run('2020-01', id, 'rate_limited', 'concurrency', 9, 5);

@@ -1,7 +1,7 @@
 /** Starts on a file with thousands of open requests, some of them killed halfway. */
 import { copyFileSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { newId } from '../../src/core/ids.ts';
 import { PROGRAM, type Workplace } from '../support/cli.ts';
 import type { Random } from '../support/random.ts';
@@ -70,7 +70,7 @@ function problemsOf(path: string, expected: ReadonlyMap<string, bigint>, balance
 
 function insertHolds(path: string, keyIds: readonly string[]): Map<string, bigint> {
   const expected = new Map<string, bigint>();
-  const database = new DatabaseSync(path);
+  const database = new Database(path);
   const insert = database.prepare(INSERT);
   database.exec('BEGIN');
   for (let number = 1; number <= HOLDS; number++) {

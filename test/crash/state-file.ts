@@ -1,5 +1,5 @@
 /** Reads a state file without the program's own code. */
-import { DatabaseSync } from 'node:sqlite';
+import Database from 'better-sqlite3';
 import { audit } from '../../src/audit/audit.ts';
 
 /** A row of the journal. */
@@ -44,20 +44,18 @@ export const START: Position = { journalId: -1n, creditId: -1n };
 
 /** The rows of journal and credit after that position, and all holds. */
 export function readState(path: string, after: Position = START): Snapshot {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000, readBigInts: true });
+  const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers();
   try {
     database.exec('BEGIN');
-    const holds = database.prepare('SELECT request_id, hold_nanos FROM holds').all();
-    const [account] = database.prepare('SELECT balance_nanos FROM account').all();
+    const holds = database.prepare('SELECT request_id, hold_nanos FROM holds').raw().all() as [string, bigint][];
+    const balanceNanos = database.prepare('SELECT balance_nanos FROM account').pluck().get() as bigint;
     return {
-      journal: database
-        .prepare('SELECT * FROM journal WHERE id > ? ORDER BY id')
-        .all(after.journalId) as unknown as Row[],
-      holds: new Map(holds.map((hold) => [hold.request_id as string, hold.hold_nanos as bigint])),
+      journal: database.prepare('SELECT * FROM journal WHERE id > ? ORDER BY id').all(after.journalId) as Row[],
+      holds: new Map(holds),
       credit: database
         .prepare('SELECT id, amount_nanos, note FROM credit_entries WHERE id > ? ORDER BY id')
-        .all(after.creditId) as unknown as Credit[],
-      balanceNanos: account?.balance_nanos as bigint,
+        .all(after.creditId) as Credit[],
+      balanceNanos,
     };
   } finally {
     database.close();

@@ -1,8 +1,8 @@
 /** Files deleted under a running gateway: neither a command nor a second gateway works beside it as if it were not there. */
 import assert from 'node:assert/strict';
 import { unlinkSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { CONCURRENCY, type KeyJson, type Serving, Workplace } from '../support/cli.ts';
 
 const LIMIT = 20;
@@ -43,7 +43,7 @@ describe('while a gateway runs', { concurrency: CONCURRENCY }, () => {
     const serving = await place.serve();
     assert.equal(await serving.chatOutcome(key), '200');
     unlinkSync(`${place.statePath}-shm`);
-    const other = new DatabaseSync(place.statePath);
+    const other = new Database(place.statePath);
     other.prepare('SELECT count(*) FROM keys').get();
     assert.equal((await place.run(['keys', 'disable', 'app'])).status, 0);
     assert.equal(await serving.chatOutcome(key), '500 internal_error');

@@ -2,7 +2,7 @@
  * What can happen to the disk and the state file of a running gateway, and how each is repaired.
  */
 import { closeSync, copyFileSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import Database from 'better-sqlite3';
 import type { Site } from './site.ts';
 
 export interface Fault {
@@ -16,8 +16,8 @@ export interface Fault {
 }
 
 /** Changes the file from another process, which is this one. */
-export function elsewhere<T>({ statePath }: Site, work: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(statePath, { timeout: 5_000 });
+export function elsewhere<T>({ statePath }: Site, work: (database: Database.Database) => T): T {
+  const database = new Database(statePath, { timeout: 5_000 });
   try {
     return work(database);
   } finally {
@@ -27,7 +27,7 @@ export function elsewhere<T>({ statePath }: Site, work: (database: DatabaseSync)
 
 /** Another process that takes the write lock and keeps it until it is asked to release it. */
 export function lock({ statePath }: Site): () => void {
-  const database = new DatabaseSync(statePath, { timeout: 5_000 });
+  const database = new Database(statePath, { timeout: 5_000 });
   database.exec('BEGIN IMMEDIATE');
   return () => database.close();
 }

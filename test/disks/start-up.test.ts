@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { openState } from '../../src/state/sqlite/open-state.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { elsewhere, FAULTS } from './faults.ts';
@@ -114,7 +114,7 @@ async function crashed(site: Site): Promise<void> {
   const { statePath } = site;
   await openState(statePath, 'full').close();
   // A second connection keeps the command from checkpointing the log when it closes.
-  const reader = new DatabaseSync(statePath);
+  const reader = new Database(statePath);
   reader.prepare('SELECT count(*) FROM keys').get();
   await site.makeState();
   const parts = [statePath, `${statePath}-wal`];

@@ -1,7 +1,7 @@
 /** A gateway that drops old journal rows. Its steps, disks that fail between them and ends are in `test/world/`. */
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import Database from 'better-sqlite3';
 import { audit } from '../../src/audit/audit.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONFIG, Workplace } from '../support/cli.ts';
@@ -19,14 +19,14 @@ interface Counts {
 }
 
 function countsOf(statePath: string): Counts {
-  const database = new DatabaseSync(statePath, { readOnly: true, timeout: 5_000 });
+  const database = new Database(statePath, { readonly: true, timeout: 5_000 });
   const counts = database
     .prepare(
       'SELECT (SELECT count(*) FROM journal) AS rows, (SELECT coalesce(sum(requests), 0) FROM sealed_days) AS dropped',
     )
-    .get();
+    .get() as Counts;
   database.close();
-  return { rows: Number(counts?.rows), dropped: Number(counts?.dropped) };
+  return counts;
 }
 
 function assertClean(statePath: string): void {

@@ -17,7 +17,7 @@ function unquoted(cell: string): string {
 
 /** Where each package may be imported: a file, or a folder and all within it. */
 const DOORS: Readonly<Record<string, string | readonly string[]>> = {
-  'better-sqlite3': 'src/state/sqlite/',
+  'better-sqlite3': ['src/state/sqlite/', 'src/audit/open.ts'],
   pg: 'src/state/postgres/',
   // The second is for the parser that it brings along.
   undici: ['src/upstream/', 'src/http/llhttp.ts'],
@@ -46,7 +46,6 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
     'src/upstream/tunnel.ts',
     'src/core/node-http.ts',
   ],
-  'node:sqlite': 'src/audit/',
   'gpt-tokenizer': 'src/tokens/thread.ts',
   'prom-client': 'src/metrics/',
 };

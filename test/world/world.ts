@@ -7,10 +7,10 @@ import { type EventEmitter, once } from 'node:events';
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import Database from 'better-sqlite3';
 import { audit } from '../../src/audit/audit.ts';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
 import { Port } from '../../src/core/port.ts';
@@ -133,7 +133,7 @@ export class World {
 
   /** The rows of the journal. */
   rows(): number {
-    const database = new DatabaseSync(this.disk.path, { readOnly: true });
+    const database = new Database(this.disk.path, { readonly: true });
     const { count } = database.prepare('SELECT count(*) AS count FROM journal').get() as { count: number };
     database.close();
     return count;

@@ -3,15 +3,16 @@
  * <milliseconds each>`. It keeps read transactions open for that time, one at a time or overlapping
  * without a gap, prints a line once it reads, and ends by itself or with its parent.
  */
-import { DatabaseSync } from 'node:sqlite';
+
 import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 
 const [path = '', total = '', readers = '', each = ''] = process.argv.slice(2);
-const OPEN_OPTIONS = { readOnly: true, timeout: 5_000 };
+const OPEN_OPTIONS = { readonly: true, timeout: 5_000 };
 
 /** Reads as of one moment, again and again, waiting for its turn each time. */
 async function readInTurn(turn: number): Promise<void> {
-  const database = new DatabaseSync(path, OPEN_OPTIONS);
+  const database = new Database(path, OPEN_OPTIONS);
   await pause((turn * Number(each)) / Number(readers));
   while (performance.now() < endsAtMs) {
     database.exec('BEGIN');

@@ -1,8 +1,8 @@
 /** The checks of a state file. */
-import type { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../../core/errors.ts';
 import { commonChecks, journalDays } from '../auditor.ts';
 import { type AuditDialect, type AuditOptions, type Check, check, type Queries, type Row } from '../checks.ts';
+import type { Sqlite } from '../open.ts';
 import { walkJournal } from './journal.ts';
 
 /** The schema version that this auditor can read. */
@@ -20,7 +20,7 @@ export const FILE_DIALECT: AuditDialect = {
 };
 
 /** Throws a UserError for a file of another version. */
-export function auditFile(database: DatabaseSync, { onProgress }: AuditOptions): Check[] {
+export function auditFile(database: Sqlite, { onProgress }: AuditOptions): Check[] {
   const all = (sql: string) => database.prepare(sql).all() as Row[];
   const answer = <Result>(queries: Queries<Result>): Result => {
     let step = queries.next();

@@ -2,9 +2,9 @@
  * Reads the journal day by day: checks each row, and compares the sums of each day and month with
  * those stored.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DAY_MS } from '../../core/clock.ts';
-import { JournalFindings } from '../checks.ts';
+import { JournalFindings, type Row } from '../checks.ts';
+import type { Sqlite, Statement } from '../open.ts';
 import { faultColumns, IS_INVALID, rowDifferences, SUM_COLUMNS, SUMS_OF_ROWS } from '../rows.ts';
 import { Sums } from './sums.ts';
 
@@ -14,7 +14,7 @@ const SUMS_OF_SEALS = `SELECT ${SUM_COLUMNS} FROM sealed_days WHERE day = ?`;
 
 /** `days`: when each day begins that has rows. `onProgress` is told how many of them were read. */
 export function walkJournal(
-  database: DatabaseSync,
+  database: Sqlite,
   days: readonly number[],
   onProgress: (read: number) => void,
 ): JournalFindings {
@@ -23,13 +23,13 @@ export function walkJournal(
 
 /** Holds the sums of one day and one month in memory at a time. */
 class JournalWalk {
-  readonly #database: DatabaseSync;
+  readonly #database: Sqlite;
   readonly #ofDay: Sums;
   readonly #ofMonth: Sums;
-  readonly #invalidRows: StatementSync;
+  readonly #invalidRows: Statement;
   readonly #found = new JournalFindings();
 
-  constructor(database: DatabaseSync) {
+  constructor(database: Sqlite) {
     this.#database = database;
     database.exec('PRAGMA temp_store = MEMORY');
     this.#ofDay = new Sums(database, 'of_day', 'usage_days', 'day');
@@ -78,7 +78,7 @@ class JournalWalk {
       'SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_nanos), 0) AS cost_nanos FROM temp.of_day',
     );
     const sealed = this.#database
-      .prepare('SELECT coalesce(sum(requests), 0) AS requests FROM sealed_days WHERE day = ?')
+      .prepare<unknown[], Row>('SELECT coalesce(sum(requests), 0) AS requests FROM sealed_days WHERE day = ?')
       .get(day);
     this.#found.rows += Number(ofDay?.requests) - Number(sealed?.requests);
     this.#found.sealedRows += Number(sealed?.requests);
@@ -100,7 +100,7 @@ class JournalWalk {
     for (const { month } of strays) this.#closeMonth(String(month));
   }
 
-  #all(sql: string): Record<string, unknown>[] {
-    return this.#database.prepare(sql).all();
+  #all(sql: string): Row[] {
+    return this.#database.prepare<unknown[], Row>(sql).all();
   }
 }

@@ -2,7 +2,8 @@
  * Sums by key, model and source, added up from the journal and compared with those stored in the
  * file.
  */
-import type { DatabaseSync } from 'node:sqlite';
+import type { Row } from '../checks.ts';
+import type { Sqlite } from '../open.ts';
 import { FIGURES, NAMES, SUM_COLUMNS, SUMS, type SumFigures, sumDifferences } from '../rows.ts';
 
 type SumRow = Readonly<Record<(typeof NAMES)[number], string>> & SumFigures;
@@ -12,13 +13,13 @@ type SumRow = Readonly<Record<(typeof NAMES)[number], string>> & SumFigures;
  * the time of reading their rows.
  */
 export class Sums {
-  readonly #database: DatabaseSync;
+  readonly #database: Sqlite;
   readonly #table: string;
   /** The table with the stored sums, and its column for the period. */
   readonly #stored: string;
   readonly #period: string;
 
-  constructor(database: DatabaseSync, table: string, stored: string, period: string) {
+  constructor(database: Sqlite, table: string, stored: string, period: string) {
     this.#database = database;
     this.#table = `temp.${table}`;
     this.#stored = stored;
@@ -50,7 +51,7 @@ export class Sums {
 
   storedRows(period: string): number {
     const sql = `SELECT count(*) AS rows FROM (${this.#storedSums()})`;
-    return Number(this.#database.prepare(sql).get(period)?.rows);
+    return Number(this.#database.prepare<unknown[], Row>(sql).get(period)?.rows);
   }
 
   /** How the stored sums of a period differ: wrong, missing, or without a row in the journal. */

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import Database from 'better-sqlite3';
 import type { HoldRow } from '../../../src/state/journal.ts';
 import { openDatabase, openEmptyDatabase } from '../../../src/state/sqlite/database.ts';
 import { HoldLog } from '../../../src/state/sqlite/hold-log.ts';
@@ -114,20 +114,18 @@ test('the holds of an earlier version are kept', (t) => {
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'state.db');
   openDatabase(path).database.close();
-  const earlier = new DatabaseSync(path);
-  const tables = earlier.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all();
-  for (const { type, name } of tables) if (type !== 'index') earlier.exec(`DROP ${type} IF EXISTS ${name}`);
+  const earlier = new Database(path);
+  const tables = earlier.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").raw().all();
+  for (const [type, name] of tables as [string, string][])
+    if (type !== 'index') earlier.exec(`DROP ${type} IF EXISTS ${name}`);
   for (const step of MIGRATIONS.slice(0, 2)) earlier.exec(step);
   earlier.exec(`PRAGMA user_version = 2;
     INSERT INTO holds VALUES ('req_1', 'key_1', 'host/m', 1, 2, 3, ${LARGE}, '1/2/3', '["grp_1"]', 'ann'),
       ('req_2', 'key_1', 'host/m', 1, 2, 3, 4, NULL, NULL, NULL)`);
   const query = 'SELECT * FROM holds ORDER BY request_id';
-  const before = earlier.prepare(query, { readBigInts: true }).all();
+  const before = earlier.prepare(query).safeIntegers().all();
   earlier.close();
   const { database } = openDatabase(path);
   t.after(() => database.close());
-  assert.deepEqual(
-    database.prepare(query).safeIntegers().all(),
-    before.map((row) => ({ ...row })),
-  );
+  assert.deepEqual(database.prepare(query).safeIntegers().all(), before);
 });

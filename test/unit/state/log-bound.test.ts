@@ -41,8 +41,7 @@ function openLog(t: TestContext) {
 }
 
 /**
- * Readers in a process of their own, because two SQLite libraries in one process do not see each
- * other's locks. They read until they are stopped.
+ * Readers in a process of their own: a transaction must stay open while this process writes. They read until they are stopped.
  */
 async function startReaders(t: TestContext, path: string, count: number, eachMs: number): Promise<() => Promise<void>> {
   const readingMs = Math.max(READING_MS, eachMs);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { lockState } from '../../../src/state/sqlite/lock.ts';
@@ -29,10 +29,10 @@ function outdated(t: TestContext, step = STEP) {
 }
 
 function versionIn(path: string): unknown {
-  const database = new DatabaseSync(path);
-  const row = database.prepare('PRAGMA user_version').get();
+  const database = new Database(path);
+  const version = database.pragma('user_version', { simple: true });
   database.close();
-  return row?.user_version;
+  return version;
 }
 
 test('opening takes the steps that a file has not had, each once, and keeps what is in it', (t) => {

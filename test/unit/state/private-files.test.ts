@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { lockState } from '../../../src/state/sqlite/lock.ts';
 
@@ -63,7 +63,7 @@ test('the log and the shared memory of a copy that was made while a gateway ran 
 
 test('a database of another program keeps its mode', (t) => {
   const path = join(openFolder(t), 'other.db');
-  const other = new DatabaseSync(path);
+  const other = new Database(path);
   other.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text)');
   other.close();
   chmodSync(path, READABLE);
