@@ -1,7 +1,7 @@
 /** The account in the operator's book. */
 import { MAX_NANOS, type Nanos } from '../core/money.ts';
 import type { Balance, CreditEntry } from './account.ts';
-import { type Dialect, logEdit, type Operation, rows, transaction } from './operation.ts';
+import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { creditEntryOf, type Row } from './rows.ts';
 
 /** What the account has, and what requests in flight hold of it. */
@@ -40,7 +40,8 @@ export class AccountBook {
   }
 
   *#enter(amountNanos: Nanos, note: string, wallMs: number): Operation<Balance | undefined> {
-    const before = balanceOf(yield* rows(`${this.#balance} ${this.#dialect.forUpdate}`));
+    yield* stopDecisions(this.#dialect);
+    const before = yield* this.balance();
     const balanceNanos = before.balanceNanos + amountNanos;
     if (balanceNanos > MAX_NANOS || balanceNanos < -MAX_NANOS) return undefined;
     yield* rows('UPDATE inf_gw.account SET balance_nanos = $1', [balanceNanos]);

@@ -69,8 +69,8 @@ export interface Dialect {
 }
 
 /** Gateways decide nothing until the transaction ends. */
-export function stopDecisions({ forUpdate }: Dialect): Operation<Row[]> {
-  return rows(`SELECT balance_nanos FROM inf_gw.account ${forUpdate}`);
+export function* stopDecisions({ isShared }: Dialect): Operation<void> {
+  if (isShared) yield* rows('SELECT FROM inf_gw.lock_account()');
 }
 
 /** What gateways that share a state know of some keys before an edit of these. They decide nothing until that ends. */

@@ -38,6 +38,19 @@ export async function backUp(database: SharedDatabase): Promise<() => Promise<vo
   };
 }
 
+/** Restores the database while `work` waits for the lock of the account, whose row the restore replaces. */
+export async function restoreUnder<T>(
+  database: SharedDatabase,
+  restore: () => Promise<void>,
+  work: () => Promise<T>,
+): Promise<T> {
+  await database.read('BEGIN; SELECT FROM inf_gw.account FOR UPDATE');
+  const result = work();
+  await until(async () => (await database.read('SELECT FROM pg_locks WHERE NOT granted')).length > 0);
+  await restore();
+  return result;
+}
+
 /** When the connections that decide have come to the end of their last queries; null while one is at work. */
 const LAST_ANSWER = `SELECT CASE WHEN bool_and(state = 'idle') THEN max(state_change)::text END AS at FROM pg_stat_activity
   WHERE application_name = 'inf-gw first ledger'`;
@@ -216,11 +229,7 @@ export function testDoubts(database: SharedDatabase): void {
   test('a batch that waits while the database is restored is decided by what is restored', async (t) => {
     const { bench, key } = await stage(t, database);
     const restore = await backUp(database);
-    await database.read('BEGIN; SELECT FROM inf_gw.account FOR UPDATE');
-    const decided = bench.process([admitOf(bench, key)]);
-    await until(async () => (await database.read('SELECT FROM pg_locks WHERE NOT granted')).length > 0);
-    await restore();
-    await decided;
+    await restoreUnder(database, restore, () => bench.process([admitOf(bench, key)]));
     assert.deepEqual(await bench.balance(), [USD, HOLD + HOLD]);
   });
 

@@ -1,9 +1,9 @@
-/** What a database has lost of its log, as after a failover to a standby that lagged: it is written down if clients were promised it. */
+/** Lost entries of the log, as after a failover to a standby that lagged: gateways record them if clients were promised them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lossText } from '../../src/core/log-loss.ts';
 import { LedgerBench, NOON, USD } from './bench.ts';
-import { backUp } from './doubts.ts';
+import { backUp, restoreUnder } from './doubts.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
 const HOLD = 100n;
@@ -20,7 +20,7 @@ async function stage(t: { after(work: () => Promise<void>): void }, database: Sh
 }
 
 export function testLosses(database: SharedDatabase): void {
-  test('what clients were promised and the database has lost is written down once by each gateway that knows, with what it charges for it', async (t) => {
+  test('each gateway that has followed lost entries records the loss once, with the requests that it charges for', async (t) => {
     const { bench, store, key, seq, losses, other } = await stage(t, database);
     const ended = await bench.admit(key, { holdNanos: HOLD });
     const kept = await seq();
@@ -29,11 +29,11 @@ export function testLosses(database: SharedDatabase): void {
     await bench.settle(ended, { costNanos: 10n });
     const open = await bench.admit(key, { holdNanos: HOLD });
     const seen = await seq();
-    // It only reads what the first has asked: no client of its own waits for that.
+    // The second gateway only reads these entries: no client of its own waits for them.
     await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
     await restore();
     await store.advance(1_000);
-    // What it adds meanwhile is none of what was lost.
+    // An entry of the second gateway after the restore is not a part of the loss.
     await bench.process([{ kind: 'admit', request: bench.request(key) }], other.engine);
     for (let i = 0; i < 3; i++) await bench.identify(key);
     const found = { keptSeq: kept, keptAtMs: NOON, seenSeq: seen, seenAtMs: NOON + 1_000, foundAtMs: NOON + 2_000 };
@@ -50,7 +50,7 @@ export function testLosses(database: SharedDatabase): void {
     assert.deepEqual([await losses(), await audit()], [[], []]);
   });
 
-  test('a second loss is written down, too, also where nobody has waited for the disk but late settlements, and where the clock was days ahead', async (t) => {
+  test('a second loss is recorded, even if only late settlements waited for the disk, or the clock was days ahead', async (t) => {
     const { bench, store, key, losses, other } = await stage(t, database);
     const start = await backUp(database);
     const open = await bench.admit(key, { holdNanos: HOLD });
@@ -76,7 +76,33 @@ export function testLosses(database: SharedDatabase): void {
     await store.operator.nodes?.acceptLosses();
   });
 
-  test('what an operator was promised is written down, too', async (t) => {
+  test('a gateway that waits for a lock while the database is restored reports the lost entries', async (t) => {
+    const { bench, store, key, losses } = await stage(t, database);
+    await bench.admit(key);
+    const restore = await backUp(database);
+    await bench.admit(key);
+    await restoreUnder(database, restore, () => bench.admit(key));
+    assert.equal(store.process.losses.length, 1);
+    assert.equal((await losses()).length, 1);
+    await store.operator.nodes?.acceptLosses();
+  });
+
+  test('an edit and a late settlement that wait for a lock while the database is restored are carried out', async (t) => {
+    const { bench, store, key } = await stage(t, database);
+    const beforeEdit = await backUp(database);
+    await restoreUnder(database, beforeEdit, () => bench.addCredit(USD));
+    assert.equal((await bench.balance())[0], 2n * USD);
+    const beforeAdmission = await backUp(database);
+    const open = await bench.admit(key, { holdNanos: HOLD });
+    await beforeAdmission();
+    await bench.identify(key);
+    const beforeEnd = await backUp(database);
+    await restoreUnder(database, beforeEnd, () => bench.settle(open, { costNanos: 20n }));
+    assert.equal((await bench.balance())[0], 2n * USD - 20n);
+    await store.operator.nodes?.acceptLosses();
+  });
+
+  test('the loss of an edit by an operator is recorded', async (t) => {
     const { bench, key, losses } = await stage(t, database);
     await bench.admit(key);
     const restore = await backUp(database);
@@ -88,7 +114,7 @@ export function testLosses(database: SharedDatabase): void {
     await bench.store.operator.nodes?.acceptLosses();
   });
 
-  test('what a crash takes that no client was promised is not, unless gateways wait for no disk', async (t) => {
+  test('the loss of entries that no flush has confirmed is recorded only with `durability: crash`', async (t) => {
     const { bench, store, key, seq, losses } = await stage(t, database);
     for (const durability of ['full', 'crash'] as const) {
       store.process.renew(bench.settings, bench.clock, undefined, durability);

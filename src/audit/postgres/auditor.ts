@@ -13,7 +13,7 @@ import { DatabaseWalk } from './journal.ts';
 import { heldCheck, logCheck, lossCheck, lostHolds, partitionsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
-const KNOWN_VERSION = 2;
+const KNOWN_VERSION = 3;
 
 const DIALECT: AuditDialect = {
   schema: 'inf_gw.',

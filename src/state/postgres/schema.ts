@@ -24,6 +24,7 @@ export const MIGRATIONS: readonly string[] = [
 DROP INDEX inf_gw.keys_by_parent;
 CREATE INDEX keys_by_parent ON inf_gw.keys (parent_id, created_at_ms) WHERE parent_id IS NOT NULL;
 CREATE INDEX live_keys_by_parent ON inf_gw.keys (parent_id, id) WHERE parent_id IS NOT NULL AND state <> 'deleted';`,
+  '',
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;

@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION inf_gw.follow_clock() RETURNS void LANGUAGE plpgsql A
 DECLARE
   v_last_us bigint; v_us bigint; v_comes_back boolean := false;
 BEGIN
-  SELECT last_us INTO v_last_us FROM inf_gw.account FOR UPDATE;
+  SELECT last_us INTO v_last_us FROM inf_gw.lock_account();
   v_us := inf_gw.now_us();
   IF v_last_us > v_us + ${STEP_US} THEN
     UPDATE inf_gw.listings SET at_us = v_us WHERE at_us > v_us;

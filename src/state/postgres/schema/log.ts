@@ -23,6 +23,9 @@ const KEPT_US = 60_000_000;
 /** Entries that are dropped at once. A gateway that adds as many in a second is faster than any. */
 const MOST_CUT = 2_000;
 
+/** Restores that one transaction may wait for, one after the other. */
+const MOST_RESTORES = 10;
+
 const HELD = arraysOf(DECIDED_HOLD.columns, 'h_');
 const GROWN = arraysOf(GROWN_HOLD.columns, 'g_');
 const LISTINGS = arraysOf(LISTED.columns, 'l_');
@@ -54,6 +57,17 @@ const OWNER = `'id', k.id, 'name', k.name, 'state', k.state, 'allowlist', k.allo
         FROM inf_gw.users u WHERE u.owner_id = k.id AND u.name = '')`;
 
 export const LOG = `
+-- Takes the lock of the account, under which the clock is read and every entry is written. Returns the time and the number of
+-- the last entry. A restore that commits during the wait replaces the row: the next statement finds the new one.
+CREATE OR REPLACE FUNCTION inf_gw.lock_account(OUT last_us bigint, OUT seq bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR attempt IN 1 .. ${MOST_RESTORES} LOOP
+    SELECT a.last_us, a.seq INTO last_us, seq FROM inf_gw.account a FOR UPDATE;
+    IF FOUND THEN RETURN; END IF;
+  END LOOP;
+  RAISE EXCEPTION 'inf_gw.account has no row: restore the database from a complete backup';
+END $$;
+
 -- What is stored of levels, and of those around them: all that is decided by besides what the last minute has. An id with a
 -- name asks for that end user of the key or the group, and of all around it. Sums go back to the periods of the oldest
 -- request in flight. End users have all sums: their limits are those of others, which change without them.
@@ -126,7 +140,7 @@ CREATE OR REPLACE FUNCTION inf_gw.facts_before(p_key_ids text[]) RETURNS text LA
 DECLARE
   v_us bigint;
 BEGIN
-  SELECT last_us INTO v_us FROM inf_gw.account FOR UPDATE;
+  SELECT last_us INTO v_us FROM inf_gw.lock_account();
   RETURN inf_gw.facts(p_key_ids, v_us);
 END $$;
 
@@ -136,7 +150,7 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint;
 BEGIN
-  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
+  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.lock_account();
   PERFORM inf_gw.log_change(v_us, jsonb_build_object('added', p_added::text), p_key_ids, p_before);
 END $$;
 
@@ -213,10 +227,7 @@ BEGIN
     OR ${anyNegative([...ENDED_AMOUNTS, ...DECIDED_AMOUNTS])} THEN
     RAISE EXCEPTION 'no gateway asks this' USING ERRCODE = 'IG901';
   END IF;
-  -- One lock for everybody: the clock is read and everything is written under it.
-  SELECT last_us, seq INTO v_us, v_last FROM inf_gw.account FOR UPDATE;
-  -- It has waited for a restore, which put another row in its place.
-  IF NOT FOUND THEN RAISE EXCEPTION 'the log is another one' USING ERRCODE = 'IG004', DETAIL = ''; END IF;
+  SELECT last_us, seq INTO v_us, v_last FROM inf_gw.lock_account();
   SELECT p.asked_seq, p.written_seq INTO v_asked, v_written
     FROM inf_gw.nodes n LEFT JOIN inf_gw.positions p ON p.node_id = n.id WHERE n.id = p_node AND n.epoch = p_epoch;
   IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
@@ -293,7 +304,7 @@ BEGIN
   IF jsonb_typeof(p_recorded::jsonb) <> 'array' OR ${anyNegative(DECIDED_AMOUNTS)} THEN
     RAISE EXCEPTION 'no gateway writes this' USING ERRCODE = 'IG901';
   END IF;
-  SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.account FOR UPDATE;
+  SELECT greatest(inf_gw.now_us(), last_us), seq + 1 INTO v_us, v_seq FROM inf_gw.lock_account();
   IF p_seen >= v_seq THEN RETURN false; END IF;
   UPDATE inf_gw.positions SET written_seq = w_seq WHERE node_id = p_node AND asked_seq = w_seq AND written_seq < w_seq;
   IF NOT FOUND THEN RETURN false; END IF;

@@ -43,7 +43,7 @@ CREATE OR REPLACE FUNCTION inf_gw.join_node(p_name text, p_instance text, p_vers
 DECLARE
   v_us bigint; v_node inf_gw.nodes; v_has_earlier boolean;
 BEGIN
-  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  PERFORM inf_gw.lock_account();
   IF p_rules < (SELECT rules FROM inf_gw.account) THEN
     RAISE EXCEPTION 'the gateways here decide by newer rules' USING ERRCODE = 'IG006',
       DETAIL = (SELECT rules FROM inf_gw.account);
@@ -84,7 +84,7 @@ DECLARE
 BEGIN
   -- Without the lock first: there is nearly never anything to do.
   IF NOT EXISTS (SELECT FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules) THEN RETURN; END IF;
-  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  PERFORM inf_gw.lock_account();
   SELECT k.rules, a.rules INTO v_rules, v_before FROM ${KNOWN_TO_ALL} k, inf_gw.account a WHERE k.rules > a.rules;
   IF NOT FOUND THEN RETURN; END IF;
   UPDATE inf_gw.account SET rules = v_rules;
@@ -95,7 +95,7 @@ END $$;
 -- Shuts out the gateway that has written an entry which no gateway asks, once for each. It may join again.
 CREATE OR REPLACE FUNCTION inf_gw.shut_out(p_seq bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  PERFORM inf_gw.lock_account();
   UPDATE inf_gw.nodes n SET epoch = epoch + 1, shut_seq = p_seq
     FROM inf_gw.log l WHERE l.seq = p_seq AND n.id = l.node_id AND n.shut_seq < p_seq;
 END $$;
@@ -118,7 +118,7 @@ END $$;
 -- A node stops in an orderly way: its name is free at once. Nobody says so for another.
 CREATE OR REPLACE FUNCTION inf_gw.leave_node(p_node int, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM inf_gw.account FOR UPDATE;
+  PERFORM inf_gw.lock_account();
   UPDATE inf_gw.nodes SET alive_us = 0, stopped_us = inf_gw.now_us(), epoch = epoch + 1
     WHERE id = p_node AND epoch = p_epoch AND pid = pg_backend_pid();
 END $$;
@@ -134,7 +134,7 @@ BEGIN
   -- Without the lock first: there is nearly never anything to do.
   PERFORM 1 FROM ${OPEN_NODES} WHERE n.alive_us < inf_gw.now_us() - ${SILENCE_US};
   IF NOT FOUND THEN RETURN; END IF;
-  SELECT last_us INTO v_us FROM inf_gw.account FOR UPDATE;
+  SELECT last_us INTO v_us FROM inf_gw.lock_account();
   -- Signs of life are dated by the clock itself, also after it went back.
   v_now_us := inf_gw.now_us();
   v_us := greatest(v_us, v_now_us);

@@ -81,7 +81,7 @@ BEGIN
     OR NOT EXISTS (SELECT FROM inf_gw.nodes WHERE id = p_node) THEN
     RAISE EXCEPTION 'no gateway settles this' USING ERRCODE = 'IG901';
   END IF;
-  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
+  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.lock_account();
   SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
   v_ids := ARRAY(SELECT coalesce(v_old.key_id, p_key_id)
     UNION SELECT inf_gw.levels_in(CASE WHEN v_old.request_id IS NULL THEN p_levels ELSE v_old.levels END));
