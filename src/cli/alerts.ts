@@ -1,4 +1,4 @@
-/** `alerts`: tries the places that alerts go to, and lists what was told. */
+/** `alerts`: sends a test alert to each target, and lists past alerts. */
 import type { Command } from 'commander';
 import { deliver } from '../alerts/deliver.ts';
 import { type AlertEvent, testEvent } from '../alerts/event.ts';
@@ -15,7 +15,7 @@ import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 const FAILED = 1;
-/** How many deliveries are listed. */
+/** The number of deliveries in the list. */
 const LISTED = 50;
 
 export function registerAlerts(program: Command): void {

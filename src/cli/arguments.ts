@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { type Reader, readModelId } from '../operator/input.ts';
 
-/** The parser that commander calls. Commander would turn a value of null into an empty string. */
+/** Returns the parser for commander. Commander would turn a null into an empty string. */
 export function parseWith<T>(reader: Reader<T>): (text: string) => T {
   return (text) => {
     const reading = reader(text);
@@ -11,7 +11,7 @@ export function parseWith<T>(reader: Reader<T>): (text: string) => T {
   };
 }
 
-/** The same for what can be repeated: the values are collected in a list. */
+/** The same for arguments and options that may be repeated: it collects the values in a list. */
 export function parseEach<T>(reader: Reader<T>): (text: string, previous?: readonly T[]) => T[] {
   return (text, previous = []) => [...previous, parseWith(reader)(text)];
 }

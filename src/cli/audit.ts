@@ -35,9 +35,9 @@ async function noteLosses({ nodes }: Pick<OpenState, 'nodes'>): Promise<void> {
   await nodes.acceptLosses();
 }
 
-/** Runs the checks, and shows how far they are. Rejects with a UserError. */
+/** Runs the checks and shows their progress. Rejects with a UserError. */
 export async function auditContents(contents: Contents): Promise<readonly Check[]> {
-  // Loaded here so that other commands do not wait for it.
+  // Loaded here so that other commands start faster.
   const { audit, auditDatabase } = await import('../audit/audit.ts');
   const onProgress = (read: number, of: number) => showProgress('read', read, of, 'journal rows');
   switch (contents.kind) {
@@ -69,7 +69,7 @@ async function run(command: Command): Promise<void> {
   for (const line of differencesIn(checks)) notice(`error: ${line}`);
 }
 
-/** One line for each difference. */
+/** One line per difference. */
 export function differencesIn(checks: readonly Check[]): string[] {
   return checks.flatMap(({ name, differences }) => differences.map((difference) => `${name}: ${difference}`));
 }

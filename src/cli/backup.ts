@@ -1,4 +1,4 @@
-/** `backup` and `restore`: copies the state file, and puts a copy back in its place. */
+/** `backup` and `restore`: copies the state file, and replaces it by a copy. */
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -108,7 +108,7 @@ function auditing(what: string, signal: AbortSignal): (draft: string) => Promise
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs `work` with a signal that is aborted with a UserError. `outcome`: what an interruption leaves. */
+/** Runs `work` with a signal that is aborted with a UserError. `outcome`: the state after an interruption, for the error. */
 async function interruptible<T>(outcome: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const interrupt = () => controller.abort(new UserError(`interrupted; ${outcome}`));

@@ -1,8 +1,8 @@
-/** The commands as plain data, read from commander: what completion scripts and the man page are made of. */
+/** The commands as plain data, read from commander, for completion scripts and the man page. */
 import type { EventEmitter } from 'node:events';
 import type { Argument, Command, Option } from 'commander';
 
-/** What the value of an option or an argument is. */
+/** The kind of an option's or argument's value. */
 export type Value =
   | { readonly kind: 'key' | 'group' | 'model' | 'file' | 'text' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] };
@@ -22,7 +22,7 @@ export interface ArgumentNode {
   readonly shown: string;
   readonly description: string;
   readonly value: Value;
-  /** Whether it takes all words that follow. */
+  /** Whether it takes all following words. */
   readonly isVariadic: boolean;
 }
 
@@ -31,15 +31,15 @@ export interface CommandNode {
   readonly path: string;
   readonly name: string;
   readonly description: string;
-  /** Its own options. If a command of its own is the default, also those of that command. */
+  /** The options of the command, and of its default subcommand. */
   readonly options: readonly OptionNode[];
   readonly arguments: readonly ArgumentNode[];
   readonly commands: readonly CommandNode[];
-  /** What the help has below its lists: further text, and examples. */
+  /** The text and examples below the lists of the help. */
   readonly more: string;
 }
 
-/** Every command takes it, and commander lists it nowhere. */
+/** An option of every command, which commander does not list. */
 export const HELP_OPTION: OptionNode = {
   flags: '-h, --help',
   names: ['-h', '--help'],
@@ -47,7 +47,7 @@ export const HELP_OPTION: OptionNode = {
   value: undefined,
 };
 
-/** Where a placeholder has one of these names, values can be looked up. */
+/** Values of placeholders with these names can be looked up. */
 const KINDS: Readonly<Record<string, 'key' | 'group' | 'model' | 'file'>> = {
   key: 'key',
   group: 'group',
@@ -69,13 +69,13 @@ export function commandTree(command: Command, parents: readonly string[] = []): 
   };
 }
 
-/** What a group takes where no command of it is named: the options of its default. */
+/** The options of a group without a subcommand, which are those of its default. */
 export function optionsOfDefault(group: Command): readonly Option[] {
   const { _defaultCommandName: name } = group as Command & { _defaultCommandName?: string };
   return group.commands.find((each) => each.name() === name)?.options ?? [];
 }
 
-/** A node and all below it. */
+/** A node with all its descendants. */
 export function allNodes(node: CommandNode): CommandNode[] {
   return [node, ...node.commands.flatMap(allNodes)];
 }
@@ -95,7 +95,7 @@ function argumentNode(argument: Argument): ArgumentNode {
   return { shown, description, isVariadic, value: typeOf(shown, argChoices) };
 }
 
-/** A placeholder such as `<n|default>` has words that can be chosen. */
+/** The words of a placeholder such as `<n|default>`. */
 function typeOf(shown: string, choices: readonly string[] | undefined): Value {
   if (choices !== undefined) return { kind: 'choice', choices };
   const [name = '', ...words] = (/<([^>.]+)/.exec(shown)?.[1] ?? '').split('|');
@@ -103,7 +103,7 @@ function typeOf(shown: string, choices: readonly string[] | undefined): Value {
   return { kind: KINDS[name] ?? 'text' };
 }
 
-/** Commander keeps this text as a listener of its own help, and prints it alone if asked for nothing else. */
+/** Commander keeps this text in a listener of its help event, and prints only the text if the help has no other part. */
 function moreOf(command: Command): string {
   let text = '';
   (command as unknown as EventEmitter).emit('afterHelp', {

@@ -1,4 +1,4 @@
-/** `config check`: validates the config and shows what would run. Secrets are masked. */
+/** `config check`: validates the config and shows it as it would run. Secrets are masked. */
 import type { Command } from 'commander';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { hasLongContext } from '../catalog/long-context.ts';
@@ -27,13 +27,13 @@ export function registerConfig(program: Command): void {
     .action((_: unknown, command: Command) => check(command));
 }
 
-/** How long a host may take to answer whether it has what its base URL names. */
+/** The time for a host to answer a check of its base URL, in milliseconds. */
 const ASKING_MS = 3_000;
 
 async function check(command: Command): Promise<void> {
   const config = configOf(command);
   const certificate = config.tls && readCertificate(config.tls, Date.now());
-  // Loaded here so that other commands of the config do not wait for it.
+  // Loaded here so that the other commands for configs start faster.
   const { linesAboutBaseUrls } = await import('../doctor/base-url.ts');
   const warnings = [...config.warnings, ...(await linesAboutBaseUrls(config.providers, ASKING_MS))];
   for (const warning of warnings) notice(`warning: ${warning}`);
@@ -74,7 +74,7 @@ async function check(command: Command): Promise<void> {
   for (const note of notes) printNote(note);
 }
 
-/** What is valid, and probably not what somebody meant. */
+/** Warnings about a valid config that is probably a mistake. */
 function notesOn({ providers, aliases }: Config): string[] {
   const catalog = new Catalog(providers, aliases);
   return catalog.models
@@ -89,7 +89,7 @@ function notesOn({ providers, aliases }: Config): string[] {
     ]);
 }
 
-/** Whether clients can ask for a long context by its name. */
+/** Whether clients can request a long context by the name of a model. */
 function opensLongContext(model: Model): boolean {
   return model.dialects.includes('messages') && hasLongContext(model);
 }
@@ -117,7 +117,7 @@ function providersTable({ providers }: Config): Table {
   };
 }
 
-/** A gateway that owns its state needs no name. */
+/** Only gateways that share a database have names. */
 function stateFields({ state, node }: Config): readonly (readonly [name: string, value: string])[] {
   const shown = showState(state);
   switch (state.kind) {
@@ -157,7 +157,7 @@ function tracesOf({ otel }: Config): string {
     : `${otel.url}, ${Number((otel.sampleRatio * 100).toFixed(6))}% of the requests`;
 }
 
-/** As the config file writes it. */
+/** A duration in the form of the config file. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
 }
@@ -209,7 +209,7 @@ function pricesJson({ prices }: Config) {
   return prices === undefined ? null : { path: prices.path, imported_at: prices.importedAt, models: prices.models };
 }
 
-/** The rest of a webhook's address is a secret. */
+/** The path and query of a webhook's address are secrets. */
 function alertJson(target: AlertTarget) {
   return {
     name: target.name,
@@ -257,18 +257,18 @@ function upstreamJson(upstream: UpstreamConfig) {
   };
 }
 
-/** A provider with a single upstream has its address and its key. */
+/** A provider with a single upstream shows its address and key as its own. */
 function soleUpstream([sole, ...others]: readonly ReturnType<typeof upstreamJson>[]) {
   if (sole === undefined || others.length > 0) return { base_url: null, api_key: null };
   return { base_url: sole.base_url, api_key: sole.api_key };
 }
 
-/** A query may hold a signature. References to variables are shown as the config file has them. */
+/** A query may contain a signature. References to variables are shown as in the config file. */
 function withoutQueryValues(address: string): string {
   return address.replace(/([?&][^=&]*=)(?!\$\{)[^&]*/g, '$1…');
 }
 
-/** Enough to distinguish two secrets, and no more. */
+/** Enough characters to distinguish two secrets. */
 function masked(secret: string | undefined): string | null {
   if (secret === undefined || secret === '') return null;
   return secret.length < 16 ? '…' : `…${secret.slice(-4)}`;

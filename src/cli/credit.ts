@@ -1,4 +1,4 @@
-/** `credit`: the account balance, and what was added to it and removed. */
+/** `credit`: the account balance and its history. */
 
 import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';

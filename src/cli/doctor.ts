@@ -1,4 +1,4 @@
-/** `doctor`: looks for what keeps a gateway from serving, and says what to do about it. */
+/** `doctor`: finds problems that keep a gateway from serving, with their remedies. */
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
@@ -10,7 +10,7 @@ import { configOrDefaults, globalOptions } from './state.ts';
 
 const ERRORS_FOUND = 1;
 const STYLES: Readonly<Record<Finding['status'], Tone>> = { ok: 'good', warning: 'warn', error: 'bad' };
-/** The longest status, and the blanks after it. */
+/** The width of the longest status, with the blanks after it. */
 const INDENT = 9;
 
 export function registerDoctor(program: Command): void {
@@ -38,7 +38,7 @@ async function doctor(command: Command): Promise<void> {
   if (globalOptions(command).json) return printJson({ ok: errors === 0, checks: findings.map(findingJson) });
   for (const [index, { name, status, message, fix }] of findings.entries()) {
     printMarked(status.padEnd(INDENT), STYLES[status], `${name}: ${message}`);
-    // Of several that one deed mends, such as providers whose keys are not set, it stands below the last.
+    // Several findings with the same remedy, such as providers without keys, show it once, below the last.
     if (fix !== undefined && fix !== findings[index + 1]?.fix) printText(fix, { indent: INDENT });
   }
   printLine();
@@ -47,9 +47,9 @@ async function doctor(command: Command): Promise<void> {
   );
 }
 
-/** Where the config cannot be read, the rest cannot be looked at. */
+/** Runs the checks. Without a readable config, only the config itself is checked. */
 async function findingsOf(command: Command): Promise<readonly Finding[]> {
-  // Loaded here so that other commands do not wait for it.
+  // Loaded here so that other commands start faster.
   const { examine, examineWithoutConfig } = await import('../doctor/doctor.ts');
   let config: Config;
   try {

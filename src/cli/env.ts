@@ -1,4 +1,4 @@
-/** `env`: the variables by which clients find the gateway, as lines for a shell to read. */
+/** `env`: prints the variables that point clients to the gateway, as lines for a shell. */
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';

@@ -43,7 +43,7 @@ function resultOf({ outcome, failure, firstByteMs }: RequestEnd): Pick<Explanati
     return { status: null, code: outcome, message };
   }
   const message = failure?.message ?? 'answered with an error';
-  // The journal does not tell a stream from another answer.
+  // The journal does not record whether a response was streamed.
   const begun = `${message.replace(/\.$/, '')}. Its answer had begun: a stream had status 200, and ended with this error.`;
   return { status: ERROR_STATUS[outcome], code: outcome, message: firstByteMs === undefined ? message : begun };
 }

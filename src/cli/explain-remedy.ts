@@ -1,18 +1,18 @@
-/** What an operator can type so that a request would not be refused. Pure. */
+/** The command that would let a refused request through. Pure. */
 import type { ExplainedStep, Explanation } from '../core/explanation.ts';
 import type { LevelName } from '../state/levels.ts';
 
-/** The options that raise what a step has refused. */
+/** The option that raises the limit of each step. */
 const LIMITS: Readonly<Record<string, string>> = {
   requests_per_minute: 'rpm',
   tokens_per_minute: 'tpm',
   size: 'tpm',
   concurrency: 'concurrency',
 };
-/** In USD: where nothing that was allowed can be doubled. */
+/** The amount to suggest where the limit is 0 and cannot be doubled, in USD. */
 const SOME = 10;
 
-/** The words of a command for this key; undefined where none helps, or waiting does. */
+/** The words of a command for this key. Undefined if no command helps, or if waiting does. */
 export function remedyFor({ code, steps }: Explanation, key: string): readonly string[] | undefined {
   const refused = steps.find(({ status }) => status === 'refused');
   const model = steps.find(({ step }) => step === 'model')?.model;
@@ -35,14 +35,14 @@ export function remedyFor({ code, steps }: Explanation, key: string): readonly s
   }
 }
 
-/** Whose limit it is; an end user is named by the key or group whose end user it is. */
+/** The owner of the limit: for an end user, the key or group that counts it. */
 function targetOf(refused: ExplainedStep | undefined, key: string): string {
   const level = refused?.level as LevelName | undefined;
   if (level === undefined) return key;
   return (level.of ?? level.kind) === 'group' ? `@${level.name}` : level.name;
 }
 
-/** `term`: the limit as it may be set for one end user alone, or the period of a budget. */
+/** `term`: the name of a limit that may be set for one end user alone, or the period of a budget. */
 function raisedTo(
   refused: ExplainedStep | undefined,
   key: string,

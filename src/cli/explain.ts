@@ -1,4 +1,4 @@
-/** `explain`: what would happen to a body and why, or what did happen to a request. */
+/** `explain`: shows what would happen to a request body and why, or what happened to a request. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
@@ -30,7 +30,7 @@ import { noSuchRequest, refusalOf } from './requests.ts';
 import { globalOptions, type State, withState } from './state.ts';
 import { readUser } from './users.ts';
 
-/** How many keys an error names. */
+/** The number of keys that an error names. */
 const MOST_NAMED = 3;
 
 interface ExplainOptions {
@@ -89,7 +89,7 @@ async function explain(
   const live = await explainBody(socketPathOf(state.config), question);
   const shown = live === undefined ? await explainedHere(state, key, question) : { ...live, live: true };
   print(shown, command, key.name);
-  // A client hears no more than that of a key whose time is over.
+  // The client of an expired key only sees that the key is invalid.
   if (shown.code === 'invalid_api_key' && key.state !== 'deleted') await noteRefused(key, state);
 }
 
@@ -102,9 +102,9 @@ async function explainedId(id: string, { requests, keys, config }: State): Promi
   return explainRefused(refusal, (await keys.findWithDeleted(refusal.key_id))?.name ?? refusal.key_id);
 }
 
-/** What a gateway that starts now would do. */
+/** Explains what a gateway that starts now would do. */
 async function explainedHere(state: State, key: KeyRecord, question: ExplainQuestion): Promise<Shown> {
-  // Loaded here: where a gateway runs, nobody needs it.
+  // Not needed where a gateway runs, and slow to load.
   const { explainHere } = await import('../gateway/explain.ts');
   const { explanation, interrupted } = await explainHere(state.config, state, key, question);
   notice('No gateway of this config is running here: this is what one that starts now would do.');
@@ -117,7 +117,7 @@ function refuseNothing(command: Command): never {
   command.error('error: give a file or pipe a body, with --key to say who sends it, or give the id of a request');
 }
 
-/** The key of an installation that has no other. Throws a UserError that names some of them. */
+/** The only key of the installation. Throws a UserError that names some keys if there are several. */
 async function onlyKey({ keys }: State): Promise<KeyRecord> {
   const [first, ...others] = await keys.list({ withDeleted: false, limit: MOST_NAMED });
   if (first !== undefined && others.length === 0) return first;
@@ -129,7 +129,7 @@ async function onlyKey({ keys }: State): Promise<KeyRecord> {
   );
 }
 
-/** A script may have an open standard input that nobody writes to. */
+/** A script may have inherited an open standard input without a writer. */
 const SILENT_PIPE_MS = 1_000;
 
 async function readPipe(): Promise<Uint8Array> {
@@ -154,11 +154,11 @@ async function readBody(file: string | undefined): Promise<Uint8Array> {
 }
 
 interface Shown extends Explanation {
-  /** Whether a running gateway was asked. Absent for a request of the past. */
+  /** Whether a running gateway answered. Absent for a past request. */
   readonly live?: boolean;
 }
 
-/** `key`: the name of the key that would send it. */
+/** Prints an explanation. `key`: the name of the key that would send the request. */
 function print(shown: Shown, command: Command, key?: string): void {
   const { status, code, message, steps, ...rest } = shown;
   if (globalOptions(command).json) return printJson({ status, code, message, ...rest, steps });
@@ -173,7 +173,7 @@ function print(shown: Shown, command: Command, key?: string): void {
   printFields(steps.flatMap(fieldsOf));
 }
 
-/** A message to a client names commands without the config of the operator, who reads it here. */
+/** Adds the operator's `--config` to commands in a message, which the gateway composed for clients. */
 function forOperator(message: string): string {
   return message.replace(': inf-gw ', `: ${program()} `);
 }
@@ -183,7 +183,7 @@ function commandFor(shown: Shown, key: string): string | undefined {
   return words && program(...words);
 }
 
-/** How to activate the provider of a model that is in the config. */
+/** The remedy for a model whose provider is inactive. */
 function activationFor({ steps, live }: Shown): string | undefined {
   const variable = steps.find(({ status }) => status === 'refused')?.missing_variable;
   if (variable === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Groups as the commands show them: as JSON, as fields, and as a tree. */
+/** Groups as JSON, as fields, and as a tree. */
 import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -31,7 +31,7 @@ import {
 import { look, printFields, printJson, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
-/** What stands before the name of a group where a key could stand as well. */
+/** The prefix of a group's name where a key's name could stand as well. */
 export const GROUP_SIGN = '@';
 
 export function namesGroup(word: string): boolean {
@@ -98,7 +98,7 @@ function fieldsOf(group: GroupRecord, read: GroupsRead, nowMs: number): Field[] 
   ];
 }
 
-/** The state of a key or a group with all levels around it. The table puts the sign before it. */
+/** The state of a key or a group, with all outer levels. The table adds the sign. */
 export function stateCell(id: string, levels: ReadonlyMap<string, BoundedLevel>, look: Look, nowMs: number): Marked {
   const owner = levels.get(id);
   if (owner === undefined) return marked('unknown', 'warn');
@@ -117,7 +117,7 @@ export function printGroups(read: GroupsRead, nowMs: number): void {
   printNote('Requests, tokens and cost are for this month (UTC), with those of the groups inside.');
 }
 
-/** On a terminal each group stands below the one that it is in, further to the right. */
+/** The table of groups. On a terminal, each group is indented below its parent. */
 export function groupsTable({ groups, months, spends, keys, levels }: GroupsRead, look: Look, nowMs: number): Table {
   const isTree = look.room !== undefined;
   const rows = inTreeOrder(groups);
@@ -147,10 +147,10 @@ export function groupsTable({ groups, months, spends, keys, levels }: GroupsRead
   };
 }
 
-/** The name of a new group, with the sign or without. */
+/** Reads the name of a new group, with or without `@`. */
 export const readGroupName: Reader<string> = (text) => readKeyName(nameIn(text));
 
-/** The group that `@name` or an id names. Throws a UserError if there is none. */
+/** Finds a group by `@name` or id. Throws a UserError without one. */
 export async function findGroup(word: string, { groups }: Pick<State, 'groups'>): Promise<GroupRecord> {
   const group = await groups.find(nameIn(word));
   return group !== undefined && group.state !== 'deleted'
@@ -158,12 +158,12 @@ export async function findGroup(word: string, { groups }: Pick<State, 'groups'>)
     : changedGroup({ kind: 'no_such_group' }, word, { groups });
 }
 
-/** Without the sign, if it has one. */
+/** The word without its `@`. */
 export function nameIn(word: string): string {
   return namesGroup(word) ? word.slice(GROUP_SIGN.length) : word;
 }
 
-/** The group as it is after a change. Throws a UserError if the change was not possible. */
+/** The group after a change. Throws a UserError if the change was impossible. */
 export async function changedGroup(
   change: GroupChange,
   word: string,

@@ -1,4 +1,4 @@
-/** What `init` makes beside the config, and what it says at its end: what there is now, and what to type next. */
+/** Creates the first key and credit of `init`, and reports the result with the next commands. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Command } from 'commander';
@@ -20,13 +20,13 @@ import { globalOptions, withState } from './state.ts';
 /** The note of the entry in `credit history`. */
 const NOTE = 'inf-gw init';
 
-/** What is asked for beside the config. */
+/** The answers to the questions of `init`. */
 export interface FirstState {
   readonly name: string | undefined;
   readonly creditNanos: Nanos | undefined;
 }
 
-/** What was made. */
+/** The result of `init`. */
 interface MadeState {
   readonly key: Awaited<ReturnType<typeof newKeyJson>> | undefined;
   readonly balance: Balance | undefined;
@@ -35,14 +35,14 @@ interface MadeState {
 export interface InitReport {
   readonly config: Config;
   readonly providers: readonly ActiveProvider[];
-  /** What decided which providers there are. */
+  /** The variables by which the providers were chosen. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Whether there was no state before. */
+  /** Whether the state is new. */
   readonly isNew: boolean;
   readonly made: MadeState;
 }
 
-/** Makes the key and enters the credit. Without either there is no state file. */
+/** Creates the key and adds the credit. Without either, no state file is created. */
 export async function makeFirstState({ name, creditNanos }: FirstState, command: Command): Promise<MadeState> {
   if (name === undefined && creditNanos === undefined) return { key: undefined, balance: undefined };
   return withState(
@@ -58,7 +58,7 @@ export async function makeFirstState({ name, creditNanos }: FirstState, command:
   );
 }
 
-/** Prints what there is now: as JSON if the command asks for it. */
+/** Prints the result, as JSON if the command asks for it. */
 export function printInit(report: InitReport, command: Command): void {
   const { config, providers, environment, made } = report;
   const unaddressed = UNADDRESSED_PROVIDERS.filter(({ variable }) => isSet(environment[variable]));
@@ -85,7 +85,7 @@ export function printInit(report: InitReport, command: Command): void {
   printNext(report);
 }
 
-/** The variables that would have made more of it. */
+/** The variables that would have activated more providers. */
 function printMissing({ providers }: InitReport): void {
   const missing = EXAMPLE_PROVIDERS.filter(({ name }) => !providers.some((each) => each.name === name));
   if (missing.length === 0) return;
@@ -115,7 +115,7 @@ function printNext({ config, providers, isNew, made }: InitReport): void {
   printAgents(config);
 }
 
-/** The agents that are installed here, each with the line that starts it. */
+/** The agents that are installed here, with the commands that start them. */
 function printAgents({ path }: Config): void {
   const agents = installedClients();
   if (agents.length === 0) return;
@@ -125,7 +125,7 @@ function printAgents({ path }: Config): void {
   for (const { name } of agents) printLine(`  eval "$(${commandLine(['env', '--client', name], path)})"`);
 }
 
-/** Those whose commands are in the path. */
+/** The agents whose commands are in the path. */
 function installedClients(): readonly Client[] {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return CLIENTS.filter(({ name }) => folders.some((folder) => isExecutable(join(folder, name))));
@@ -140,7 +140,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The cheapest model of the first provider that costs something, once there is credit for it; else the mock. */
+/** The cheapest model of the first provider with prices, if there is credit; otherwise the mock. */
 function firstModel({ providers }: Config, { balance }: MadeState): string {
   const paid = providers.find(({ kind, missingVariable }) => kind !== 'mock' && missingVariable === undefined);
   const [provider] = balance === undefined || paid === undefined ? providers : [paid];

@@ -1,4 +1,4 @@
-/** `init`: writes a first config for the providers whose variables are set, and makes a first key. */
+/** `init`: writes a first config for the providers whose variables are set, and creates a first key. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
@@ -16,11 +16,11 @@ import { type FirstState, makeFirstState, printInit } from './init-report.ts';
 import { notice } from './output.ts';
 import { globalOptions, loadOptions } from './state.ts';
 
-/** Readable by all, as far as the umask allows: a service has a user of its own, and there is no secret in it. */
+/** Readable by all users, as far as the umask permits: a service runs as its own user, and the file has no secrets. */
 const CONFIG_MODE = 0o644;
-/** How often a question is asked until its answer can be used. */
+/** The number of attempts to answer a question. */
 const MAX_ASKED = 3;
-/** The state that the example config names. */
+/** The state in the example config. */
 const STATE_FILE = 'inf-gw.db';
 const DEFAULT_NAME = 'my-app';
 const DEFAULT_CREDIT = '10';
@@ -65,7 +65,7 @@ async function init(options: InitOptions, command: Command): Promise<void> {
   refuseExisting(path, options);
   const { environment } = withEnvFile(process.env, dirname(path));
   const providers = activeProviders(environment);
-  // Before anything is written, so that Ctrl-C leaves nothing behind.
+  // Asked before any file is written, so that Ctrl-C leaves no files behind.
   const first = isAsking(path, options, command) ? await askForFirst(options, providers) : firstOf(options);
   write(path, options.full ? EXAMPLE : configWith(providers), options);
   const config = loadConfig(load);
@@ -79,7 +79,7 @@ function firstOf({ key, credit }: InitOptions): FirstState {
   return { name: key, creditNanos: credit };
 }
 
-/** Only on a terminal, and only for a new installation: another one has its keys and its credit. */
+/** Asks on a terminal, and only for a new installation. */
 function isAsking(path: string, { yes }: InitOptions, command: Command): boolean {
   const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true;
   return isTerminal && !yes && !globalOptions(command).json && !existsSync(join(dirname(path), STATE_FILE));
@@ -96,13 +96,13 @@ async function askForFirst(options: InitOptions, providers: readonly ActiveProvi
   return { name, creditNanos: credit };
 }
 
-/** Asks until an answer can be read. Undefined for none. Throws a UserError if there is no such answer. */
+/** Asks until the answer is valid. Undefined for an empty answer. Throws a UserError after too many invalid ones. */
 async function answerTo<T>(question: string, byDefault: string, reader: Reader<T>): Promise<T | undefined> {
   for (let asked = 0; asked < MAX_ASKED; asked++) {
     const answer = (await ask(`${question} (${byDefault}): `))?.trim();
     if (answer === undefined) break;
     if (/^no?$/i.test(answer)) return undefined;
-    // A `y` says that one is wanted, and is no name.
+    // `y` means yes; it is not a name.
     const reading = reader(/^(?:y(?:es)?)?$/i.test(answer) ? byDefault : answer);
     if (reading.ok) return reading.value;
     notice(reading.expected);
@@ -117,7 +117,7 @@ function refuseExisting(path: string, { force }: InitOptions): void {
   );
 }
 
-/** A file that has appeared since it was looked for is kept, too. */
+/** Never overwrites a file, even one that has appeared since the check. */
 function write(path: string, text: string, { force }: InitOptions): void {
   try {
     writeFileSync(path, text, { mode: CONFIG_MODE, flag: force ? 'w' : 'wx' });

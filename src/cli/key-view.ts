@@ -1,4 +1,4 @@
-/** Keys as the commands show them: as JSON, as fields, and in a table. */
+/** Keys as JSON, as fields, and in a table. */
 import type { Command } from 'commander';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -55,12 +55,12 @@ function keyJsonAmong(key: KeyRecord, { month, levels }: KeyAmong, { config, now
   return { ...json, blocked_by: level === undefined ? null : blockedJson(level, levels, nowMs) };
 }
 
-/** The JSON of a key that was just made, the only one that has the key itself. */
+/** The JSON of a new key, which alone contains the key itself. */
 export async function newKeyJson(record: KeyRecord, secret: string, state: State) {
   return { ...(await keyJson(record, state)), key: secret };
 }
 
-/** The only place that ever prints a key, except as JSON. */
+/** Prints a new key. Other than in JSON, keys are printed only here. */
 export function printSecret(secret: string): void {
   printLine(secret, 'bold');
   notice('This key is shown only once. Store it now.');
@@ -86,7 +86,7 @@ export async function printResult(key: KeyRecord, command: Command, state: State
   else await printKey(key, state);
 }
 
-/** An unknown model is no error, since the config may get it later. But it may be a typo. */
+/** Warns of a model that is not in the config. It may be added later, or be a typo. */
 export function warnOfUnknownModels(models: readonly string[], state: State): void {
   const known = new Set(state.catalog.models.map((model) => model.id));
   for (const model of models) {
@@ -98,7 +98,10 @@ export async function printKey(key: KeyRecord, state: State): Promise<void> {
   printFields(await keyFields(key, state));
 }
 
-/** What a new key is. In a pipe the key itself stands alone, and this is a remark: `KEY=$(inf-gw keys create ci)`. */
+/**
+ * Prints the fields of a new key. On a pipe the key stands alone on stdout, and its fields go to stderr: `KEY=$(inf-gw keys
+ * create ci)`.
+ */
 export async function printBesideKey(key: KeyRecord, state: State, note?: string): Promise<void> {
   const fields = await keyFields(key, state);
   if (!isTerminal()) {
@@ -157,7 +160,7 @@ async function figuresOf(keys: readonly KeyRecord[], state: State): Promise<KeyF
 export const KEY_ORDERS = ['name', 'cost', 'requests', 'tokens', 'spent'] as const;
 export type KeyOrder = (typeof KEY_ORDERS)[number];
 
-/** By name, with those first that have the largest figure of this month, or with those that are nearest to a limit. */
+/** Sorts keys by name, by a figure of this month, or by the spent part of their tightest budget. */
 export async function sortedKeys(
   keys: readonly KeyRecord[],
   order: KeyOrder,
@@ -185,7 +188,7 @@ export function keysTable(
   look: Look,
   nowMs: number,
 ): Table {
-  // Most installations have none of these.
+  // Most installations have no groups, budgets or expiries.
   const hasGroups = keys.some(({ groupId }) => groupId !== null);
   const hasBudgets = keys.some(({ budgets }) => budgets.length > 0);
   const hasExpiries = keys.some(({ expiresAtMs }) => expiresAtMs !== null);
@@ -230,7 +233,7 @@ export function keysTable(
   };
 }
 
-/** The JSON of how often a key was refused for one reason. */
+/** The JSON of the refusals of a key for one reason. */
 export function refusalJson({ code, reason, requests, lastAtMs }: RefusalRow) {
   return { code, reason, requests, last_at: isoTime(lastAtMs) };
 }
@@ -249,12 +252,12 @@ export function printRefusals(refusals: readonly RefusalRow[]): void {
   });
 }
 
-/** Of so many keys the names are compared with a mistyped one. */
+/** The number of keys whose names are compared with a mistyped one. */
 const MOST_COMPARED = 10_000;
 
 type Keys = Pick<State, 'keys'>;
 
-/** The key of this id or name. Throws a UserError if there is none, or if the word names a group. */
+/** Finds a key by id or name. Throws a UserError without one, or if the word names a group. */
 export async function findKey(idOrName: string, { keys }: Keys, { withDeleted = false } = {}): Promise<KeyRecord> {
   if (namesGroup(idOrName)) {
     throw new UserError(
@@ -266,7 +269,7 @@ export async function findKey(idOrName: string, { keys }: Keys, { withDeleted = 
   return key ?? changedKey({ kind: 'no_such_key' }, idOrName, { keys });
 }
 
-/** The key as it is after a change. Throws a UserError if the change was not possible. */
+/** The key after a change. Throws a UserError if the change was impossible. */
 export async function changedKey(change: KeyChange, idOrName: string, { keys }: Keys): Promise<KeyRecord> {
   if (change.kind === 'done') return change.key;
   const isUnknown = change.kind === 'no_such_key';

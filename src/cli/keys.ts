@@ -37,7 +37,7 @@ import { groupOf, KEY_OR_GROUP, moreTime, noteRefused, ownerJson } from './owner
 import { globalOptions, type State, withState } from './state.ts';
 import { TermOptions, UserLimitOptions } from './terms.ts';
 
-/** How many keys a table shows without --limit. */
+/** The number of keys in a table without --limit. */
 const TABLE_ROWS = 200;
 const MAX_LISTED = 1_000_000;
 
@@ -180,10 +180,10 @@ async function create(name: string, terms: NewTerms, command: Command, state: St
   await printNewKey(record, secret, command, state);
 }
 
-/** All that is known of a new key but its name. */
+/** The settings of a new key, without its name. */
 type NewTerms = Partial<Omit<NewKey, 'name'>>;
 
-/** Makes a key; what is not given is that of the tier. Throws a UserError if the name is taken. */
+/** Creates a key. Unset limits are those of the tier. Throws a UserError if the name is taken. */
 export async function createKey(
   name: string,
   terms: NewTerms,
@@ -234,7 +234,7 @@ async function list(
   }
 }
 
-/** Those of a group and of all groups in it. */
+/** The ids of a group and of all groups inside it. */
 async function groupIdsOf(word: string | undefined, state: State): Promise<readonly string[] | undefined> {
   const group = await groupOf(word, state);
   return group && [...groupsInside(await state.groups.list(), group.id)];
@@ -286,7 +286,7 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
   if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? ${deletedWith(made.length)}(y/N) `))) {
     throw new UserError('nothing was deleted; to delete, answer y or use --yes');
   }
-  // By id: another key may have been given the name in the meantime.
+  // By id: the name may have been given to another key since the confirmation.
   await withState(command, (state) => setState(id, 'deleted', command, state));
 }
 
@@ -294,7 +294,7 @@ async function rotate(key: string, command: Command, state: State): Promise<void
   const secret = mintKey();
   const old = await findKey(key, state);
   const { id, name } = old;
-  // The successor would be refused like it.
+  // A successor would have the same expiry.
   if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
     throw new UserError(`key ${name} has expired; give it more time first: ${moreTime(name)}`);
   }

@@ -1,4 +1,4 @@
-/** What commands show of keys, groups and end users alike. */
+/** Fields and columns that keys, groups and end users have in common. */
 import type { BudgetSpend } from '../core/budgets.ts';
 import { Likenesses } from '../core/likeness.ts';
 import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
@@ -11,7 +11,7 @@ import { isUnlimited } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { money } from './output.ts';
 
-/** The limits of a level that has no tier, with what is spent of its budgets. */
+/** The limits of a level without a tier, and its budgets with their spent amounts. */
 export function levelFields(terms: LevelTerms, spends: readonly BudgetSpend[], nowMs: number, look: Look): Field[] {
   return [
     ...TIER_NAMES.map((name) => {
@@ -30,19 +30,21 @@ export function budgetField(spend: BudgetSpend, nowMs: number, look: Look): Fiel
   return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
 }
 
-/** With room for a spent group of three letters and its reset. */
+/** Wide enough for a spent group with a short name, and its reset. */
 export const STATE_COLUMN = { head: 'STATE', prose: true, least: 35 } as const;
 
-/** With room for one budget of two digits, and the number of the others. */
+/** Wide enough for one budget of two digits, and the number of further budgets. */
 export const BUDGETS_COLUMN = { head: 'BUDGETS (USD)', list: true, least: 18, rank: 2 } as const;
 
-/** What is spent of budgets: on a terminal, which may have no room for all, the one first that is spent most. */
+/**
+ * The spent amounts of budgets. On a terminal, which may shorten the list, the budget with the largest spent part is first.
+ */
 export function budgetsCell(spends: readonly BudgetSpend[], look: Look): string {
   const inOrder = look.room === undefined ? spends : spends.toSorted((a, b) => shareSpent(b) - shareSpent(a));
   return budgetsText(inOrder, (nanos) => amount(nanos, look)) || '-';
 }
 
-/** What tables say of a group or an end user: limits, budgets and this month. */
+/** The columns of a group or an end user: limits, budgets and this month's usage. */
 export const LEVEL_COLUMNS = [
   ...Object.values(TIER_TERMS).map(({ option, rank }) => ({ head: option.toUpperCase(), number: true, rank }) as const),
   { head: 'LIMIT (USD)', usd: true, rank: 2 },
@@ -73,13 +75,13 @@ export function monthField({ requests, tokens, costNanos }: MonthFigures): Field
   return ['this month (UTC)', `${countOf(requests, 'request')}, ${countOf(tokens, 'token')}, ${money(costNanos)} USD`];
 }
 
-/** What each end user may do, on one line; nothing where nothing is set for them. */
+/** The limits for each end user in one field; no field without such limits. */
 export function userLimitFields(limits: UserLimits | null): Field[] {
   if (limits === null || isUnlimited(limits)) return [];
   return [['each end user', userLimitTexts(limits, money).join(', ')]];
 }
 
-/** The name among these that a mistyped one may mean. */
+/** The name that resembles a mistyped one most, if any does. */
 export function mostAlike(name: string, names: readonly string[]): string | undefined {
   const named = names.map((id) => ({ id }));
   return new Likenesses(named).mostAlike(name, new Set(named), 1)[0]?.id;

@@ -1,10 +1,10 @@
-/** The command line: all commands. */
+/** The command line with all commands. */
 import type { Command } from 'commander';
 import { commandTree } from './command-tree.ts';
 import { COMPLETE } from './completion/scripts.ts';
 import { type Commands, prepareProcess, programOf, run } from './program.ts';
 
-/** Each is loaded when it is needed: all of them take 50 ms. */
+/** Loaded on demand: all commands together take 50 ms. */
 const COMMANDS: Commands = {
   init: async () => (await import('./init.ts')).registerInit,
   serve: async () => (await import('./serve.ts')).registerServe,
@@ -35,7 +35,7 @@ const COMMANDS: Commands = {
   version: async () => (await import('./version.ts')).registerVersion,
 };
 
-/** The program with the command that `args` name, or all if they name none or ask for help. */
+/** The program with the command that `args` name. Without one, or for the help, it has all commands. */
 export function buildProgram(args: readonly string[] = []): Promise<Command> {
   return programOf(COMMANDS, args);
 }

@@ -1,4 +1,4 @@
-/** `models`: lists the models that the running gateway serves, or that the config would give. */
+/** `models`: lists the models of the running gateway, or else of the config. */
 
 import type { Command } from 'commander';
 import { readModels } from '../control/client.ts';
@@ -21,7 +21,7 @@ export function registerModels(program: Command): void {
 
 async function models(command: Command): Promise<void> {
   const config = configOf(command);
-  // The gateway may have been started with other variables, and may not have reloaded the config.
+  // The gateway may have other variables, or an older config.
   const served = await readModels(socketPathOf(config));
   const rows = served ?? modelRows(config);
   if (globalOptions(command).json) return printJson(rows.map(modelJson));
@@ -38,13 +38,13 @@ async function models(command: Command): Promise<void> {
   }
 }
 
-/** The names are there only where the config has some. */
+/** Without aliases and media in the config, the columns for them are omitted. */
 function modelJson({ dialects: _, aliases = [], media = {}, units = {}, ...row }: ModelRow): object {
   return { ...row, ...media, ...units, ...(aliases.length > 0 && { aliases }) };
 }
 
 export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
-  // On a terminal without the zeros that make all prices of a column equally long.
+  // On a terminal, prices have no trailing zeros.
   const shown = (usd: string | null) => (usd === null ? '-' : room === undefined ? usd : price(parseUsd(usd) ?? 0n));
   const hasUnits = rows.some(({ units = {} }) => Object.keys(units).length > 0);
   const hasMedia = rows.some(({ media = {} }) => Object.keys(media).length > 0);
@@ -75,13 +75,13 @@ export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
   };
 }
 
-/** Such as `1.00 audio_input, 30.00 image_output`. */
+/** Prices of media: `1.00 audio_input, 30.00 image_output`. */
 function mediaText({ media = {} }: ModelRow): string {
   const texts = Object.entries(media).map(([name, usd]) => `${usd} ${name.replace('_usd', '')}`);
   return texts.join(', ');
 }
 
-/** Such as `0.0001 per second`. */
+/** Prices of units: `0.0001 per second`. */
 function unitsText({ units = {} }: ModelRow): string {
   const texts = Object.entries(units).map(([name, usd]) => `${usd} ${unitText(name).replace('_usd', '')}`);
   return texts.join(', ');

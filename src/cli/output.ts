@@ -1,6 +1,6 @@
 /**
- * What the commands print: aligned tables for people, one JSON document for programs. Names, notes
- * and the words of providers are cleaned here, so that none of them can forge the output.
+ * Prints the results of commands: aligned tables for people, one JSON document for programs. Names, notes and messages of
+ * providers are cleaned here, so that they cannot forge output.
  */
 import { styleText } from 'node:util';
 import { redactKeys } from '../core/api-key.ts';
@@ -18,19 +18,19 @@ import {
 } from '../operator/table.ts';
 import { clean, rewrapped, toAscii, wrap, wrapWhole } from '../operator/text.ts';
 
-/** Whether a person reads standard output, rather than a file or a program. */
+/** Whether standard output is a terminal. */
 export function isTerminal(): boolean {
   return process.stdout.isTTY === true;
 }
 
-/** What a terminal has that does not say its size, such as a serial line. */
+/** The width of a terminal that does not report its size, such as a serial line. */
 const USUAL_COLUMNS = 80;
 
 function columnsOf({ columns }: NodeJS.WriteStream): number {
   return columns > 0 ? columns : USUAL_COLUMNS;
 }
 
-/** Where standard output goes: the width of a terminal, as it is now. */
+/** The look of standard output, with the present width of the terminal. */
 export function look(): Look {
   return { room: isTerminal() ? columnsOf(process.stdout) : undefined, paint };
 }
@@ -43,24 +43,24 @@ const COLOURS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
   bad: 'red',
 };
 
-/** As NO_COLOR, FORCE_COLOR and TERM ask. */
+/** Colours follow NO_COLOR, FORCE_COLOR and TERM. */
 function paint(text: string, style: Style): string {
   return styleText(COLOURS[style], text, { stream: process.stdout });
 }
 
-/** Whether the locale has more than ASCII. */
+/** Whether the locale is UTF-8. */
 function isUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
 }
 
-/** An amount: short where a person reads it, exact where a program may. */
+/** An amount: short on a terminal, exact elsewhere. */
 export function money(nanos: Nanos): string {
   return amount(nanos, look());
 }
 
 /**
- * Prints a notice or an error on stderr, broken where the terminal ends: it is not a result, and must not end up in a pipe. A
- * whole key that somebody gave to a command is not repeated.
+ * Prints a notice or an error on stderr, wrapped to the terminal, so that it does not end up in a pipe. Whole keys in it are
+ * masked.
  */
 export function notice(line: string): void {
   const { stderr } = process;
@@ -68,28 +68,28 @@ export function notice(line: string): void {
   stderr.write(`${(stderr.isTTY ? wrapWhole(text, columnsOf(stderr)) : [text]).join('\n')}\n`);
 }
 
-/** As `look`, for what goes to stderr. */
+/** The look of stderr. */
 export function remarkLook(): Look {
   const { stderr } = process;
   const paint: Look['paint'] = (text, style) => styleText(COLOURS[style], text, { stream: stderr });
   return { room: stderr.isTTY ? columnsOf(stderr) : undefined, paint };
 }
 
-/** Prints lines that are clean and styled on stderr. */
+/** Prints cleaned and styled lines on stderr. */
 export function remarkLines(lines: readonly string[]): void {
   const isAscii = process.stderr.isTTY && !isUtf8(process.env);
   process.stderr.write(`${(isAscii ? lines.map(toAscii) : lines).join('\n')}\n`);
 }
 
-/** What JSON may contain as it is, but a terminal must not get. Line breaks are those of the document. */
+/** Characters that JSON permits unescaped but that could control a terminal. The document's own line breaks are excepted. */
 const UNSAFE_IN_JSON = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Prints one JSON document, and nothing else. Its values are exact; unprintable characters are escaped. */
+/** Prints one JSON document. Its values are exact; unprintable characters are escaped. */
 export function printJson(value: unknown): void {
   process.stdout.write(jsonText(value, 2));
 }
 
-/** A JSON document on one line, for a stream of them. */
+/** A JSON document on one line, for a stream of documents. */
 export function jsonLine(value: unknown): string {
   return jsonText(value, 0);
 }
@@ -103,7 +103,7 @@ function escaped(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** Prints CSV: exact where it goes to a file or a program, cleaned where a person reads it. */
+/** Prints CSV: exact in a file or a pipe, cleaned on a terminal. */
 export function printCsv(csv: string): void {
   process.stdout.write(isTerminal() ? csv.split('\n').map(clean).join('\n') : csv);
 }
@@ -112,13 +112,13 @@ export function printLine(line = '', style?: Style): void {
   printLines([styled(clean(line), style)]);
 }
 
-/** Prints a line with a word in front that is coloured on a terminal; what does not fit goes below itself. */
+/** Prints a line with a coloured word in front. Further lines are indented. */
 export function printMarked(mark: string, tone: Tone, text: string): void {
   const [first = '', ...rest] = brokenText(text, mark.length);
   printLines([paint(mark, tone) + first, ...rest.map((line) => ' '.repeat(mark.length) + line)]);
 }
 
-/** Prints a text that is broken between words where the terminal ends. */
+/** Prints a text, wrapped to the terminal. */
 export function printText(text: string, { indent = 0, style }: { indent?: number; style?: Style } = {}): void {
   printLines(brokenText(text, indent).map((line) => ' '.repeat(indent) + styled(line, style)));
 }
@@ -128,18 +128,18 @@ function brokenText(text: string, indent: number): readonly string[] {
   return room === undefined ? [clean(text)] : wrap(clean(text), Math.max(1, room - indent));
 }
 
-/** Prints a help, whose paragraphs are broken anew where the terminal is narrower than they are. */
+/** Prints a help, wrapped if the terminal is narrow. */
 export function printHelp(text: string): void {
   const { room } = look();
   process.stdout.write(room === undefined ? text : rewrapped(text, room));
 }
 
-/** Prints a remark, which is broken where the terminal ends. */
+/** Prints a note, wrapped to the terminal. */
 export function printNote(text: string): void {
   printLines(noteLines(text, look()));
 }
 
-/** Prints an aligned table that fits the terminal, or every column if the output is no terminal. */
+/** Prints a table, fitted to a terminal, or with every column elsewhere. */
 export function printTable(table: Table): void {
   printLines(tableLines(table, look()));
 }
@@ -152,7 +152,7 @@ export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) process.stdout.write(`${readable(lines).join('\n')}\n`);
 }
 
-/** Lines as this terminal can show them. */
+/** Lines in the character set of this terminal. */
 export function readable(lines: readonly string[]): readonly string[] {
   return isTerminal() && !isUtf8(process.env) ? lines.map(toAscii) : lines;
 }

@@ -1,4 +1,4 @@
-/** What `<key>` names on the command line: a key, or with an @ before its name a group. */
+/** Finds the key or group that `<key>` names on the command line; `@name` names a group. */
 
 import { program } from '../core/program.ts';
 import { spendingLevels } from '../operator/level-figures.ts';
@@ -11,10 +11,10 @@ import { findKey, keyJson } from './key-view.ts';
 import { notice } from './output.ts';
 import type { State } from './state.ts';
 
-/** Of arguments and options that take either. */
+/** The description of arguments and options that accept both. */
 export const KEY_OR_GROUP = 'id or name; @name for a group';
 
-/** Throws a UserError if there is none. */
+/** Throws a UserError without a match. */
 export async function findOwner(word: string, state: State): Promise<KeyRecord | GroupRecord> {
   return namesGroup(word) ? findGroup(word, state) : findKey(word, state);
 }
@@ -23,7 +23,7 @@ export async function ownerJson(owner: KeyRecord | GroupRecord, state: State): P
   return 'preview' in owner ? keyJson(owner, state) : groupJson(owner, state);
 }
 
-/** The group that an option names; undefined without the option. Throws a UserError if there is none. */
+/** Finds the group of an option; undefined without the option. Throws a UserError without a match. */
 export async function groupOf(word: string | undefined, state: State): Promise<GroupRecord | undefined> {
   return word === undefined ? undefined : findGroup(word, state);
 }
@@ -56,7 +56,7 @@ function remedyFor({ level, reason, bound }: Blocker, isOwn: boolean, nowMs: num
   }
 }
 
-/** What to type where a key has expired. */
+/** The command that extends the expiry of a key. */
 export function moreTime(name: string): string {
   return program('limits', 'set', name, '--expires', '30d');
 }

@@ -1,4 +1,4 @@
-/** `prices import`: takes prices over from the community's list, after showing what changes. */
+/** `prices import`: imports prices from the community's list, after showing the changes. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
@@ -24,9 +24,9 @@ import { notice, printFields, printJson, printLine, printNote, printTable } from
 import { globalOptions, installed, loadOptions } from './state.ts';
 
 const FILE_NAME = 'prices.yaml';
-/** Many times the size of the list, and less than what the longest string of Node can hold. */
+/** Many times the size of the list, and below the longest string of Node. */
 const MAX_LIST_BYTES = 128 * 1024 * 1024;
-/** How many names of what was not imported a terminal shows for each reason. */
+/** The number of omitted names that a terminal shows per reason. */
 const SHOWN_NAMES = 3;
 
 export function registerPrices(program: Command): void {
@@ -114,7 +114,7 @@ function noPrices({ matches, others }: Selection): UserError {
   );
 }
 
-/** Whether a gateway runs and has the prices now. A config that it cannot apply leaves it with the old ones. */
+/** Whether a running gateway has the prices now. It keeps the old ones if it cannot apply its config. */
 async function reload(config: Config, path: string): Promise<boolean> {
   try {
     return await reloadConfig(socketPathOf(config));
@@ -241,7 +241,7 @@ function changeText({ from, to }: FieldChange): string {
   return to === undefined ? `was ${shown(from)}` : `${shown(from)} → ${shown(to)}`;
 }
 
-/** A price without needless zeros; anything else as it is. */
+/** A price without trailing zeros; other texts unchanged. */
 function shown(text = '-'): string {
   const nanos = text.includes('.') ? parseUsd(text) : undefined;
   return nanos === undefined ? text : price(nanos);

@@ -1,4 +1,4 @@
-/** What every command line of the program does: it registers the commands it has, and turns errors into lines and an exit status. */
+/** Registers commands, and turns errors into lines and an exit status. */
 
 import { type Command, CommanderError, Help } from 'commander';
 import { hardenEnvironment } from '../core/environment.ts';
@@ -10,18 +10,18 @@ import { notice, printHelp } from './output.ts';
 import { ThoroughCommand } from './thorough-command.ts';
 
 export type Register = (program: Command) => void;
-/** By their names, in the order of the help text. */
+/** The loaders of commands by name, in the order of the help. */
 export type Commands = Readonly<Record<string, () => Promise<Register>>>;
 
 const FAILED = 1;
 const USAGE_ERROR = 2;
 
-/** Ahead of a command, these print the help of the whole program. */
+/** Before a command, these options print the help of the whole program. */
 const HELP = ['-h', '--help'];
-/** This is answered without any command. */
+/** This option needs no command. */
 const VERSION_OPTIONS = ['-V', '--version'];
 
-/** The program with the command that `args` name, or all of these if they name none or ask for help. */
+/** The program with the command that `args` name. Without one, or for the help, it has all given commands. */
 export async function programOf(commands: Commands, args: readonly string[]): Promise<Command> {
   const program = new ThoroughCommand('inf-gw')
     .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')
@@ -30,7 +30,7 @@ export async function programOf(commands: Commands, args: readonly string[]): Pr
     .option('--json', 'print one JSON document')
     .configureOutput({
       writeOut: printHelp,
-      // A value can have several lines; an error here is one line.
+      // A value may contain line breaks, and an error is one line.
       outputError: (text) => {
         const line = text.trim().replaceAll(/\s*\n\s*/g, ' ');
         notice(`${line} (see --help)`);
@@ -55,13 +55,13 @@ export async function programOf(commands: Commands, args: readonly string[]): Pr
   return program;
 }
 
-/** The arguments before those of a command that `run` starts. */
+/** The arguments before the command that `run` starts. */
 function ownWords(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return end < 0 ? args : args.slice(0, end);
 }
 
-/** The arguments that are neither an option nor the value of a global one. */
+/** The arguments without options and the values of global options. */
 function operandsOf(args: readonly string[]): string[] {
   return args.filter((arg, i) => !arg.startsWith('-') && !['-c', '--config'].includes(args[i - 1] ?? ''));
 }
@@ -72,7 +72,7 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
   const options = own.findIndex((arg) => arg.startsWith('-') && !isGlobal(arg));
   let command = program;
   for (const word of operandsOf(options < 0 ? own : own.slice(0, options))) {
-    // What follows the name of a command without commands of its own is an argument.
+    // After a command without subcommands, further words are arguments.
     if (command.commands.length === 0) return;
     if (word === 'help') continue;
     const found = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
@@ -81,7 +81,7 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
   }
 }
 
-/** Commander would give the word to the default command of the group, or print help as if that were the answer. */
+/** Commander would pass the word to the default subcommand, or print the help as if the command were valid. */
 function unknownCommand(group: Command, word: string): void {
   const names = group.commands.map((each) => each.name());
   const meant = nearestWord(word.toLowerCase(), names);
@@ -93,17 +93,17 @@ function isGlobal(option: string): boolean {
   return option === '--json' || option === '-c' || option.startsWith('--config');
 }
 
-/** To be called first of all. */
+/** Must be called before any other output. */
 export function prepareProcess(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-    // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
+    // A reader such as `head` closes the pipe early, which is not an error.
     if (code === 'EPIPE') process.exit(0);
     notice(`error: cannot write to standard output (${code ?? message}); what the command has changed stands`);
     process.exit(FAILED);
   });
 }
 
-/** Runs one of these commands and sets the exit status. */
+/** Runs the command that the arguments name, and sets the exit status. */
 export async function run(commands: Commands, args: readonly string[]): Promise<void> {
   try {
     for (const line of await hardenEnvironment()) notice(line);

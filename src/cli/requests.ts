@@ -1,4 +1,4 @@
-/** `requests`: lists and shows single requests, stops them, and corrects charges that are as held. */
+/** `requests`: lists, shows and follows single requests, stops them, and corrects charges of source `held`. */
 import type { Command } from 'commander';
 import { readRefusals, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
@@ -168,7 +168,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   const key = options.key === undefined ? undefined : await findKey(options.key, state, { withDeleted: true });
   const { user, model, since: sinceMs, until: untilMs, limit } = options;
   const query = { keyId: key?.id, user, sinceMs, untilMs };
-  // The gateway does not filter by model: all of them are read, and then as many as were asked for are shown.
+  // The gateway does not filter by model, so all refusals are read and filtered here.
   const asked = await readRefusals(socketPathOf(state.config), {
     ...query,
     limit: model === undefined ? limit : MAX_LISTED,
@@ -179,7 +179,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
       `no gateway of this config is running here, and refused requests are kept only while one runs; \`${program()} keys show <key> --refusals\` counts them`,
     );
   }
-  // Those of the last millisecond may be more.
+  // The page may contain more rows of its last millisecond.
   const rows = page.rows.slice(0, limit);
   const names = new Map((await state.keys.list({ withDeleted: true })).map(({ id, name }) => [id, name]));
   const nameOf = (keyId: string) => names.get(keyId) ?? keyId;
@@ -192,7 +192,7 @@ async function listRefused(options: ListOptions, command: Command, state: State)
   printNote(`Kept by the gateway since ${dateTime(page.since_ms)} (UTC), and lost when it stops.`);
 }
 
-/** An admitted request, or one that the gateway has refused. Throws a UserError if it is neither. */
+/** Shows an admitted request, or one that the running gateway has refused. Throws a UserError otherwise. */
 async function show(id: string, command: Command, state: State): Promise<void> {
   const request = await state.requests.find(id);
   if (request !== undefined) return printRequest(request, command, state);
@@ -235,7 +235,7 @@ export function refusedTable(rows: readonly Refusal[], nameOf: (keyId: string) =
   };
 }
 
-/** As of a request that was admitted, where it has the same. */
+/** The JSON of a refused request, with the field names of an admitted one. */
 function refusedJson(row: Refusal, nameOf: (keyId: string) => string) {
   return {
     id: row.id,
@@ -287,7 +287,7 @@ export function requestsTable(records: readonly RequestRecord[], isShared: boole
   };
 }
 
-/** `11-22 12:00`: without what the neighbours of a row have in common with it. */
+/** `11-22 12:00`: without the year and the seconds. */
 function shortTime(wallMs: number): string {
   return dateTime(wallMs).slice(5, 16);
 }
@@ -298,7 +298,10 @@ function outcomeCell(outcome: Outcome | undefined): Cell {
   return marked(outcome, outcome === 'ok' ? 'good' : 'warn');
 }
 
-/** Asks the gateway of this config, or else tells the one that runs the request through the database. */
+/**
+ * Stops the request through the gateway of this config. With PostgreSQL, another gateway may have it, and is asked through
+ * the database.
+ */
 async function stop(id: string, command: Command, { config, nodes }: State): Promise<void> {
   const isStopped = await stopRequest(socketPathOf(config), id);
   if (!isStopped && !(await nodes?.stopRequest(id))) {
@@ -323,7 +326,7 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
   }
 }
 
-/** Undefined if no gateway here has refused it since it started. */
+/** Undefined if the running gateway has not refused this request. */
 export async function refusalOf(id: string, config: State['config']): Promise<Refusal | undefined> {
   return (await readRefusals(socketPathOf(config), { id: requestIdOf(id), limit: 1 }))?.rows[0];
 }
@@ -334,7 +337,7 @@ export function noSuchRequest(id: string): UserError {
   );
 }
 
-/** The JSON of a request. While it is in flight, every field about its end is null. */
+/** The JSON of a request. While it is in flight, fields about its end are null. */
 function requestJson(request: RequestRecord, isShared: boolean) {
   const { end, holdNanos } = request;
   return {
@@ -377,13 +380,13 @@ function flatRequest(request: RequestRecord, isShared: boolean): Readonly<Record
   return { ...fields, failure_reason: failure?.reason ?? null, failure_message: failure?.message ?? null };
 }
 
-/** The name by which it was requested, if that is an alias. */
+/** The alias by which the client requested the model. */
 function aliasJson(price: string | undefined) {
   const alias = price === undefined ? undefined : readPriceText(price)?.alias;
   return alias === undefined ? {} : { alias };
 }
 
-/** Amounts are USD per million tokens, and of tools per call. */
+/** Amounts are USD per million tokens, or per call of a tool. */
 function priceJson(text: string | undefined) {
   const price = text === undefined ? undefined : readPriceText(text);
   if (price === undefined) return null;

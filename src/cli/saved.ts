@@ -1,4 +1,4 @@
-/** What the cache of answers has saved, beside the rows of `usage`. It is counted by whole days. */
+/** Savings of the response cache, shown with `usage`. They are counted by whole days. */
 import { existsSync } from 'node:fs';
 import type { SavedRow } from '../core/cached-answers.ts';
 import { formatUsd } from '../core/money.ts';
@@ -6,7 +6,7 @@ import { counted } from '../core/plural.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import { notice } from './output.ts';
 
-/** What `usage` was asked for. */
+/** The filter of `usage`. */
 interface Asked {
   readonly keyId: string | undefined;
   readonly model: string | undefined;
@@ -14,13 +14,13 @@ interface Asked {
   readonly untilMs: number | undefined;
 }
 
-/** Long before the first gateway, and long after the last. */
+/** Bounds of an open range of days. */
 const FIRST_DAY = '0000';
 const LAST_DAY = '9999';
 
 export async function readSaved(path: string, { keyId, model, sinceMs, untilMs }: Asked): Promise<SavedRow[]> {
   if (!existsSync(path)) return [];
-  // Only where there is one: a gateway on a database may have no use for SQLite.
+  // Loaded only if the file exists: a gateway on PostgreSQL may not need SQLite.
   const { readSavings } = await import('../state/sqlite/answer-file.ts');
   try {
     const to = untilMs === undefined ? LAST_DAY : dayOf(untilMs - 1);
@@ -37,7 +37,7 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** What each group of a saving is called, where savings are counted by it. */
+/** The value of a saving for each grouping that savings are counted by. */
 const NAMES: Partial<Readonly<Record<UsageGroup, (row: SavedRow) => string>>> = {
   key: ({ keyId }) => keyId,
   model: ({ model }) => model,
@@ -45,7 +45,7 @@ const NAMES: Partial<Readonly<Record<UsageGroup, (row: SavedRow) => string>>> = 
   month: ({ day }) => day.slice(0, 7),
 };
 
-/** The fields of a row of JSON; none where nothing was saved at all, or it is not counted by these groups. */
+/** The JSON fields of a row. Empty without savings, or if savings are not counted by these groupings. */
 export function savedJson(
   row: UsageRow,
   by: readonly UsageGroup[],
@@ -59,7 +59,7 @@ export function savedJson(
   return { cache_hits: hits, saved_usd: formatUsd(costNanos) };
 }
 
-/** One line; undefined if nothing was saved. */
+/** One line about the savings; undefined without any. */
 export function savedLine(saved: readonly SavedRow[]): string | undefined {
   const { hits, costNanos } = sumOf(saved);
   if (hits === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The command line of `inf-gw serve` alone. The build makes one script of it: what it shares with the other commands would else
- * be in some forty modules more, which take a fifth of a start.
+ * The command line of `inf-gw serve`, which the build bundles into one script. Split modules shared with other commands
+ * would make a start a fifth slower.
  */
 import { prepareProcess, run } from './program.ts';
 import { registerServe } from './serve.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { configOrDefaults } from './state.ts';
 import type { ThoroughCommand } from './thorough-command.ts';
 
-/** Where other servers take their address. */
+/** The option by which other servers accept an address. */
 const ADDRESS_OPTIONS = ['--port', '-p', '--host', '-H', '--bind', '--address', '--addr', '--listen', '-l'];
 
 export function registerServe(program: Command): void {
@@ -24,7 +24,7 @@ export function registerServe(program: Command): void {
 
 async function serve(command: Command, takeover: boolean): Promise<void> {
   const config = configOrDefaults(command);
-  // Loaded here so that other commands do not wait for the HTTP client and the logger.
+  // Loaded here so that other commands do not load the HTTP client and the logger.
   const [{ runGateway }, { openLog }] = await Promise.all([import('../gateway/serve.ts'), import('../observe/log.ts')]);
   const log = await openLog(config.logLevel, process.stderr.isTTY ? 'pretty' : 'json');
   try {
@@ -32,6 +32,6 @@ async function serve(command: Command, takeover: boolean): Promise<void> {
   } finally {
     await log.close();
   }
-  // Everything is settled. A client that does not close its connection must not keep us running.
+  // Everything is settled. A client that keeps its connection open must not keep the process alive.
   process.exit();
 }

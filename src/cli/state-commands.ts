@@ -1,4 +1,4 @@
-/** `state`: moves the state to another store, and gives roles of a database their rights. */
+/** `state`: moves the state to another store, and grants rights to database roles. */
 
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
@@ -64,12 +64,12 @@ async function migrate(to: string, command: Command): Promise<void> {
   if (placeOf(from) === placeOf(target)) {
     throw new UserError(`${showState(from)} is where the state is already; name another place with --to`);
   }
-  // First, so that nothing is created where the source cannot be moved.
+  // Checked first, so that no target is created if the source cannot be moved.
   const source = await openSource(from);
   try {
     const filled = await openTarget(target);
     try {
-      // The tables stay, empty, if the move fails; a file is only made at its end.
+      // If the move fails, a database keeps its empty tables. A file is created at the end of the move.
       if (target.kind === 'postgres' && filled.created !== undefined) notice(`created ${filled.created}`);
       const options = {
         verify: assertAgrees,
@@ -86,7 +86,7 @@ async function migrate(to: string, command: Command): Promise<void> {
   }
 }
 
-/** Where `--to` leads, with references as in the config. Throws a UserError. */
+/** The location that `--to` names, with references as in the config. Throws a UserError. */
 function locationOf(to: string, config: Config): StateLocation {
   const problems: string[] = [];
   const source = { environment: variablesOf(config), baseDirectory: process.cwd() };
@@ -95,7 +95,7 @@ function locationOf(to: string, config: Config): StateLocation {
   return location;
 }
 
-/** Equal for two locations that are the same place. */
+/** Equal for two spellings of the same location. */
 function placeOf(location: StateLocation): string {
   if (location.kind === 'file') return resolveLinks(location.path);
   const { host, port, database } = location.address;

@@ -1,4 +1,4 @@
-/** What the commands work on: the config and the state. */
+/** Opens the config and the state that commands use. */
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
@@ -20,12 +20,15 @@ export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/** The config of the installation. Throws a UserError if there is none. */
+/** The config of the installation. Throws a UserError without one. */
 export function configOf(command: Command): Config {
   return installed(configOrDefaults(command));
 }
 
-/** The config, if it has a file, or the defaults, if there is a state. Otherwise a UserError: no installation is made by accident. */
+/**
+ * The config file, or the defaults if a state exists. Otherwise throws a UserError: no command creates an installation by
+ * accident.
+ */
 export function installed(config: Config): Config {
   if (config.path !== undefined || !isMissingFile(config.state)) return config;
   throw new UserError(
@@ -34,22 +37,22 @@ export function installed(config: Config): Config {
   );
 }
 
-/** The config, or the defaults where there is none. */
+/** The config, or the defaults without a config file. */
 export function configOrDefaults(command: Command): Config {
   return loadConfig(loadOptions(command));
 }
 
-/** Where the config of this command is, and what its references are resolved against. */
+/** The path of the config, and the folder that its relative paths refer to. */
 export function loadOptions(command: Command): LoadOptions {
   return { path: globalOptions(command).config, environment: process.env, directory: process.cwd() };
 }
 
-/** The variables as references in the config see them. */
+/** The variables that references in the config resolve to. */
 export function variablesOf({ path }: Config): NodeJS.ProcessEnv {
   return path === undefined ? process.env : withEnvFile(process.env, dirname(path)).environment;
 }
 
-/** What a command works with: the config, the models of its providers, and the state. */
+/** The config, the catalog and the open state. */
 export interface State
   extends Pick<
     OpenState,
@@ -61,8 +64,8 @@ export interface State
 }
 
 /**
- * Runs `work` on the state, then closes it. Where there is no state file yet, `work` sees an empty
- * state that is not kept, unless it `creates` the file. Storage errors become UserErrors.
+ * Runs `work` on the state, then closes it. Without a state file, `work` sees an empty state that is discarded, unless it
+ * `creates` the file. Storage errors become UserErrors.
  */
 export async function withState<T>(
   command: Command,
@@ -72,7 +75,7 @@ export async function withState<T>(
   return withStateOf(configOf(command), work, { creates });
 }
 
-/** As `withState`, on the state of a config. */
+/** As `withState`, with a given config. */
 export async function withStateOf<T>(
   config: Config,
   work: (state: State) => Promise<T>,

@@ -1,4 +1,4 @@
-/** What `status` shows to people, as lines. Pure. */
+/** The lines of `status` for people. Pure. */
 import type { Snapshot } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { originOf } from '../core/address.ts';
@@ -30,16 +30,16 @@ import { GROUP_SIGN } from './group-view.ts';
 
 /** Rates are averages over this many seconds. */
 export const RATE_S = 10;
-/** Of groups and of keys that are spent, as many are named. */
+/** The number of groups and of keys that are listed. */
 const MOST_SPENT_SHOWN = 10;
-/** The error code of a request that was refused because the account had too little. */
+/** The error code of a request that was refused because the balance was too low. */
 const NO_MONEY = 'insufficient_credit';
 
-/** What the database says of all gateways that share it. */
+/** The account, gateways and log of a shared database. */
 export interface Shared extends Balance {
   readonly nodes: readonly NodeRecord[];
   readonly log: LogSize | undefined;
-  /** What is lost of the log and no operator has taken note of. */
+  /** Lost parts of the log that no operator has acknowledged. */
   readonly losses: readonly LogLoss[];
 }
 
@@ -52,21 +52,21 @@ export interface SpentLevel {
   readonly isSpent: boolean;
 }
 
-/** What has spent all of what it may, or nearly. */
+/** Levels with a spent or nearly spent budget. */
 export interface Spent {
   readonly groups: readonly SpentLevel[];
-  /** Undefined if there are too many keys to read them all. */
+  /** Undefined if there are too many keys to read. */
   readonly keys: readonly SpentLevel[] | undefined;
 }
 
-/** What only people are told, and the gateway does not know. */
+/** Data of the state that a gateway's snapshot does not contain. */
 export interface Beside {
   readonly isShared: boolean;
-  /** Undefined where the gateway owns its state, or the database does not answer. */
+  /** Undefined for a state file, or if the database does not answer. */
   readonly shared: Pick<Shared, 'nodes' | 'log' | 'losses'> | undefined;
-  /** Undefined if that cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly spent: Spent | undefined;
-  /** What was spent in the last seven days; undefined if that cannot be read. */
+  /** The spending of the last seven days; undefined if it cannot be read. */
   readonly week: Spending | undefined;
 }
 
@@ -78,7 +78,7 @@ export function inFlightOf(nodes: readonly NodeRecord[]): number {
   return nodes.reduce((sum, { inFlight }) => sum + inFlight, 0);
 }
 
-/** The running gateway, its upstreams, and those that share its state. */
+/** The lines about the running gateway, its upstreams, and the gateways that share its state. */
 export function statusLines(snapshot: Snapshot, beside: Beside, look: Look): string[] {
   const { nodes } = beside.shared ?? {};
   return [
@@ -147,7 +147,7 @@ function moneyOf(snapshot: Snapshot, { isShared, week }: Beside, look: Look): re
   return [['free', freeCell(balance)], ...(lasts === undefined ? [] : [['lasts', lasts] as const])];
 }
 
-/** The first of them, and how many more there are, which the command `more` shows. */
+/** The first levels, and the number of further ones, which the command `more` lists. */
 function spentFields(
   levels: readonly SpentLevel[],
   { sign, more }: { readonly sign: string; readonly more: string },
@@ -175,7 +175,7 @@ function freeCell(balance: Balance): Cell {
   return freeOf(balance) > 0n ? freeText(balance) : marked(freeText(balance), 'bad');
 }
 
-/** `parseUsd` reads what people type, which is never negative. */
+/** `parseUsd` accepts no sign. */
 function signedNanos(text: string): bigint {
   return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : (parseUsd(text) ?? 0n);
 }
@@ -207,7 +207,7 @@ function upstreamLines(upstreams: readonly UpstreamHealth[], look: Look): string
   return ['', ...tableLines({ columns, rows }, look)];
 }
 
-/** What there is to show where no gateway can be asked. */
+/** The lines about a shared database if no gateway answers here. */
 export function sharedLines(
   { statePath, creditEnforced }: { readonly statePath: string; readonly creditEnforced: boolean },
   shared: Shared,

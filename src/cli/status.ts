@@ -1,4 +1,4 @@
-/** `status` and `reload`: talk to the running gateway through its control socket; `status` also to the database. */
+/** `status` and `reload`: query the running gateway through its control socket. `status` also reads a shared database. */
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { readSnapshot, reloadConfig } from '../control/client.ts';
@@ -32,13 +32,13 @@ import {
 } from './status-view.ts';
 import { repeatJson, watchScreen } from './watch.ts';
 
-/** The share of a budget from which on a group or a key is shown, which is that of the first alert. */
+/** Levels are listed from this spent part on, as in the first alert. */
 const NEARLY_SPENT = 0.8;
-/** With more keys than these it is not read which of them are spent: `--watch` would read them all each second. */
+/** With more keys, their budgets are not read: `--watch` reads them each second. */
 const MOST_KEYS_READ = 1_000;
-/** Of what the database has lost of the log, as much is shown. `audit` shows all. */
+/** The number of lost parts of the log that are shown. `audit` shows all. */
 const MOST_LOSSES = 4;
-/** No gateway is running, or it takes no requests. */
+/** The exit status if no gateway runs, or if it accepts no requests. */
 const NOT_RUNNING = 1;
 
 interface StatusOptions {
@@ -77,14 +77,14 @@ export function registerReload(program: Command): void {
     .action((_: unknown, command: Command) => reload(command));
 }
 
-/** What is read for one picture of it. */
+/** The data of one display. */
 interface Readings {
   readonly config: Config;
   /** Undefined if no gateway of this config runs here. */
   readonly snapshot: Snapshot | undefined;
-  /** Undefined where the gateway owns its state, an error where the database does not answer: the gateway may. */
+  /** Undefined for a state file. An error if the database does not answer while the gateway may. */
   readonly shared: Shared | UserError | undefined;
-  /** Undefined where no gateway runs, or the state does not tell. */
+  /** Undefined without a gateway, or if it cannot be read. */
   readonly spent: Spent | undefined;
 }
 
@@ -98,7 +98,7 @@ async function read(command: Command): Promise<Readings> {
     }),
     config.state.kind === 'postgres' ? orUserError(withState(command, readShared)) : undefined,
   ]);
-  // There is nothing else to show then.
+  // Without either, there is no other data to show.
   if (snapshot === undefined && shared instanceof UserError) throw shared;
   const isKnown = snapshot !== undefined && !(shared instanceof UserError);
   const spent = isKnown ? await orUserError(withState(command, readSpent)) : undefined;
@@ -152,7 +152,7 @@ async function orUserError<T>(result: Promise<T>): Promise<T | UserError> {
   }
 }
 
-/** What the last seven days cost; undefined where that cannot be read, or nobody would see it. */
+/** Reads the spending of the last seven days. Undefined if it cannot be read, or would not be shown. */
 async function readWeek(command: Command, { snapshot, shared }: Readings): Promise<Spending | undefined> {
   if (!isTerminal() || shared instanceof UserError || (snapshot === undefined && shared === undefined))
     return undefined;
@@ -170,13 +170,13 @@ async function status(command: Command): Promise<void> {
   const readings = await read(command);
   if (!isAnyAlive(readings)) process.exitCode = NOT_RUNNING;
   const { json } = globalOptions(command);
-  // The document itself says that no gateway runs.
+  // The document itself states that no gateway runs.
   if (!json || readings.snapshot !== undefined) for (const line of remarksOf(readings)) notice(line);
   if (json) return printJson(readingsJson(readings));
   printLines(linesOf(readings, await readWeek(command, readings)));
 }
 
-/** Shows it until the operator has seen enough. A gateway that stops, or is not there yet, does not end it. */
+/** Repaints the status until the operator ends it. A gateway that stops or has not started yet does not end it. */
 async function watch(command: Command): Promise<void> {
   if (globalOptions(command).json) return repeatJson(async () => readingsJson(await read(command)));
   if (!isTerminal()) {
@@ -190,7 +190,7 @@ async function watch(command: Command): Promise<void> {
   await watchScreen(async () => {
     const readings = await orUserError(read(command));
     if (readings instanceof UserError) return readings.lines.flatMap((line) => noteLines(`error: ${line}`, look()));
-    // It changes slowly, and a gateway that starts later brings its own.
+    // The week's spending changes slowly. A gateway that starts later may have another state.
     if (week?.spending === undefined || Date.now() >= week.atMs + MINUTE_MS) {
       week = { spending: await readWeek(command, readings), atMs: Date.now() };
     }
@@ -216,7 +216,7 @@ function readingsJson({ config, snapshot, shared, spent }: Readings) {
   return { running: false, state: config.statePath, ...(stored && sharedJson(stored)) };
 }
 
-/** What is not a figure: that no gateway runs, or that the database does not answer. */
+/** Notices: that no gateway runs, or that the database does not answer. */
 function remarksOf({ config, snapshot, shared }: Readings): readonly string[] {
   if (shared instanceof UserError) return shared.lines;
   return snapshot === undefined ? [notRunning(config, shared)] : [];
@@ -228,7 +228,7 @@ function linesOf({ config, snapshot, shared, spent }: Readings, week: Spending |
   return statusLines(snapshot, { isShared: config.state.kind === 'postgres', shared: stored, spent, week }, look());
 }
 
-/** What `/readyz` says, from beside the gateway: for health checks where there is no HTTP client. */
+/** The result of `/readyz` through the control socket, for health checks without an HTTP client. */
 async function readiness(command: Command): Promise<void> {
   const config = configOf(command);
   const snapshot = await readSnapshot(socketPathOf(config), {
@@ -249,7 +249,7 @@ function whyNotReady({ draining, storage_fault: storageFault }: Snapshot): strin
 }
 
 async function reload(command: Command): Promise<void> {
-  // Reading the config here reports an invalid one before the gateway is asked.
+  // Reports an invalid config here, before the gateway is asked.
   const config = configOf(command);
   if (!(await reloadConfig(socketPathOf(config)))) {
     throw new UserError(notRunning(config));
@@ -277,7 +277,7 @@ function sharedJson(shared: Shared) {
   };
 }
 
-/** In place of the size of a state file's log. */
+/** The log of a shared database, which a state file does not have. */
 function logJson(shared: Shared | undefined) {
   return {
     log_bytes: shared?.log?.bytes ?? null,

@@ -1,4 +1,4 @@
-/** The options for the terms of keys, groups and end users, and what they say. */
+/** The options for the terms of keys, groups and end users. */
 import { type Command, Option } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { keywordOr, type Reader } from '../operator/input.ts';
@@ -10,7 +10,7 @@ import type { ThoroughCommand } from './thorough-command.ts';
 
 type Use = 'create' | 'change';
 
-/** What the options of one command say, by term, each time that they are given. */
+/** The given values of a command's options, by term and in their order. */
 type Said<Values> = { readonly [Name in keyof Values]?: readonly unknown[] };
 
 type Changes<Values> = Partial<Omit<Values, 'budgets'>> & { readonly budgets?: BudgetEdit };
@@ -25,7 +25,7 @@ export class TermOptions<Values extends LevelTerms> {
     this.#options = names.map((name) => ({ name, option: optionOf(terms[name], use) }));
   }
 
-  /** `--rpm`, `--tpm` and so on. */
+  /** The flags of the options: `--rpm`, `--tpm` and so on. */
   get flags(): readonly string[] {
     return this.#options.map(({ option }) => option.long as string);
   }
@@ -35,7 +35,7 @@ export class TermOptions<Values extends LevelTerms> {
     return command;
   }
 
-  /** What was given to them. */
+  /** The values that were given to a command's options. */
   saidBy(command: Command): Said<Values> {
     const given = this.#options.map(
       ({ name, option }) => [name, command.getOptionValue(option.attributeName())] as const,
@@ -46,18 +46,18 @@ export class TermOptions<Values extends LevelTerms> {
     ) as Said<Values>;
   }
 
-  /** What is said, on top of `before`. Throws a UserError if that cannot be. */
+  /** The terms after applying the given options to `before`. Throws a UserError if they are invalid together. */
   after(before: Values, said: Said<Values>): Values {
     return { ...before, ...this.only(before, said) };
   }
 
-  /** The same without the terms of which nothing is said. */
+  /** As `after`, with the given terms only. */
   only(before: Values, said: Said<Values>): Partial<Values> {
     const names = Object.keys(said) as (keyof Values)[];
     return Object.fromEntries(names.map((name) => [name, this.#afterOf(name, before, said)])) as Partial<Values>;
   }
 
-  /** What is to change of a record. What is left of its budgets depends on those that it has. */
+  /** The changes of a record. The change of its budgets depends on its present ones. */
   changes(said: Said<Values>, none: Values): Changes<Values> {
     const { budgets, ...others } = said as Said<Values> & Said<LevelTerms>;
     const changes = this.only(none, others as Said<Values>) as Partial<Omit<Values, 'budgets'>>;
@@ -75,7 +75,7 @@ export class TermOptions<Values extends LevelTerms> {
 function optionOf<Value>(term: Term<Value>, use: Use): Option {
   const { option, takes, help, otherwise, isList, reader } = term;
   const taken = takes[use];
-  // What the help does not name is no value.
+  // A word that the help does not list is not a value.
   const [, ...words] = taken.split('|');
   const read: Reader<unknown> = (text) => {
     const reading = words.reduce(
@@ -89,7 +89,7 @@ function optionOf<Value>(term: Term<Value>, use: Use): Option {
   return isList ? made.argParser(parseEach(read)) : made.argParser(parseWith(read));
 }
 
-/** The options for what each end user of a key or a group may do. */
+/** The options for the limits of each end user of a key or a group. */
 export class UserLimitOptions {
   readonly #limits: TermOptions<LevelTerms>;
   readonly #use: Use;
@@ -110,7 +110,7 @@ export class UserLimitOptions {
     return this.#limits.addTo(command).addOption(required);
   }
 
-  /** What they change; undefined if they were not given. */
+  /** The change of the limits; undefined without such options. */
   editBy(command: Command): UserLimitsEdit | undefined {
     const said = this.#limits.saidBy(command);
     const required: unknown = command.getOptionValue('userRequired');
@@ -124,7 +124,7 @@ export class UserLimitOptions {
     };
   }
 
-  /** Those of a new key or group; null if none are given. */
+  /** The limits for a new key or group; null without such options. */
   givenTo(command: Command): UserLimits | null {
     return this.editBy(command)?.(null) ?? null;
   }
@@ -133,7 +133,7 @@ export class UserLimitOptions {
 const readOff: Reader<string> = (text) =>
   text === 'off' ? { ok: true, value: text } : { ok: false, expected: 'Expected off, or nothing after it.' };
 
-/** Ends with a usage error if a word is for groups, which have no tier, and this is a key, or the other way round. */
+/** Ends with a usage error if a word is for groups, which have no tier, and the target is a key, or vice versa. */
 export function refuseWordsOf(kind: 'key' | 'group', command: ThoroughCommand): void {
   const faults: string[] = [];
   for (const name of TIER_NAMES) {

@@ -1,4 +1,4 @@
-/** A command that reports every fault of its words, where commander stops at the first. */
+/** A command that reports all faults of its words. Commander stops at the first. */
 import {
   type Argument,
   Command,
@@ -8,21 +8,21 @@ import {
   type Option,
 } from 'commander';
 
-/** Its types leave this out: it reports an option, and which one may be meant. */
+/** Missing in commander's types: reports an unknown option with a suggestion. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, option: string): void };
 
-/** How an unknown option begins. A negative number is an argument. */
+/** The start of an unknown option. A negative number is an argument. */
 const OPTION = /^-(?!\d|$)/;
 
-/** Commander's code for an option that the command line lacks. */
+/** Commander's code for a missing option. */
 const MISSING = 'commander.missingMandatoryOptionValue';
 
 export class ThoroughCommand extends Command {
   /** The faults of the whole command line. */
   readonly #faults: string[];
-  /** Options that the command line lacks. An unknown option may be one of them misspelt, so these are named last. */
+  /** Missing options. They are reported last, since an unknown option may be one of them, misspelt. */
   readonly #missing: string[];
-  /** What to use instead of options that users of other programs expect. */
+  /** Alternatives to options that users know from other programs. */
   readonly #alternatives = new Map<string, string>();
 
   constructor(name?: string, faults: string[] = [], missing: string[] = []) {
@@ -36,7 +36,7 @@ export class ThoroughCommand extends Command {
     return new ThoroughCommand(name, this.#faults, this.#missing);
   }
 
-  /** Has the error about any of these unknown options name an alternative. */
+  /** Adds an alternative to the errors about unknown options. */
   pointTo(alternative: string, options: readonly string[]): this {
     for (const option of options) this.#alternatives.set(option, alternative);
     return this;
@@ -50,12 +50,12 @@ export class ThoroughCommand extends Command {
     return super.addArgument(this.#reading(argument, 'value', ` for argument '${argument.name()}'`));
   }
 
-  /** What is wrong with a value is kept, and the next one is read. */
+  /** Collects the fault of a value, and continues with the next one. */
   #reading<Kind extends Option | Argument>(word: Kind, what: string, place: string): Kind {
     const { parseArg: parse } = word;
     if (parse === undefined) return word;
     word.argParser((value: string | undefined, previous: unknown) => {
-      // An option that ends the line has none, which has been said.
+      // An option at the end of the line lacks its value, which is reported already.
       if (value === undefined) return previous;
       try {
         return parse(value, previous);
@@ -68,20 +68,20 @@ export class ThoroughCommand extends Command {
     return word;
   }
 
-  /** Keeps the faults that commander finds, and lets it go on. A fault that an action finds ends the command. */
+  /** Collects the faults that commander finds, and continues. A fault that an action finds ends the command. */
   override error(message: string, options?: ErrorOptions): never {
     (options?.code === MISSING ? this.#missing : this.#faults).push(message);
     if (options === undefined) this.refuse();
     return undefined as never;
   }
 
-  /** In the place of a command that is missing. There may be faults before it. */
+  /** Reports a missing subcommand, after the faults before it. */
   override help(context?: HelpContext | ((text: string) => string)): never {
     if (typeof context === 'object' && context.error) this.refuse();
     return super.help(context as HelpContext);
   }
 
-  /** Reports all unknown options, where commander's method is called for the first. A word after one may be its value. */
+  /** Reports all unknown options; commander calls this for the first. A word after an unknown option may be its value. */
   unknownOption(): void {
     const end = this.args.indexOf('--');
     const words = end < 0 ? this.args : this.args.slice(0, end);
@@ -95,13 +95,13 @@ export class ThoroughCommand extends Command {
     this.refuse();
   }
 
-  /** Whether there is such an option. To commander, one is unknown that takes no value and is given one. */
+  /** Whether the option exists. Commander also calls an option unknown if it takes no value and is given one. */
   #knows(name: string): boolean {
     const help = this.createHelp();
     return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)].some(({ long }) => long === name);
   }
 
-  /** Ends with a usage error if there are faults: each gets a line. */
+  /** Ends with a usage error if there are faults, each on a line of its own. */
   refuse(faults: readonly string[] = [...this.#faults, ...this.#missing]): void {
     const last = faults.at(-1);
     if (last === undefined) return;

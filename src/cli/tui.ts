@@ -36,7 +36,7 @@ async function tui(options: TuiOptions, command: Command): Promise<void> {
     command.error(`error: the dashboard has no --json; use \`${program()} status --json\`, \`usage\` or \`keys list\``);
   }
   const readConfig = () => configOf(command);
-  // Without an installation no terminal would help.
+  // Without an installation, the dashboard could not show anything even on a terminal.
   readConfig();
   refuseWithoutTerminal();
   const { setFlagsFromString } = await import('node:v8');
@@ -46,7 +46,7 @@ async function tui(options: TuiOptions, command: Command): Promise<void> {
   process.env.NODE_ENV ??= 'production';
   // Ink takes some terminals for one of 16 colours, which themes change.
   process.env.FORCE_COLOR ??= '2';
-  // Loaded here so that other commands do not wait for it.
+  // Loaded here so that other commands start faster.
   const [{ draw }, { Session }, { lookOf }, { askBackground }] = await Promise.all([
     import('../tui/app.ts'),
     import('../tui/session.ts'),
@@ -70,7 +70,7 @@ async function tui(options: TuiOptions, command: Command): Promise<void> {
   }
 }
 
-/** Throws a UserError where nothing can be drawn, or no key read. */
+/** Throws a UserError if the terminal cannot draw or read keys. */
 function refuseWithoutTerminal(): void {
   const instead = `use \`${program()} status\`, or in scripts \`status --json\`, \`usage\` and \`keys list\``;
   if (!process.stdin.isTTY || !process.stdout.isTTY) throw new UserError(`the dashboard needs a terminal; ${instead}`);
@@ -79,7 +79,7 @@ function refuseWithoutTerminal(): void {
   }
 }
 
-/** With OSC 52, which copies to the clipboard of the terminal's own machine, also over SSH. */
+/** Copies with OSC 52 to the clipboard of the terminal's machine, also over SSH. */
 function copy(text: string): void {
   process.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
 }

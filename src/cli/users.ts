@@ -1,4 +1,4 @@
-/** `users`: the end users of a key or a group, the limits of single ones, and who is blocked. */
+/** `users`: the end users of a key or a group, limits of single end users, and blocking. */
 
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
@@ -34,13 +34,13 @@ interface ListOptions extends OfKey {
   readonly after?: string;
 }
 
-/** The name of an end user. */
+/** Reads the name of an end user. */
 export const readUser: Reader<string> = (text) =>
   isEndUser(text)
     ? { ok: true, value: text }
     : { ok: false, expected: `Expected the name of an end user, of at most ${MAX_END_USER_BYTES} bytes.` };
 
-/** A name of an end user, tag or app in the form in which reports and requests record it. */
+/** Reads a name of an end user, tag or app in the form in which reports and requests record it. */
 export const readReportedName: Reader<string> = (text) => {
   const reading = readUser(text);
   return reading.ok ? { ok: true, value: cleanName(reading.value) } : reading;
@@ -134,9 +134,9 @@ async function change(
   await groups.editUser(owner.id, name, edit, nowMs);
 }
 
-/** An end user as it is shown. */
+/** An end user with the figures to show. */
 interface ShownUser extends Omit<EndUser, 'month'> {
-  /** Undefined if it is not known. */
+  /** Undefined if it is unknown. */
   readonly month: MonthFigures | undefined;
 }
 
@@ -149,7 +149,7 @@ function shown(user: EndUser, figuresOf: FiguresOfName | undefined): ShownUser {
   return { ...user, month: monthToShow(user.owner, user.month, figuresOf?.(user.name)) };
 }
 
-/** Throws a UserError for a name that was never seen nor set. */
+/** Throws a UserError for a name that was never seen or set. */
 async function userOrThrow(owner: Owner, name: string, state: State): Promise<ShownUser> {
   const user = await userOf(owner, name, state);
   if (user.own !== undefined || (await state.groups.wasSeen(owner.id, name))) return user;
@@ -163,7 +163,7 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   const { json } = globalOptions(command);
   const most = limit ?? (json ? MAX_LISTED : TABLE_ROWS);
   const { users: found, hasMore } = await endUserPage(owner, after ?? '', most, state);
-  // A list of the end users of a group does not read its journal.
+  // For a group, the usage by name would have to be read from the journal.
   const figuresOf = namesGroup(levelWord(owner)) ? undefined : await namedThisMonth(owner, state.usage, state.nowMs);
   const users = found.map((user) => shown(user, figuresOf));
   if (json) return printJson(users.map(userJson));
@@ -176,7 +176,7 @@ async function list(owner: Owner, { limit, after }: ListOptions, command: Comman
   printLine(`More: ${program('users', 'list', '--key', levelWord(owner), ...same, '--after', last.name)}`, 'dim');
 }
 
-/** What a key or a group does not limit, it does not count. */
+/** End users are counted only where limits are set for them. */
 function printNone(owner: Owner): void {
   const word = levelWord(owner);
   if (owner.userLimits !== null) return printText(`No end users of ${word} were seen.`);

@@ -1,4 +1,4 @@
-/** `version`: what is installed here, for reports of problems and for scripts. */
+/** `version`: the installed version, for bug reports and scripts. */
 import { existsSync } from 'node:fs';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
@@ -38,10 +38,10 @@ function version(command: Command): void {
   ]);
 }
 
-/** `path`: the executable, or the folder of the package or the checkout. */
+/** `path`: the executable, or the folder of the package or checkout. */
 function installed(): { installation: Installation; path: string } {
   if (isSea()) return { installation: 'executable', path: process.execPath };
-  // Both src/ and dist/ have this code two folders down. A package has no sources.
+  // This code is two folders below the root, in src/ and in dist/. A package has no sources.
   const path = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
   return { installation: existsSync(`${path}/src/cli`) ? 'checkout' : 'package', path };
 }

@@ -1,4 +1,4 @@
-/** Shows something again each second: on the terminal, repainted in place, or as JSON with one document per line. */
+/** Repeats a display each second: repainted in place on a terminal, or as one JSON document per line. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { PROGRAM } from '../core/program.ts';
 import { dateTime } from '../operator/format.ts';
@@ -7,20 +7,20 @@ import { jsonLine, look, printLines, readable } from './output.ts';
 
 const EVERY_MS = 1_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** `q`, Ctrl-C and Ctrl-D: in raw mode the terminal sends no signals. */
+/** `q`, Ctrl-C and Ctrl-D: in raw mode, the terminal sends no signals. */
 const ENDING_KEYS = ['q', 'Q', '\u0003', '\u0004'];
 
 const ESCAPE = '\u001b[';
-/** What a terminal has that does not say its size. */
+/** The height of a terminal that does not report its size. */
 const USUAL_ROWS = 24;
-/** The alternate screen, without a cursor: what was there before comes back at the end. */
+/** The alternate screen without a cursor. Leaving it restores the previous contents. */
 const ENTER = `${ESCAPE}?1049h${ESCAPE}?25l`;
 const LEAVE = `${ESCAPE}?25h${ESCAPE}?1049l`;
 const HOME = `${ESCAPE}H`;
 const REST_OF_LINE = `${ESCAPE}K`;
 const REST_OF_SCREEN = `${ESCAPE}J`;
 
-/** Prints a document on a line of its own each second, until the reader leaves or a signal ends the process. */
+/** Prints a document per line each second, until the reader leaves or a signal ends the process. */
 export async function repeatJson(read: () => Promise<unknown>): Promise<never> {
   while (true) {
     process.stdout.write(jsonLine(await read()));
@@ -28,7 +28,7 @@ export async function repeatJson(read: () => Promise<unknown>): Promise<never> {
   }
 }
 
-/** Paints `picture` each second and on every key, until `q` or Ctrl-C; then leaves the last one on the screen. */
+/** Paints `picture` each second and after every key, until `q` or Ctrl-C; then leaves the last one on the screen. */
 export async function watchScreen(picture: () => Promise<readonly string[]>): Promise<void> {
   const ended = Promise.withResolvers<'ended'>();
   const keyboard = new Keyboard(() => ended.resolve('ended'));
@@ -49,7 +49,7 @@ export async function watchScreen(picture: () => Promise<readonly string[]>): Pr
   printLines(lines);
 }
 
-/** What ends the watching, or asks for the next picture before its time. */
+/** Ends the display on certain keys and signals, or repaints it early. */
 class Keyboard {
   readonly #end: () => void;
   #wake = () => {};
@@ -70,7 +70,7 @@ class Keyboard {
     if (process.stdin.isTTY) process.stdin.setRawMode(false).off('data', this.#onKeys).pause();
   }
 
-  /** A second from now, or when a key is pressed or the terminal gets another size. */
+  /** Resolves after a second, a key press, or a change of the terminal's size. */
   async nextMoment(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#wake = resolve;

@@ -1,4 +1,4 @@
-/** `alerts` of the config: expands its references, and checks its addresses. */
+/** Resolves the references in `alerts` of the config, and checks its addresses. */
 import { resolve } from 'node:path';
 import {
   type AlertTarget,
@@ -12,8 +12,8 @@ import type { AddProblem } from './document.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
 
 /**
- * Where alerts go. A target whose variables are not set is left out when the gateway runs, with a
- * warning: commands are often run where they are not.
+ * The targets of alerts. A target whose variables are not set is left out with a warning when the gateway runs: commands
+ * often run without these variables.
  */
 export function buildAlerts(
   parsed: ParsedAlerts | undefined,
@@ -46,7 +46,7 @@ export function buildAlerts(
   return targets;
 }
 
-/** The address may be a secret, so it is not shown. */
+/** Errors do not show the address, which may be a secret. */
 function checkUrl({ value, missingVariable }: Expanded, report: (message: string) => void): void {
   if (missingVariable !== undefined) return;
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -67,7 +67,7 @@ function commandOf(
     {
       kind: 'command',
       name: 'command',
-      // A name without a slash is looked for in the folders of PATH.
+      // A name without a slash is looked up in PATH.
       words: [program.includes('/') ? resolve(baseDirectory, program) : program, ...rest],
       missingVariable: words.find(({ missingVariable }) => missingVariable !== undefined)?.missingVariable,
     },

@@ -1,7 +1,4 @@
-/**
- * Turns a parsed file into the config: expands secrets, resolves paths, and checks what spans
- * several fields.
- */
+/** Builds the config from a parsed file: expands references, resolves paths, and checks rules that span several fields. */
 
 import { resolve } from 'node:path';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
@@ -46,25 +43,23 @@ import {
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
 import { buildNode, buildState } from './state.ts';
 
-/** Where a config comes from, and what its references and paths are resolved against. */
+/** The origin of a config, and the base of its references and paths. */
 export interface ConfigSource extends ReferenceSource {
   readonly path: string | undefined;
   readonly modifiedAtS: number;
   readonly prices: PriceSource;
-  /** What is odd about the source itself. */
+  /** Warnings about the source itself. */
   readonly warnings: readonly string[];
 }
 
-/**
- * Builds a config from a file of valid shape. If it records a problem, the result must not be used.
- */
+/** Builds a config from a file of valid shape. If it records a problem, the result must not be used. */
 export function buildConfig(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem): Config {
   return new ConfigBuilder(parsed, source, addProblem).build();
 }
 
 /** A `proxy` in the file. */
 interface ReadProxy {
-  /** Undefined while the variable is not set. */
+  /** Undefined while its variable is not set. */
   readonly proxy: HttpProxy | undefined;
   readonly shown: string;
   readonly missingVariable: string | undefined;
@@ -75,7 +70,7 @@ class ConfigBuilder {
   readonly #source: ConfigSource;
   readonly #addProblem: AddProblem;
   readonly #warnings: string[];
-  /** The one at the top level. */
+  /** The proxy at the top level. */
   readonly #proxy: ReadProxy | undefined;
 
   constructor(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem) {
@@ -159,7 +154,7 @@ class ConfigBuilder {
     return { listen: metrics.listen, keyLabels: metrics.key_labels, hosts: metrics.hosts };
   }
 
-  /** Reports an address that another field has, too. */
+  /** Reports an address that another field uses as well. */
   #checkOther(field: string, address: ListenAddress, others: Record<string, ListenAddress | undefined>): void {
     for (const [name, other] of Object.entries(others)) {
       if (other === undefined || address.port === 0 || formatAddress(address) !== formatAddress(other)) continue;
@@ -244,7 +239,7 @@ class ConfigBuilder {
     return { proxy, shown: maskedProxy(address), missingVariable };
   }
 
-  /** Tokens of Microsoft Entra are asked for, and take the place of a key. */
+  /** A token of Microsoft Entra takes the place of a key. */
   #entra(name: string, { kind, api_key, upstreams = [] }: ParsedHttpProvider): void {
     if (kind !== 'azure' && kind !== 'openai' && kind !== 'anthropic') {
       const why = 'expected entra only for a provider of kind azure, openai or anthropic';
@@ -260,7 +255,10 @@ class ConfigBuilder {
     }
   }
 
-  /** Any other path there is a 404 to every request. People know the address of their resource without it. */
+  /**
+   * Completes the address of a resource with the path of its API. Every other path there returns 404, and Azure shows
+   * addresses without it.
+   */
   #azureAddresses(name: string, parsed: ParsedHttpProvider, upstreams: readonly UpstreamConfig[]): void {
     for (const [i, { baseUrl, missingVariable }] of upstreams.entries()) {
       if (missingVariable !== undefined || !URL.canParse(baseUrl) || isAzurePath(new URL(baseUrl))) continue;
@@ -324,7 +322,7 @@ class ConfigBuilder {
     };
   }
 
-  /** Blanks come along when a key is copied, and no key has any around it. */
+  /** Removes blanks around a key, which come from copying. No key contains them. */
   #apiKey(path: PropertyKey[], text: string): Expanded {
     const expanded = this.#expand(path, text);
     const value = expanded.value.trim();
@@ -345,7 +343,10 @@ class ConfigBuilder {
     return { connectMs: connect, firstByteMs: first_byte, idleMs: idle };
   }
 
-  /** Checks an address, which may be incomplete where a variable is not set, but not have a password: it is shown. */
+  /**
+   * Checks an address. It may be incomplete if a variable is not set. It must not contain a password, since addresses are
+   * shown.
+   */
   #baseUrl(path: PropertyKey[], shown: string, { value, missingVariable }: Expanded): string {
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url?.pathname.endsWith('/chat/completions')) {
@@ -377,13 +378,13 @@ class ConfigBuilder {
   }
 }
 
-/** Beside the state; for a database beside the config, each gateway its own. */
+/** The default path next to the state file, or for a database next to the config, since each gateway has its own. */
 function cachePath(state: StateLocation, node: string, baseDirectory: string): string {
   if (state.kind === 'file') return `${state.path}.cache`;
   return resolve(baseDirectory, `inf-gw-${node.replaceAll(/[^\w.-]/g, '-')}.cache`);
 }
 
-/** Keys cannot tell accounts apart: a host may have several keys of one. */
+/** Accounts cannot be distinguished by their keys: one account may have several. */
 function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig[] {
   const addressesOf = (provider: ProviderConfig) =>
     provider.kind === 'mock' ? [] : provider.upstreams.map(({ baseUrl }) => baseUrl.replace(/\/+$/, ''));
@@ -393,7 +394,7 @@ function withSharedKeepers(providers: readonly ProviderConfig[]): ProviderConfig
     sharesKeeper: !provider.keepsResponses && addressesOf(provider).some((address) => keeping.has(address)),
   }));
 }
-/** How hosts of a kind want their keys unless the config says otherwise. */
+/** The default authentication of each kind. */
 const AUTH = {
   openai: 'bearer',
   azure: 'api-key',
@@ -403,7 +404,7 @@ const AUTH = {
   vertex: 'x-goog-api-key',
 } as const satisfies Readonly<Record<ParsedHttpProvider['kind'], AuthScheme>>;
 
-/** Where the hosts of a kind are unless the config says otherwise. */
+/** The default address of each kind. */
 function addressOf(parsed: ParsedHttpProvider): string | undefined {
   if (parsed.kind === 'gemini') return 'https://generativelanguage.googleapis.com/v1beta';
   if (parsed.kind === 'vertex') return vertexAddress(parsed.project, parsed.region);
@@ -414,13 +415,13 @@ function isOfCloud(kind: ParsedProvider['kind']): boolean {
   return kind === 'bedrock' || kind === 'vertex';
 }
 
-/** The gateway writes these fields into a body for Claude there itself. */
+/** Fields that the gateway itself writes into bodies for Claude at these hosts. */
 const OWN_FIELDS = ['anthropic_version'];
 
-/** All that hosts of OpenAI's formats may have. */
+/** All dialects of OpenAI's formats. */
 const OPENAI_DIALECTS = DIALECT_NAMES.filter((name) => !['messages', 'gemini', 'gemini_embeddings'].includes(name));
 
-/** What hosts of a kind speak unless the config says otherwise. */
+/** The default dialects of each kind. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
   openai: OPENAI_DIALECTS,
   azure: OPENAI_DIALECTS.filter((name) => !['moderations', 'rerank'].includes(name)),
@@ -431,7 +432,7 @@ const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly Dialect
   mock: MOCK_DIALECTS,
 };
 
-/** The same at their addresses: below the path of a deployment Azure has no responses. */
+/** Default dialects by address: Azure has no responses below the path of a deployment. */
 function dialectsAt(kind: ParsedHttpProvider['kind'], upstreams: readonly UpstreamConfig[]): readonly DialectName[] {
   const isDated = kind === 'azure' && upstreams.some(({ baseUrl }) => baseUrl.includes('/deployments/'));
   return isDated ? DEFAULT_DIALECTS.azure.filter((name) => name !== 'responses') : DEFAULT_DIALECTS[kind];
@@ -439,7 +440,7 @@ function dialectsAt(kind: ParsedHttpProvider['kind'], upstreams: readonly Upstre
 
 const AZURE_HOST = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/;
 
-/** At hosts of Azure's own; what stands before them may have any path. */
+/** Whether the address is one of Azure's own. A proxy in front of it may use any path. */
 function isAzurePath({ hostname, pathname, searchParams }: URL): boolean {
   return !AZURE_HOST.test(hostname) || /\/openai\/v1\/?$/.test(pathname) || searchParams.has('api-version');
 }

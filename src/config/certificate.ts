@@ -1,4 +1,4 @@
-/** The certificate that the listener shows: reads its files, and says what is wrong with them. */
+/** Reads and checks the files of the listener's certificate. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -7,17 +7,17 @@ import { UserError } from '../core/errors.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import type { TlsFiles } from './config.ts';
 
-/** From then on it is worth a warning: those who renew by themselves do so a month ahead. */
+/** Warns from this time before the expiry on. Automatic renewal usually happens a month ahead. */
 export const SOON_MS = 14 * DAY_MS;
 
 export interface Certificate {
   readonly pair: CertificatePair;
   readonly expiresAtMs: number;
-  /** Names and addresses that it is for, without those with a `*`; in its order. */
+  /** The names and addresses of the certificate in its order, without wildcards. */
   readonly names: readonly string[];
 }
 
-/** Throws a UserError if the files cannot serve at this time. */
+/** Reads the certificate. Throws a UserError if the files cannot serve at this time. */
 export function readCertificate({ cert, key }: TlsFiles, nowMs: number): Certificate {
   const pair = { cert: readPem('cert', cert), key: readPem('key', key) };
   const x509 = parsedCertificate(cert, pair.cert);
@@ -40,7 +40,7 @@ export function readCertificate({ cert, key }: TlsFiles, nowMs: number): Certifi
   return { pair, expiresAtMs, names: namesOf(x509) };
 }
 
-/** Until when a certificate is valid, and whether that is soon. */
+/** The expiry of a certificate, and whether it is soon. */
 export function validityOf(
   { expiresAtMs }: Certificate,
   nowMs: number,
@@ -49,7 +49,7 @@ export function validityOf(
   return { text, isShort: expiresAtMs - nowMs < SOON_MS };
 }
 
-/** What changes when the files do, whether or not they can be read. */
+/** A text that changes whenever the files do, even if they cannot be read. */
 export function versionOf({ cert, key }: TlsFiles): string {
   const versions = [cert, key].map((path) => {
     const stats = statSync(path, { throwIfNoEntry: false });

@@ -1,7 +1,4 @@
-/**
- * The config as the program uses it: resolved, with secrets expanded. Only the composition root
- * reads all of it.
- */
+/** The config as the program uses it: resolved, with references expanded. Only the composition root reads all of it. */
 import type { ListenAddress } from '../core/address.ts';
 import type { AlertTarget } from '../core/alert-targets.ts';
 import type { AuthScheme, DialectName, RefusedHeader } from '../core/dialects.ts';
@@ -13,7 +10,7 @@ import type { StateLocation } from '../core/state-location.ts';
 
 export interface ModelConfig extends ModelTerms {
   readonly name: string;
-  /** What its host speaks to it, where that is not the same for all models of the provider. */
+  /** The dialects of its host, if they differ from the provider's. */
   readonly dialects?: readonly DialectName[] | undefined;
 }
 
@@ -21,62 +18,56 @@ interface ProviderBase {
   readonly name: string;
   readonly timeouts: UpstreamTimeouts;
   readonly models: readonly ModelConfig[];
-  /** Names of fields that requests to the provider may not have. */
+  /** Fields that requests to the provider must not have. */
   readonly refuseFields: readonly string[];
   readonly refuseHeaders: readonly RefusedHeader[];
-  /** The service tier that its headers set for requests without one. */
+  /** The service tier that the provider's headers set for requests without one. */
   readonly tierOfHeaders: string | undefined;
-  /** Tools of clients' own hosts that requests leave out when they are translated. */
+  /** Tools of the client's own host that translation leaves out. */
   readonly ignoreTools: readonly string[];
-  /** Whether its hosts keep responses, each for the key that made it. */
+  /** Whether its hosts store responses, each for the key that created it. */
   readonly keepsResponses: boolean;
-  /** Whether another provider has one of its addresses, and keeps responses there. */
+  /** Whether another provider uses one of its addresses and stores responses there. */
   readonly sharesKeeper: boolean;
-  /** What its hosts speak. */
+  /** The dialects of its hosts. */
   readonly dialects: readonly DialectName[];
-  /**
-   * The environment variable that must be set for the provider to be active; undefined if it is
-   * active.
-   */
+  /** The missing environment variable without which the provider is inactive; undefined if it is active. */
   readonly missingVariable: string | undefined;
 }
 
-/** One of the addresses of a provider, with its own credential. */
+/** One address of a provider, with its own credential. */
 export interface UpstreamConfig {
-  /** The provider's name, with `#1`, `#2` and so on if it has several upstreams. */
+  /** The provider's name, followed by `#1`, `#2` and so on if it has several upstreams. */
   readonly name: string;
   readonly baseUrl: string;
   /** The address as written in the file: an expanded reference may be a secret. */
   readonly shownBaseUrl: string;
   readonly apiKey: string | undefined;
-  /** Its share of the requests, relative to the weights of the others. */
+  /** Its share of the requests, relative to the other weights. */
   readonly weight: number;
-  /** The environment variable that must be set for it to be active; undefined if it is active. */
+  /** The missing environment variable without which it is inactive; undefined if it is active. */
   readonly missingVariable: string | undefined;
 }
 
 export interface HttpProviderConfig extends ProviderBase {
   readonly kind: 'openai' | 'azure' | 'anthropic' | 'gemini' | 'bedrock' | 'vertex';
-  /** Of a provider of kind `bedrock`, as Amazon names it. */
+  /** The region of a provider of kind `bedrock`. */
   readonly region?: string | undefined;
-  /** Of a provider of kind `vertex`, as Google names it. */
+  /** The project and location of a provider of kind `vertex`. */
   readonly project?: string | undefined;
-  /** How its hosts want their keys. */
+  /** The form of the credential in requests. */
   readonly auth: AuthScheme;
   /** At least one. */
   readonly upstreams: readonly UpstreamConfig[];
-  /** The proxy that requests to the upstreams go through; undefined for direct connections. */
+  /** The proxy for requests to the upstreams; undefined for direct connections. */
   readonly proxy: HttpProxy | undefined;
-  /** Its address without the credentials, as it can be shown. References to variables are not expanded. */
+  /** The proxy's address for display: without credentials, and with references unexpanded. */
   readonly shownProxy: string | undefined;
-  /** Added to every request to the upstreams. */
+  /** Headers to add to every request. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether streamed requests ask for usage with `stream_options`. */
   readonly streamUsage: boolean;
-  /**
-   * What to do with an answer whose client hangs up: abort it, or read it to the end to learn its
-   * usage.
-   */
+  /** After the client has left: abort the response, or read it to its end for its usage. */
   readonly onDisconnect: 'abort' | 'drain';
 }
 
@@ -86,24 +77,21 @@ export interface MockProviderConfig extends ProviderBase {
 
 export type ProviderConfig = HttpProviderConfig | MockProviderConfig;
 
-/**
- * False for a provider or upstream that is skipped because an environment variable it needs is not
- * set.
- */
+/** False for a provider or upstream that is skipped because its environment variable is not set. */
 export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): boolean {
   return missingVariable === undefined;
 }
 
-/** Where Prometheus reads metrics. */
+/** The address at which Prometheus reads metrics. */
 export interface MetricsConfig {
   readonly listen: ListenAddress;
-  /** How many keys have labels of their own. */
+  /** The number of keys with labels of their own. */
   readonly keyLabels: number;
-  /** Names of this machine that those who ask may use. */
+  /** Host names of this machine that requests for metrics may use. */
   readonly hosts: readonly string[];
 }
 
-/** The files with the certificate of the listener, and with its key. */
+/** The files of the listener's certificate and its private key. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -112,80 +100,77 @@ export interface TlsFiles {
 /** The price file that the config includes. */
 export interface PriceFileSummary {
   readonly path: string;
-  /** When it was written; undefined if it was not read. */
+  /** The time at which it was written; undefined if it was not read. */
   readonly importedAt: string | undefined;
-  /** How many models have a price there. */
+  /** The number of models with a price in it. */
   readonly models: number;
 }
 
-/** Where traces go, and which. */
+/** The export of traces. */
 export interface OtelConfig {
-  /** With the path that takes spans. */
+  /** The address of the collector, with the path for spans. */
   readonly url: string;
-  /** Added to every export. */
+  /** Headers to add to every export. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Attributes of the resource that all spans belong to. */
+  /** Attributes of the resource of all spans. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** The share of the requests that are recorded, of those whose clients have not decided. */
+  /** The recorded share of requests whose clients have not made a sampling decision. */
   readonly sampleRatio: number;
 }
 
 export interface Config {
-  /** The file that was read; undefined if there is none and the defaults apply. */
+  /** The file that was read; undefined if the defaults apply without one. */
   readonly path: string | undefined;
   readonly listen: ListenAddress;
   /** Undefined for plain HTTP. */
   readonly tls: TlsFiles | undefined;
-  /** How many workers serve requests. */
+  /** The number of workers that serve requests. */
   readonly threads: number;
   readonly state: StateLocation;
-  /** Where the state is, as it can be shown. */
+  /** The location of the state for display. */
   readonly statePath: string;
-  /** The file of cached answers. It is made when there is one to keep. */
+  /** The file of the response cache, which is created with its first entry. */
   readonly cachePath: string;
   /** The name of this gateway among those that share a state. */
   readonly node: string;
   readonly tierName: string;
   readonly tier: Limits;
   readonly creditEnforced: boolean;
-  /** What a commit survives: `full` a power failure, `crash` only a crash of the process. */
+  /** The durability of a commit: `full` survives a power failure, `crash` only a crash of the process. */
   readonly durability: Durability;
   /** Undefined if the config includes no price file. */
   readonly prices: PriceFileSummary | undefined;
-  /** How long rows of the journal are kept; undefined to keep them forever. */
+  /** The retention time of journal rows; undefined to keep them forever. */
   readonly journalRetentionMs: number | undefined;
   readonly maxBodyBytes: number;
   /** The limit for all workers together. */
   readonly maxConnections: number;
-  /** From one other machine, for all workers together; undefined for as many as there are. */
+  /** The limit of connections from one other machine, for all workers together; undefined for no limit. */
   readonly maxPerSource: number | 'half' | undefined;
-  /** Where health checks are answered besides `listen`; undefined for nowhere. */
+  /** The additional address for health checks; undefined without one. */
   readonly health: ListenAddress | undefined;
-  /** The marks above which new requests are refused; undefined means no mark. */
+  /** The marks above which new requests are refused; undefined for no mark. */
   readonly overload: { readonly loopDelayMs: number | undefined; readonly memoryBytes: number | undefined };
   readonly capOutput: boolean;
   /** `idleMs` also limits how long a client may leave a stream unread. */
   readonly timeouts: Timeouts;
   readonly retry: RetryPolicy;
-  /** The origins of pages that may use the gateway, `*` for all; undefined for none. */
+  /** The origins of web pages that may use the gateway, `*` for all; undefined for no origin. */
   readonly corsOrigins: readonly string[] | undefined;
-  /** Undefined for none. */
+  /** Undefined without metrics. */
   readonly metrics: MetricsConfig | undefined;
-  /** Where alerts go; empty if nowhere. */
+  /** The targets of alerts. */
   readonly alerts: readonly AlertTarget[];
-  /** Undefined for no traces. */
+  /** Undefined without traces. */
   readonly otel: OtelConfig | undefined;
-  /**
-   * How long a started stream may be silent before a comment is sent, in milliseconds; undefined
-   * for never.
-   */
+  /** The silence of a started stream after which a comment is sent, in milliseconds; undefined to send no comments. */
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
-  /** The models that other names stand for; one `*` in a name stands for any text without a slash. */
+  /** The models of aliases. One `*` in a name stands for any text without a slash. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** What is odd in the file, but can be used. Each names the field. */
+  /** Warnings about the file, which each name the field. */
   readonly warnings: readonly string[];
-  /** When the file was last changed, in seconds since 1970: the `created` of its models. */
+  /** The time of the file's last change in seconds since 1970: the `created` of its models. */
   readonly modifiedAtS: number;
 }

@@ -1,9 +1,9 @@
-/** Reads YAML files: has their contents checked, and names the line and column of each problem. */
+/** Reads YAML files, and reports each problem with its line and column. */
 import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type * as z from 'zod';
 import { UserError } from '../core/errors.ts';
 
-/** Records a problem: the path of the field, and what was expected there. */
+/** Records a problem: the path of the field, and the expected value. */
 export type AddProblem = (path: PropertyKey[], message: string) => void;
 
 export interface DocumentText {
@@ -12,18 +12,15 @@ export interface DocumentText {
   readonly shownPath: string;
 }
 
-/** What a check records. */
+/** The records of a check. */
 export interface Problems {
-  /** Of this file. */
+  /** Problems of this file. */
   readonly add: AddProblem;
-  /** Of a file that this one includes: whole lines, which come last. */
+  /** Problems of an included file, as whole lines. They are reported last. */
   readonly addIncluded: (lines: readonly string[]) => void;
 }
 
-/**
- * Parses a file and has it checked. Throws a UserError with a line for each problem, those that
- * `check` records included.
- */
+/** Parses a file and checks it. Throws a UserError with a line per problem, including those that `check` records. */
 export function readDocument<T>(
   { text, shownPath }: DocumentText,
   check: (raw: unknown, problems: Problems) => T | undefined,
@@ -42,7 +39,7 @@ export function readDocument<T>(
       }
     },
   });
-  // A document with a duplicate key can be checked further; one with another YAML error cannot.
+  // A document with a duplicate key can be checked further; a document with another YAML error cannot.
   const isReadable =
     document.errors.every((error) => error.code === 'DUPLICATE_KEY') && problems.length === document.errors.length;
   const included: string[] = [];
@@ -63,11 +60,14 @@ interface LocatedProblem {
   readonly message: string;
 }
 
-/** A variable without quotes, within braces or brackets, begins a map there: all that follows is misread, and not told. */
+/**
+ * Reports an unquoted variable within braces or brackets: YAML reads it as the start of a map, and misreads the rest without
+ * an error.
+ */
 function syntaxProblems({ errors }: Document.Parsed, text: string): LocatedProblem[] {
   const found = errors.map(({ pos: [offset], code, message }) => ({
     offset,
-    // The library's own words tell its caller what to do.
+    // The library's own message is for programmers.
     message:
       code === 'MULTIPLE_DOCS'
         ? 'expected one YAML document; remove the --- and what does not belong to the config'
@@ -108,7 +108,7 @@ function expectationOf(issue: z.core.$ZodIssue): string {
 /** Within braces, YAML reads `{ input: 0,15 }` as a price of 0 and a key 15. */
 const DECIMAL_POINT = 'numbers take a decimal point, not a comma: 0.15';
 
-/** Whether it is the name of a field; the index of a list is a number. */
+/** Whether it is the name of a field. The index of a list is a number. */
 function isInteger(key: PropertyKey | undefined): boolean {
   return typeof key === 'string' && /^\d+$/.test(key);
 }
@@ -117,7 +117,7 @@ function describeType(expected: string): string {
   return expected === 'object' || expected === 'record' ? 'map' : expected;
 }
 
-/** The offset of the field at a path, or of the nearest enclosing field that is in the file. */
+/** The offset of the field at a path, or of its nearest parent in the file. */
 function offsetOf(document: Document.Parsed, path: PropertyKey[]): number {
   let node: unknown = document.contents;
   let offset = 0;

@@ -1,26 +1,26 @@
-/** The `.env` beside the config: values for references that name variables which the environment does not have. */
+/** Reads the `.env` next to the config: values for references to variables that the environment lacks. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { UserError } from '../core/errors.ts';
 
 const NAME = '.env';
-/** More than any list of keys has; what is larger is something else. */
+/** Larger than any list of keys; a larger file is something else. */
 const MAX_BYTES = 64 * 1024;
-/** The permissions of users who are neither the owner nor in the group of a file. */
+/** The permissions of users other than the owner and the group. */
 const OTHERS = 0o007;
 const ADVICE = 'the .env beside the config holds lines of NAME=value: correct it, or move it away';
 
-/** What references to variables are resolved against, and what is odd about where it comes from. */
+/** The variables that references resolve to, and warnings about their source. */
 export interface Variables {
   readonly environment: NodeJS.ProcessEnv;
   readonly warnings: readonly string[];
 }
 
 /**
- * The environment, and what the `.env` in `directory` adds to it. It only ever reaches references: the
- * process keeps the environment that it was started with, so the file cannot choose a config or options
- * of Node. Throws a UserError if there is such a file and it cannot be used.
+ * The environment, completed by the `.env` in `directory`. It only resolves references: the environment of the process stays
+ * as it was, so the file cannot select a config or options of Node. Throws a UserError if the file exists and cannot be
+ * used.
  */
 export function withEnvFile(environment: NodeJS.ProcessEnv, directory: string): Variables {
   const path = join(directory, NAME);
@@ -32,7 +32,7 @@ export function withEnvFile(environment: NodeJS.ProcessEnv, directory: string): 
     if (stats.size > MAX_BYTES) {
       throw new UserError(`${path} has ${stats.size} bytes, and ${MAX_BYTES} are the most; ${ADVICE}`);
     }
-    // This decoder drops the byte order mark of some editors, which would be part of the first name.
+    // This decoder drops the byte order mark of some editors, which would become part of the first name.
     const added = parseEnv(new TextDecoder().decode(readFileSync(path)));
     const isOpen = (stats.mode & OTHERS) !== 0;
     return {

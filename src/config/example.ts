@@ -1,11 +1,8 @@
-/**
- * The example config as a source: its providers one by one, which of them the variables activate, and a
- * config with those alone.
- */
+/** Splits the example config into its providers, and builds a config with those whose variables are set. */
 import { readFileSync } from 'node:fs';
 import { isSet } from './secrets.ts';
 
-/** Put here by the build. */
+/** Inserted by the build. */
 declare const BUILT_EXAMPLE: string | undefined;
 
 /** The text of config.example.yaml. */
@@ -14,10 +11,10 @@ export const EXAMPLE: string =
     ? BUILT_EXAMPLE
     : readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8');
 
-/** A provider that needs nothing but its key, or not even that. */
+/** A provider that needs only its key, or no key. */
 export interface ExampleProvider {
   readonly name: string;
-  /** The variables that its key may be in, the usual one first. None for the mock. */
+  /** The variables that may contain its key, the usual one first. Empty for the mock. */
   readonly variables: readonly string[];
   /** Its entry, with the comments above it. */
   readonly text: string;
@@ -26,13 +23,13 @@ export interface ExampleProvider {
 /** A provider whose key is set. */
 export interface ActiveProvider {
   readonly name: string;
-  /** The variable that has its key; undefined for the mock. */
+  /** The variable that contains its key; undefined for the mock. */
   readonly variable: string | undefined;
   readonly text: string;
 }
 
 const PROVIDERS = '\nproviders:\n';
-/** The settings that a first config shows; the others are rarely changed. */
+/** The settings in a first config. Others rarely change. */
 const SHOWN_SETTINGS = ['listen', 'state', 'tier', 'tiers', 'credit'];
 const TITLE = `# The config of inf-gw, written by \`inf-gw init\`. Relative paths are relative to this file.
 # After a change: \`inf-gw config check\`, then \`inf-gw reload\` if the gateway is running.
@@ -41,25 +38,25 @@ const TITLE = `# The config of inf-gw, written by \`inf-gw init\`. Relative path
 
 const ENTRY = /^ {2}([\w-]+):$/m;
 const KEY = /api_key: \$\{(\w+)\}(?: +# or \$\{(\w+)\})?/;
-/** An entry that is commented out, since its address has to be filled in. */
+/** An entry that is commented out because its address must be completed. */
 const COMMENTED_ENTRY = /^ {2}# ([\w-]+):\n(?: {2}# {3}.*\n)*? {2}# {3}api_key: \$\{(\w+)\}/gm;
 
 const [head = '', entries = ''] = EXAMPLE.split(PROVIDERS);
 const [, settings = '', notes = ''] = head.split('\n\n');
 
-/** What of the example needs a key alone, in its order. */
+/** The providers of the example that need only a key, in its order. */
 export const EXAMPLE_PROVIDERS: readonly ExampleProvider[] = entries.split('\n\n').flatMap((text) => {
   const name = ENTRY.exec(text)?.[1];
   if (name === undefined) return [];
   return [{ name, variables: (KEY.exec(text) ?? []).slice(1).filter(isSet), text: text.trimEnd() }];
 });
 
-/** What of the example also needs an address. */
+/** The providers of the example that also need an address. */
 export const UNADDRESSED_PROVIDERS: readonly { readonly name: string; readonly variable: string }[] = [
   ...entries.matchAll(COMMENTED_ENTRY),
 ].map(([, name = '', variable = '']) => ({ name, variable }));
 
-/** The providers whose key is set, and those that need none. Their entries name the variable that is set. */
+/** The providers whose key is set, and those that need no key. Their entries name the set variable. */
 export function activeProviders(environment: NodeJS.ProcessEnv): ActiveProvider[] {
   return EXAMPLE_PROVIDERS.flatMap(({ name, variables, text }): ActiveProvider[] => {
     const variable = variables.find((each) => isSet(environment[each]));
@@ -68,7 +65,7 @@ export function activeProviders(environment: NodeJS.ProcessEnv): ActiveProvider[
   });
 }
 
-/** The text of a config with these providers, and what a first config shows of the settings. */
+/** The text of a config with these providers and the usual settings. */
 export function configWith(providers: readonly ActiveProvider[]): string {
   const blocks = notes.split('\n#\n');
   const [references = '', prices = ''] = [blocks[0], blocks.at(-1)];
@@ -77,7 +74,7 @@ export function configWith(providers: readonly ActiveProvider[]): string {
   return `${TITLE}\n${shown}\n\n${references}\n#\n${prices}${PROVIDERS}${texts}\n`;
 }
 
-/** The lines of a setting: its own, and the indented ones below it. */
+/** The lines of a setting with its indented lines. */
 function settingText(name: string): string {
   return new RegExp(`^${name}:.*(?:\n +.*)*`, 'm').exec(settings)?.[0] ?? '';
 }

@@ -1,8 +1,8 @@
-/** Headers in the config file: those that the gateway adds to its requests, and those that requests may not have. Pure. */
+/** Checks headers in the config file: those that the gateway adds, and those that requests must not have. Pure. */
 import * as z from 'zod';
 import { DIALECT_HEADERS, type RefusedHeader } from '../core/dialects.ts';
 
-/** Headers of requests that the gateway or its HTTP client sets. */
+/** Headers that the gateway or its HTTP client sets. */
 const OWN_HEADERS = new Set([
   'host',
   'accept',
@@ -19,13 +19,13 @@ const OWN_HEADERS = new Set([
   'proxy-authorization',
 ]);
 
-/** What is wrong with the name of a header; undefined if nothing is. */
+/** The problem with a header name; undefined for a valid one. */
 export function faultOfHeaderName(name: string): string | undefined {
   if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) return 'expected the name of an HTTP header';
   return OWN_HEADERS.has(name.toLowerCase()) ? 'this header is set by the gateway' : undefined;
 }
 
-/** What is wrong with the value of a header; undefined if nothing is. The value itself may be a secret, so it is not shown. */
+/** The problem with a header value; undefined for a valid one. The value itself is not shown, since it may be a secret. */
 export function faultOfHeaderValue(value: string): string | undefined {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return undefined;
   return 'expected a value without line breaks or other characters that an HTTP header cannot contain';
@@ -53,7 +53,7 @@ const refusedHeader = z
     return z.NEVER;
   });
 
-/** The shape of `refuse_headers`: each with any value, or with one. */
+/** The shape of `refuse_headers`: a header with any value, or with a certain one. */
 export const refusedHeaders = z
   .array(refusedHeader, { error: () => 'expected a list of headers, such as [openai-beta]' })
   .default([]);

@@ -1,7 +1,4 @@
-/**
- * Finds, reads and checks the config file. Reports all problems at once, each with its line and
- * column.
- */
+/** Finds, reads and checks the config file. All problems are reported at once, each with its line and column. */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -20,14 +17,14 @@ import { hiddenIssues, validParts } from './valid-parts.ts';
 const DEFAULT_FILE = 'config.yaml';
 const VARIABLE = 'INF_GW_CONFIG';
 
-/** What decides which file is read, and how it is read. */
+/** The options for finding and reading the file. */
 export interface LoadOptions {
   /** The value of `--config`. */
   readonly path?: string | undefined;
   readonly environment: NodeJS.ProcessEnv;
   /** The working directory. */
   readonly directory: string;
-  /** Whether to do without the price file that the config includes, whatever is in it. */
+  /** Whether to ignore the price file that the config includes. */
   readonly withoutPrices?: boolean;
 }
 
@@ -43,7 +40,7 @@ export function configPath({ path, environment, directory }: LoadOptions): {
   };
 }
 
-/** Loads the config. Throws a UserError with a line for each problem. */
+/** Loads the config. Throws a UserError with a line per problem. */
 export function loadConfig(options: LoadOptions): Config {
   const { path, presence } = configPath(options);
   const source = readSource(path, presence);
@@ -72,7 +69,7 @@ function readSource(
   }
 }
 
-/** The config without a file: the defaults, and the mock provider. */
+/** The config without a file: the defaults and the mock provider. */
 function defaultConfig(directory: string): Config {
   const parsed = configSchema.parse({
     providers: { mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } } },
@@ -88,7 +85,7 @@ function defaultConfig(directory: string): Config {
   return buildConfig(parsed, source, () => {});
 }
 
-/** A config without a file, whose relative paths are relative to `directory`. Throws a UserError as `loadConfig`. */
+/** A config without a file, with relative paths based on `directory`. Throws a UserError as `loadConfig` does. */
 export function parseWithoutFile(text: string, environment: NodeJS.ProcessEnv, directory: string): Config {
   const path = resolve(directory, DEFAULT_FILE);
   const source = {
@@ -124,7 +121,7 @@ function checkConfig(raw: unknown, options: ParseOptions, problems: Problems): C
     return buildConfig(result.data, source, problems.add);
   }
   for (const issue of [...result.error.issues, ...hiddenIssues(raw)]) addIssue(issue, problems.add);
-  // The rest is checked further, so that one run shows all problems.
+  // The remaining fields are checked as well, so that one run reports all problems.
   const valid = validParts(raw);
   checkModelReferences(valid, raw, problems.add);
   buildConfig(valid, source, problems.add);

@@ -1,4 +1,4 @@
-/** Checks where the config names models, in fallbacks and aliases, when it is read, and not when one is needed. */
+/** Checks references to models in fallbacks and aliases when the config is read. */
 import { isObject } from '../core/json.ts';
 import { providerOf } from '../core/model-terms.ts';
 import type { AddProblem } from './document.ts';
@@ -6,8 +6,8 @@ import { WILDCARD } from './models.ts';
 import type { ParsedConfig } from './schema.ts';
 
 /**
- * Records each reference to a model that does not exist. `raw` is the whole file: a reference may name a model
- * that is invalid in another way, which is recorded elsewhere.
+ * Records each reference to a model that does not exist. `raw` is the whole file: a reference may name a model that is
+ * invalid in another way, which is reported separately.
  */
 export function checkModelReferences(parsed: ParsedConfig, raw: unknown, addProblem: AddProblem): void {
   const ids = idsIn(raw);
@@ -15,7 +15,7 @@ export function checkModelReferences(parsed: ParsedConfig, raw: unknown, addProb
   checkAliases(parsed, ids, addProblem);
 }
 
-/** Each `fallback` that names an unknown model, the model itself, or the same model twice. */
+/** Each `fallback` that names an unknown model, the model itself, or a model twice. */
 function checkFallbacks({ providers = {} }: ParsedConfig, ids: ReadonlySet<string>, addProblem: AddProblem): void {
   for (const [provider, { models }] of Object.entries(providers)) {
     for (const [model, { fallback }] of Object.entries(models)) {

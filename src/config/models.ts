@@ -1,4 +1,4 @@
-/** Turns the models of a parsed file into those of the config. */
+/** Builds the models of the config from a parsed file and its price file. */
 import { createHash } from 'node:crypto';
 import { bedrockDialectsOf, isClaude } from '../core/bedrock.ts';
 import type { CacheTerms } from '../core/cached-answers.ts';
@@ -15,17 +15,17 @@ import type { ParsedProvider } from './schema.ts';
 import { toolPrices, UNUSED_TOOLS } from './tool-prices.ts';
 import { UNUSED_UNITS, unitPrices } from './unit-prices.ts';
 
-/** What the mock provider reads costs nothing unless it is given a price. */
+/** Input of the mock provider is free unless it has a price. */
 const MOCK_CONTEXT_WINDOW = 128_000;
 
-/** In place of the name of a model: every model of the provider that has a price in the price file. */
+/** The name that stands for every model of the provider with a price in the price file. */
 export const WILDCARD = '*';
 
 type Fields = ParsedProvider['models'][string];
-/** The fields of a model with its prices, from wherever they are. */
+/** The fields of a model with its prices, from the config or the price file. */
 type PricedFields = Fields & Pick<PriceEntry, 'input' | 'output'>;
 
-/** What the entry for all models may have: what the price file does not say. */
+/** The fields of the entry for all models, which the price file does not contain. */
 const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
   ...[
     'tools',
@@ -42,11 +42,11 @@ const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
 
 export interface BuiltModels {
   readonly models: readonly ModelConfig[];
-  /** What is not served, and why. */
+  /** The models that are not served, with the reasons. */
   readonly warnings: readonly string[];
 }
 
-/** The models of a provider: those that the config lists, then those that only the price file has. */
+/** The models of a provider: those in the config, then those only in the price file. */
 export function buildModels(
   provider: string,
   { models: listed, ...host }: ParsedProvider,
@@ -83,7 +83,7 @@ function dayOf({ file }: PriceSource): string | undefined {
 
 type Sourced = PricedFields & { readonly pricesOf: string | undefined; readonly isWithoutTokenPrices?: true };
 
-/** Undefined if a problem was recorded. A price in the config wins over that of the price file. */
+/** Undefined if a problem was recorded. A price in the config overrides the price file. */
 function pricedFields(
   provider: string,
   name: string,
@@ -105,12 +105,12 @@ function pricedFields(
   return { ...merged(entry, fields), pricesOf: dayOf(prices) };
 }
 
-/** Billed by units alone: requests that are billed by tokens are refused. */
+/** A model billed by units alone. Requests that are billed by tokens are refused. */
 function withoutTokenPrices(fields: Fields): Sourced {
   return { ...fields, input: 0n, output: 0n, isWithoutTokenPrices: true, pricesOf: undefined };
 }
 
-/** What the config sets wins, field by field. */
+/** Fields in the config override those of the price file, one by one. */
 function merged(entry: PriceEntry, fields: Fields): PricedFields {
   const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
   const { input, output } = entry;
@@ -141,15 +141,15 @@ function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddPro
   }
 }
 
-/** Whether what is written to the cache has a price of its own. */
+/** Whether writing to the cache has a price of its own. */
 export function isBilledForCacheWrites({ kind }: Pick<ParsedProvider, 'kind'>, model: string): boolean {
   if (kind === 'vertex') return isClaudeAtVertex(model);
   return kind === 'anthropic' || (kind === 'bedrock' && isClaude(model));
 }
 
 /**
- * Whether everything is there that what it says needs. For what is written to the cache of a provider of kind anthropic, the price
- * of input would be too low.
+ * Whether the prices are complete. For kind `anthropic`, cache writes must not default to the price of input, which would be
+ * too low.
  */
 function isComplete(
   host: Omit<ParsedProvider, 'models'>,
@@ -183,7 +183,7 @@ function isComplete(
   return missing.length === 0;
 }
 
-/** Undefined where its host speaks the same to all. */
+/** Undefined if the host has the same dialects for all its models. */
 function dialectsOf(
   model: string,
   { kind, dialects }: Omit<ParsedProvider, 'models'>,
@@ -197,7 +197,7 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
   const contextWindow = fields.context_window ?? (kind === 'mock' ? MOCK_CONTEXT_WINDOW : undefined);
   const prices = kind === 'mock' ? withAudio(toPrices(fields, contextWindow)) : toPrices(fields, contextWindow);
   const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...UNUSED_UNITS, ...prices.tools]) : prices.tools;
-  // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
+  // A tier changes the prices of tokens. Calls of tools keep their price unless the tier has its own.
   const tierPrices = (tier: ParsedPrices): Prices => {
     const own = toPrices(tier, contextWindow);
     const inherited = { ...mediaOfTier(prices, own), above: own.above ?? aboveOfTier(prices, own) };
@@ -227,9 +227,9 @@ function toModel(name: string, fields: Sourced, host: Omit<ParsedProvider, 'mode
   };
 }
 
-/** OpenAI refuses files of more than 1,500 seconds for these models. */
+/** OpenAI refuses files longer than 1,500 seconds for these models. */
 const SHORT_TRANSCRIPTS = { names: /gpt-4o.*transcribe/i, seconds: 1_500 };
-/** Ten hours: no host documents more. */
+/** Ten hours: no host documents a longer maximum. */
 const MAX_SECONDS = 36_000;
 
 function usualMaxSeconds(upstream: string): number {
@@ -238,7 +238,10 @@ function usualMaxSeconds(upstream: string): number {
 
 const TIER_FIELDS = ['service_tiers', 'speeds', 'inference_geos'] as const;
 
-/** The prices by service tier, and those of other values that change them, under the names that requests have for these. */
+/**
+ * The prices by service tier, and by the values of other fields that change prices, under the names of the fields in
+ * requests.
+ */
 function tiersIn({
   service_tiers: tiers,
   speeds,
@@ -249,13 +252,13 @@ function tiersIn({
   return [...Object.entries(tiers), ...named('speed', speeds), ...named('inference_geo', geos)];
 }
 
-/** What the mock provider hears and speaks costs what its texts do. */
+/** Audio of the mock provider is priced like its texts. */
 function withAudio({ audioInput, audioOutput, ...prices }: Prices): Prices {
   const { input, output } = prices;
   return { ...prices, audioInput: audioInput ?? input, audioOutput: audioOutput ?? output };
 }
 
-/** An answer is found again only with the same model and provider: another one might have answered otherwise. */
+/** Cached responses are found only with the same model and provider: another one might have answered differently. */
 function cacheTerms({ cache, ...fields }: Sourced, host: Omit<ParsedProvider, 'models'>): CacheTerms | undefined {
   if (cache === undefined) return undefined;
   const text = JSON.stringify([host, fields], (_, value) => (typeof value === 'bigint' ? String(value) : value));
@@ -265,8 +268,8 @@ function cacheTerms({ cache, ...fields }: Sourced, host: Omit<ParsedProvider, 'm
 }
 
 /**
- * The prices of long requests in a tier that does not state them: as much above its own as in the ordinary tier, and
- * no less than there, since not every vendor has the tier for long requests.
+ * The prices of long requests in a tier that does not specify them: in the same ratio to the tier's prices as in the
+ * ordinary tier, and at least the ordinary long price, since not every vendor offers the tier for long requests.
  */
 function aboveOfTier({ above, ...ordinary }: Prices, tier: Prices): LongContextPrices | undefined {
   if (above === undefined) return undefined;
@@ -276,17 +279,17 @@ function aboveOfTier({ above, ...ordinary }: Prices, tier: Prices): LongContextP
 
 type OrdinaryKind = 'input' | 'cachedInput' | 'output';
 
-/** The ordinary price that each price of audio and images is a multiple of. */
+/** The ordinary price to which each price of audio and images is relative. */
 const MEDIA_KINDS = {
   audioInput: 'input',
-  // A tier without a price for cached input would raise this one by as much as it gives up.
+  // A tier without a price for cached input would raise this price by the ratio of the discount.
   cachedAudioInput: 'input',
   audioOutput: 'output',
   imageInput: 'input',
   imageOutput: 'output',
 } as const satisfies Partial<Record<keyof Prices, OrdinaryKind>>;
 
-/** The same of audio and images. */
+/** The same for prices of audio and images. */
 function mediaOfTier(ordinary: Prices, tier: Prices): Partial<Prices> {
   const prices = Object.entries(MEDIA_KINDS).map(([name, kind]) => {
     const [own, listed] = [tier, ordinary].map((each) => each[name as keyof typeof MEDIA_KINDS]);
@@ -295,13 +298,15 @@ function mediaOfTier(ordinary: Prices, tier: Prices): Partial<Prices> {
   return Object.fromEntries(prices);
 }
 
-/** A price as much above the one of the tier as it is above the ordinary one, rounded up, and no lower than it is. */
+/** A price in the ratio of the tier's price to the ordinary one, rounded up, and never lower than before. */
 function scaledToTier(price: Nanos, ordinary: Nanos, tier: Nanos): Nanos {
   const scaled = ordinary === 0n ? tier : (tier * price + ordinary - 1n) / ordinary;
   return scaled > price ? scaled : price;
 }
 
-/** What is cached costs what other input does unless it has a price. Audio and images of answers have no price without one. */
+/**
+ * Cached audio and images cost as much as other input unless they have a price. Output of audio and images needs a price.
+ */
 function toPrices({ above, ...fields }: ParsedPrices, contextWindow: number | undefined): Prices {
   return {
     input: fields.input,

@@ -1,15 +1,15 @@
-/** The field of the config that says where traces go. */
+/** Builds the `otel` field of the config: the export of traces. */
 import type { OtelConfig } from './config.ts';
 import { faultOfHeaderName, faultOfHeaderValue } from './headers.ts';
 import type { ParsedConfig } from './schema.ts';
 import { expandField, type ReferenceSource } from './secrets.ts';
 
-/** The path of the protocol that takes spans. */
+/** The path for spans in OTLP over HTTP. */
 const TRACES_PATH = '/v1/traces';
 
 /**
- * Undefined for no traces, also where a variable is not set that they need: commands run in other
- * environments than the gateway. If it records a problem, the result must not be used.
+ * Undefined without traces, or if a variable of their headers is not set: commands run in other environments than the
+ * gateway. If it records a problem, the result must not be used.
  */
 export function buildOtel(
   otel: ParsedConfig['otel'],
@@ -42,7 +42,7 @@ export function buildOtel(
   return { url: 'href' in url ? url.href : '', headers, attributes: otel.attributes, sampleRatio: otel.sample };
 }
 
-/** The address that takes spans, or what is wrong with the one that it is made of. */
+/** The address for spans, or the problem with its base address. */
 function tracesUrl(endpoint: string): { readonly href: string } | { readonly fault: string } {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   const isBare = url !== undefined && [url.username, url.password, url.search, url.hash].every((part) => part === '');

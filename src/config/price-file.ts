@@ -40,21 +40,21 @@ const priceFile = z.strictObject({
   ),
 });
 
-/** The prices of a model, and what else the file says of it. */
+/** The prices of a model, and its other fields in the file. */
 export type PriceEntry = z.infer<typeof priceEntry>;
 export type PriceTable = Readonly<Record<string, Readonly<Record<string, PriceEntry>>>>;
 
 export interface PriceFile {
   readonly importedAt: string;
-  /** The name of the list that it was made from. */
+  /** The name of the list from which it was imported. */
   readonly source: string;
-  /** By the name of the provider in the config, then by the name of the model at its host. */
+  /** By provider in the config, then by the host's name for the model. */
   readonly providers: PriceTable;
 }
 
-/** What a config includes. */
+/** The price file of a config. */
 export interface PriceSource {
-  /** Undefined if it includes no price file. */
+  /** Undefined if the config includes no price file. */
   readonly path: string | undefined;
   /** Undefined if it was not read. */
   readonly file: PriceFile | undefined;
@@ -62,7 +62,7 @@ export interface PriceSource {
 
 export const NO_PRICES: PriceSource = { path: undefined, file: undefined };
 
-/** What a table says of a model. */
+/** The fields of a model in the file. */
 export function entryIn(table: PriceTable, provider: string, model: string): PriceEntry | undefined {
   const models = entriesOf(table, provider);
   return Object.hasOwn(models, model) ? models[model] : undefined;
@@ -78,7 +78,7 @@ export function summaryOf({ path, file }: PriceSource): PriceFileSummary | undef
   return { path, importedAt: file?.importedAt, models: counts.reduce((sum, each) => sum + each, 0) };
 }
 
-/** Reads a price file. Undefined if there is none. Throws a UserError that names file, line and column of each fault. */
+/** Reads a price file; undefined if it does not exist. Throws a UserError with file, line and column of each fault. */
 export function readPriceFile(path: string, shownPath: string): PriceFile | undefined {
   let contents: string;
   try {
@@ -91,12 +91,12 @@ export function readPriceFile(path: string, shownPath: string): PriceFile | unde
   return parsePriceFile(contents, shownPath);
 }
 
-/** The comments above what is JSON as long as nobody edits it. */
+/** The comments at the top. Below them, the file is JSON unless it was edited by hand. */
 const COMMENTS = /^(?:#.*\n)*/;
 
-/** Throws a UserError as above. */
+/** Throws a UserError as `readPriceFile` does. */
 export function parsePriceFile(contents: string, shownPath: string): PriceFile {
-  // As JSON it is read in a tenth of the time, but only YAML knows lines.
+  // JSON is parsed in a tenth of the time. YAML is only needed for the lines of faults.
   const json = parseJson(contents.replace(COMMENTS, ''));
   const quick = json && priceFile.safeParse(json.value);
   if (quick?.success) return priceFileOf(quick.data);

@@ -4,7 +4,7 @@ import { MAX_CALLS } from '../core/host-tools.ts';
 import { INPUT_KINDS } from '../core/model-terms.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 
-// Compiling the checks takes 10 ms, and pays only where they run many times.
+// Compiling the checks takes 10 ms, which only pays for many runs.
 z.config({ jitless: true });
 
 /** More output tokens than any model can produce. */
@@ -30,7 +30,7 @@ const callPrice = usd('expected a price in USD a call: a number of at least 0, w
 /** An amount in USD, as nanodollars. */
 function usd(expected: string) {
   return z.number({ error: ({ input }) => expected + adviceOn(input) }).transform((amount, context): Nanos => {
-    // Nothing is rounded: a price with more than nine decimals is a mistake.
+    // Prices are not rounded: more than nine decimals are a mistake.
     const decimals = amount >= 0 && amount < 1e9 ? amount.toFixed(9) : '';
     const nanos = Number(decimals) === amount ? parseUsd(decimals) : undefined;
     if (nanos !== undefined) return nanos;
@@ -39,13 +39,13 @@ function usd(expected: string) {
   });
 }
 
-/** About a number with a decimal comma, which YAML reads as a text. */
+/** The message for a number with a decimal comma, which YAML reads as a text. */
 function adviceOn(input: unknown): string {
   return typeof input === 'string' && /^\d+,\d+$/.test(input) ? ', after a decimal point and not a comma' : '';
 }
 
 const perCall = { call: callPrice, tokens: wholeNumber(0).optional() };
-/** What the journal can show of a field: `memory_limit:4g`. */
+/** A field and value in the form in which the journal records them: `memory_limit:4g`. */
 const FIELD_VALUE = /^[!-~]{1,64}$/;
 const VALUE_EXPECTED = 'expected the value of a field of the tool: a text without spaces, a number, true or false';
 const fieldValue = z
@@ -62,7 +62,7 @@ const toolVariant = z
   .refine((variant) => !('max_calls' in variant), 'expected max_calls beside variants: it is the same for all of them');
 const TOOL_EXPECTED =
   'expected USD a call, or a map such as { call: 0.01, tokens: 8000, max_calls: 20, variants: [ … ] }';
-/** A number alone is the price of a call. */
+/** A bare number is the price of a call. */
 const toolPrice = z.preprocess(
   (value) => (typeof value === 'number' ? { call: value } : value),
   z.strictObject(
@@ -89,7 +89,7 @@ const imageVariant = z
     (variant) => Object.keys(variant).length > 1,
     'expected at least one field, such as { size: 1792x1024, price: 0.08 }',
   );
-/** A number alone is the price of any image. */
+/** A bare number is the price of any image. */
 const imagePrice = z.union(
   [
     unitPrice,
@@ -100,7 +100,7 @@ const imagePrice = z.union(
   ],
   { error: () => IMAGE_EXPECTED },
 );
-/** Prices of what is billed by the piece, in place of tokens or beside them. */
+/** Prices by units, instead of or in addition to tokens. */
 const per = z
   .strictObject(
     {
@@ -155,7 +155,7 @@ export const prices = z.strictObject({
     .optional(),
 });
 
-/** What a model reads beside text. */
+/** Prices of input other than text. */
 export const inputKinds = z.array(z.enum(INPUT_KINDS, { error: () => `expected one of ${INPUT_KINDS.join(', ')}` }), {
   error: () => 'expected a list of what the model reads beside text, such as [image, pdf]',
 });

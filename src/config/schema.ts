@@ -1,4 +1,4 @@
-/** The shape of the config file, for zod. Fields have the names that they have in the file. */
+/** The shape of the config file, for zod. Fields have their names in the file. */
 
 import * as z from 'zod';
 import { AUTH_SCHEMES, BEDROCK_DIALECTS, DIALECT_NAMES, MOCK_DIALECTS, VERTEX_DIALECTS } from '../core/dialects.ts';
@@ -21,7 +21,7 @@ import {
 } from './price-schema.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
-/** A string that `parse` can read; `expected` is the message if it cannot. */
+/** A string that `parse` accepts; `expected` is the message if it does not. */
 function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
   return z.string({ error: () => expected }).transform((text, context): T => {
     const value = parse(text);
@@ -31,7 +31,7 @@ function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
   });
 }
 
-/** A string that `parse` can read, or off. */
+/** A string that `parse` accepts, or off. */
 function parsedOrOff<T>(parse: (text: string) => T | undefined, expected: string) {
   return z.union([z.literal('off'), z.literal(false), parsed(parse, expected)], { error: () => expected });
 }
@@ -42,12 +42,12 @@ const retention = parsedOrOff(parseDays, RETENTION_EXPECTED);
 const size = parsed(parseSize, 'expected a size such as 512kb or 32mb, at most 256mb');
 const listen = parsed(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
-/** More cores than any machine on which a single process makes sense. */
+/** More cores than any machine on which one process is sensible. */
 const MAX_THREADS = 64;
-/** A request can take this many times as long as the timeouts allow for one attempt. */
+/** A request may take this multiple of the timeouts of one attempt. */
 const MAX_ATTEMPTS = 10;
 const MAX_WEIGHT = 1000;
-/** More open files than most systems allow a process. */
+/** More open files than most systems permit a process. */
 const MAX_CONNECTIONS = 1_000_000;
 
 const flag = z.boolean({ error: () => 'expected true or false' });
@@ -104,7 +104,7 @@ const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(
 
 const keysExpected = () =>
   `expected a list of ids of keys, such as [key_01jd…], as \`${program()} keys list --json\` has them`;
-/** Not by its name, which another key may have later. */
+/** By id: another key may get the name later. */
 const keyId = z.string({ error: keysExpected }).regex(/^key_[0-9a-z]+$/i, { error: keysExpected });
 
 const cacheSize = parsed(parseMemory, 'expected 64mb or more, such as 256mb or 2gb');
@@ -116,7 +116,7 @@ const cache = z.strictObject({
   keys: z.array(keyId, { error: keysExpected }).min(1, { error: keysExpected }).optional(),
 });
 
-/** Of a model in the config, whose prices may be in the price file. */
+/** A model in the config, whose prices may be in the price file. */
 const model = prices.extend({
   input: price.optional(),
   output: price.optional(),
@@ -142,7 +142,7 @@ const models = z.record(modelName, model, {
   error: () => 'expected a map of model names to prices, such as gpt-4o-mini: { input: 0.15, output: 0.60 }',
 });
 
-/** In the words of every fault of one: the address may contain a password. */
+/** One message for all faults of a proxy, since its address may contain a password. */
 export const PROXY_EXPECTED =
   'expected the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128';
 
@@ -191,7 +191,7 @@ const anthropicProvider = z.strictObject({ kind: z.literal('anthropic'), ...http
 
 const geminiProvider = z.strictObject({ kind: z.literal('gemini'), ...httpProvider });
 
-/** As Amazon names its regions. */
+/** The form of Amazon's region names. */
 const region = z
   .string({ error: () => 'expected a region, such as us-east-1' })
   .regex(/^[a-z]{2,}(?:-[a-z0-9]+)+$/, 'expected a region, such as us-east-1');
@@ -225,14 +225,14 @@ const mockProvider = z.strictObject({
 
 export const KINDS = ['openai', 'azure', 'anthropic', 'gemini', 'bedrock', 'vertex', 'mock'] as const;
 
-/** The kind that is meant by another word: one that is much like it, or has something added to it. */
+/** The kind that resembles a word, or that the word extends. */
 export function meantKind(word: string): (typeof KINDS)[number] | undefined {
   const named = KINDS.map((id) => ({ id }));
   const begun = named.find(({ id }) => word.toLowerCase().startsWith(id));
   return (begun ?? new Likenesses(named).mostAlike(word, new Set(named), 1)[0])?.id;
 }
 
-/** What is said of a word that is no kind. */
+/** The message for an unknown kind. */
 function faultOfKind(word: unknown): string {
   const meant = typeof word === 'string' ? meantKind(word) : undefined;
   return `expected one of ${KINDS.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
@@ -249,12 +249,12 @@ export const providerSchema = z.discriminatedUnion(
   },
 );
 
-/** Of apps that are no web pages, such as `tauri://localhost`. The rules for http do not hold there. */
+/** Origins of apps other than web pages, such as `tauri://localhost`. The rules for http do not apply to them. */
 const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9.-]*(?::\d{1,5})?$/;
 const EXPECTED_ORIGIN =
   'expected an origin as browsers send it: scheme, host, and the port if it is not the usual one, such as';
 
-/** What is wrong with an origin, and how it is written; undefined if nothing is. */
+/** The problem with an origin and its proper form; undefined for a valid one. */
 function faultOfOrigin(text: string): string | undefined {
   if (text === '*' || OTHER_ORIGIN.test(text)) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -1,4 +1,4 @@
-/** The environment variables that a config file takes secrets from. */
+/** Finds the environment variables that a config file takes secrets from. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { isObject } from '../core/json.ts';
@@ -6,10 +6,10 @@ import { isSet } from './secrets.ts';
 
 const REFERENCE = /\$\{(\w+)\}/g;
 
-/** What such a field holds is shown to everybody who asks. */
+/** Fields whose values are shown in listings. */
 const OPEN_FIELDS: ReadonlySet<string> = new Set(['node', 'listen']);
 
-/** In these it is found what proves who sends a request where the config has no key, by kind of provider, or its `auth`. */
+/** The variables of default credentials, by kind of provider or by its `auth`: used if the config has no key. */
 const CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['bedrock', ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']],
   ['vertex', ['GOOGLE_APPLICATION_CREDENTIALS', 'google_application_credentials']],
@@ -17,9 +17,9 @@ const CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
 ]);
 
 /**
- * The variables that a valid config file refers to where a value may be a secret: everywhere but in names, addresses and
- * paths. The query of a host's address counts, the user and password of a proxy's, and all of a database's. A variable with the
- * whole address of a proxy is often the environment's own, which the command of `run` may need.
+ * The variables that a valid config file references where a value may be a secret: everywhere except in names, addresses and
+ * paths. The query of a host's address counts, the user and password of a proxy, and the whole address of a database. A
+ * variable with the whole address of a proxy usually belongs to the environment, and the command of `run` may need it.
  */
 export function secretVariables(configPath: string, environment: NodeJS.ProcessEnv): readonly string[] {
   return secretVariablesIn(readFileSync(configPath, 'utf8'), environment);
@@ -49,7 +49,7 @@ function secretPart(text: string, field: string, environment: NodeJS.ProcessEnv)
   return text;
 }
 
-/** The whole address may come from a variable. */
+/** A variable may contain the whole address. */
 function isDatabase(text: string, environment: NodeJS.ProcessEnv): boolean {
   const expanded = text.replace(REFERENCE, (_, name: string) => {
     const value = environment[name];

@@ -1,33 +1,33 @@
-/** References in config values: `${NAME}` to an environment variable, `${file:/path}` to a file. */
+/** Expands references in config values: `${NAME}` to an environment variable, `${file:/path}` to a file. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export type Expansion =
-  /** `hadBlanks`: around what a reference stands for, not counting the line break at the end of a file. */
+  /** `hadBlanks`: whether the value had blanks around it, apart from the line break at the end of a file. */
   | { readonly kind: 'value'; readonly value: string; readonly hadBlanks: boolean }
   /** The variable is not set, or blank. */
   | { readonly kind: 'unset'; readonly variable: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
-/** What references are resolved against. */
+/** The base of references. */
 export interface ReferenceSource {
   readonly environment: NodeJS.ProcessEnv;
   readonly baseDirectory: string;
 }
 
-/** A field with its references expanded; empty if one of them names a variable that is not set. */
+/** A field with its references expanded; empty if one names a variable that is not set. */
 export interface Expanded {
   readonly value: string;
   readonly hadBlanks: boolean;
   readonly missingVariable: string | undefined;
 }
 
-/** A `$` that was probably meant to start a reference, such as `$NAME` or an unclosed `${NAME`. */
+/** A `$` that was probably meant as a reference, such as `$NAME` or an unclosed `${NAME`. */
 const MALFORMED_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
 const REFERENCE = /\$\{([^}]*)\}/g;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Expands the references in a field, and reports those that are none, or cannot be read. */
+/** Expands the references in a field, and reports malformed and unreadable ones. */
 export function expandField(
   text: string,
   { environment, baseDirectory }: ReferenceSource,
@@ -46,7 +46,7 @@ export function expandField(
   }
 }
 
-/** Expands every reference in `text`. Relative paths are resolved against `baseDirectory`. */
+/** Expands every reference in `text`. Relative paths are based on `baseDirectory`. */
 export function expandReferences(text: string, environment: NodeJS.ProcessEnv, baseDirectory: string): Expansion {
   let failed: Expansion | undefined;
   let hadBlanks = false;
@@ -72,7 +72,7 @@ function readVariable(name: string, environment: NodeJS.ProcessEnv): Expansion {
   return isSet(value) ? trimmed(value) : { kind: 'unset', variable: name };
 }
 
-/** Whether the value of a variable counts. An environment also inherits from Object. */
+/** Whether a variable is set and not blank. The environment object also inherits properties from Object. */
 export function isSet(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }

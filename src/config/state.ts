@@ -1,4 +1,4 @@
-/** The fields of the config that say where the state is, and what this gateway is called there. */
+/** The config fields of the state's location and this gateway's name. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { ListenAddress } from '../core/address.ts';
@@ -15,9 +15,9 @@ const MAX_NODE_CHARACTERS = 64;
 /** Leaves room for a colon and a port. */
 const MAX_HOST_CHARACTERS = MAX_NODE_CHARACTERS - 6;
 
-/** Where the state is. If it reports a problem, the result must not be used. */
+/** Resolves the location of the state. If it reports a problem, the result must not be used. */
 export function buildState(text: string, source: ReferenceSource, report: Report): StateLocation {
-  // In the path of a file a lone $ is as good as any other character.
+  // In the path of a file, a lone $ is an ordinary character.
   const hasReferences = text.includes('${') || isPostgresAddress(text);
   const value = hasReferences ? expandRequired(text, source, report) : text;
   if (isPostgresAddress(value)) {
@@ -45,7 +45,7 @@ export function buildNode(
   return value;
 }
 
-/** A field with its references expanded; empty, and reported, if one of them cannot be. */
+/** A field with its references expanded; empty, with a report, if one cannot be expanded. */
 function expandRequired(text: string, source: ReferenceSource, report: Report): string {
   const { value, missingVariable } = expandField(text, source, report);
   if (missingVariable !== undefined) report(`the variable ${missingVariable} is not set`);

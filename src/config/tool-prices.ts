@@ -2,15 +2,12 @@
 import type { CallPrice, ToolPrice, ToolVariant } from '../core/model-terms.ts';
 import type { ParsedTool } from './price-schema.ts';
 
-/** The input that calls bring in: one, and all of a request. */
+/** The input tokens of one call, and of all calls of a request. */
 type Found = Pick<CallPrice, 'tokens' | 'mostTokens'>;
 
-/**
- * The default for a price without `tokens`: more than a search brings in (8,000 at OpenAI's smaller models, which have a
- * fixed figure).
- */
+/** The default for a price without `tokens`: more than a search returns (OpenAI's smaller models have a fixed 8,000). */
 const DEFAULT_TOKENS = 10_000;
-/** A request makes many of Google's searches, and each brings in little. */
+/** A request makes many Google searches, and each returns little. */
 const OF_GOOGLES_SEARCHES: Found = { tokens: DEFAULT_TOKENS, mostTokens: 100_000 };
 /** The defaults of other tools. */
 const FOUND: ReadonlyMap<string, Found> = new Map([
@@ -25,10 +22,10 @@ const FOUND: ReadonlyMap<string, Found> = new Map([
     'parallel_ai_search',
   ].map((name) => [name, OF_GOOGLES_SEARCHES] as const),
 ]);
-/** The pages of a request may have up to 34 MB each, by Google's documentation: only the context window bounds them. */
+/** The pages of a request may have up to 34 MB each, by Google's documentation. Only the context window bounds them. */
 const FILLING: ReadonlySet<string> = new Set(['url_context']);
 
-/** `contextWindow`: of their model, in tokens. */
+/** `contextWindow`: of the model, in tokens. */
 export function toolPrices(
   tools: Readonly<Record<string, ParsedTool>>,
   contextWindow: number | undefined,
@@ -63,7 +60,7 @@ function toolVariant({ call, tokens, ...fields }: ParsedTool['variants'][number]
 
 const UNUSED: ToolPrice = { call: 0n, tokens: 0, variants: [] };
 
-/** The mock provider never calls them. */
+/** The mock provider never calls tools. */
 export const UNUSED_TOOLS: ReadonlyMap<string, ToolPrice> = new Map(
   [
     'web_search',

@@ -18,7 +18,7 @@ export function unitPrices(per: NonNullable<ParsedPrices['per']> = {}): Readonly
   return new Map(prices.flatMap(([unit, price]) => (price === undefined ? [] : [[unitName(unit), price]])));
 }
 
-/** What is finer than a nanodollar a second is rounded up: in an hour, to less than four millionths of a dollar. */
+/** Prices per second are rounded up to the nanodollar: at most four millionths of a dollar per hour. */
 function secondPriceRoundedUp({ second, minute, hour }: NonNullable<ParsedPrices['per']>): Nanos | undefined {
   if (second !== undefined) return second;
   if (minute !== undefined) return (minute + 59n) / 60n;
@@ -42,5 +42,5 @@ function flat(price: Nanos): ToolPrice {
   return { call: price, tokens: 0, variants: [], isFlat: true };
 }
 
-/** At the mock provider they cost nothing unless they are given a price. */
+/** Units of the mock provider are free unless they have a price. */
 export const UNUSED_UNITS = unitPrices({ image: 0n, character: 0n, second: 0n, search: 0n });

@@ -1,4 +1,4 @@
-/** Parses values with units, as the config file has them. */
+/** Parses values with units in the config file. */
 import type { ListenAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
 
@@ -7,10 +7,7 @@ const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 /** The longest delay of a timer in Node: 24.8 days. */
 const MAX_DURATION_MS = 2_147_483_647;
 
-/**
- * `10s`, `500ms`, `5m` or `1h` in milliseconds. Undefined unless it is a duration from 1 ms to 24.8
- * days.
- */
+/** `10s`, `500ms`, `5m` or `1h` in milliseconds. Undefined unless it is a duration from 1 ms to 24.8 days. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text);
   if (match === null) return undefined;
@@ -35,13 +32,10 @@ export function parseDays(text: string): number | undefined {
 }
 
 const SIZE = /^(\d+)(kb|mb)$/i;
-/** A body is held in memory as a string, and Node's longest string is 512 MB. */
+/** A body is held in memory as a string, and Node's longest string has 512 MB. */
 const MAX_SIZE_BYTES = 256 * 1024 * 1024;
 
-/**
- * `512kb` or `32mb` in bytes; units are powers of two. Undefined unless it is a size from 1 KB to
- * 256 MB.
- */
+/** `512kb` or `32mb` in bytes; units are powers of two. Undefined unless it is a size from 1 KB to 256 MB. */
 export function parseSize(text: string): number | undefined {
   const match = SIZE.exec(text);
   if (match === null) return undefined;
@@ -54,10 +48,7 @@ const MEGABYTE = 1024 * 1024;
 /** The idle program needs nearly as much. */
 const MIN_MEMORY_BYTES = 64 * MEGABYTE;
 
-/**
- * `512mb` or `2gb` in bytes; units are powers of two. Undefined unless it is a size of at least 64
- * MB.
- */
+/** `512mb` or `2gb` in bytes; units are powers of two. Undefined unless it is a size of at least 64 MB. */
 export function parseMemory(text: string): number | undefined {
   const match = MEMORY.exec(text);
   if (match === null) return undefined;

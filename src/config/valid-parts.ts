@@ -1,7 +1,4 @@
-/**
- * Extracts the valid parts of an invalid config, so that one run can check them further and report
- * all problems.
- */
+/** Extracts the valid parts of an invalid config, so that one run checks them further and reports all problems. */
 import type * as z from 'zod';
 import { isObject, objectOf } from '../core/json.ts';
 import { providerName } from './price-schema.ts';
@@ -25,10 +22,7 @@ export function validParts(raw: unknown): ParsedConfig {
   return configSchema.parse(valid);
 }
 
-/**
- * Each entry if it is valid, else the substitute under its name; neither if the name itself is
- * invalid.
- */
+/** Each valid entry, or its substitute. An entry with an invalid name is omitted. */
 function validEntries(
   entries: Record<string, unknown>,
   wrap: (entry: Record<string, unknown>) => unknown,
@@ -38,7 +32,7 @@ function validEntries(
   return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
 }
 
-/** What is wrong in a provider beside its name, and beside its `kind`, which decides what it may have. */
+/** The problems of a provider other than its name and its `kind`, which determines its fields. */
 export function hiddenIssues(raw: unknown): z.core.$ZodIssue[] {
   const providers = objectOf(objectOf(raw).providers);
   return Object.entries(providers).flatMap(([name, provider]) => {
@@ -58,17 +52,14 @@ function isKind(kind: unknown): boolean {
   return KINDS.some((each) => each === kind);
 }
 
-/**
- * A valid provider with those parts of an invalid one that can be checked further: addresses, keys,
- * headers, models.
- */
+/** A valid provider with the parts of an invalid one that can be checked further: addresses, keys, headers, models. */
 function checkableParts(raw: unknown): unknown {
   const address = { base_url: 'http://placeholder' };
   const isList = isObject(raw) && raw.upstreams !== undefined;
   const placeholder = { kind: 'openai', models: {}, ...(isList ? { upstreams: [address] } : address) };
   if (!isObject(raw) || (raw.kind !== 'openai' && isKind(raw.kind))) return placeholder;
   const names = [...(isList ? ['upstreams'] : ['base_url', 'api_key']), 'headers', 'models'];
-  // Of an unknown kind nobody knows what it lacks.
+  // The required fields of an unknown kind are unknown.
   const told = names.filter((name) => raw.kind === 'openai' || raw[name] !== undefined);
   const fields = told.map((name) => ({ [name]: raw[name] }));
   const isValid = (field: object) => providerSchema.safeParse({ ...placeholder, ...field }).success;

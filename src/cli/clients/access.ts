@@ -1,17 +1,17 @@
-/** The variables by which any client may find the gateway: official libraries, and most that are built on them. Pure. */
+/** The variables that official client libraries, and most clients built on them, read for address and key. Pure. */
 import { KEY_VARIABLE, type Setup } from './clients.ts';
 
-/** What must not be set beside all of these: with the first, clients of Anthropic would send two keys. */
+/** Variables that conflict with these: with the first, Anthropic's clients would send two keys. */
 export const NOT_BESIDE_ALL: readonly string[] = [
   'ANTHROPIC_AUTH_TOKEN',
-  // Google's libraries take these first.
+  // Google's libraries prefer these.
   'GOOGLE_API_KEY',
   'GOOGLE_GENAI_USE_VERTEXAI',
 ];
 
 /**
- * By which clients find a gateway, less those of `without`. Some of Anthropic send both keys where both are set, which the
- * gateway refuses; not all of them read the token.
+ * The variables for a gateway, except those in `without`. Some clients of Anthropic send both keys if both are set, which
+ * the gateway refuses; others do not read the token.
  */
 export function accessVariables(
   { url, key }: Pick<Setup, 'url' | 'key'>,

@@ -1,46 +1,46 @@
-/** Chooses the models that a client is configured with, from those that its key may call. Pure. */
+/** Chooses the models to configure a client with, among those that its key may call. Pure. */
 import type { DialectName } from '../../core/dialects.ts';
 import type { Nanos } from '../../core/money.ts';
 
 /** A model that a key may call. */
 export interface Offer {
-  /** Or an alias. */
+  /** A model id or an alias. */
   readonly id: string;
   readonly provider: string;
-  /** What its clients can speak. */
+  /** The dialects that its clients may speak. */
   readonly dialects: readonly string[];
-  /** What its host speaks, as far as that is known: for other dialects the gateway translates. */
+  /** The dialects of its host, if they are known. The gateway translates other dialects. */
   readonly native: readonly string[];
   /** Nanodollars per million tokens of output. */
   readonly output: Nanos;
   readonly contextWindow: number | undefined;
   readonly maxOutput: number | undefined;
-  /** Whether this is another name of a model. Those are only taken if they are asked for. */
+  /** Whether this is an alias. Aliases are used only on request. */
   readonly isAlias: boolean;
 }
 
 export interface ModelChoice {
   readonly main: Offer;
-  /** For titles, summaries and the like. */
+  /** The model for titles, summaries and similar small tasks. */
   readonly small: Offer;
 }
 
 /**
- * The price of output tells what a model can do better than anything else that a config says. Up to this, in nanodollars per million
- * tokens, dearer is taken for better: beyond it stand the models whose few answers would spend a small budget.
+ * The price of output is the best indication of a model's ability in a config. Up to this price, in nanodollars per million
+ * tokens, the more expensive model is preferred; a few responses of models above it would spend a small budget.
  */
 const MOST_OUTPUT_PRICE: Nanos = 15_000_000_000n;
-/** A model for small tasks may cost this much less: what costs less still may make embeddings, or have no tools. */
+/** The factor by which a model for small tasks may be cheaper: cheaper ones may produce embeddings, or lack tools. */
 const SMALL_SHARE = 10n;
 
-/** How a client chooses. */
+/** The preferences of a client. */
 export interface Chooser {
   readonly dialect: DialectName;
-  /** Names of models, without their provider, that the client knows: the preferred one first. */
+  /** Model names without provider that the client knows, in order of preference. */
   readonly knownModels?: readonly string[];
 }
 
-/** Undefined if the client can call none of them. */
+/** Undefined if the client can call none of the models. */
 export function chooseModels(
   offers: readonly Offer[],
   { dialect, knownModels = [] }: Chooser,
@@ -51,7 +51,8 @@ export function chooseModels(
   if (named !== undefined && asked === undefined) return undefined;
   const models = callable.filter(({ isAlias }) => !isAlias);
   const spoken = models.filter(({ native }) => native.includes(dialect));
-  // A host of the client's own dialect is told everything. What costs nothing may be the mock.
+  // Prefer hosts of the client's own dialect, where no field is lost in translation. A model without a price may be the
+  // mock.
   const known = knownModels.flatMap((name) => spoken.find(({ id }) => nameIn(id) === name) ?? []);
   const main = asked ?? known[0] ?? bestOf(spoken.filter(isPaid)) ?? bestOf(models.filter(isPaid)) ?? bestOf(models);
   return main && { main, small: asked ?? smallBeside(main, models) };

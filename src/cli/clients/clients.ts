@@ -1,26 +1,28 @@
-/** The clients that `run` and `env` know: by which variables and arguments each takes address, key and models. Pure. */
+/** The clients that `run` and `env` know, with the variables and arguments for address, key and models. Pure. */
 import { basename } from 'node:path';
 import { type Chooser, type ModelChoice, nameIn } from './choice.ts';
 
-/** What a client is told. */
+/** The configuration to give to a client. */
 export interface Setup {
-  /** Of the gateway, without a path: `http://127.0.0.1:8787`. */
+  /** The address of the gateway, without a path: `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly key: string;
-  /** Undefined where there is no model for it: then it keeps its own. */
+  /** Undefined if no model fits: then the client keeps its own. */
   readonly models: ModelChoice | undefined;
 }
 
-/** A file that a client reads in place of its own configuration. */
+/** A file that a client reads instead of its own configuration. */
 export interface ClientFile {
-  /** Names the folder of the file, or the file itself. */
+  /** The variable that names the file or its folder. */
   readonly variable: string;
   readonly variableNames?: 'file';
   readonly name: string;
   readonly text: string;
-  /** Where its user has it. */
+  /** The file's usual location. */
   readonly own: string;
-  /** What else is in that folder and has to stay its user's: the variable that names it, and its place in the home folder. */
+  /**
+   * Other contents of that folder that must stay the user's: the variable that names it, and its path in the home folder.
+   */
   readonly kept?: { readonly variable: string; readonly name: string };
 }
 
@@ -28,21 +30,21 @@ export interface Client extends Chooser {
   /** The name of its command. */
   readonly name: string;
   readonly title: string;
-  /** The variable by which its user chooses a model, if it has one. */
+  /** The variable with which its user chooses a model, if there is one. */
   readonly modelVariable?: string;
-  /** Whether it has a model of its own for titles, summaries and the like. */
+  /** Whether it uses a second model for titles, summaries and similar small tasks. */
   readonly usesSmall?: true;
-  /** What must not be set beside its own variables: above all what sends it to another host, past the gateway. */
+  /** Variables that conflict with its configuration, above all those that bypass the gateway. */
   readonly without?: readonly string[];
-  /** What it assumes of a model without a `context_window`. */
+  /** The context window that it assumes for a model without `context_window`. */
   readonly assumesContext?: number;
   variables(setup: Setup): Readonly<Record<string, string>>;
-  /** Arguments, before those of the user. */
+  /** Arguments, placed before those of the user. */
   words?(setup: Setup): readonly string[];
   file?(setup: Setup): ClientFile;
 }
 
-/** The variable that has the key for clients whose configuration names one. */
+/** The variable with the key, for clients whose configuration names such a variable. */
 export const KEY_VARIABLE = 'INF_GW_KEY';
 /** The name of the gateway in the configuration of clients. */
 const PROVIDER = 'inf-gw';
@@ -62,9 +64,9 @@ export const CLIENTS: readonly Client[] = [
     usesSmall: true,
     assumesContext: 1_000_000,
     without: [
-      // It asks before it uses this one.
+      // It asks the user before it uses this variable.
       'ANTHROPIC_API_KEY',
-      // With one of these it takes another host, whatever its address of Anthropic is.
+      // With one of these, it uses another host regardless of its Anthropic address.
       'CLAUDE_CODE_USE_BEDROCK',
       'CLAUDE_CODE_USE_MANTLE',
       'CLAUDE_CODE_USE_ANTHROPIC_AWS',
@@ -72,7 +74,7 @@ export const CLIENTS: readonly Client[] = [
       'CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD',
       'CLAUDE_CODE_USE_FOUNDRY',
       'CLAUDE_CODE_USE_GATEWAY',
-      // And these are the addresses of those hosts, and other ways to its own.
+      // The addresses of those hosts, and other routes to its own.
       'ANTHROPIC_BEDROCK_BASE_URL',
       'ANTHROPIC_BEDROCK_MANTLE_BASE_URL',
       'ANTHROPIC_AWS_BASE_URL',
@@ -85,7 +87,7 @@ export const CLIENTS: readonly Client[] = [
     variables: ({ url, key, models }) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: key,
-      // It lists the models of the gateway beside its own in `/model`.
+      // It lists the gateway's models and its own in `/model`.
       CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
       ...(models && {
         ANTHROPIC_MODEL: models.main.id,
@@ -93,7 +95,7 @@ export const CLIENTS: readonly Client[] = [
         ANTHROPIC_DEFAULT_SONNET_MODEL: models.main.id,
         ANTHROPIC_DEFAULT_HAIKU_MODEL: models.small.id,
       }),
-      // It only counts for models whose names Claude Code does not know.
+      // Applies only to models whose names Claude Code does not know.
       ...(models?.main.contextWindow !== undefined && {
         CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(models.main.contextWindow),
       }),
@@ -105,7 +107,7 @@ export const CLIENTS: readonly Client[] = [
     dialect: 'responses',
     knownModels: KNOWN_TO_CODEX,
     variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
-    // It reads no variable but that of the key.
+    // It reads only the variable of the key.
     words: ({ url, models }) => {
       const provider = { name: PROVIDER, base_url: `${url}/v1`, env_key: KEY_VARIABLE, wire_api: 'responses' };
       return overrides({
@@ -114,7 +116,7 @@ export const CLIENTS: readonly Client[] = [
           Object.entries(provider).map(([name, value]) => [`model_providers.${PROVIDER}.${name}`, value]),
         ),
         ...(models && { model: models.main.id }),
-        // Codex reads the table of the gateway in place of its own, so only for a model that its own lacks.
+        // Codex uses the gateway's table instead of its own, so it is given only for a model that its own table lacks.
         ...(models &&
           !KNOWN_TO_CODEX.includes(nameIn(models.main.id)) && {
             [`model_providers.${PROVIDER}.model_catalog_url`]: `${url}/v1/models`,
@@ -155,7 +157,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'aider',
     dialect: 'chat',
     usesSmall: true,
-    // Its options as variables win over the variables of the library, and a model may name another host.
+    // Its options as variables take precedence over the library's variables, and a model name may select another host.
     without: [
       'AIDER_OPENAI_API_BASE',
       'AIDER_OPENAI_API_KEY',
@@ -167,7 +169,7 @@ export const CLIENTS: readonly Client[] = [
     variables: ({ url, key, models }) => ({
       OPENAI_API_BASE: `${url}/v1`,
       OPENAI_API_KEY: key,
-      // The first part names the dialect.
+      // The first part of the name selects the dialect.
       ...(models && {
         AIDER_MODEL: `openai/${models.main.id}`,
         AIDER_WEAK_MODEL: `openai/${models.small.id}`,
@@ -180,7 +182,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'goose',
     dialect: 'chat',
     modelVariable: 'GOOSE_MODEL',
-    // Each part of its work may have a host of its own.
+    // Each of its tasks may have a host of its own.
     without: ['GOOSE_LEAD_PROVIDER', 'GOOSE_PLANNER_PROVIDER', 'GOOSE_SUBAGENT_PROVIDER'],
     variables: ({ url, key, models }) => ({
       OPENAI_HOST: url,
@@ -208,7 +210,7 @@ export const CLIENTS: readonly Client[] = [
     dialect: 'chat',
     usesSmall: true,
     variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
-    // It takes models of others than its own vendors from a file alone.
+    // It reads models of other vendors only from a file.
     file: ({ url, models }) => ({
       variable: 'CRUSH_GLOBAL_CONFIG',
       name: 'crush.json',
@@ -241,7 +243,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'Copilot CLI',
     dialect: 'chat',
     modelVariable: 'COPILOT_MODEL',
-    // They name another key, another model or another way to the host.
+    // These select another key, model or route to the host.
     without: [
       'COPILOT_PROVIDER_API_KEY_COMMAND',
       'COPILOT_PROVIDER_BEARER_TOKEN',
@@ -268,7 +270,7 @@ export const CLIENTS: readonly Client[] = [
     dialect: 'chat',
     variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
     words: ({ models }) => (models ? ['--provider', PROVIDER, '--model', models.main.id] : []),
-    // It takes models of others than its own vendors from a file alone.
+    // It reads models of other vendors only from a file.
     file: ({ url, models }) => ({
       variable: 'PI_CODING_AGENT_DIR',
       name: 'models.json',
@@ -294,7 +296,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'droid',
     dialect: 'chat',
     variables: ({ key }) => ({ [KEY_VARIABLE]: key }),
-    // These settings precede those of its user, whose sessions stay where they are.
+    // These settings take precedence over the user's. Sessions stay at their location.
     file: ({ url, models }) => ({
       variable: 'FACTORY_RUNTIME_SETTINGS_PATH',
       variableNames: 'file',
@@ -310,7 +312,7 @@ export const CLIENTS: readonly Client[] = [
           maxOutputTokens: outputOf(model),
           maxContextLimit: contextOf(model),
         })),
-        // Names the first of the models above.
+        // The first of the models above.
         ...(models && { sessionDefaultSettings: { model: `custom:${PROVIDER}-0` } }),
       }),
     }),
@@ -321,7 +323,7 @@ export const CLIENTS: readonly Client[] = [
     dialect: 'gemini',
     modelVariable: 'GEMINI_MODEL',
     without: [
-      // With one of these it takes another host, or another key.
+      // With one of these, it uses another host or another key.
       'GOOGLE_GENAI_USE_VERTEXAI',
       'GOOGLE_GENAI_USE_GCA',
       'GEMINI_CLI_USE_COMPUTE_ADC',
@@ -334,34 +336,35 @@ export const CLIENTS: readonly Client[] = [
       GEMINI_API_KEY: key,
       ...(models && { GEMINI_MODEL: models.main.id }),
     }),
-    // Its own may name the account of its user, which goes past the gateway; and where none says how, it starts by no key.
+    // The user's settings may select an account, which bypasses the gateway. Without a method of authentication, it does not
+    // start with a key.
     file: () => ({
       variable: 'GEMINI_CLI_HOME',
       name: '.gemini/settings.json',
       own: '~/.gemini/settings.json',
       text: JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }),
-      // Without a terminal it does nothing in a folder that its user does not trust.
+      // Without a terminal, it refuses to work in a folder that the user has not trusted.
       kept: { variable: 'GEMINI_CLI_TRUSTED_FOLDERS_PATH', name: '.gemini/trustedFolders.json' },
     }),
   },
 ];
 
-/** Warns of a model whose context the client would assume to be larger than it may be. Undefined if there is no reason to. */
+/** Warns if the client would assume a larger context than the model may have; undefined otherwise. */
 export function contextNote({ title, assumesContext }: Client, models: ModelChoice): string | undefined {
   if (assumesContext === undefined || models.main.contextWindow !== undefined) return undefined;
   const tokens = assumesContext.toLocaleString('en');
   return `note: ${models.main.id} has no context_window in the config, so ${title} assumes ${tokens} tokens and may compact too late; set context_window there`;
 }
 
-/** The client whose command this is, by the last part of its path. */
+/** The client with this command, by the last part of its path. */
 export function clientOf(file: string): Client | undefined {
   const name = basename(file);
   return CLIENTS.find((client) => client.name === name);
 }
 
-/** Where a config does not say: what agents need at least, and what most models can do. In tokens. */
+/** Without a value in the config: the least that agents need, and what most models support. In tokens. */
 const CONTEXT = 128_000;
-/** Agents declare it as the maximum of each answer, and all of it is held. In tokens. */
+/** Agents declare this maximum for each response, and all of it is held. In tokens. */
 const MOST_OUTPUT = 32_000;
 
 function contextOf({ contextWindow = CONTEXT }: ModelChoice['main']): number {
@@ -372,7 +375,7 @@ function outputOf({ maxOutput = MOST_OUTPUT }: ModelChoice['main']): number {
   return Math.min(maxOutput, MOST_OUTPUT);
 }
 
-/** Values as TOML has them: JSON's are the same for texts and numbers. */
+/** A TOML value. JSON has the same form for texts and numbers. */
 function overrides(values: Readonly<Record<string, string | number>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
 }

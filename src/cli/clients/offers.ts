@@ -1,4 +1,4 @@
-/** What a client can be offered: the models that a gateway lists for its key, or those of a config. */
+/** The models to offer to a client: as listed by a gateway for its key, or from a config. */
 import { Catalog } from '../../catalog/catalog.ts';
 import { unmarkedName } from '../../catalog/long-context.ts';
 import type { Config } from '../../config/config.ts';
@@ -8,24 +8,24 @@ import { isObject } from '../../core/json.ts';
 import { parseUsd } from '../../core/money.ts';
 import type { Offer } from './choice.ts';
 
-/** A gateway on this machine lists its models at once. In milliseconds. */
+/** The time for a gateway on this machine to list its models, in milliseconds. */
 const LISTING_MS = 5_000;
 
-/** A gateway, and a key of it. */
+/** A gateway and one of its keys. */
 export interface Access {
   readonly url: string;
   readonly key: string;
   readonly config: Config;
 }
 
-/** The models that a gateway lists for a key. Throws if it cannot be asked. */
+/** Lists the models of a key through the gateway. Throws if the gateway does not answer. */
 export async function listedOffers(access: Access): Promise<readonly Offer[]> {
   const { data } = (await ask(access, '')) as { readonly data?: unknown };
   const hosts = hostsOf(access.config);
   return Array.isArray(data) ? data.flatMap((row) => offerOf(row, hosts)) : [];
 }
 
-/** What a gateway means by a name that it may not list. Undefined if it means nothing that the key can call. */
+/** Resolves a name that the gateway need not list, such as an alias. Undefined if the key cannot call it. */
 export async function offerNamed(access: Access, name: string, dialect: DialectName): Promise<Offer | undefined> {
   const hosts = hostsOf(access.config);
   for (const each of namesFor(name, dialect)) {
@@ -35,7 +35,7 @@ export async function offerNamed(access: Access, name: string, dialect: DialectN
   return undefined;
 }
 
-/** A name, and what it is without the mark of a long context. */
+/** A name, and the same without the mark of a long context. */
 function namesFor(name: string, dialect: DialectName): string[] {
   return [name, unmarkedName(name, dialect)].filter((each) => each !== undefined);
 }
@@ -48,7 +48,7 @@ async function ask({ url, key }: Access, path: string): Promise<unknown> {
   return answer.json();
 }
 
-/** `GET /v1/models` says it in these fields. */
+/** The fields of `GET /v1/models`. */
 function offerOf(row: unknown, hosts: Hosts): Offer[] {
   if (!isObject(row) || typeof row.id !== 'string' || !Array.isArray(row.dialects) || !isObject(row.prices)) return [];
   const { id, alias_of: aliasOf, owned_by: provider, dialects, prices } = row;
@@ -67,7 +67,7 @@ function offerOf(row: unknown, hosts: Hosts): Offer[] {
   ];
 }
 
-/** The models of `rows`, which are those of the config, as far as a key with this allowlist may call them. */
+/** The models of a config that a key with this allowlist may call. */
 export function configuredOffers(
   rows: readonly ModelRow[],
   config: Config,
@@ -91,7 +91,7 @@ export function configuredOffers(
     );
 }
 
-/** What the gateway of a config means by a name that it may not list, of what `offers` has. */
+/** Resolves a name that the listing need not contain, among `offers`. */
 export function configuredOfferNamed(
   offers: readonly Offer[],
   { providers, aliases }: Config,
@@ -104,7 +104,7 @@ export function configuredOfferNamed(
   return offer && { ...offer, id: name, isAlias: true };
 }
 
-/** What the host of each model speaks. */
+/** The dialects of each model's host. */
 type Hosts = ReadonlyMap<string, readonly string[]>;
 
 function hostsOf({ providers }: Config): Hosts {

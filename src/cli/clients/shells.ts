@@ -1,21 +1,21 @@
-/** Variables, and arguments of a command, as lines that a shell reads. Pure. */
+/** Formats variables and command arguments as lines for a shell. Pure. */
 import { quoted } from '../../core/shell-word.ts';
 import { KEY_VARIABLE } from './clients.ts';
 
 export const SHELLS = ['bash', 'fish', 'powershell'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Stands for the key where only the shell knows it. */
+/** A placeholder for the key, which only the shell knows. */
 export const KEY_OF_SHELL = `$${KEY_VARIABLE}`;
 
 interface Syntax {
-  /** `value` is a word as the shell reads it. */
+  /** `value` is quoted for the shell. */
   set(name: string, value: string): string;
   unset(name: string): string;
   word(text: string): string;
-  /** The value of the variable with the key. */
+  /** A reference to the variable with the key. */
   readonly key: string;
-  /** A command of this name that gets `words` first. */
+  /** Defines a command of this name that gets `words` before its arguments. */
   command(name: string, words: readonly string[]): string;
 }
 
@@ -29,7 +29,8 @@ const SYNTAX: Readonly<Record<Shell, Syntax>> = {
   },
   fish: {
     set: (name, value) => `set -gx ${name} ${value}`,
-    // Erasing a universal variable is permanent, in all shells: an empty one hides it, which clients read as unset.
+    // Erasing a universal variable is permanent and affects all shells. An empty one hides it, and clients treat it as
+    // unset.
     unset: (name) => `set -eg ${name}; set -q ${name}; and set -gx ${name} ''`,
     word: fishWord,
     key: `"$${KEY_VARIABLE}"`,
@@ -45,14 +46,14 @@ const SYNTAX: Readonly<Record<Shell, Syntax>> = {
   },
 };
 
-/** What a shell is to do for a command. */
+/** The setup of a shell for a command. */
 export interface ShellSetup {
   readonly variables: Readonly<Record<string, string>>;
-  /** Variables that must not be set. */
+  /** Variables to unset. */
   readonly without: readonly string[];
-  /** Of the command. */
+  /** Variables to set. */
   readonly name: string;
-  /** What it gets ahead of its arguments. */
+  /** Arguments to place before the user's. */
   readonly words: readonly string[];
 }
 
